@@ -1,0 +1,139 @@
+//! The engine turns questions about nodes into answers, and keeps what it computed.
+//!
+//! [`Inventory`] is the one way in for every shell (Python, command line).
+
+use std::sync::Arc;
+
+use crate::error::{Result, Warning};
+use crate::settings::Settings;
+use crate::value::{Map, Text, Value};
+
+/// What a caller may say about one request.
+#[derive(Clone, Default, Debug)]
+pub struct Request {
+    /// The environment that the caller asks for; heeded only with
+    /// `allow_adapter_env_override` or `force_environment` (S10).
+    pub environment: Option<Text>,
+    /// Whether the environment counts without the setting (`--environment`).
+    pub force_environment: bool,
+    /// Data merged before the node's classes (`propagate_pillar_data_to_reclass`).
+    pub input_data: Option<Value>,
+}
+
+/// The answer for one node. Values are final; clones are cheap.
+#[derive(Clone, Debug)]
+pub struct NodeInfo {
+    /// The name of the node.
+    pub name: Text,
+    /// `yaml_fs://` and the absolute path of its file.
+    pub uri: Text,
+    /// The environment: usually a string, but the node file may say anything.
+    pub environment: Value,
+    /// Classes in order of completion, as written (S3).
+    pub classes: Vec<Text>,
+    /// Applications in order of first appearance.
+    pub applications: Vec<Text>,
+    /// The parameters, a mapping.
+    pub parameters: Value,
+    /// The exports, a mapping.
+    pub exports: Value,
+    /// What was noticed on the way.
+    pub warnings: Vec<Warning>,
+}
+
+impl NodeInfo {
+    /// The mapping that the Python programs print, key for key.
+    pub fn to_value(&self, timestamp: &str) -> Value {
+        let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
+        let mut about = Map::default();
+        about.insert("node".into(), Value::Str(self.name.clone()));
+        about.insert("name".into(), Value::Str(self.name.clone()));
+        about.insert("uri".into(), Value::Str(self.uri.clone()));
+        about.insert("environment".into(), self.environment.clone());
+        about.insert("timestamp".into(), Value::text(timestamp));
+        let mut map = Map::default();
+        map.insert("__reclass__".into(), Value::map(about));
+        map.insert("classes".into(), texts(&self.classes));
+        map.insert("applications".into(), texts(&self.applications));
+        map.insert("parameters".into(), self.parameters.clone());
+        map.insert("exports".into(), self.exports.clone());
+        map.insert("environment".into(), self.environment.clone());
+        Value::map(map)
+    }
+}
+
+/// An inventory: two trees of files, settings, and all that was computed from them.
+#[derive(Debug)]
+pub struct Inventory {
+    settings: Arc<Settings>,
+}
+
+impl Inventory {
+    /// Opens the inventory that options describe. Touches no file yet.
+    ///
+    /// Warnings are those of the settings ([`Inventory::settings_warnings`]).
+    pub fn open(options: &Map) -> Result<Inventory> {
+        let (settings, _warnings) = Settings::from_options(options)?;
+        Ok(Inventory { settings: Arc::new(settings) })
+    }
+    /// The same inventory for the same options, shared by the whole process.
+    pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
+        Inventory::open(options).map(Arc::new)
+    }
+    /// The checked settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+    /// What was noticed in the settings.
+    pub fn settings_warnings(&self) -> &[Warning] {
+        &[]
+    }
+    /// The names of all nodes, sorted.
+    pub fn nodes(&self) -> Result<Vec<Text>> {
+        todo!()
+    }
+    /// Whether a node of this name has a file.
+    pub fn has_node(&self, name: &str) -> Result<bool> {
+        todo!("{name}")
+    }
+    /// Renders one node.
+    pub fn nodeinfo(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
+        todo!("{name} {request:?}")
+    }
+    /// Renders a node without a file: class mappings, input data and automatic parameters
+    /// alone (`node_not_found: mappings`).
+    pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
+        todo!("{name} {request:?}")
+    }
+    /// Renders every node, sorted by name; the first failing node fails the whole.
+    pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
+        todo!()
+    }
+}
+
+/// The whole inventory as the Python programs print it: nodes, classes and applications with
+/// the nodes that have them.
+pub fn inventory_value(nodes: &[Arc<NodeInfo>], timestamp: &str) -> Value {
+    let mut by_name = Map::default();
+    let mut classes: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();
+    let mut applications: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();
+    for node in nodes {
+        by_name.insert(node.name.clone().into(), node.to_value(timestamp));
+        for (names, members) in [(&node.classes, &mut classes), (&node.applications, &mut applications)] {
+            for name in names {
+                members.entry(name.clone()).or_default().push(Value::Str(node.name.clone()));
+            }
+        }
+    }
+    let members = |index: indexmap::IndexMap<Text, Vec<Value>>| {
+        Value::map(index.into_iter().map(|(name, nodes)| (name.into(), Value::list(nodes))).collect())
+    };
+    let mut about = Map::default();
+    about.insert("timestamp".into(), Value::text(timestamp));
+    let mut map = Map::default();
+    map.insert("__reclass__".into(), Value::map(about));
+    map.insert("nodes".into(), Value::map(by_name));
+    map.insert("classes".into(), members(classes));
+    map.insert("applications".into(), members(applications));
+    Value::map(map)
+}

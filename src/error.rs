@@ -1,0 +1,361 @@
+//! Errors turn what went wrong into data: what, where, how one got there, and a way out.
+//!
+//! The [`Kind`] holds the data of one problem and knows its stable code and its
+//! sentence; `report` holds the layout. No sentence contains the value of a
+//! parameter: it may be sent to a minion. Names, paths and references are no values.
+
+use std::fmt;
+
+use crate::source::{Origin, Site};
+use crate::value::Text;
+
+/// The result of everything that can fail because of an inventory.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// One step of an include chain: who listed which class, and where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Link {
+    /// `node 'web1'`, `class 'web.server'` or `class mapping '*.lan default'`.
+    pub includer: String,
+    /// The name of the class as it was looked up.
+    pub class: Text,
+    /// Where it is listed.
+    pub site: Option<Site>,
+}
+
+/// A remark with or without a place: `'network' is set in …`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Note {
+    /// The sentence, lower case, without a full stop.
+    pub text: String,
+    /// The place it speaks of.
+    pub site: Option<Site>,
+}
+
+/// One problem, an error or a warning.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fault {
+    /// What went wrong.
+    pub kind: Kind,
+    /// The value it is about, until [`Fault::site`] is filled in from it.
+    pub origin: Option<Origin>,
+    /// Byte offset in the text of the scalar at `origin`, and the length meant.
+    pub within: Option<(u32, u32)>,
+    /// The place.
+    pub site: Option<Site>,
+    /// The node that was rendered.
+    pub node: Option<Text>,
+    /// The parameter that holds the value, in the notation of references.
+    pub path: Option<String>,
+    /// How the file came in, from the node down to the file; empty for the node's own file.
+    pub chain: Vec<Link>,
+    /// More to know.
+    pub notes: Vec<Note>,
+    /// Problems of other nodes that caused this one.
+    pub causes: Vec<Fault>,
+}
+
+/// A problem that does not stop anything.
+pub type Warning = Fault;
+
+impl Fault {
+    /// A problem without a place yet.
+    pub fn new(kind: Kind) -> Fault {
+        Fault {
+            kind,
+            origin: None,
+            within: None,
+            site: None,
+            node: None,
+            path: None,
+            chain: Vec::new(),
+            notes: Vec::new(),
+            causes: Vec::new(),
+        }
+    }
+    /// The same with the value it is about.
+    #[must_use]
+    pub fn at(mut self, origin: Origin) -> Fault {
+        self.origin = Some(origin);
+        self
+    }
+    /// The same with its place.
+    #[must_use]
+    pub fn at_site(mut self, site: Site) -> Fault {
+        self.site = Some(site);
+        self
+    }
+    /// The same with the part of the scalar that is meant, in bytes of its text.
+    #[must_use]
+    pub fn within(mut self, offset: usize, length: usize) -> Fault {
+        self.within = u32::try_from(offset).ok().zip(u32::try_from(length).ok());
+        self
+    }
+    /// The same with the path of the parameter that holds it.
+    #[must_use]
+    pub fn in_path(mut self, path: impl Into<String>) -> Fault {
+        self.path = Some(path.into());
+        self
+    }
+    /// The same with a remark.
+    #[must_use]
+    pub fn note(mut self, text: impl Into<String>, site: Option<Site>) -> Fault {
+        self.notes.push(Note { text: text.into(), site });
+        self
+    }
+    /// The stable code, `reference-not-found`.
+    pub fn code(&self) -> &'static str {
+        self.kind.code()
+    }
+}
+
+/// One or more problems that leave no result.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Error(Box<Vec<Fault>>);
+
+impl Error {
+    /// An error of at least one problem; without any it becomes an internal error.
+    pub fn new(faults: Vec<Fault>) -> Error {
+        if faults.is_empty() {
+            return Fault::new(Kind::Internal { message: "an error without a problem".into() }).into();
+        }
+        Error(Box::new(faults))
+    }
+    /// The problems, at least one.
+    pub fn faults(&self) -> &[Fault] {
+        &self.0
+    }
+    /// The problems, to complete them.
+    pub fn faults_mut(&mut self) -> &mut [Fault] {
+        &mut self.0
+    }
+    /// The problems themselves.
+    pub fn into_faults(self) -> Vec<Fault> {
+        *self.0
+    }
+    /// The first problem.
+    pub fn first(&self) -> &Fault {
+        &self.0[0]
+    }
+    /// The exit code of a program that stops for it (ruling Y8).
+    pub fn exit_code(&self) -> u8 {
+        self.first().kind.exit_code()
+    }
+}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Error {
+        Error(Box::new(vec![fault]))
+    }
+}
+
+impl fmt::Display for Error {
+    /// The concise form: one line a problem, no source text, no values.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&crate::report::concise(self))
+    }
+}
+
+impl std::error::Error for Error {}
+
+macro_rules! kinds {
+    ($( $(#[doc = $doc:literal])+ $name:ident { $($field:ident : $type:ty),* } $code:literal $exit:literal
+        $format:literal $(, $argument:expr)* ; )*) => {
+        /// What went wrong, with the data of it.
+        #[derive(Clone, PartialEq, Debug)]
+        #[expect(missing_docs, reason = "the fields are the words of the sentence below them")]
+        pub enum Kind { $( $(#[doc = $doc])+ $name { $($field: $type),* }, )* }
+
+        impl Kind {
+            /// All stable codes.
+            pub const CODES: &[&str] = &[$($code),*];
+            /// The stable code.
+            pub fn code(&self) -> &'static str {
+                match self { $( Kind::$name { .. } => $code, )* }
+            }
+            /// The exit code of a program that stops for it: 65 data, 74 not found, 2 usage, 1 unexpected.
+            pub fn exit_code(&self) -> u8 {
+                match self { $( Kind::$name { .. } => $exit, )* }
+            }
+        }
+        impl fmt::Display for Kind {
+            /// What went wrong, in one sentence without a place.
+            #[allow(unused_variables, clippy::too_many_lines, reason = "a table: not every sentence uses every field")]
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self { $( Kind::$name { $($field),* } => write!(f, $format $(, $argument)*), )* }
+            }
+        }
+    };
+}
+
+kinds! {
+    // Settings.
+    /// A setting that nobody knows (Y6).
+    UnknownSetting { name: String, similar: Option<String> } "unknown-setting" 65
+        "unknown setting '{name}'";
+    /// A setting of the wrong type.
+    SettingType { name: String, expected: String, actual: String } "setting-type" 65
+        "setting '{name}' must be {expected}, not {actual}";
+    /// A setting with a word that is not among the allowed.
+    SettingValue { name: String, allowed: String } "setting-value" 65
+        "setting '{name}' must be one of {allowed}";
+    /// A class mapping that cannot be read, or a bad pattern in a setting (S13).
+    SettingPattern { name: String, pattern: String, message: String } "setting-pattern" 65
+        "setting '{name}': '{pattern}': {message}";
+    /// The folders of nodes and classes are the same, or one holds the other (S15).
+    UriOverlap { nodes: String, classes: String } "uri-overlap" 65
+        "nodes_uri '{nodes}' and classes_uri '{classes}' must not be the same folder nor one inside the other";
+    /// A configuration file that cannot be used.
+    ConfigFile { path: String, message: String } "config-file" 65
+        "cannot use the configuration file '{path}': {message}";
+    /// A storage that this build does not have.
+    StorageUnsupported { storage: String } "storage-unsupported" 65
+        "storage_type '{storage}' is not supported";
+
+    // Storage and catalog.
+    /// A folder of the inventory that is not there or cannot be read.
+    DirectoryNotFound { path: String, message: String } "directory-not-found" 74
+        "cannot read the folder '{path}': {message}";
+    /// A file that cannot be read.
+    FileUnreadable { path: String, message: String } "file-unreadable" 74
+        "cannot read '{path}': {message}";
+    /// One name, two files (S6).
+    DuplicateDefinition { what: &'static str, name: String, first: String, second: String } "duplicate-definition" 65
+        "{what} '{name}' is defined twice, in '{first}' and in '{second}'";
+    /// A node without a file.
+    NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
+        "no node '{name}' in '{folder}'";
+
+    // YAML.
+    /// Text that is not YAML, or YAML that `PyYAML` would not take.
+    YamlSyntax { message: String } "yaml-syntax" 65
+        "{message}";
+    /// A tag that no constructor knows (Y3).
+    YamlTag { tag: String } "yaml-tag" 65
+        "unknown tag '{tag}'";
+    /// A limit on the size, depth or number of aliases of a document.
+    YamlLimit { what: String, limit: usize } "yaml-limit" 65
+        "{what} exceeds the limit of {limit}";
+    /// A key that stands twice in a mapping; the last counts (Y2).
+    DuplicateKey { key: String } "duplicate-key" 65
+        "key '{key}' stands twice in this mapping; the last one counts";
+
+    // The parts of a node or class file.
+    /// A file that is not a mapping.
+    NotAMapping { found: &'static str } "not-a-mapping" 65
+        "a node or class file must be a mapping, not a {found}";
+    /// A section of the wrong type (S18).
+    SectionType { section: String, expected: &'static str, found: &'static str } "section-type" 65
+        "'{section}' must be a {expected}, not a {found}";
+    /// An entry of `classes` or `applications` that is not a string.
+    EntryType { section: String, found: &'static str } "entry-type" 65
+        "an entry of '{section}' must be a string, not a {found}";
+    /// A class name with a space or a slash, or an empty one.
+    ClassNameInvalid { name: String, reason: String } "class-name-invalid" 65
+        "invalid class name '{name}': {reason}";
+    /// A top-level key that means nothing (Y6).
+    UnknownSection { name: String, similar: Option<String> } "unknown-section" 65
+        "unknown section '{name}'";
+    /// A string with a reference that does not parse.
+    ReferenceSyntax { message: String } "reference-syntax" 65
+        "{message}";
+    /// An inventory query that does not parse.
+    QuerySyntax { message: String } "query-syntax" 65
+        "{message}";
+
+    // Linearization.
+    /// A class that does not exist.
+    ClassNotFound { name: String, written: String, folder: String, similar: Option<String> } "class-not-found" 65
+        "no class '{written}' in '{folder}'";
+    /// A class that includes itself (S7).
+    ClassCycle { cycle: String } "class-cycle" 65
+        "classes include one another in a circle: {cycle}";
+    /// A reference in a class name that leads nowhere (S4).
+    ClassReference { written: String, reference: String } "class-reference" 65
+        "cannot resolve '{reference}' in the class name '{written}'";
+    /// A missing class that was skipped.
+    ClassSkipped { name: String } "class-skipped" 65
+        "class '{name}' not found, skipped";
+
+    // Merging and evaluation.
+    /// A reference to a parameter that does not exist (R5).
+    ReferenceNotFound { reference: String, missing: String, container: String, similar: Option<String> }
+        "reference-not-found" 65
+        "{}", missing_sentence(reference, missing, container);
+    /// References that lead back to themselves (R9).
+    ReferenceCycle { cycle: String } "reference-cycle" 65
+        "references lead in a circle: {cycle}";
+    /// Types that do not merge (M2).
+    MergeType { later: &'static str, earlier: &'static str, setting: Option<&'static str> } "merge-type" 65
+        "cannot merge a {later} over a {earlier}";
+    /// A constant that a later layer changes (M5).
+    ConstantChanged { } "constant-changed" 65
+        "a constant is changed";
+    /// A default that is not YAML (R7).
+    DefaultSyntax { reference: String, message: String } "default-syntax" 65
+        "the default of '{reference}' is not YAML: {message}";
+    /// A missing reference whose value a later layer replaces (R6).
+    OverwrittenReference { reference: String } "overwritten-reference" 65
+        "'{reference}' does not exist, but is overwritten";
+    /// A missing reference whose default was taken (R12).
+    DefaultUsed { reference: String } "default-used" 65
+        "'{reference}' does not exist, its default is used";
+    /// A value that could hold missing references and was replaced unrendered (R12).
+    DroppedUnrendered { } "dropped-unrendered" 65
+        "a value with references is replaced without being resolved";
+    /// Text around an inventory query (Q5).
+    QueryEmbedded { query: String } "query-embedded" 65
+        "the inventory query '{query}' must stand alone, without text or another query around it";
+    /// A query in the exports that a query asks for (Q6).
+    QueryInExport { query: String } "query-in-export" 65
+        "the inventory query '{query}' must not stand in an export";
+    /// A query that failed for another node (Q4).
+    QueryFailed { query: String, node: String } "query-failed" 65
+        "the inventory query '{query}' fails for node '{node}'";
+    /// A comparison whose other side is null or missing.
+    QueryOperand { query: String, message: String } "query-operand" 65
+        "the inventory query '{query}': {message}";
+    /// A limit of the evaluation.
+    EvaluationLimit { what: &'static str, limit: usize } "evaluation-limit" 65
+        "{what} exceeds the limit of {limit}";
+
+    // Shells.
+    /// A value that cannot be carried to the caller (Y4).
+    WireType { what: String } "wire-type" 65
+        "{what}";
+    /// A value that the output format has no form for.
+    OutputType { what: String } "output-type" 65
+        "{what}";
+    /// A command line that makes no sense.
+    Usage { message: String } "usage" 2
+        "{message}";
+    /// A defect of ours.
+    Internal { message: String } "internal" 1
+        "internal error: {message}";
+}
+
+fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
+    if container.is_empty() {
+        format!("no parameter '{missing}' for '{reference}'")
+    } else {
+        format!("no '{missing}' in '{container}' for '{reference}'")
+    }
+}
+
+impl Kind {
+    /// The way out, where there is one.
+    pub fn help(&self) -> Option<String> {
+        match self {
+            Kind::UnknownSetting { similar: Some(name), .. }
+            | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::NodeNotFound { similar: Some(name), .. }
+            | Kind::ClassNotFound { similar: Some(name), .. }
+            | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
+            Kind::MergeType { setting: Some(setting), .. } => Some(format!("set '{setting}: true' to allow it")),
+            Kind::ConstantChanged { .. } => {
+                Some("remove the value, or set 'strict_constant_parameters: false' to keep the constant".into())
+            }
+            _ => None,
+        }
+    }
+}

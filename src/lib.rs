@@ -1,0 +1,16 @@
+//! reclass: a tree of YAML files becomes one value per node.
+//!
+//! The stages, in order; dependencies point up this list only:
+//! [`source`], [`value`], [`error`], [`settings`] are the vocabulary; [`yaml`]
+//! reads and writes documents. `docs/design.md` tells the whole.
+
+pub mod engine;
+pub mod error;
+pub mod json;
+pub mod pystr;
+pub mod report;
+pub mod settings;
+pub mod similar;
+pub mod source;
+pub mod value;
+pub mod yaml;

@@ -1,0 +1,3 @@
+//! The program `reclass`.
+
+fn main() {}

@@ -1,0 +1,320 @@
+//! Settings turn the options of a configuration (a YAML file, Salt's master
+//! configuration, the command line) into one checked [`Settings`].
+//!
+//! All names of the Python forks and of reclass-rs stand in one table,
+//! [`TABLE`], with their defaults; nothing else knows a default. An unknown
+//! name is a warning with the nearest known one, a value of the wrong type an
+//! error (ruling Y6).
+
+use crate::error::{Fault, Kind, Result, Warning};
+use crate::value::{Map, Text, Value};
+
+/// What a setting may hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// `true` or `false`.
+    Flag,
+    /// A string.
+    Word,
+    /// A string, or false for "none".
+    WordOrFalse,
+    /// A string or a list of strings.
+    Words,
+    /// A pair of strings: opening and closing sentinel.
+    Pair,
+    /// A path, a list of paths, or the mapping of a storage.
+    Uri,
+    /// One of the words given.
+    OneOf(&'static [&'static str]),
+    /// Taken and not looked at here.
+    Any,
+}
+
+/// One row of the table of settings.
+#[derive(Debug)]
+pub struct Row {
+    /// The name, as the configuration writes it.
+    pub name: &'static str,
+    /// Other spellings that are accepted (ruling S16).
+    pub aliases: &'static [&'static str],
+    /// What it may hold.
+    pub shape: Shape,
+    /// The default, as YAML.
+    pub default: &'static str,
+    /// One line of documentation.
+    pub doc: &'static str,
+}
+
+/// The compatibility flags of reclass-rs, and those of our own rulings.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CompatFlags {
+    /// `ComposeNodeNameLiteralDots`: split composed node names on each dot (S11).
+    pub split_literal_dots: bool,
+    /// `NestedReferenceNullAsNull`: `null` in text as `null`, not `None` (R2).
+    pub null_as_null: bool,
+    /// `ExpandTabs`: tabs in strings with references become spaces (R13).
+    pub expand_tabs: bool,
+}
+
+/// What to do for a Salt minion that has no node file (ruling S14).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum NodeNotFound {
+    /// An error.
+    #[default]
+    Error,
+    /// No data.
+    Empty,
+    /// A node of class mappings and automatic parameters alone.
+    Mappings,
+}
+
+macro_rules! settings {
+    ($( $(#[doc = $doc:literal])+ $name:ident $(| $alias:literal)* : $type:ty = $default:literal as $shape:expr; )*) => {
+        /// All settings of an inventory, checked.
+        #[derive(Clone, PartialEq, Debug)]
+        pub struct Settings { $( $(#[doc = $doc])+ pub $name: $type, )* }
+
+        /// All settings with their spellings, shapes and defaults.
+        pub const TABLE: &[Row] = &[ $( Row {
+            name: stringify!($name),
+            aliases: &[$($alias),*],
+            shape: $shape,
+            default: $default,
+            doc: concat!($($doc),+),
+        }, )* ];
+
+        impl Settings {
+            fn from_values(values: &mut dyn FnMut(&'static Row) -> Result<Value>) -> Result<Settings> {
+                let mut rows = TABLE.iter();
+                let mut next = || {
+                    let row = rows.next().expect("one row for each field: both come from one table");
+                    values(row).and_then(|value| Ok((row, value)))
+                };
+                Ok(Settings { $( $name: { let (row, value) = next()?; <$type as FromValue>::from_value(row, &value)? }, )* })
+            }
+        }
+    };
+}
+
+settings! {
+    /// Kind of storage: `yaml_fs`, `yaml_git` or `mixed`.
+    storage_type: Text = "yaml_fs" as Shape::OneOf(&["yaml_fs", "yaml_git", "mixed"]);
+    /// Folder that `nodes_uri` and `classes_uri` are relative to.
+    inventory_base_uri: Option<Text> = "null" as Shape::Word;
+    /// Folder of the node files, or the mapping of a storage.
+    nodes_uri: Value = "nodes" as Shape::Uri;
+    /// Folder of the class files, a list of folders, or the mapping of a storage.
+    classes_uri: Value = "classes" as Shape::Uri;
+    /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
+    class_mappings: Vec<Text> = "[]" as Shape::Words;
+    /// Match `class_mappings` against the path of the node file instead of the node's name.
+    class_mappings_match_path: bool = "false" as Shape::Flag;
+    /// Make folders part of the names of nodes.
+    compose_node_name: bool = "false" as Shape::Flag;
+    /// Environment of a node that names none.
+    default_environment: Value = "base" as Shape::Any;
+    /// Let a request (`--environment`, `pillarenv`, `saltenv`) choose the node's environment.
+    allow_adapter_env_override: bool = "false" as Shape::Flag;
+    /// Provide the parameters `_reclass_:name` and `_reclass_:environment`.
+    automatic_parameters: bool = "true" as Shape::Flag;
+    /// Top-level parameter whose scalars in the node file class names may refer to; false for none.
+    scalar_parameters: Option<Text> = "false" as Shape::WordOrFalse;
+    /// Let a scalar replace a mapping.
+    allow_scalar_over_dict: bool = "false" as Shape::Flag;
+    /// Let a scalar replace a list.
+    allow_scalar_over_list: bool = "false" as Shape::Flag;
+    /// Let a list follow a scalar, which becomes its first item.
+    allow_list_over_scalar: bool = "false" as Shape::Flag;
+    /// Let a mapping replace a scalar.
+    allow_dict_over_scalar: bool = "false" as Shape::Flag;
+    /// Let null replace a mapping or a list.
+    allow_none_override: bool = "true" as Shape::Flag;
+    /// Changing a `=constant` is an error; otherwise the change is ignored.
+    strict_constant_parameters: bool = "true" as Shape::Flag;
+    /// Separator of the keys in a reference.
+    delimiter: Text = "':'" as Shape::Word;
+    /// Prefix of a key that replaces what earlier classes said.
+    dict_key_override_prefix: Text = "'~'" as Shape::Word;
+    /// Prefix of a key that later classes must not change.
+    dict_key_constant_prefix: Text = "'='" as Shape::Word;
+    /// Character that makes a sentinel plain text.
+    escape_character: Text = "'\\'" as Shape::Word;
+    /// What opens and closes a reference.
+    reference_sentinels: (Text, Text) = "['${', '}']" as Shape::Pair;
+    /// What opens and closes an inventory query.
+    export_sentinels: (Text, Text) = "['$[', ']']" as Shape::Pair;
+    /// Skip classes that do not exist, where their names match `ignore_class_notfound_regexp`.
+    ignore_class_notfound: bool = "false" as Shape::Flag;
+    /// Patterns of the names that `ignore_class_notfound` skips, matched at their start.
+    ignore_class_notfound_regexp | "ignore_class_regexp": Vec<Text> = "['.*']" as Shape::Words;
+    /// Warn of each class that is skipped.
+    ignore_class_notfound_warning: bool = "true" as Shape::Flag;
+    /// A missing reference that a later scalar replaces is a warning.
+    ignore_overwritten_missing_references | "ignore_overwritten_missing_reference": bool = "true" as Shape::Flag;
+    /// Report all missing references of a node at once.
+    group_errors: bool = "true" as Shape::Flag;
+    /// Inventory queries leave out nodes whose file or classes cannot be read.
+    inventory_ignore_failed_node: bool = "false" as Shape::Flag;
+    /// Inventory queries leave out exports that cannot be resolved.
+    inventory_ignore_failed_render: bool = "false" as Shape::Flag;
+    /// Say more: values dropped unrendered, defaults used for missing references.
+    verbose_warnings: bool = "false" as Shape::Flag;
+    /// List of `ComposeNodeNameLiteralDots`, `NestedReferenceNullAsNull`, `NestedReferenceNullAsNone`, `ExpandTabs`.
+    compat_flags | "reclass_rs_compat_flags": CompatFlags = "[]" as Shape::Words;
+    /// Salt: a minion without a node file gets an `error`, `empty` data, or its `mappings` alone.
+    node_not_found: NodeNotFound = "error" as Shape::OneOf(&["error", "empty", "mappings"]);
+    /// Salt: make the pillar so far available to references, merged before the classes of the node.
+    propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
+    /// Salt: path of the Python reclass; accepted for old configurations and not used.
+    reclass_source_path: Value = "null" as Shape::Any;
+    /// Command line: output format, `yaml` or `json`.
+    output: Text = "yaml" as Shape::OneOf(&["yaml", "json"]);
+    /// Command line: one entry a line.
+    pretty_print: bool = "true" as Shape::Flag;
+    /// Command line: no YAML anchors and aliases.
+    no_refs: bool = "false" as Shape::Flag;
+}
+
+/// How a field reads its value; the error names the setting and both types.
+trait FromValue: Sized {
+    fn from_value(row: &'static Row, value: &Value) -> Result<Self>;
+}
+
+fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
+    Fault::new(Kind::SettingType {
+        name: row.name.into(),
+        expected: expected.into(),
+        actual: value.type_name().into(),
+    })
+}
+
+impl FromValue for bool {
+    fn from_value(row: &'static Row, value: &Value) -> Result<bool> {
+        match value {
+            Value::Bool(flag) => Ok(*flag),
+            // Salt users write `0` and `1`, and `-z False` arrives as text (Y8).
+            Value::Int(number @ (0 | 1)) => Ok(*number == 1),
+            Value::Str(text) => match text.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" | "1" => Ok(true),
+                "false" | "no" | "off" | "0" | "" => Ok(false),
+                _ => Err(wrong(row, value, "true or false").into()),
+            },
+            Value::Null => Ok(false),
+            _ => Err(wrong(row, value, "true or false").into()),
+        }
+    }
+}
+impl FromValue for Text {
+    fn from_value(row: &'static Row, value: &Value) -> Result<Text> {
+        match (value, row.shape) {
+            (Value::Str(text), Shape::OneOf(words)) if !words.contains(&&**text) => {
+                Err(Fault::new(Kind::SettingValue { name: row.name.into(), allowed: words.join(", ") }).into())
+            }
+            (Value::Str(text), _) if !text.is_empty() || row.shape != Shape::Word => Ok(text.clone()),
+            _ => Err(wrong(row, value, "a string").into()),
+        }
+    }
+}
+impl FromValue for Option<Text> {
+    fn from_value(row: &'static Row, value: &Value) -> Result<Option<Text>> {
+        match value {
+            Value::Null | Value::Bool(false) => Ok(None),
+            Value::Str(text) => Ok(Some(text.clone())),
+            _ => Err(wrong(row, value, "a string").into()),
+        }
+    }
+}
+impl FromValue for Vec<Text> {
+    fn from_value(row: &'static Row, value: &Value) -> Result<Vec<Text>> {
+        let word = |item: &Value| match item {
+            Value::Str(text) => Ok(text.clone()),
+            _ => Err(wrong(row, item, "a list of strings").into()),
+        };
+        match value {
+            Value::Null => Ok(Vec::new()),
+            Value::Str(text) => Ok(vec![text.clone()]),
+            Value::List(items) | Value::Tuple(items) => items.iter().map(word).collect(),
+            _ => Err(wrong(row, value, "a list of strings").into()),
+        }
+    }
+}
+impl FromValue for (Text, Text) {
+    fn from_value(row: &'static Row, value: &Value) -> Result<(Text, Text)> {
+        if let Value::List(items) | Value::Tuple(items) = value
+            && let [Value::Str(open), Value::Str(close)] = items.as_slice()
+            && !open.is_empty()
+            && !close.is_empty()
+        {
+            return Ok((open.clone(), close.clone()));
+        }
+        Err(wrong(row, value, "a list of two strings").into())
+    }
+}
+impl FromValue for Value {
+    fn from_value(row: &'static Row, value: &Value) -> Result<Value> {
+        if row.shape == Shape::Uri
+            && !matches!(value, Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Map(_))
+        {
+            return Err(wrong(row, value, "a path, a list of paths or a mapping").into());
+        }
+        Ok(value.clone())
+    }
+}
+impl FromValue for CompatFlags {
+    fn from_value(row: &'static Row, value: &Value) -> Result<CompatFlags> {
+        let mut flags = CompatFlags::default();
+        for word in Vec::<Text>::from_value(row, value)? {
+            match &*word {
+                "ComposeNodeNameLiteralDots" | "compose-node-name-literal-dots" => flags.split_literal_dots = true,
+                "NestedReferenceNullAsNull" | "nested-reference-null-as-null" => flags.null_as_null = true,
+                // What is so anyway (R2).
+                "NestedReferenceNullAsNone" | "nested-reference-null-as-none" => {}
+                "ExpandTabs" | "expand-tabs" => flags.expand_tabs = true,
+                _ => {
+                    return Err(Fault::new(Kind::SettingValue {
+                        name: row.name.into(),
+                        allowed: "ComposeNodeNameLiteralDots, NestedReferenceNullAsNull, \
+                                  NestedReferenceNullAsNone, ExpandTabs"
+                            .into(),
+                    })
+                    .into());
+                }
+            }
+        }
+        Ok(flags)
+    }
+}
+impl FromValue for NodeNotFound {
+    fn from_value(row: &'static Row, value: &Value) -> Result<NodeNotFound> {
+        Ok(match &*Text::from_value(row, value)? {
+            "empty" => NodeNotFound::Empty,
+            "mappings" => NodeNotFound::Mappings,
+            _ => NodeNotFound::Error,
+        })
+    }
+}
+
+impl Settings {
+    /// Reads settings from options by name. Unknown names are warnings.
+    pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
+        let mut warnings = Vec::new();
+        for key in options.keys() {
+            let name = crate::pystr::str(&key.0);
+            if !TABLE.iter().any(|row| row.name == name || row.aliases.contains(&&*name)) {
+                let known = TABLE.iter().flat_map(|row| std::iter::once(&row.name).chain(row.aliases)).copied();
+                let similar = crate::similar::nearest(&name, known).map(str::to_owned);
+                warnings.push(Warning::new(Kind::UnknownSetting { name, similar }));
+            }
+        }
+        let settings = Settings::from_values(&mut |row| {
+            let given = std::iter::once(&row.name).chain(row.aliases).find_map(|name| options.get(*name));
+            match given {
+                // `option: ` without a value is "not given", as for the forks' `options.get`… but for
+                // settings that may be null.
+                Some(value) => Ok(value.clone()),
+                None => crate::yaml::parse_value(row.default),
+            }
+        })?;
+        Ok((settings, warnings))
+    }
+}

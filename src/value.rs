@@ -1,0 +1,264 @@
+//! A value is what is left when every reference is resolved: plain data with
+//! the types that `PyYAML` gives to Python programs.
+//!
+//! Values are immutable and shared: a clone copies a pointer. Equality is
+//! strict about types (`1`, `1.0` and `true` differ); [`Key`] has the looser
+//! equality of Python's dict keys, where those three are one key.
+
+use std::borrow::Borrow;
+use std::fmt;
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use rustc_hash::FxHasher;
+
+/// Shared, immutable text. Equal pointers are equal texts.
+#[derive(Clone, PartialOrd, Ord)]
+pub struct Text(Arc<str>);
+
+impl Text {
+    /// Whether both are the very same allocation.
+    pub fn same(&self, other: &Text) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+    /// The address of the allocation: the key of caches of what was built from the text.
+    pub fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).cast::<u8>() as usize
+    }
+}
+impl PartialEq for Text {
+    fn eq(&self, other: &Text) -> bool {
+        self.same(other) || *self.0 == *other.0
+    }
+}
+impl Eq for Text {}
+impl Hash for Text {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.hash(state);
+    }
+}
+impl Deref for Text {
+    type Target = str;
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+impl Borrow<str> for Text {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+impl AsRef<str> for Text {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(Arc::from(text))
+    }
+}
+impl From<String> for Text {
+    fn from(text: String) -> Text {
+        Text(Arc::from(text))
+    }
+}
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&*self.0, f)
+    }
+}
+
+/// A calendar date, as YAML 1.1 writes it (`2001-12-14`). Year 1 to 9999.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Date {
+    /// 1 to 9999.
+    pub year: u16,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to 31.
+    pub day: u8,
+}
+
+/// A date and time with an optional offset from UTC, as Python's `datetime`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct DateTime {
+    /// The date.
+    pub date: Date,
+    /// 0 to 23.
+    pub hour: u8,
+    /// 0 to 59.
+    pub minute: u8,
+    /// 0 to 59.
+    pub second: u8,
+    /// 0 to 999999.
+    pub microsecond: u32,
+    /// Offset from UTC in seconds; `None` for a naive time.
+    pub offset: Option<i32>,
+}
+
+/// Plain data. Ordered maps, shared containers, no references.
+///
+/// Dates, sets and tuples are behind an [`Arc`] because Python's YAML writer
+/// gives two occurrences of one object an anchor and an alias: the identity of
+/// the allocation is the identity of the Python object.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub enum Value {
+    /// `null`, Python's `None`.
+    #[default]
+    Null,
+    /// A boolean.
+    Bool(bool),
+    /// An integer of 64 bits.
+    Int(i64),
+    /// An integer outside of 64 bits.
+    BigInt(Arc<BigInt>),
+    /// A float.
+    Float(f64),
+    /// A string.
+    Str(Text),
+    /// `!!binary`, Python's `bytes`.
+    Binary(Arc<[u8]>),
+    /// A date.
+    Date(Arc<Date>),
+    /// A date and time.
+    DateTime(Arc<DateTime>),
+    /// A list.
+    List(Arc<Vec<Value>>),
+    /// A tuple: the pairs of `!!omap` and `!!pairs`.
+    Tuple(Arc<Vec<Value>>),
+    /// `!!set`, in the order of the document.
+    Set(Arc<Vec<Value>>),
+    /// A mapping.
+    Map(Arc<Map>),
+}
+
+/// The mapping of a [`Value`]: insertion order is part of it.
+pub type Map = indexmap::IndexMap<Key, Value, BuildHasherDefault<FxHasher>>;
+
+impl Value {
+    /// A string value.
+    pub fn text(text: impl Into<Text>) -> Value {
+        Value::Str(text.into())
+    }
+    /// A list value.
+    pub fn list(items: Vec<Value>) -> Value {
+        Value::List(Arc::new(items))
+    }
+    /// A map value.
+    pub fn map(map: Map) -> Value {
+        Value::Map(Arc::new(map))
+    }
+    /// The text of a string.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+    /// The map of a mapping.
+    pub fn as_map(&self) -> Option<&Map> {
+        match self {
+            Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+    /// What a user calls the type: `string`, `list`, `mapping` and so on.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Value::Null => "null",
+            Value::Bool(_) => "boolean",
+            Value::Int(_) | Value::BigInt(_) => "integer",
+            Value::Float(_) => "float",
+            Value::Str(_) => "string",
+            Value::Binary(_) => "binary",
+            Value::Date(_) => "date",
+            Value::DateTime(_) => "timestamp",
+            Value::List(_) => "list",
+            Value::Tuple(_) => "pair",
+            Value::Set(_) => "set",
+            Value::Map(_) => "mapping",
+        }
+    }
+}
+
+/// A key of a mapping: any scalar. Equal as Python's dict keys are: by value
+/// across booleans, integers and floats, by text for strings.
+///
+/// A `str` can be looked up in a [`Map`] without building a key.
+#[derive(Clone, Debug)]
+pub struct Key(pub Value);
+
+impl Key {
+    /// The text of a string key.
+    pub fn as_str(&self) -> Option<&str> {
+        self.0.as_str()
+    }
+    fn as_number(&self) -> Option<f64> {
+        match &self.0 {
+            Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
+            #[expect(clippy::cast_precision_loss, reason = "only compared where exact, see `eq`")]
+            Value::Int(number) => Some(*number as f64),
+            Value::Float(number) => Some(*number),
+            _ => None,
+        }
+    }
+}
+impl PartialEq for Key {
+    fn eq(&self, other: &Key) -> bool {
+        match (&self.0, &other.0) {
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) if a.is_nan() && b.is_nan() => true,
+            (a, b) => match (self.as_number(), other.as_number()) {
+                (Some(x), Some(y)) => x.to_bits() == y.to_bits() || x == y,
+                _ => a == b,
+            },
+        }
+    }
+}
+impl Eq for Key {}
+impl Hash for Key {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        match &self.0 {
+            // As `str` hashes, for look-ups by text.
+            Value::Str(text) => text.hash(state),
+            Value::BigInt(number) => number.hash(state),
+            Value::Binary(bytes) => bytes.hash(state),
+            Value::Date(date) => date.hash(state),
+            Value::DateTime(time) => time.hash(state),
+            _ => match self.as_number() {
+                // `0.0 == -0.0`, and Python has one key for both.
+                Some(number) if number == 0.0 => 0u64.hash(state),
+                Some(number) => number.to_bits().hash(state),
+                None => 1u8.hash(state),
+            },
+        }
+    }
+}
+impl indexmap::Equivalent<Key> for str {
+    fn equivalent(&self, key: &Key) -> bool {
+        key.as_str() == Some(self)
+    }
+}
+impl From<&str> for Key {
+    fn from(text: &str) -> Key {
+        Key(Value::Str(text.into()))
+    }
+}
+impl From<Text> for Key {
+    fn from(text: Text) -> Key {
+        Key(Value::Str(text))
+    }
+}
