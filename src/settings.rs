@@ -18,6 +18,8 @@ pub enum Shape {
     Word,
     /// A string, or false for "none".
     WordOrFalse,
+    /// A list of strings.
+    List,
     /// A string or a list of strings.
     Words,
     /// A pair of strings: opening and closing sentinel.
@@ -106,7 +108,7 @@ settings! {
     /// Folder of the class files, a list of folders, or the mapping of a storage.
     classes_uri: Value = "classes" as Shape::Uri;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
-    class_mappings: Vec<Text> = "[]" as Shape::Words;
+    class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.
     class_mappings_match_path: bool = "false" as Shape::Flag;
     /// Make folders part of the names of nodes.
@@ -232,7 +234,7 @@ impl FromValue for Vec<Text> {
         };
         match value {
             Value::Null => Ok(Vec::new()),
-            Value::Str(text) => Ok(vec![text.clone()]),
+            Value::Str(text) if row.shape == Shape::Words => Ok(vec![text.clone()]),
             Value::List(items) | Value::Tuple(items) => items.iter().map(word).collect(),
             _ => Err(wrong(row, value, "a list of strings").into()),
         }

@@ -2,8 +2,17 @@
 //!
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
+pub mod automatic;
+pub mod inputs;
+pub mod memo;
+pub mod node;
+pub mod prefix;
+
 use std::sync::Arc;
 
+use parking_lot::Mutex;
+
+use crate::engine::memo::State;
 use crate::error::{Result, Warning};
 use crate::settings::Settings;
 use crate::value::{Map, Text, Value};
@@ -63,51 +72,80 @@ impl NodeInfo {
 }
 
 /// An inventory: two trees of files, settings, and all that was computed from them.
+///
+/// May be shared between threads; one call computes at a time.
 #[derive(Debug)]
 pub struct Inventory {
     settings: Arc<Settings>,
+    warnings: Vec<Warning>,
+    state: Mutex<State>,
 }
 
 impl Inventory {
     /// Opens the inventory that options describe. Touches no file yet.
-    ///
-    /// Warnings are those of the settings ([`Inventory::settings_warnings`]).
     pub fn open(options: &Map) -> Result<Inventory> {
-        let (settings, _warnings) = Settings::from_options(options)?;
-        Ok(Inventory { settings: Arc::new(settings) })
+        let (settings, warnings) = Settings::from_options(options)?;
+        let settings = Arc::new(settings);
+        let state = Mutex::new(State::new(settings.clone())?);
+        Ok(Inventory { settings, warnings, state })
     }
+
     /// The same inventory for the same options, shared by the whole process.
     pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
-        Inventory::open(options).map(Arc::new)
+        memo::shared(options)
     }
+
     /// The checked settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
+
     /// What was noticed in the settings.
     pub fn settings_warnings(&self) -> &[Warning] {
-        &[]
+        &self.warnings
     }
+
     /// The names of all nodes, sorted.
     pub fn nodes(&self) -> Result<Vec<Text>> {
-        todo!()
+        Ok(self.state.lock().begin()?.nodes.keys().cloned().collect())
     }
+
     /// Whether a node of this name has a file.
     pub fn has_node(&self, name: &str) -> Result<bool> {
-        todo!("{name}")
+        Ok(self.state.lock().begin()?.nodes.contains_key(name))
     }
+
     /// Renders one node.
     pub fn nodeinfo(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        todo!("{name} {request:?}")
+        self.state.lock().answer(name, request, false)
     }
+
     /// Renders a node without a file: class mappings, input data and automatic parameters
     /// alone (`node_not_found: mappings`).
     pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        todo!("{name} {request:?}")
+        self.state.lock().answer(name, request, true)
     }
+
     /// Renders every node, sorted by name; the first failing node fails the whole.
     pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
-        todo!()
+        self.inventory_in(&Request::default())
+    }
+
+    /// Renders every node for a request, as [`Inventory::inventory`].
+    pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
+        let mut state = self.state.lock();
+        let names: Vec<Text> = state.begin()?.nodes.keys().cloned().collect();
+        names.iter().map(|name| state.answer(name, request, false)).collect()
+    }
+
+    /// The text of a file of the inventory as it was read, for excerpts in reports.
+    pub fn text(&self, path: &str) -> Option<String> {
+        self.state.lock().inputs.text(path)
+    }
+
+    /// What was done so far.
+    pub fn counts(&self) -> inputs::Counts {
+        self.state.lock().inputs.counts.get()
     }
 }
 

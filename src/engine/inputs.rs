@@ -1,0 +1,386 @@
+//! Inputs turn the files of an inventory into names and layers, and know which of them changed.
+//!
+//! A file is read again only when its stamp no longer proves that it is unchanged, and parsed
+//! again only when its bytes differ. A new parse that differs in comments or spacing alone
+//! keeps the old layer, so that nothing computed from it is computed again.
+
+use std::cell::{Cell, RefCell};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::catalog::{Catalog, Item, check_roots};
+use crate::error::{Error, Fault, Kind, Result};
+use crate::evaluate::Locate;
+use crate::layer::{Layer, Subject};
+use crate::settings::Settings;
+use crate::source::{FileId, Origin, Site, Span, Spans};
+use crate::storage::fs::{self, display};
+use crate::storage::{Listing, Stamp};
+use crate::value::Text;
+use crate::yaml::compose::{Document, compose};
+
+/// What was done, for tests and for `cache_info`.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Trees listed.
+    pub listed: u64,
+    /// Files whose bytes were read.
+    pub read: u64,
+    /// Files that were parsed.
+    pub parsed: u64,
+    /// Nodes that were computed.
+    pub computed: u64,
+    /// Answers that were given again.
+    pub reused: u64,
+}
+
+/// The files of one inventory.
+#[derive(Debug)]
+pub struct Inputs {
+    settings: Arc<Settings>,
+    node_roots: Vec<PathBuf>,
+    class_roots: Vec<PathBuf>,
+    /// Counts looks: within one, everything is checked once.
+    look: Cell<u64>,
+    listings: RefCell<Listings>,
+    numbers: RefCell<FxHashMap<Arc<Path>, FileId>>,
+    files: RefCell<Vec<File>>,
+    strings: RefCell<FxHashSet<Text>>,
+    /// Files that were asked for since the last [`Inputs::record`].
+    asked: RefCell<Option<FxHashMap<FileId, Version>>>,
+    versions: Cell<Version>,
+    /// What was done.
+    pub counts: Cell<Counts>,
+}
+
+#[derive(Debug, Default)]
+struct Listings {
+    checked: u64,
+    folders: Vec<(PathBuf, Stamp)>,
+    catalog: Option<Result<Arc<Catalog>>>,
+}
+
+#[derive(Debug)]
+struct File {
+    path: Arc<Path>,
+    shown: Arc<str>,
+    spans: Spans,
+    checked: u64,
+    loaded: Option<Loaded>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    stamp: Stamp,
+    bytes: Vec<u8>,
+    layer: Result<Arc<Layer>>,
+    version: Version,
+}
+
+/// The version of a file's layer that an answer was computed from; zero for a file that
+/// cannot be read.
+pub type Version = u64;
+
+impl Inputs {
+    /// The inputs that settings name. Touches no file.
+    pub fn new(settings: Arc<Settings>) -> Result<Inputs> {
+        let base = settings.inventory_base_uri.as_deref();
+        let node_roots = fs::roots(base, &settings.nodes_uri, "nodes_uri")?;
+        let class_roots = fs::roots(base, &settings.classes_uri, "classes_uri")?;
+        check_roots(&node_roots, &class_roots)?;
+        Ok(Inputs {
+            settings,
+            node_roots,
+            class_roots,
+            look: Cell::new(0),
+            listings: RefCell::default(),
+            numbers: RefCell::default(),
+            files: RefCell::default(),
+            strings: RefCell::default(),
+            asked: RefCell::default(),
+            versions: Cell::new(0),
+            counts: Cell::default(),
+        })
+    }
+
+    /// Begins a new look: everything that is asked for from now on is checked anew, once.
+    pub fn begin(&self) {
+        self.look.set(self.look.get() + 1);
+    }
+
+    /// Begins to record which files are asked for, in which versions.
+    pub fn record(&self) {
+        *self.asked.borrow_mut() = Some(FxHashMap::default());
+    }
+
+    /// What was asked for since [`Inputs::record`].
+    pub fn recorded(&self) -> Vec<(FileId, Version)> {
+        let mut asked: Vec<_> = self.asked.borrow_mut().take().unwrap_or_default().into_iter().collect();
+        asked.sort_unstable_by_key(|(file, _)| *file);
+        asked
+    }
+
+    /// The folder of the nodes, for messages.
+    pub fn node_folder(&self) -> String {
+        join(&self.node_roots)
+    }
+
+    /// The folder of the classes, for messages.
+    pub fn class_folder(&self) -> String {
+        join(&self.class_roots)
+    }
+
+    /// The names of the inventory as it is now.
+    pub fn catalog(&self) -> Result<Arc<Catalog>> {
+        let mut listings = self.listings.borrow_mut();
+        if listings.checked == self.look.get()
+            && let Some(catalog) = &listings.catalog
+        {
+            return catalog.clone();
+        }
+        listings.checked = self.look.get();
+        let unchanged = |(path, before): &mut (PathBuf, Stamp)| match fs::stamp(path) {
+            Ok(now) if now.proves_unchanged(before) => {
+                *before = now;
+                true
+            }
+            _ => false,
+        };
+        if let Some(catalog) = listings.catalog.clone()
+            && !listings.folders.is_empty()
+            && listings.folders.iter_mut().all(unchanged)
+        {
+            return catalog;
+        }
+        self.count(|counts| counts.listed += 1);
+        let list = |roots: &[PathBuf]| roots.iter().map(|root| fs::list(root)).collect::<Result<Vec<Listing>>>();
+        let (nodes, classes) = match (list(&self.node_roots), list(&self.class_roots)) {
+            (Ok(nodes), Ok(classes)) => (nodes, classes),
+            (Err(error), _) | (_, Err(error)) => {
+                *listings = Listings::default();
+                return Err(error);
+            }
+        };
+        let before = listings.catalog.take();
+        let built = Catalog::build(&nodes, &classes, &self.settings).map(Arc::new);
+        listings.folders = nodes.into_iter().chain(classes).flat_map(|listing| listing.folders).collect();
+        // The same names for the same files are the same catalog: answers need not notice.
+        let catalog = match (before, built) {
+            (Some(Ok(before)), Ok(built)) if *before == *built => Ok(before),
+            (_, built) => built,
+        };
+        listings.catalog = Some(catalog.clone());
+        catalog
+    }
+
+    /// The layer of the file of a node or class as it is now.
+    pub fn layer(&self, item: &Item) -> Result<Arc<Layer>> {
+        let file = self.number(&item.path);
+        self.check(file, item)
+    }
+
+    /// Whether the file is still the version that an answer was computed from.
+    pub fn is_current(&self, file: FileId, version: Version, catalog: &Catalog) -> bool {
+        let path = match self.files.borrow().get(file.0 as usize) {
+            Some(known) if known.checked == self.look.get() => return known.version() == version,
+            Some(known) => known.path.clone(),
+            None => return false,
+        };
+        let unchanged = self.files.borrow_mut().get_mut(file.0 as usize).is_some_and(|known| {
+            let current = match (&mut known.loaded, fs::stamp(&path)) {
+                (Some(loaded), Ok(now)) if now.proves_unchanged(&loaded.stamp) => {
+                    loaded.stamp = now;
+                    true
+                }
+                _ => false,
+            };
+            if current {
+                known.checked = self.look.get();
+            }
+            current && known.version() == version
+        });
+        if unchanged {
+            return true;
+        }
+        let item = catalog.nodes.values().chain(catalog.classes.values()).find(|item| item.path == path);
+        let Some(item) = item else { return false };
+        let _ = self.layer(item);
+        self.files.borrow().get(file.0 as usize).is_some_and(|known| known.version() == version)
+    }
+
+    fn number(&self, path: &Arc<Path>) -> FileId {
+        if let Some(file) = self.numbers.borrow().get(path) {
+            return *file;
+        }
+        let mut files = self.files.borrow_mut();
+        let file = FileId(u32::try_from(files.len()).unwrap_or(u32::MAX - 1));
+        files.push(File {
+            path: path.clone(),
+            shown: display(path).into(),
+            spans: Spans::default(),
+            checked: 0,
+            loaded: None,
+        });
+        self.numbers.borrow_mut().insert(path.clone(), file);
+        file
+    }
+
+    fn check(&self, file: FileId, item: &Item) -> Result<Arc<Layer>> {
+        let index = file.0 as usize;
+        let current = {
+            let mut files = self.files.borrow_mut();
+            let known = &mut files[index];
+            let fresh = known.checked == self.look.get()
+                || match (&mut known.loaded, fs::stamp(&known.path)) {
+                    (Some(loaded), Ok(now)) if now.proves_unchanged(&loaded.stamp) => {
+                        loaded.stamp = now;
+                        true
+                    }
+                    _ => false,
+                };
+            known.checked = self.look.get();
+            fresh.then(|| known.loaded.as_ref().map(|loaded| loaded.layer.clone())).flatten()
+        };
+        let layer = match current {
+            Some(layer) => layer,
+            None => self.load(file, item),
+        };
+        if let Some(asked) = self.asked.borrow_mut().as_mut() {
+            asked.insert(file, self.files.borrow()[index].version());
+        }
+        layer
+    }
+
+    fn load(&self, file: FileId, item: &Item) -> Result<Arc<Layer>> {
+        let index = file.0 as usize;
+        let (bytes, stamp) = match fs::read(&item.path) {
+            Ok(read) => read,
+            Err(error) => {
+                self.files.borrow_mut()[index].loaded = None;
+                return Err(error);
+            }
+        };
+        self.count(|counts| counts.read += 1);
+        let before = self.files.borrow_mut()[index].loaded.take();
+        if let Some(mut loaded) = before {
+            if loaded.bytes == bytes {
+                loaded.stamp = stamp;
+                let layer = loaded.layer.clone();
+                self.files.borrow_mut()[index].loaded = Some(loaded);
+                return layer;
+            }
+            if let Ok(layer) = &loaded.layer
+                && let (Ok(old), Ok(new)) = (compose(&loaded.bytes), compose(&bytes))
+                && old.root == new.root
+            {
+                self.count(|counts| counts.parsed += 1);
+                let (layer, version) = (Ok(layer.clone()), loaded.version);
+                let mut files = self.files.borrow_mut();
+                files[index].spans = new.spans;
+                files[index].loaded = Some(Loaded { stamp, bytes, layer: layer.clone(), version });
+                return layer;
+            }
+        }
+        self.count(|counts| counts.parsed += 1);
+        let shown = self.files.borrow()[index].shown.clone();
+        let layer = self.parse(&bytes, file, item, &shown);
+        let version = self.versions.get() + 1;
+        self.versions.set(version);
+        self.files.borrow_mut()[index].loaded = Some(Loaded { stamp, bytes, layer: layer.clone(), version });
+        layer
+    }
+
+    fn parse(&self, bytes: &[u8], file: FileId, item: &Item, shown: &Arc<str>) -> Result<Arc<Layer>> {
+        let in_file = |mut error: Error| {
+            for fault in error.faults_mut() {
+                match &mut fault.site {
+                    Some(site) => site.path = shown.clone(),
+                    None => fault.site = Some(Site::file(shown.clone())),
+                }
+            }
+            error
+        };
+        let document = compose(bytes).map_err(in_file)?;
+        self.files.borrow_mut()[file.0 as usize].spans = document.spans.clone();
+        let subject = Subject { file, name: &item.name, init: item.init, settings: &self.settings };
+        let layer = Layer::build(&document, subject, &|text| self.intern(text));
+        let place = |fault: &mut Fault| {
+            if let (None, Some(origin)) = (&fault.site, fault.origin) {
+                fault.site = crate::evaluate::site(self, origin, None);
+            }
+        };
+        match layer {
+            Ok(mut layer) => {
+                layer.warnings.extend(duplicates(&document, file));
+                layer.warnings.iter_mut().for_each(place);
+                Ok(Arc::new(layer))
+            }
+            Err(mut error) => {
+                error.faults_mut().iter_mut().for_each(place);
+                Err(error)
+            }
+        }
+    }
+
+    /// One allocation for each distinct string of the inventory.
+    fn intern(&self, text: &Text) -> Text {
+        let mut strings = self.strings.borrow_mut();
+        if let Some(known) = strings.get(text) {
+            return known.clone();
+        }
+        strings.insert(text.clone());
+        text.clone()
+    }
+
+    /// Counts something that was done.
+    pub fn count(&self, change: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        change(&mut counts);
+        self.counts.set(counts);
+    }
+
+    /// The text of a file that was read, for excerpts.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let files = self.files.borrow();
+        let file = files.iter().find(|file| &*file.shown == path)?;
+        let loaded = file.loaded.as_ref()?;
+        Some(String::from_utf8_lossy(&loaded.bytes).into_owned())
+    }
+}
+
+impl File {
+    fn version(&self) -> Version {
+        self.loaded.as_ref().map_or(0, |loaded| loaded.version)
+    }
+}
+
+impl Locate for Inputs {
+    fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)> {
+        let files = self.files.borrow();
+        let file = files.get(origin.file.0 as usize)?;
+        let span = file.spans.get(origin.node as usize)?;
+        Some((file.shown.clone(), *span))
+    }
+}
+
+fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
+    document
+        .warnings
+        .iter()
+        .map(|(later, earlier, warning)| {
+            let mut warning = warning.clone().at(Origin { file, node: *later });
+            warning.site = None;
+            if let (Kind::DuplicateKey { .. }, Some(span)) = (&warning.kind, document.spans.get(*earlier as usize)) {
+                let text = format!("the first one stands at line {}, column {}", span.line + 1, span.column + 1);
+                warning = warning.note(text, None);
+            }
+            warning
+        })
+        .collect()
+}
+
+fn join(roots: &[PathBuf]) -> String {
+    roots.iter().map(|root| display(root)).collect::<Vec<_>>().join("', '")
+}

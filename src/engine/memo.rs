@@ -1,0 +1,156 @@
+//! The memo keeps answers with what they were computed from, and gives them again only while
+//! all of that is as it was.
+
+use std::sync::Arc;
+
+use once_cell::sync::Lazy;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use crate::catalog::Catalog;
+use crate::engine::inputs::{Inputs, Version};
+use crate::engine::node::{Answer, Computation};
+use crate::engine::prefix::Prefix;
+use crate::engine::{Inventory, NodeInfo, Request};
+use crate::error::Result;
+use crate::mappings::Mappings;
+use crate::settings::Settings;
+use crate::source::FileId;
+use crate::value::{Map, Text, Value};
+
+/// Everything that an inventory knows.
+#[derive(Debug)]
+pub struct State {
+    /// The files.
+    pub inputs: Inputs,
+    settings: Arc<Settings>,
+    mappings: Mappings,
+    ignored: Option<fancy_regex::Regex>,
+    root: Arc<Prefix>,
+    answers: FxHashMap<(Text, Option<Text>), Remembered>,
+}
+
+/// An answer and what it depends on.
+#[derive(Debug)]
+struct Remembered {
+    info: Arc<NodeInfo>,
+    /// Keeps the merged states alive that other nodes share.
+    _prefix: Arc<Prefix>,
+    catalog: Arc<Catalog>,
+    files: Vec<(FileId, Version)>,
+}
+
+/// How often a computation is repeated when files change underneath it.
+const ATTEMPTS: usize = 5;
+
+impl State {
+    /// The state of an inventory of which nothing is known yet.
+    pub fn new(settings: Arc<Settings>) -> Result<State> {
+        Ok(State {
+            inputs: Inputs::new(settings.clone())?,
+            mappings: Mappings::parse(&settings.class_mappings)?,
+            ignored: crate::engine::node::ignored_classes(&settings)?,
+            settings,
+            root: Prefix::root(),
+            answers: FxHashMap::default(),
+        })
+    }
+
+    /// Begins a new look at the files.
+    pub fn begin(&mut self) -> Result<Arc<Catalog>> {
+        self.inputs.begin();
+        self.inputs.catalog()
+    }
+
+    /// The answer for one node: the remembered one if nothing changed, else a new one.
+    pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
+        let mut catalog = self.begin()?;
+        let wanted = request.environment.clone().filter(|_| {
+            request.force_environment || self.settings.allow_adapter_env_override
+        });
+        let key = (Text::from(name), wanted);
+        // Input data is part of the question; such answers are not kept.
+        let plain = request.input_data.is_none() && !mapped;
+        if plain && let Some(info) = self.remembered(&key, &catalog) {
+            self.inputs.count(|counts| counts.reused += 1);
+            return Ok(info);
+        }
+        for attempt in 1.. {
+            self.inputs.record();
+            self.inputs.count(|counts| counts.computed += 1);
+            let result = self.compute(&catalog, name, &key.1, request.input_data.as_ref(), mapped);
+            let files = self.inputs.recorded();
+            // Files that changed meanwhile may have made a state that never was.
+            let now = self.begin()?;
+            let settled = Arc::ptr_eq(&now, &catalog)
+                && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now));
+            if settled || attempt >= ATTEMPTS {
+                let answer = result?;
+                let info = Arc::new(answer.info);
+                if plain && settled {
+                    let remembered = Remembered { info: info.clone(), _prefix: answer.prefix, catalog, files };
+                    self.answers.insert(key, remembered);
+                }
+                return Ok(info);
+            }
+            catalog = now;
+        }
+        unreachable_attempt()
+    }
+
+    fn remembered(&self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
+        let remembered = self.answers.get(key)?;
+        let current = Arc::ptr_eq(&remembered.catalog, catalog)
+            && remembered.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, catalog));
+        current.then(|| remembered.info.clone())
+    }
+
+    fn compute(
+        &self,
+        catalog: &Arc<Catalog>,
+        name: &str,
+        environment: &Option<Text>,
+        input_data: Option<&Value>,
+        mapped: bool,
+    ) -> Result<Answer> {
+        let computation = Computation {
+            settings: &self.settings,
+            inputs: &self.inputs,
+            mappings: &self.mappings,
+            ignored: self.ignored.as_ref(),
+            catalog,
+            root: &self.root,
+        };
+        computation.answer(name, environment.as_ref(), input_data, mapped)
+    }
+}
+
+fn unreachable_attempt<T>() -> Result<T> {
+    let message = "no attempt was made".to_owned();
+    Err(crate::error::Fault::new(crate::error::Kind::Internal { message }).into())
+}
+
+/// The inventories of this process, by their options. Weak would forget between two calls of
+/// Salt, so they are kept.
+static SHARED: Lazy<Mutex<Vec<(u32, Map, Arc<Inventory>)>>> = Lazy::new(Mutex::default);
+
+/// How many different inventories a process keeps; a master has one or two.
+const KEPT: usize = 16;
+
+/// The inventory for these options.
+pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
+    let process = std::process::id();
+    let mut shared = SHARED.lock();
+    if let Some(at) = shared.iter().position(|(owner, known, _)| *owner == process && known == options) {
+        let entry = shared.remove(at);
+        let inventory = entry.2.clone();
+        shared.push(entry);
+        return Ok(inventory);
+    }
+    let inventory = Arc::new(Inventory::open(options)?);
+    if shared.len() >= KEPT {
+        shared.remove(0);
+    }
+    shared.push((process, options.clone(), inventory.clone()));
+    Ok(inventory)
+}

@@ -1,0 +1,542 @@
+//! Evaluation turns merged slots into values: references are followed, stacks folded.
+//!
+//! Evaluation is lazy and each place is computed once. The *head* of a place is its value
+//! without what is inside of it; following `${a:b}` needs only the head of `a`, so a mapping
+//! may refer to its own parts. A place that is needed for its own head is a cycle (R9), found
+//! as a state, not by counting.
+//!
+//! Everything that goes wrong is recorded at the place where it stands, and places that depend
+//! on it stay silent, so that one run reports every problem of a node once (R5).
+
+mod fold;
+mod query;
+mod reference;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::error::{Fault, Kind, Warning};
+use crate::merge::Prefixes;
+use crate::settings::Settings;
+use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
+use crate::source::{Origin, Site, Span};
+use crate::template::{Part, Template};
+use crate::value::{Key, Map, Text, Value};
+
+pub use query::Others;
+
+/// Finds places for messages. Asked only when there is something to say.
+pub trait Locate {
+    /// The path of the file and the span of a node in it.
+    fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)>;
+}
+
+/// What stopped the evaluation of a place.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The reference of this very place leads nowhere; a later value may make up for it (R6).
+    Missing(Box<Fault>),
+    /// Anything else, not recorded yet.
+    Fault(Box<Fault>),
+    /// It is recorded where it happened.
+    Reported,
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Fault(Box::new(fault))
+    }
+}
+
+/// A value as far as its type and, for a container, its slots.
+#[derive(Clone, Debug)]
+pub(crate) enum Head {
+    /// A finished value.
+    Value(Value),
+    /// A list.
+    List(Arc<ListSlot>),
+    /// A mapping of a list, keys as they are.
+    Raw(Arc<RawSlot>),
+    /// A mapping.
+    Map(Arc<MapSlot>),
+}
+
+impl Head {
+    pub(crate) fn is_container(&self) -> bool {
+        !matches!(self, Head::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
+    }
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Head::Value(Value::Null))
+    }
+}
+
+/// The head of a place, and where a reference found it.
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    pub(crate) head: Head,
+    /// The path of the place, where a reference led to another one.
+    pub(crate) home: Option<Arc<[Key]>>,
+    /// Whether a reference brought it in (M4).
+    pub(crate) brought: bool,
+}
+
+impl From<Head> for Found {
+    fn from(head: Head) -> Found {
+        Found { head, home: None, brought: false }
+    }
+}
+
+enum State<T> {
+    Pending,
+    Done(T),
+    Failed,
+}
+
+/// What is computed at the moment, for the message of a cycle.
+struct Active {
+    address: usize,
+    base: usize,
+    end: usize,
+    origin: Origin,
+}
+
+/// Evaluates the places of one node.
+pub struct Evaluator<'a> {
+    pub(crate) settings: &'a Settings,
+    pub(crate) prefixes: Prefixes,
+    pub(crate) root: Arc<MapSlot>,
+    pub(crate) overlay: Option<(&'static str, Slot)>,
+    sources: &'a dyn Locate,
+    pub(crate) others: Option<&'a dyn Others>,
+    heads: FxHashMap<usize, State<Found>>,
+    values: FxHashMap<usize, State<Value>>,
+    /// Keeps alive what was made on the way: addresses are keys.
+    made: Vec<Head>,
+    path: Vec<Key>,
+    base: usize,
+    active: Vec<Active>,
+    depth: usize,
+    /// Layers' values that a `~` replaced: looked at last, for R6 alone.
+    replaced: Vec<fold::Replaced>,
+    pub(crate) faults: Vec<Fault>,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
+/// How deep evaluation may go before it is an error. Python's own limit is a thousand frames,
+/// of which it needs several for each step.
+const MAX_DEPTH: usize = 20_000;
+
+/// The longest text that references may build, in bytes.
+const MAX_TEXT: usize = 32 * 1024 * 1024;
+
+impl<'a> Evaluator<'a> {
+    /// An evaluator whose references are looked up in `root`.
+    pub fn new(root: Arc<MapSlot>, settings: &'a Settings, sources: &'a dyn Locate) -> Evaluator<'a> {
+        Evaluator {
+            settings,
+            prefixes: Prefixes::new(settings),
+            root,
+            overlay: None,
+            sources,
+            others: None,
+            heads: FxHashMap::default(),
+            values: FxHashMap::default(),
+            made: Vec::new(),
+            path: Vec::new(),
+            base: 0,
+            active: Vec::new(),
+            depth: 0,
+            replaced: Vec::new(),
+            faults: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// The same, with other nodes to ask.
+    #[must_use]
+    pub fn with_others(mut self, others: &'a dyn Others) -> Evaluator<'a> {
+        self.others = Some(others);
+        self
+    }
+
+    /// The same, with one more top-level mapping for references to find.
+    #[must_use]
+    pub fn with_overlay(mut self, key: &'static str, map: Arc<MapSlot>) -> Evaluator<'a> {
+        self.overlay = Some((key, Slot::Map(map)));
+        self
+    }
+
+    /// The value of a whole map; what fails is recorded.
+    pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
+        match self.deep_map(map) {
+            Ok(value) => Some(value),
+            Err(stop) => {
+                self.report(stop);
+                None
+            }
+        }
+    }
+
+    /// Finishes: looks at what was replaced, and gives back what went wrong.
+    pub fn finish(&mut self) -> Vec<Fault> {
+        self.examine_replaced();
+        let mut faults = std::mem::take(&mut self.faults);
+        if !self.settings.group_errors {
+            faults.truncate(1);
+        }
+        faults
+    }
+
+    /// The text of a class name with references, or everything that is wrong with it.
+    pub fn class_name(&mut self, template: &Template, origin: Origin) -> Result<String, Vec<Fault>> {
+        let result = match template.parts.as_slice() {
+            [Part::Reference(reference)] => self
+                .resolve(reference, &template.source, origin)
+                .and_then(|found| self.deep_found(&found))
+                .map(|value| crate::pystr::str(&value)),
+            parts => self.text(parts, &template.source, origin),
+        };
+        match result {
+            Ok(name) if self.faults.is_empty() => Ok(name),
+            Ok(_) => Err(std::mem::take(&mut self.faults)),
+            Err(stop) => {
+                self.report(stop);
+                Err(std::mem::take(&mut self.faults))
+            }
+        }
+    }
+
+    // ---- values -------------------------------------------------------------------------
+
+    /// The whole value of a place.
+    pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
+        match slot {
+            Slot::Value(value, _) => Ok(value.clone()),
+            Slot::Map(map) => self.deep_map(map),
+            Slot::List(list) => self.deep_list(list),
+            Slot::Raw(raw) => self.deep_raw(raw),
+            Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
+                let found = self.head(slot)?;
+                self.deep_found(&found)
+            }
+        }
+    }
+
+    /// The whole value of a head; problems inside are those of its home.
+    pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
+        match (&found.head, &found.home) {
+            (Head::Value(value), _) => Ok(value.clone()),
+            (head, None) => self.deep_head(head),
+            (head, Some(home)) => {
+                let before = self.enter(home.iter().cloned());
+                let value = self.deep_head(head);
+                self.leave(before);
+                value
+            }
+        }
+    }
+
+    fn deep_head(&mut self, head: &Head) -> Result<Value, Stop> {
+        match head {
+            Head::Value(value) => Ok(value.clone()),
+            Head::List(list) => self.deep_list(list),
+            Head::Raw(raw) => self.deep_raw(raw),
+            Head::Map(map) => self.deep_map(map),
+        }
+    }
+
+    fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
+        if let Some(value) = map.constant.get() {
+            return Ok(value.clone());
+        }
+        let value = self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
+            evaluator.deep_entries(&map.entries, map.entries.len())
+        })?;
+        if !map.dynamic {
+            let _ = map.constant.set(value.clone());
+        }
+        Ok(value)
+    }
+
+    fn deep_raw(&mut self, raw: &Arc<RawSlot>) -> Result<Value, Stop> {
+        if let Some(value) = raw.constant.get() {
+            return Ok(value.clone());
+        }
+        let value = self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
+            evaluator.deep_entries(&raw.entries, raw.entries.len())
+        })?;
+        if !raw.dynamic {
+            let _ = raw.constant.set(value.clone());
+        }
+        Ok(value)
+    }
+
+    fn deep_entries<'s>(
+        &mut self,
+        entries: impl IntoIterator<Item = (&'s Key, &'s Slot)>,
+        length: usize,
+    ) -> Result<Value, Stop> {
+        let mut map = Map::with_capacity_and_hasher(length, Default::default());
+        let mut failed = false;
+        for (key, slot) in entries {
+            self.path.push(key.clone());
+            match self.deep(slot) {
+                Ok(value) => {
+                    map.insert(key.clone(), value);
+                }
+                Err(stop) => {
+                    self.report(stop);
+                    failed = true;
+                }
+            }
+            self.path.pop();
+        }
+        if failed { Err(Stop::Reported) } else { Ok(Value::map(map)) }
+    }
+
+    fn deep_list(&mut self, list: &Arc<ListSlot>) -> Result<Value, Stop> {
+        if let Some(value) = list.constant.get() {
+            return Ok(value.clone());
+        }
+        let value = self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| {
+            let mut items = Vec::with_capacity(list.items.len());
+            let mut failed = false;
+            for (index, slot) in list.items.iter().enumerate() {
+                evaluator.path.push(index_key(index));
+                match evaluator.deep(slot) {
+                    Ok(value) => items.push(value),
+                    Err(stop) => {
+                        evaluator.report(stop);
+                        failed = true;
+                    }
+                }
+                evaluator.path.pop();
+            }
+            if failed { Err(Stop::Reported) } else { Ok(Value::list(items)) }
+        })?;
+        if !list.dynamic {
+            let _ = list.constant.set(value.clone());
+        }
+        Ok(value)
+    }
+
+    /// Computes a container once, and notices when it is inside of itself.
+    fn container(
+        &mut self,
+        address: usize,
+        origin: Origin,
+        compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
+        match self.values.get(&address) {
+            Some(State::Done(value)) => return Ok(value.clone()),
+            Some(State::Failed) => return Err(Stop::Reported),
+            Some(State::Pending) => return Err(self.cycle(address).into()),
+            None => {}
+        }
+        self.values.insert(address, State::Pending);
+        self.push_active(address, origin);
+        let result = self.deeper(compute);
+        self.active.pop();
+        let state = result.as_ref().map_or(State::Failed, |value| State::Done(value.clone()));
+        self.values.insert(address, state);
+        result
+    }
+
+    // ---- heads --------------------------------------------------------------------------
+
+    /// The head of a place, computed once; what goes wrong is recorded here.
+    pub(crate) fn head(&mut self, slot: &Slot) -> Result<Found, Stop> {
+        match slot {
+            Slot::Value(value, _) => Ok(Head::Value(value.clone()).into()),
+            Slot::List(list) => Ok(Head::List(list.clone()).into()),
+            Slot::Raw(raw) => Ok(Head::Raw(raw.clone()).into()),
+            Slot::Map(map) => Ok(Head::Map(map.clone()).into()),
+            Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
+                let address = std::ptr::from_ref(slot) as usize;
+                match self.heads.get(&address) {
+                    Some(State::Done(found)) => return Ok(found.clone()),
+                    Some(State::Failed) => return Err(Stop::Reported),
+                    Some(State::Pending) => return Err(self.cycle(address).into()),
+                    None => {}
+                }
+                self.heads.insert(address, State::Pending);
+                self.push_active(address, slot.origin());
+                let result = self.deeper(|evaluator| evaluator.compute(slot));
+                self.active.pop();
+                match result {
+                    Ok(found) => {
+                        self.heads.insert(address, State::Done(found.clone()));
+                        Ok(found)
+                    }
+                    Err(stop) => {
+                        self.heads.insert(address, State::Failed);
+                        self.report(stop);
+                        Err(Stop::Reported)
+                    }
+                }
+            }
+        }
+    }
+
+    /// The head of a slot, not remembered, with its own problem left to the caller.
+    pub(crate) fn compute(&mut self, slot: &Slot) -> Result<Found, Stop> {
+        match slot {
+            Slot::Text(template, origin) => {
+                if let [Part::Reference(reference)] = template.parts.as_slice() {
+                    return self.resolve(reference, &template.source, *origin);
+                }
+                let text = self.text(&template.parts, &template.source, *origin)?;
+                Ok(Head::Value(Value::Str(text.into())).into())
+            }
+            Slot::Query(query, origin) => self.query(query, *origin),
+            Slot::Stack(stack) => self.fold(stack),
+            _ => self.head(slot),
+        }
+    }
+
+    /// Text with references in it, as Python's `str()` of each part (R2).
+    pub(crate) fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
+        let mut out = String::new();
+        for part in parts {
+            match part {
+                Part::Literal(text) => out.push_str(text),
+                Part::Reference(reference) => {
+                    let found = self.resolve(reference, source, origin)?;
+                    let value = self.deep_found(&found)?;
+                    match &value {
+                        Value::Str(text) => out.push_str(text),
+                        Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),
+                        value => out.push_str(&crate::pystr::str(value)),
+                    }
+                }
+            }
+            if out.len() > MAX_TEXT {
+                let kind = Kind::EvaluationLimit { what: "the length of a text with references", limit: MAX_TEXT };
+                return Err(self.place(Fault::new(kind), origin, None).into());
+            }
+        }
+        Ok(out)
+    }
+
+    // ---- where we are -------------------------------------------------------------------
+
+    /// Runs one step deeper, with stack to stand on, up to the limit.
+    fn deeper<T>(&mut self, compute: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
+        if self.depth >= MAX_DEPTH {
+            let kind = Kind::EvaluationLimit { what: "the depth of references and containers", limit: MAX_DEPTH };
+            let origin = self.active.last().map_or(Origin::NONE, |active| active.origin);
+            return Err(self.place(Fault::new(kind), origin, None).into());
+        }
+        self.depth += 1;
+        let result = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || compute(self));
+        self.depth -= 1;
+        result
+    }
+
+    /// Goes to another path, as a reference does; `leave` comes back.
+    pub(crate) fn enter(&mut self, path: impl IntoIterator<Item = Key>) -> (usize, usize) {
+        let before = (self.base, self.path.len());
+        self.base = self.path.len();
+        self.path.extend(path);
+        before
+    }
+
+    pub(crate) fn leave(&mut self, before: (usize, usize)) {
+        self.path.truncate(before.1);
+        self.base = before.0;
+    }
+
+    /// The path of the place.
+    pub(crate) fn path_keys(&self) -> &[Key] {
+        &self.path[self.base..]
+    }
+
+    pub(crate) fn push_key(&mut self, key: Key) {
+        self.path.push(key);
+    }
+
+    fn push_active(&mut self, address: usize, origin: Origin) {
+        self.active.push(Active { address, base: self.base, end: self.path.len(), origin });
+    }
+
+    /// The path of the place, in the notation of references.
+    pub(crate) fn path_text(&self) -> String {
+        join_path(&self.path[self.base..], &self.settings.delimiter)
+    }
+
+    /// A fault with its place filled in; `within` is the part of the scalar `source`.
+    pub(crate) fn place(&self, fault: Fault, origin: Origin, within: Option<(&Text, (usize, usize))>) -> Fault {
+        let mut fault = fault.at(origin);
+        if fault.path.is_none() {
+            fault.path = Some(self.path_text()).filter(|path| !path.is_empty());
+        }
+        fault.site = site(self.sources, origin, within);
+        if let Some((_, (offset, length))) = within {
+            fault = fault.within(offset, length);
+        }
+        fault
+    }
+
+    pub(crate) fn site(&self, origin: Origin) -> Option<Site> {
+        site(self.sources, origin, None)
+    }
+
+    pub(crate) fn report(&mut self, stop: Stop) {
+        match stop {
+            Stop::Missing(fault) | Stop::Fault(fault) => self.faults.push(*fault),
+            Stop::Reported => {}
+        }
+    }
+
+    fn cycle(&self, address: usize) -> Fault {
+        let from = self.active.iter().rposition(|active| active.address == address).unwrap_or(0);
+        let steps = &self.active[from..];
+        let text = |active: &Active| join_path(&self.path[active.base..active.end], &self.settings.delimiter);
+        let mut names: Vec<String> = steps.iter().map(text).filter(|name| !name.is_empty()).collect();
+        names.dedup();
+        if let Some(first) = names.first().cloned() {
+            names.push(first);
+        }
+        let mut fault = Fault::new(Kind::ReferenceCycle { cycle: names.join(" -> ") });
+        for active in steps {
+            fault = fault.note(format!("'{}' stands here", text(active)), self.site(active.origin));
+        }
+        let origin = self.active.last().map_or(Origin::NONE, |active| active.origin);
+        self.place(fault, origin, None)
+    }
+}
+
+/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+pub fn join_path(path: &[Key], delimiter: &str) -> String {
+    let escaped = format!("\\{delimiter}");
+    let keys: Vec<String> = path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    keys.join(delimiter)
+}
+
+fn index_key(index: usize) -> Key {
+    Key(Value::Int(i64::try_from(index).unwrap_or(i64::MAX)))
+}
+
+/// The place of a node, or of a part of a scalar whose text stands in the file as it is.
+pub(crate) fn site(sources: &dyn Locate, origin: Origin, within: Option<(&Text, (usize, usize))>) -> Option<Site> {
+    let (path, span) = sources.locate(origin)?;
+    let mut site = Site { path, line: span.line + 1, column: span.column + 1, length: 0 };
+    if let Some((source, (offset, length))) = within {
+        let written = (span.end - span.start) as usize;
+        let quotes = match written.checked_sub(source.len()) {
+            Some(0) => Some(0),
+            Some(2) => Some(1),
+            _ => None,
+        };
+        if let Some(quote) = quotes
+            && let (Some(before), Some(part)) = (source.get(..offset), source.get(offset..offset + length))
+            && !before.contains('\n')
+        {
+            site.column += u32::try_from(before.chars().count()).unwrap_or(0) + quote;
+            site.length = u32::try_from(part.chars().count()).unwrap_or(0);
+        }
+    }
+    Some(site)
+}

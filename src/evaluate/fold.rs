@@ -1,0 +1,216 @@
+//! Folding turns the stack of layers' values for one place into one head.
+//!
+//! The rules are those of `ValueList.render` in the Python forks, in their order: null is
+//! nothing, `~` begins anew, a constant holds, mappings merge, lists extend, and everything
+//! else depends on the `allow_…` settings (rulings M1–M5). What a `~` replaces is not
+//! evaluated (R16), but looked at in the end for references that lead nowhere (R6).
+
+use std::sync::Arc;
+
+use super::{Evaluator, Found, Head, Stop};
+use crate::error::{Fault, Kind};
+use crate::merge::{brought_in, map_of_values, merge_maps, normalize};
+use crate::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
+use crate::source::Origin;
+use crate::value::{Key, Value};
+
+/// Values that a `~` replaced, to be examined when all else is known.
+pub(super) struct Replaced {
+    stack: Arc<StackSlot>,
+    count: usize,
+    path: Vec<Key>,
+    by_container: bool,
+}
+
+/// The kinds of values that merging tells apart.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    Map,
+    List,
+    Scalar,
+}
+
+impl Shape {
+    fn of(head: &Head) -> Shape {
+        match head {
+            Head::Map(_) | Head::Raw(_) | Head::Value(Value::Map(_)) => Shape::Map,
+            Head::List(_) | Head::Value(Value::List(_)) => Shape::List,
+            Head::Value(_) => Shape::Scalar,
+        }
+    }
+    fn name(self) -> &'static str {
+        match self {
+            Shape::Map => "mapping",
+            Shape::List => "list",
+            Shape::Scalar => "scalar",
+        }
+    }
+}
+
+impl Evaluator<'_> {
+    pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
+        let skip = replaced_count(&stack.entries);
+        let found = self.fold_entries(&stack.entries[skip..], stack.entries.len() - skip)?;
+        if skip > 0 && (skip > 1 || stack.entries[..skip].iter().any(|entry| entry.slot.dynamic())) {
+            if self.settings.verbose_warnings {
+                let origin = stack.entries[skip - 1].slot.origin();
+                let warning = self.place(Fault::new(Kind::DroppedUnrendered {}), origin, None);
+                self.warnings.push(warning);
+            }
+            self.replaced.push(Replaced {
+                stack: stack.clone(),
+                count: skip,
+                path: self.path_keys().to_vec(),
+                by_container: found.head.is_container(),
+            });
+        }
+        Ok(found)
+    }
+
+    /// Folds entries of which `total` stand in the stack from here on: the last of a stack
+    /// has nothing behind it that could make up for a missing reference.
+    fn fold_entries(&mut self, entries: &[StackEntry], total: usize) -> Result<Found, Stop> {
+        let mut output: Found = Head::Value(Value::Null).into();
+        let mut output_origin = Origin::NONE;
+        let mut missing = None;
+        let mut constant = false;
+        for (index, entry) in entries.iter().enumerate() {
+            let origin = entry.slot.origin();
+            let new = match self.compute(&entry.slot) {
+                Ok(found) => found,
+                Err(Stop::Missing(fault))
+                    if self.settings.ignore_overwritten_missing_references
+                        && !output.head.is_container()
+                        && index + 1 != total =>
+                {
+                    self.warn_overwritten(&fault);
+                    missing = Some(fault);
+                    Head::Value(Value::Null).into()
+                }
+                Err(stop) => return Err(stop),
+            };
+            if constant {
+                // Saying the same again is no change (M5).
+                if self.settings.strict_constant_parameters && self.deep_found(&output)? != self.deep_found(&new)? {
+                    let fault = self
+                        .place(Fault::new(Kind::ConstantChanged {}), origin, None)
+                        .note("the constant is set here", self.site(output_origin));
+                    return Err(fault.into());
+                }
+                continue;
+            }
+            output = if output.head.is_null() || entry.prefix.overrides {
+                new
+            } else {
+                self.merge_heads(output, output_origin, new, origin)?
+            };
+            output_origin = origin;
+            constant |= entry.prefix.constant;
+        }
+        match missing {
+            Some(fault) if output.head.is_container() => Err(Stop::Fault(fault)),
+            _ => Ok(output),
+        }
+    }
+
+    fn merge_heads(&mut self, earlier: Found, before: Origin, later: Found, origin: Origin) -> Result<Found, Stop> {
+        let settings = self.settings;
+        let shapes = (Shape::of(&earlier.head), Shape::of(&later.head));
+        let null = later.head.is_null();
+        let (allowed, setting) = match shapes {
+            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(&earlier, &later, origin)),
+            (Shape::List, Shape::List) => return Ok(self.extend(&earlier.head, &later.head, origin)),
+            (Shape::Scalar, Shape::Scalar) => return Ok(later),
+            (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (false, None),
+            (_, Shape::Scalar) if null && settings.allow_none_override => (true, None),
+            (Shape::Map, Shape::Scalar) => (settings.allow_scalar_over_dict, Some("allow_scalar_over_dict")),
+            (Shape::List, Shape::Scalar) => (settings.allow_scalar_over_list, Some("allow_scalar_over_list")),
+            (Shape::Scalar, Shape::Map) => (settings.allow_dict_over_scalar, Some("allow_dict_over_scalar")),
+            (Shape::Scalar, Shape::List) if settings.allow_list_over_scalar => {
+                return Ok(self.extend(&earlier.head, &later.head, origin));
+            }
+            (Shape::Scalar, Shape::List) => (false, Some("allow_list_over_scalar")),
+        };
+        if allowed {
+            return Ok(later);
+        }
+        let kind = Kind::MergeType {
+            later: if null { "null" } else { shapes.1.name() },
+            earlier: shapes.0.name(),
+            setting: if null { Some("allow_none_override") } else { setting },
+        };
+        let fault = self.place(Fault::new(kind), origin, None);
+        Err(fault.note(format!("the {} stands here", shapes.0.name()), self.site(before)).into())
+    }
+
+    fn merge_mappings(&mut self, earlier: &Found, later: &Found, origin: Origin) -> Found {
+        let earlier = self.mapping(earlier, origin);
+        let later = self.mapping(later, origin);
+        let merged = Head::Map(merge_maps(&earlier, &later, &self.prefixes));
+        self.made.push(merged.clone());
+        merged.into()
+    }
+
+    /// A mapping ready to be merged; one that a reference brought in comes closed (M4).
+    fn mapping(&self, found: &Found, origin: Origin) -> Arc<MapSlot> {
+        match &found.head {
+            Head::Map(map) if found.brought => brought_in(map),
+            Head::Map(map) => map.clone(),
+            Head::Raw(raw) => Arc::new(normalize(raw, &self.prefixes)),
+            Head::Value(Value::Map(map)) => Arc::new(map_of_values(map, origin, &self.prefixes)),
+            Head::List(_) | Head::Value(_) => Arc::new(MapSlot::empty()),
+        }
+    }
+
+    fn extend(&mut self, earlier: &Head, later: &Head, origin: Origin) -> Found {
+        let items = items(earlier, origin).chain(items(later, origin)).collect();
+        let list = Head::List(Arc::new(ListSlot::new(items, origin)));
+        self.made.push(list.clone());
+        list.into()
+    }
+
+    fn warn_overwritten(&mut self, fault: &Fault) {
+        if let Kind::ReferenceNotFound { reference, .. } = &fault.kind {
+            let kind = Kind::OverwrittenReference { reference: reference.clone() };
+            self.warnings.push(Fault { kind, ..fault.clone() });
+        }
+    }
+
+    /// Looks at what `~` replaced: its missing references are warnings or errors as for any
+    /// overwritten value (R6), its cycles are nothing (R16), its type conflicts stay errors.
+    pub(super) fn examine_replaced(&mut self) {
+        while let Some(replaced) = self.replaced.pop() {
+            let before = self.enter(replaced.path.iter().cloned());
+            let entries = &replaced.stack.entries[..replaced.count];
+            let result = self.fold_entries(entries, usize::MAX);
+            self.leave(before);
+            match result {
+                Err(Stop::Missing(fault)) if self.settings.ignore_overwritten_missing_references && !replaced.by_container => {
+                    self.warn_overwritten(&fault);
+                }
+                Err(Stop::Missing(fault)) => self.faults.push(*fault),
+                Err(Stop::Fault(fault)) if matches!(fault.kind, Kind::ReferenceCycle { .. }) => {}
+                Err(Stop::Fault(fault)) => self.faults.push(*fault),
+                Err(Stop::Reported) | Ok(_) => {}
+            }
+        }
+    }
+}
+
+/// How many entries the last `~` replaces. A constant in front of it holds, so that nothing is
+/// replaced then.
+fn replaced_count(entries: &[StackEntry]) -> usize {
+    let constant = entries.iter().position(|entry| entry.prefix.constant).unwrap_or(entries.len());
+    let replacing = |(index, entry): (usize, &StackEntry)| (entry.prefix.overrides && index <= constant).then_some(index);
+    entries.iter().enumerate().filter_map(replacing).next_back().unwrap_or(0)
+}
+
+/// The items of a list; a scalar is a list of itself.
+fn items(head: &Head, origin: Origin) -> Box<dyn Iterator<Item = Slot> + '_> {
+    match head {
+        Head::List(list) => Box::new(list.items.iter().cloned()),
+        Head::Value(Value::List(items)) => Box::new(items.iter().map(move |item| from_value(item, origin))),
+        Head::Value(value) => Box::new(std::iter::once(Slot::Value(value.clone(), origin))),
+        Head::Map(_) | Head::Raw(_) => Box::new(std::iter::empty()),
+    }
+}

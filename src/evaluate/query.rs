@@ -1,0 +1,160 @@
+//! Queries turn `$[ … ]` into the exports of the nodes that pass its tests.
+
+use std::sync::Arc;
+
+use crate::error::{Fault, Kind};
+use crate::evaluate::{Evaluator, Found, Head, Stop};
+use crate::query::{Connective, Operand, Query};
+use crate::slot::MapSlot;
+use crate::source::Origin;
+use crate::value::{Map, Text, Value};
+
+/// The other nodes, as far as a query may ask.
+pub trait Others {
+    /// The names of the nodes in scope, sorted: all, or those of the asking node's environment (Q2).
+    fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault>;
+
+    /// The exports of a node under these paths, in their order; `None` for one it does not
+    /// have, or that fails where errors are ignored. A node that is left out altogether
+    /// because it cannot be read gives `Ok(None)`.
+    fn exports(
+        &self,
+        node: &Text,
+        paths: &[&[Text]],
+        ignore_errors: bool,
+    ) -> Result<Option<Vec<Option<Value>>>, Fault>;
+}
+
+impl Evaluator<'_> {
+    pub(super) fn query(&mut self, query: &Query, origin: Origin) -> Result<Found, Stop> {
+        let source = query.source.to_string();
+        let Some(others) = self.others else {
+            return Err(self.place(Fault::new(Kind::QueryInExport { query: source }), origin, None).into());
+        };
+        let operands = query
+            .comparisons()
+            .map(|comparison| self.operand(&comparison.operand, &source, origin))
+            .collect::<Result<Vec<_>, Stop>>()?;
+        let ignore = query.ignore_errors || self.settings.inventory_ignore_failed_render;
+        let paths: Vec<&[Text]> =
+            query.comparisons().map(|test| test.export.as_slice()).chain(query.value.as_deref()).collect();
+        let failed = |evaluator: &Self, node: &str, cause: Fault| {
+            let kind = Kind::QueryFailed { query: source.clone(), node: node.to_owned() };
+            let mut fault = evaluator.place(Fault::new(kind), origin, None);
+            fault.causes.push(cause);
+            Stop::from(fault)
+        };
+        let nodes = match others.nodes(query.all_environments) {
+            Ok(nodes) => nodes,
+            Err(cause) => {
+                let node = cause.node.as_ref().map_or_else(String::new, ToString::to_string);
+                return Err(failed(self, &node, cause));
+            }
+        };
+        let mut values = Map::default();
+        let mut names = Vec::new();
+        for node in nodes {
+            let exports = match others.exports(&node, &paths, ignore) {
+                Ok(Some(exports)) => exports,
+                Ok(None) => continue,
+                Err(cause) => return Err(failed(self, &node, cause)),
+            };
+            let mut passed = true;
+            for (index, (comparison, operand)) in query.comparisons().zip(&operands).enumerate() {
+                let equal = exports[index].as_ref().map(|value| python_equal(value, operand));
+                let holds = equal.is_some_and(|equal| equal == comparison.equal);
+                passed = match index.checked_sub(1).map(|before| query.rest[before].0) {
+                    None => holds,
+                    Some(Connective::And) => passed && holds,
+                    Some(Connective::Or) => passed || holds,
+                };
+            }
+            if !passed {
+                continue;
+            }
+            if query.value.is_none() {
+                names.push(Value::Str(node));
+            } else if let Some(Some(value)) = exports.into_iter().last() {
+                values.insert(node.into(), value);
+            }
+        }
+        let value = if query.value.is_some() { Value::map(values) } else { Value::list(names) };
+        Ok(Head::Value(value).into())
+    }
+
+    /// The value of an export, `None` where it does not exist; what fails is recorded. Only
+    /// mappings are gone into: a query's path has no indexes.
+    pub fn export(&mut self, exports: &Arc<MapSlot>, path: &[Text]) -> Option<Value> {
+        let mut found = Found::from(Head::Map(exports.clone()));
+        let before = self.enter([]);
+        let mut result = Ok(None);
+        for (index, key) in path.iter().enumerate() {
+            self.push_key(key.clone().into());
+            let next = match &found.head {
+                Head::Map(map) => map.entries.get(key.as_ref()).map(|slot| self.head(slot)),
+                Head::Raw(raw) => raw.entries.get(key.as_ref()).map(|slot| self.head(slot)),
+                Head::Value(Value::Map(map)) => {
+                    map.get(key.as_ref()).map(|value| Ok(Head::Value(value.clone()).into()))
+                }
+                Head::List(_) | Head::Value(_) => None,
+            };
+            match next {
+                None => break,
+                Some(Err(stop)) => {
+                    result = Err(stop);
+                    break;
+                }
+                Some(Ok(head)) => found = head,
+            }
+            if index + 1 == path.len() {
+                result = self.deep_found(&found).map(Some);
+            }
+        }
+        self.leave(before);
+        result.unwrap_or_else(|stop| {
+            self.report(stop);
+            None
+        })
+    }
+
+    /// What a test compares with: null is nothing that can be compared.
+    fn operand(&mut self, operand: &Operand, query: &str, origin: Origin) -> Result<Value, Stop> {
+        let unfit = |evaluator: &Self, message: String| {
+            let kind = Kind::QueryOperand { query: query.to_owned(), message };
+            Stop::from(evaluator.place(Fault::new(kind), origin, None))
+        };
+        match operand {
+            Operand::Data(value) => Ok(value.clone()),
+            Operand::Missing => Err(unfit(self, "a test has no value to compare with".into())),
+            Operand::Parameter(path) => {
+                let found = self.resolve_path(path, origin)?;
+                match self.deep_found(&found)? {
+                    Value::Null => {
+                        let path: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+                        let path = path.join(&self.settings.delimiter);
+                        Err(unfit(self, format!("'self:{path}' is null")))
+                    }
+                    value => Ok(value),
+                }
+            }
+        }
+    }
+}
+
+/// Python's `==`: numbers and booleans compare across types.
+fn python_equal(a: &Value, b: &Value) -> bool {
+    use crate::value::Key;
+    match (a, b) {
+        (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| python_equal(a, b))
+        }
+        (Value::Map(a), Value::Map(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| python_equal(value, other)))
+        }
+        (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => false,
+        (Value::Set(a), Value::Set(b)) => a.len() == b.len() && a.iter().all(|item| b.contains(item)),
+        (Value::Float(a), Value::Float(b)) => a == b,
+        _ => Key(a.clone()) == Key(b.clone()),
+    }
+}

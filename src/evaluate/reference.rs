@@ -1,0 +1,223 @@
+//! References turn `${a:b:c}` into the head of the place it names.
+
+
+use super::{Evaluator, Found, Head, Stop};
+use crate::error::{Fault, Kind};
+use crate::slot::Slot;
+use crate::source::Origin;
+use crate::template::{FixedPath, Part, Reference, split_default};
+use crate::value::{Key, Text, Value};
+
+impl Evaluator<'_> {
+    /// The head of what a reference names. `source` is the scalar that holds it, `origin` its place.
+    pub(crate) fn resolve(&mut self, reference: &Reference, source: &Text, origin: Origin) -> Result<Found, Stop> {
+        let computed;
+        let path = if let Some(path) = &reference.fixed {
+            path
+        } else {
+            computed = self.inside(&reference.parts, source, origin)?;
+            &computed
+        };
+        // A default that is not YAML is an error even where it is not needed, as documented.
+        let default = match &path.default {
+            None => None,
+            Some(text) => Some(crate::yaml::parse_value(text).map_err(|error| {
+                let message = error.first().kind.to_string();
+                let kind = Kind::DefaultSyntax { reference: reference.written.to_string(), message };
+                Stop::from(self.place(Fault::new(kind), origin, Some((source, reference.span))))
+            })?),
+        };
+        let before = self.enter([]);
+        let result = self.follow(&path.segments);
+        self.leave(before);
+        match (result, default) {
+            (Ok(Ok(found)), _) => Ok(found),
+            (Ok(Err(_)), Some(default)) => {
+                if self.settings.verbose_warnings {
+                    let kind = Kind::DefaultUsed { reference: reference.written.to_string() };
+                    let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
+                    self.warnings.push(warning);
+                }
+                Ok(Head::Value(default).into())
+            }
+            (Ok(Err(missing)), None) => {
+                Err(self.not_found(missing, &reference.written, origin, Some((source, reference.span))))
+            }
+            (Err(stop), _) => Err(stop),
+        }
+    }
+
+    /// The head of the parameter that a query names with `self:`.
+    pub(super) fn resolve_path(&mut self, path: &[Text], origin: Origin) -> Result<Found, Stop> {
+        let before = self.enter([]);
+        let result = self.follow(path);
+        self.leave(before);
+        result?.map_err(|missing| {
+            let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+            let written = format!("self{0}{1}", self.settings.delimiter, keys.join(&self.settings.delimiter));
+            self.not_found(missing, &written, origin, None)
+        })
+    }
+
+    fn not_found(
+        &self,
+        missing: Missing,
+        written: &str,
+        origin: Origin,
+        within: Option<(&Text, (usize, usize))>,
+    ) -> Stop {
+        let kind = Kind::ReferenceNotFound {
+            reference: written.to_owned(),
+            missing: missing.key,
+            container: missing.container,
+            similar: missing.similar,
+        };
+        let mut fault = self.place(Fault::new(kind), origin, within);
+        if let Some((name, place)) = missing.defined
+            && let Some(site) = self.site(place)
+        {
+            fault = fault.note(format!("'{name}' is set here"), Some(site));
+        }
+        Stop::Missing(Box::new(fault))
+    }
+
+    /// The inside of a reference that holds references: those first, then split (R3, R7).
+    fn inside(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<FixedPath, Stop> {
+        let double = self.settings.delimiter.repeat(2);
+        let mut text = String::new();
+        for part in parts {
+            match part {
+                Part::Literal(literal) => text.push_str(literal),
+                Part::Reference(inner) => {
+                    let found = self.resolve(inner, source, origin).map_err(|stop| match stop {
+                        // The forks never forgive a missing inner reference (R6).
+                        Stop::Missing(fault) => Stop::Fault(fault),
+                        other => other,
+                    })?;
+                    let value = self.deep_found(&found)?;
+                    match &value {
+                        Value::Str(plain) => text.push_str(plain),
+                        // What becomes part of a default is read as YAML again, so it is written so.
+                        value if text.contains(&double) => {
+                            text.push_str(&crate::json::dumps(value, false).unwrap_or_default());
+                        }
+                        value => text.push_str(&crate::pystr::str(value)),
+                    }
+                }
+            }
+        }
+        Ok(split_default(&text, &self.settings.delimiter))
+    }
+
+    /// Walks from the root; the inner result is what was missing.
+    fn follow(&mut self, segments: &[Text]) -> Result<Result<Found, Missing>, Stop> {
+        let root = self.root.clone();
+        let Some((first, rest)) = segments.split_first() else {
+            return Ok(Err(Missing::default()));
+        };
+        let overlaid = match &self.overlay {
+            Some((key, slot)) if **key == **first => Some(slot.clone()),
+            _ => None,
+        };
+        let key = Key::from(first.clone());
+        let slot = match &overlaid {
+            // The copy lives as long as the evaluator, so that addresses stay what they are.
+            Some(slot) => slot,
+            None => match root.entries.get(first.as_ref()) {
+                Some(slot) => slot,
+                None => return Ok(Err(self.missing(segments, 0, &Head::Map(root.clone())))),
+            },
+        };
+        self.push_key(key);
+        let mut found = self.head(slot)?;
+        for (index, segment) in rest.iter().enumerate() {
+            match self.child(&found, segment)? {
+                Some(next) => found = next,
+                None => return Ok(Err(self.missing(segments, index + 1, &found.head))),
+            }
+        }
+        if found.head.is_container() && found.home.is_none() {
+            found.home = Some(self.path_keys().into());
+        }
+        found.brought = true;
+        Ok(Ok(found))
+    }
+
+    /// The head of one key or index of a container.
+    fn child(&mut self, found: &Found, segment: &Text) -> Result<Option<Found>, Stop> {
+        if let Some(home) = &found.home {
+            // We went through a reference: from here on the path is that of its home.
+            self.path.truncate(self.base);
+            self.path.extend(home.iter().cloned());
+        }
+        self.push_key(segment.clone().into());
+        let slot: &Slot = match &found.head {
+            Head::Map(map) => match map.entries.get(segment.as_ref()) {
+                Some(slot) => slot,
+                None => return Ok(None),
+            },
+            Head::Raw(raw) => match raw.entries.get(segment.as_ref()) {
+                Some(slot) => slot,
+                None => return Ok(None),
+            },
+            Head::List(list) => match index(segment, list.items.len()) {
+                Some(at) => &list.items[at],
+                None => return Ok(None),
+            },
+            Head::Value(Value::Map(map)) => {
+                return Ok(map.get(segment.as_ref()).map(|value| Head::Value(value.clone()).into()));
+            }
+            Head::Value(Value::List(items) | Value::Tuple(items)) => {
+                return Ok(index(segment, items.len()).map(|at| Head::Value(items[at].clone()).into()));
+            }
+            Head::Value(_) => return Ok(None),
+        };
+        // `found` keeps the container alive while its slot is looked at.
+        self.head(slot).map(Some)
+    }
+
+    fn missing(&self, segments: &[Text], index: usize, container: &Head) -> Missing {
+        let key = segments[index].to_string();
+        let names: Vec<&str> = match container {
+            Head::Map(map) => map.entries.keys().filter_map(Key::as_str).collect(),
+            Head::Raw(raw) => raw.entries.keys().filter_map(Key::as_str).collect(),
+            Head::Value(Value::Map(map)) => map.keys().filter_map(Key::as_str).collect(),
+            _ => Vec::new(),
+        };
+        let origin = match container {
+            Head::Map(map) => Some(map.origin),
+            Head::Raw(raw) => Some(raw.origin),
+            Head::List(list) => Some(list.origin),
+            Head::Value(_) => None,
+        };
+        let parts: Vec<&str> = segments[..index].iter().map(AsRef::as_ref).collect();
+        let parent = parts.join(&self.settings.delimiter);
+        let similar = crate::similar::nearest(&key, names).map(str::to_owned);
+        let defined = origin.filter(|origin| index > 0 && *origin != Origin::NONE).map(|origin| (parent.clone(), origin));
+        Missing { similar, container: parent, defined, key }
+    }
+}
+
+/// What a reference did not find.
+#[derive(Default)]
+struct Missing {
+    key: String,
+    container: String,
+    similar: Option<String>,
+    defined: Option<(String, Origin)>,
+}
+
+/// An index as Python's `int()` reads it: signs, spaces around, single underscores between
+/// digits; negative ones count from the end (R10).
+fn index(text: &str, length: usize) -> Option<usize> {
+    let trimmed = text.trim();
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let plain = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if !plain {
+        return None;
+    }
+    let number: usize = digits.replace('_', "").parse().ok()?;
+    let at = if trimmed.starts_with('-') { length.checked_sub(number)? } else { number };
+    (at < length).then_some(at)
+}
+

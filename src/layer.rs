@@ -1,0 +1,361 @@
+//! Layers turn the document of one file into the five sections that reclass knows.
+//!
+//! A layer depends on its file, its name and the settings, and is never changed after it is
+//! built. All strings are parsed for references here, so that a reference that does not
+//! parse fails every node that includes the file, as in the Python forks.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::merge::{Prefixes, normalize};
+use crate::query::Query;
+use crate::settings::Settings;
+use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
+use crate::source::{FileId, Origin};
+use crate::template::{Parsed, Template};
+use crate::value::{Key, Text, Value};
+use crate::yaml::compose::{Data, Document, Entry, Node};
+
+/// The sections of one file.
+#[derive(Debug)]
+pub struct Layer {
+    /// The file.
+    pub file: FileId,
+    /// Its parent classes, unique, in order.
+    pub classes: Vec<ClassEntry>,
+    /// Its applications and removals.
+    pub applications: Applications,
+    /// Its environment; only a node's counts (S9).
+    pub environment: Option<Value>,
+    /// Its parameters, merged into nothing.
+    pub parameters: Arc<MapSlot>,
+    /// Its exports, merged into nothing.
+    pub exports: Arc<MapSlot>,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
+/// One entry of `classes`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClassEntry {
+    /// The name as the result shows it: absolute, references as written (S3).
+    pub name: Text,
+    /// The name that is looked up, where it holds no reference: escapes are applied.
+    pub lookup: Text,
+    /// Further names to try, in order, where the first does not exist: what the documentation
+    /// says of relative names in `init.yml` (S5).
+    pub alternatives: Vec<Text>,
+    /// The name as a template, where it holds references.
+    pub template: Option<Arc<Template>>,
+    /// Where it is listed.
+    pub origin: Origin,
+}
+
+impl ClassEntry {
+    /// A class by its plain name, listed in no file.
+    pub fn plain(name: Text) -> ClassEntry {
+        ClassEntry {
+            lookup: name.clone(),
+            name,
+            alternatives: Vec::new(),
+            template: None,
+            origin: Origin::NONE,
+        }
+    }
+}
+
+/// Applications of one layer: what it takes away, then what it adds (S8).
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Applications {
+    /// Names with `~`, to be removed from what came before.
+    pub removals: Vec<(Text, Origin)>,
+    /// Names to add, the layer's own removals already applied.
+    pub additions: Vec<(Text, Origin)>,
+}
+
+/// What a layer is built for.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The file.
+    pub file: FileId,
+    /// The name of the class or node, for relative names.
+    pub name: &'a str,
+    /// Whether the file is an `init.yml`, whose class is its folder.
+    pub init: bool,
+    /// The settings.
+    pub settings: &'a Settings,
+}
+
+const SECTIONS: [&str; 5] = ["classes", "applications", "parameters", "exports", "environment"];
+
+impl Layer {
+    /// A layer of parameters that no file wrote.
+    pub fn of_parameters(parameters: Arc<MapSlot>) -> Layer {
+        Layer {
+            file: FileId::NONE,
+            classes: Vec::new(),
+            applications: Applications::default(),
+            environment: None,
+            parameters,
+            exports: Arc::new(MapSlot::empty()),
+            warnings: Vec::new(),
+        }
+    }
+
+    /// Builds the layer of a document; every fault in it is reported at once.
+    pub fn build(document: &Document, subject: Subject<'_>, intern: &dyn Fn(&Text) -> Text) -> Result<Layer> {
+        let prefixes = Prefixes::new(subject.settings);
+        let mut builder = Builder { subject, prefixes, intern, faults: Vec::new(), warnings: Vec::new(), depth: 0 };
+        let layer = builder.layer(document);
+        if builder.faults.is_empty() { Ok(layer) } else { Err(Error::new(builder.faults)) }
+    }
+}
+
+struct Builder<'a> {
+    subject: Subject<'a>,
+    prefixes: Prefixes,
+    intern: &'a dyn Fn(&Text) -> Text,
+    faults: Vec<Fault>,
+    warnings: Vec<Warning>,
+    depth: usize,
+}
+
+impl Builder<'_> {
+    fn origin(&self, node: u32) -> Origin {
+        Origin { file: self.subject.file, node }
+    }
+
+    fn layer(&mut self, document: &Document) -> Layer {
+        let empty = Vec::new();
+        let entries: &[Entry] = match &document.root {
+            None => &empty,
+            Some(Node { data: Data::Value(Value::Null), .. }) => &empty,
+            Some(Node { data: Data::Map(entries), .. }) => entries,
+            Some(node) => {
+                let found = type_name(node);
+                self.faults.push(Fault::new(Kind::NotAMapping { found }).at(self.origin(node.index)));
+                &empty
+            }
+        };
+        for entry in entries {
+            let name = crate::pystr::str(&entry.key.0);
+            if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
+                let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
+                let fault = Fault::new(Kind::UnknownSection { name, similar });
+                self.warnings.push(fault.at(self.origin(entry.key_index)));
+            }
+        }
+        let section = |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
+        let classes = self.classes(section("classes"));
+        let applications = self.applications(section("applications"));
+        let parameters = self.mapping("parameters", section("parameters"));
+        let exports = self.mapping("exports", section("exports"));
+        let environment = match section("environment") {
+            None | Some(Node { data: Data::Value(Value::Null), .. }) => None,
+            Some(node) => Some(crate::yaml::to_value(node)),
+        };
+        Layer {
+            file: self.subject.file,
+            classes,
+            applications,
+            environment,
+            parameters,
+            exports,
+            warnings: std::mem::take(&mut self.warnings),
+        }
+    }
+
+    fn list<'n>(&mut self, section: &str, node: Option<&'n Node>) -> &'n [Node] {
+        match node {
+            None | Some(Node { data: Data::Value(Value::Null), .. }) => &[],
+            Some(Node { data: Data::List(items), .. }) => items,
+            Some(node) => {
+                let found = type_name(node);
+                let kind = Kind::SectionType { section: section.into(), expected: "list", found };
+                self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+                &[]
+            }
+        }
+    }
+
+    fn word(&mut self, section: &str, node: &Node) -> Option<Text> {
+        if let Data::Value(Value::Str(text)) = &node.data {
+            return Some((self.intern)(text));
+        }
+        let kind = Kind::EntryType { section: section.into(), found: type_name(node) };
+        self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+        None
+    }
+
+    fn classes(&mut self, node: Option<&Node>) -> Vec<ClassEntry> {
+        let mut classes: Vec<ClassEntry> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for item in self.list("classes", node) {
+            let Some(written) = self.word("classes", item) else { continue };
+            let origin = self.origin(item.index);
+            match class_entry(&written, self.subject, origin) {
+                Ok(entry) => {
+                    if seen.insert(entry.name.clone()) {
+                        classes.push(entry);
+                    }
+                }
+                Err(fault) => self.faults.push(fault.at(origin)),
+            }
+        }
+        classes
+    }
+
+    fn applications(&mut self, node: Option<&Node>) -> Applications {
+        let mut applications = Applications::default();
+        for item in self.list("applications", node) {
+            let Some(name) = self.word("applications", item) else { continue };
+            let origin = self.origin(item.index);
+            if let Some(removed) = name.strip_prefix('~') {
+                applications.additions.retain(|(name, _)| &**name != removed);
+                applications.removals.push((removed.into(), origin));
+            } else if !applications.additions.iter().any(|(other, _)| *other == name) {
+                applications.additions.push((name, origin));
+            }
+        }
+        applications
+    }
+
+    fn mapping(&mut self, section: &str, node: Option<&Node>) -> Arc<MapSlot> {
+        match node {
+            None | Some(Node { data: Data::Value(Value::Null), .. }) => Arc::new(MapSlot::empty()),
+            Some(node @ Node { data: Data::Map(entries), .. }) => {
+                let raw = self.raw(entries, self.origin(node.index));
+                Arc::new(normalize(&raw, &self.prefixes))
+            }
+            Some(node) => {
+                let kind =
+                    Kind::SectionType { section: section.into(), expected: "mapping", found: type_name(node) };
+                self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+                Arc::new(MapSlot::empty())
+            }
+        }
+    }
+
+    fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
+        let mut slots = Entries::with_capacity_and_hasher(entries.len(), rustc_hash::FxBuildHasher);
+        for entry in entries {
+            let key = match &entry.key.0 {
+                Value::Str(text) => Key::from((self.intern)(text)),
+                _ => entry.key.clone(),
+            };
+            slots.insert(key, self.slot(&entry.value));
+        }
+        RawSlot::new(slots, origin)
+    }
+
+    fn slot(&mut self, node: &Node) -> Slot {
+        let origin = self.origin(node.index);
+        match &node.data {
+            Data::Value(Value::Str(text)) => {
+                let text = (self.intern)(text);
+                match crate::template::parse(&text, self.subject.settings) {
+                    Ok(Parsed::Text(plain)) => Slot::Value(Value::Str((self.intern)(&plain)), origin),
+                    Ok(Parsed::Template(template)) => Slot::Text(Arc::new(template), origin),
+                    Ok(Parsed::Query(query)) => self.query(query, origin),
+                    Err(fault) => {
+                        self.faults.push(fault.at(origin));
+                        Slot::Value(Value::Null, origin)
+                    }
+                }
+            }
+            Data::Value(value) => Slot::Value(value.clone(), origin),
+            Data::List(_) | Data::Map(_) => {
+                self.depth += 1;
+                let slot = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.container(node, origin));
+                self.depth -= 1;
+                slot
+            }
+        }
+    }
+
+    fn container(&mut self, node: &Node, origin: Origin) -> Slot {
+        match &node.data {
+            Data::List(items) => {
+                let items = items.iter().map(|item| self.slot(item)).collect();
+                Slot::List(Arc::new(ListSlot::new(items, origin)))
+            }
+            Data::Map(entries) => Slot::Raw(Arc::new(self.raw(entries, origin))),
+            Data::Value(value) => Slot::Value(value.clone(), origin),
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "reads like its siblings")]
+    fn query(&self, query: Query, origin: Origin) -> Slot {
+        Slot::Query(Arc::new(query), origin)
+    }
+}
+
+/// Reads one class name: relative names become absolute, references are parsed.
+pub fn class_entry(written: &Text, subject: Subject<'_>, origin: Origin) -> Result<ClassEntry, Fault> {
+    let invalid = |reason: &str| {
+        Fault::new(Kind::ClassNameInvalid { name: written.to_string(), reason: reason.to_owned() })
+    };
+    if written.is_empty() {
+        return Err(invalid("it is empty"));
+    }
+    let (name, mut alternatives) = if written.starts_with('.') {
+        let at_home = absolute(subject.name, written);
+        let documented = subject.init.then(|| absolute(&format!("{}.init", subject.name), written));
+        (at_home.clone(), documented.into_iter().filter(|name| *name != at_home).collect())
+    } else {
+        (written.to_string(), Vec::new())
+    };
+    if written.starts_with('.') {
+        // `..init` is the class of the folder above, whose own name has no `init` (docs).
+        let bare: Vec<String> = std::iter::once(&name)
+            .chain(&alternatives)
+            .filter_map(|name| name.strip_suffix(".init").map(str::to_owned))
+            .filter(|name| !name.is_empty())
+            .collect();
+        alternatives.extend(bare);
+    }
+    for (c, what) in [(' ', "a space"), ('/', "a slash")] {
+        if name.contains(c) {
+            return Err(invalid(&format!("it contains {what}")));
+        }
+    }
+    let name = Text::from(name);
+    let (lookup, template) = match crate::template::parse(&name, subject.settings)? {
+        Parsed::Template(template) => (name.clone(), Some(Arc::new(template))),
+        Parsed::Text(plain) => (plain, None),
+        Parsed::Query(_) => return Err(invalid("it is an inventory query")),
+    };
+    let alternatives = alternatives.into_iter().map(Text::from).collect();
+    Ok(ClassEntry { name, lookup, alternatives, template, origin })
+}
+
+/// The absolute form of a relative name, as the forks compute it: each leading dot goes one
+/// part of the including name up, and too many dots stop at the top.
+fn absolute(including: &str, relative: &str) -> String {
+    let dots = relative.len() - relative.trim_start_matches('.').len();
+    let parts: Vec<&str> = including.split('.').collect();
+    let parent = parts[..parts.len().saturating_sub(dots)].join(".");
+    if parent.is_empty() { relative[dots..].to_owned() } else { format!("{parent}{}", &relative[dots - 1..]) }
+}
+
+fn type_name(node: &Node) -> &'static str {
+    match &node.data {
+        Data::Value(value) => value.type_name(),
+        Data::List(_) => "list",
+        Data::Map(_) => "mapping",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absolute;
+
+    #[test]
+    fn relative_names_become_absolute() {
+        assert_eq!(absolute("a.b.c", ".x"), "a.b.x");
+        assert_eq!(absolute("a.b.c", "..x"), "a.x");
+        assert_eq!(absolute("a", ".x"), "x");
+        assert_eq!(absolute("a", "....x.y"), "x.y");
+    }
+}

@@ -1,0 +1,436 @@
+//! Class mappings turn the name or path of a node into classes that no file lists.
+//!
+//! A mapping is `pattern class…`, split like a shell splits words (ruling S19). The pattern
+//! is a glob, or a Python regular expression between slashes, whose groups the classes may
+//! use: `\\1` as the forks have it, `${1}` as reclass-rs has it, `\g<name>` (S13).
+
+use std::fmt::Write as _;
+
+use fancy_regex::{Captures, Regex};
+
+use crate::error::{Fault, Kind, Result};
+use crate::value::Text;
+
+/// All mappings of an inventory, ready to match.
+#[derive(Debug, Default)]
+pub struct Mappings {
+    mappings: Vec<Mapping>,
+}
+
+#[derive(Debug)]
+struct Mapping {
+    source: Text,
+    pattern: Pattern,
+    classes: Vec<Word>,
+}
+
+#[derive(Debug)]
+enum Pattern {
+    Glob(Vec<char>),
+    Regex(Box<Regex>),
+}
+
+/// One word of a mapping: what the shell-like splitting leaves of it, and the same with the
+/// backslashes kept, for people who write `\1`.
+#[derive(Debug, PartialEq)]
+struct Word {
+    text: String,
+    kept: String,
+}
+
+/// A class that a mapping gives to a node.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mapped {
+    /// The name of the class.
+    pub class: Text,
+    /// What the name is if it does not exist: the back-reference that was meant.
+    pub alternative: Option<Text>,
+    /// The mapping, as it stands in the settings.
+    pub mapping: Text,
+}
+
+impl Mappings {
+    /// Reads the mappings of the settings; a bad one is an error with its text.
+    pub fn parse(sources: &[Text]) -> Result<Mappings> {
+        let mappings = sources.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
+        Ok(Mappings { mappings })
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.mappings.is_empty()
+    }
+
+    /// The classes for a node that goes by any of these names, each class once.
+    pub fn classes(&self, names: &[&str]) -> Result<Vec<Mapped>> {
+        let mut found: Vec<Mapped> = Vec::new();
+        for mapping in &self.mappings {
+            for name in names {
+                let classes = mapping.classes(name)?;
+                let Some(classes) = classes else { continue };
+                for class in classes {
+                    if !found.iter().any(|other| other.class == class.class) {
+                        found.push(class);
+                    }
+                }
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Mapping {
+    /// The classes, if the pattern matches.
+    fn classes(&self, name: &str) -> Result<Option<Vec<Mapped>>, Fault> {
+        let mapped = |class: String, alternative: Option<String>| Mapped {
+            alternative: alternative.filter(|other| *other != class).map(Text::from),
+            class: class.into(),
+            mapping: self.source.clone(),
+        };
+        match &self.pattern {
+            Pattern::Glob(glob) => {
+                if !glob_matches(glob, &name.chars().collect::<Vec<_>>()) {
+                    return Ok(None);
+                }
+                Ok(Some(self.classes.iter().map(|word| mapped(word.text.clone(), None)).collect()))
+            }
+            Pattern::Regex(regex) => {
+                let captures = regex.captures(name).map_err(|error| self.fault(&error.to_string()))?;
+                let Some(captures) = captures else { return Ok(None) };
+                let expand = |template: &str| expand(template, &captures).map_err(|message| self.fault(&message));
+                let classes = self
+                    .classes
+                    .iter()
+                    .map(|word| Ok(mapped(expand(&word.text)?, expand(&word.kept).ok())))
+                    .collect::<Result<Vec<_>, Fault>>()?;
+                Ok(Some(classes))
+            }
+        }
+    }
+
+    fn fault(&self, message: &str) -> Fault {
+        fault(&self.source, message)
+    }
+}
+
+fn fault(source: &Text, message: &str) -> Fault {
+    Fault::new(Kind::SettingPattern {
+        name: "class_mappings".into(),
+        pattern: source.to_string(),
+        message: message.into(),
+    })
+}
+
+fn parse(source: &Text) -> Result<Mapping, Fault> {
+    let regular = source.starts_with('/');
+    let mut words = split(source, regular).map_err(|message| fault(source, message))?.into_iter();
+    let key = words.next().ok_or_else(|| fault(source, "the mapping is empty"))?;
+    let between_slashes = if regular {
+        Some(key.text.as_str())
+    } else {
+        key.text.strip_prefix('/').map(|rest| {
+            // Written without the quoting slashes, as with a space in front: the last character goes.
+            let end = rest.char_indices().next_back().map_or(0, |(at, _)| at);
+            &rest[..end]
+        })
+    };
+    let pattern = match between_slashes {
+        Some(text) => {
+            let translated = translate(text);
+            let regex = fancy_regex::RegexBuilder::new(&translated)
+                .backtrack_limit(1_000_000)
+                .build()
+                .map_err(|error| fault(source, &error.to_string()))?;
+            Pattern::Regex(Box::new(regex))
+        }
+        None if key.text.is_empty() => return Err(fault(source, "the pattern is empty")),
+        None => Pattern::Glob(key.text.chars().collect()),
+    };
+    Ok(Mapping { source: source.clone(), pattern, classes: words.collect() })
+}
+
+/// Splits as Python's `shlex` does in POSIX mode with `whitespace_split`; in a mapping with a
+/// regular expression a slash quotes, and a backslash in it escapes only slash and backslash.
+fn split(source: &str, regular: bool) -> Result<Vec<Word>, &'static str> {
+    let quotes: &[char] = if regular { &['\'', '"', '/'] } else { &['\'', '"'] };
+    let escaped_in: &[char] = if regular { &['"', '/'] } else { &['"'] };
+    let mut words = Vec::new();
+    let mut chars = source.chars().peekable();
+    loop {
+        while chars.next_if(|c| c.is_ascii_whitespace()).is_some() {}
+        if chars.peek().is_none() {
+            return Ok(words);
+        }
+        let mut word = Word { text: String::new(), kept: String::new() };
+        while let Some(c) = chars.next() {
+            if c.is_ascii_whitespace() {
+                break;
+            }
+            if quotes.contains(&c) {
+                loop {
+                    let inner = chars.next().ok_or("a closing quote or slash is missing")?;
+                    if inner == c {
+                        break;
+                    }
+                    if inner == '\\' && escaped_in.contains(&c) {
+                        let escaped = chars.next().ok_or("nothing follows the last backslash")?;
+                        if escaped != '\\' && escaped != c {
+                            word.push('\\');
+                        }
+                        word.push(escaped);
+                    } else {
+                        word.push(inner);
+                    }
+                }
+            } else if c == '\\' {
+                let escaped = chars.next().ok_or("nothing follows the last backslash")?;
+                if escaped.is_ascii_digit() {
+                    word.kept.push('\\');
+                }
+                word.push(escaped);
+            } else {
+                word.push(c);
+            }
+        }
+        words.push(word);
+    }
+}
+
+impl Word {
+    fn push(&mut self, c: char) {
+        self.text.push(c);
+        self.kept.push(c);
+    }
+}
+
+/// Python's `Match.expand`, and `${1}` beside it.
+fn expand(template: &str, captures: &Captures<'_, str>) -> Result<String, String> {
+    let group = |number: usize| -> Result<&str, String> {
+        if number >= captures.len() {
+            return Err(format!("there is no group {number}"));
+        }
+        Ok(captures.get(number).map_or("", |found| found.as_str()))
+    };
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at) = rest.find(['\\', '$']) {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).take(2).count();
+        if let Some(after) = rest.strip_prefix("${") {
+            let count = digits(after);
+            match (after[..count].parse(), after[count..].strip_prefix('}')) {
+                (Ok(number), Some(after)) if number < captures.len() => {
+                    out.push_str(group(number)?);
+                    rest = after;
+                }
+                _ => {
+                    out.push_str("${");
+                    rest = after;
+                }
+            }
+        } else if let Some(after) = rest.strip_prefix("\\g<") {
+            let (name, after) = after.split_once('>').ok_or("'\\g<' is not closed by '>'")?;
+            match name.parse() {
+                Ok(number) => out.push_str(group(number)?),
+                Err(_) => {
+                    let found = captures.name(name).ok_or_else(|| format!("there is no group '{name}'"))?;
+                    out.push_str(found.as_str());
+                }
+            }
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix('\\') {
+            let count = digits(after);
+            if count > 0 {
+                out.push_str(group(after[..count].parse().unwrap_or(usize::MAX))?);
+                rest = &after[count..];
+            } else if let Some(after) = after.strip_prefix('\\') {
+                out.push('\\');
+                rest = after;
+            } else {
+                out.push('\\');
+                rest = after;
+            }
+        } else {
+            out.push('$');
+            rest = &rest[1..];
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// Writes a Python pattern so that the regex crate means the same by it: `[`, `&`, `~` and `-`
+/// pairs in a character class are plain there, escapes of `<` and `>` are no word boundaries,
+/// and a brace that is no repetition is a character.
+pub fn translate(pattern: &str) -> String {
+    let chars: Vec<char> = pattern.chars().collect();
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let (mut at, mut class_start) = (0, None);
+    while at < chars.len() {
+        let c = chars[at];
+        match (c, class_start) {
+            ('\\', _) => {
+                let next = chars.get(at + 1).copied();
+                match next {
+                    Some('Z') => out.push_str("\\z"),
+                    Some(c @ ('<' | '>')) => out.push(c),
+                    Some(c) => {
+                        out.push('\\');
+                        out.push(c);
+                    }
+                    None => out.push('\\'),
+                }
+                at += 1;
+            }
+            ('[', None) => {
+                out.push('[');
+                if chars.get(at + 1) == Some(&'^') {
+                    out.push('^');
+                    at += 1;
+                }
+                if chars.get(at + 1) == Some(&']') {
+                    out.push_str("\\]");
+                    at += 1;
+                }
+                class_start = Some(at);
+            }
+            (']', Some(_)) => {
+                out.push(']');
+                class_start = None;
+            }
+            ('[' | '&' | '~', Some(_)) => {
+                let _ = write!(out, "\\{c}");
+            }
+            ('{', None) => {
+                let inside: String = chars[at + 1..].iter().take_while(|c| **c != '}').collect();
+                let closed = at + 1 + inside.chars().count() < chars.len();
+                let repetition = closed
+                    && inside != ","
+                    && !inside.is_empty()
+                    && inside.chars().all(|c| c.is_ascii_digit() || c == ',')
+                    && inside.matches(',').count() <= 1;
+                if repetition && inside.starts_with(',') {
+                    out.push_str("{0");
+                } else {
+                    out.push_str(if repetition { "{" } else { "\\{" });
+                }
+            }
+            ('}', None) => {
+                let open = out.rfind('{');
+                let repetition = open.is_some_and(|open| {
+                    !out[..open].ends_with('\\') && out[open + 1..].chars().all(|c| c.is_ascii_digit() || c == ',')
+                });
+                out.push_str(if repetition { "}" } else { "\\}" });
+            }
+            _ => out.push(c),
+        }
+        at += 1;
+    }
+    out
+}
+
+/// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
+fn glob_matches(glob: &[char], name: &[char]) -> bool {
+    let (mut g, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        let step = match glob.get(g) {
+            Some('*') => {
+                star = Some((g, n));
+                g += 1;
+                continue;
+            }
+            Some('?') => Some(1),
+            Some('[') => match set(&glob[g..]) {
+                Some((length, matches)) => matches(name[n]).then_some(length),
+                None => (name[n] == '[').then_some(1),
+            },
+            Some(c) => (*c == name[n]).then_some(1),
+            None => None,
+        };
+        match (step, star) {
+            (Some(length), _) => {
+                g += length;
+                n += 1;
+            }
+            (None, Some((from, at))) => {
+                star = Some((from, at + 1));
+                g = from + 1;
+                n = at + 1;
+            }
+            (None, None) => return false,
+        }
+    }
+    glob[g..].iter().all(|c| *c == '*')
+}
+
+/// A `[…]` of a glob: its length, and what it matches; `None` where it is not closed.
+fn set(glob: &[char]) -> Option<(usize, impl Fn(char) -> bool + '_)> {
+    let negated = glob.get(1) == Some(&'!');
+    let start = if negated { 2 } else { 1 };
+    let end = (start + 1..glob.len()).find(|at| glob[*at] == ']')?;
+    let inside = &glob[start..end];
+    Some((end + 1, move |c: char| {
+        let mut at = 0;
+        let mut found = false;
+        while at < inside.len() {
+            if inside.get(at + 1) == Some(&'-') && at + 2 < inside.len() {
+                found |= (inside[at]..=inside[at + 2]).contains(&c);
+                at += 3;
+            } else {
+                found |= inside[at] == c;
+                at += 1;
+            }
+        }
+        found != negated
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn classes(mapping: &str, name: &str) -> Vec<String> {
+        let mappings = Mappings::parse(&[mapping.into()]).expect("a good mapping");
+        mappings.classes(&[name]).expect("matches").iter().map(|mapped| mapped.class.to_string()).collect()
+    }
+
+    #[test]
+    fn globs_match_as_fnmatch() {
+        for (glob, name, matches) in [
+            ("*", "", true),
+            ("*.ch", "a.ch", true),
+            ("a?c", "abc", true),
+            ("a[!b]c", "abc", false),
+            ("a[a-c]c", "abc", true),
+            ("[", "[", true),
+            ("[]]", "]", true),
+            ("*a*b", "xaxxb", true),
+            ("*a*b", "xaxxbc", false),
+        ] {
+            let glob: Vec<char> = glob.chars().collect();
+            assert_eq!(glob_matches(&glob, &name.chars().collect::<Vec<_>>()), matches, "{glob:?} {name}");
+        }
+    }
+
+    #[test]
+    fn mappings_split_like_a_shell() {
+        assert_eq!(classes(r"/^www(\d+)/ web.\\1 all", "www12"), ["web.12", "all"]);
+        assert_eq!(classes(r"/^www(\d+)/ web.${1}", "www12"), ["web.12"]);
+        assert_eq!(classes(r"/^([^\/]+)\// subdir-\\1", "a/b"), ["subdir-a"]);
+        assert_eq!(classes(r"/^(?P<x>.)/ c.\\g<x>", "abc"), ["c.a"]);
+        assert_eq!(classes(r"/^(?!www)/ other", "db"), ["other"]);
+        assert_eq!(classes(r"'a b' q", "a b"), ["q"]);
+        assert!(Mappings::parse(&["/a( x".into()]).is_err());
+        assert!(Mappings::parse(&["".into()]).is_err());
+    }
+
+    #[test]
+    fn a_single_backslash_is_the_second_choice() {
+        let mappings = Mappings::parse(&[r"/(\d)/ role.\1".into()]).expect("a good mapping");
+        let found = mappings.classes(&["n7"]).expect("matches");
+        assert_eq!((&*found[0].class, found[0].alternative.as_deref()), ("role.1", Some("role.7")));
+    }
+}

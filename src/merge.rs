@@ -1,0 +1,228 @@
+//! Merging turns a map of slots and the map of the next layer into one map of slots.
+//!
+//! | earlier \ later | scalar  | list     | map            | text with references |
+//! |-----------------|---------|----------|----------------|----------------------|
+//! | nothing, null   | later   | later    | later          | later                |
+//! | scalar          | later   | stack    | stack          | stack                |
+//! | list            | stack   | extended | stack          | stack                |
+//! | map             | stack   | stack    | merged by key  | stack                |
+//! | text, stack     | stack   | stack    | stack          | stack                |
+//!
+//! A stack is what only evaluation can decide: because a reference has to be known first,
+//! because a prefix (`~`, `=`) has a say, or because the types do not fit and whether that
+//! is an error depends on settings. What can be decided here is decided here, once for all
+//! nodes that share the layers.
+
+use std::sync::Arc;
+
+use crate::settings::Settings;
+use crate::slot::{Entries, ListSlot, MapSlot, Prefix, RawSlot, Slot, StackEntry, StackSlot};
+use crate::source::Origin;
+use crate::value::{Key, Text, Value};
+
+/// The prefixes that the settings name.
+#[derive(Clone, Debug)]
+pub struct Prefixes {
+    overrides: Option<char>,
+    constant: Option<char>,
+}
+
+impl Prefixes {
+    /// The prefixes of these settings. Only a single character can be one: the forks compare
+    /// the first character of a key.
+    pub fn new(settings: &Settings) -> Prefixes {
+        let single = |text: &Text| {
+            let mut chars = text.chars();
+            chars.next().filter(|_| chars.next().is_none())
+        };
+        Prefixes {
+            overrides: single(&settings.dict_key_override_prefix),
+            constant: single(&settings.dict_key_constant_prefix),
+        }
+    }
+
+    /// Splits a key; a prefix alone is an ordinary key (M6).
+    fn split<'k>(&self, key: &'k str) -> (Prefix, &'k str) {
+        let mut chars = key.chars();
+        let first = chars.next();
+        let rest = chars.as_str();
+        if first.is_none() || rest.is_empty() {
+            return (Prefix::default(), key);
+        }
+        if first == self.overrides {
+            (Prefix { overrides: true, constant: false }, rest)
+        } else if first == self.constant {
+            (Prefix { overrides: false, constant: true }, rest)
+        } else {
+            (Prefix::default(), key)
+        }
+    }
+
+    fn is_prefixed(&self, key: &Key) -> bool {
+        key.as_str().is_some_and(|text| self.split(text).0.any())
+    }
+}
+
+/// A mapping as a file has it, with typed keys and prefixes, as a map of slots: keys become
+/// strings (M7), prefixes take effect, and two keys that are now the same merge in order.
+pub fn normalize(raw: &RawSlot, prefixes: &Prefixes) -> MapSlot {
+    let mut entries = Entries::with_capacity_and_hasher(raw.entries.len(), rustc_hash::FxBuildHasher);
+    let mut prefixed = false;
+    for (key, slot) in &raw.entries {
+        let key = string_key(key);
+        let (prefix, name) = prefixes.split(key.as_str().unwrap_or_default());
+        let slot = match slot {
+            Slot::Raw(raw) => Slot::Map(Arc::new(normalize(raw, prefixes))),
+            other => other.clone(),
+        };
+        let (key, slot) =
+            if prefix.any() { (Key::from(name), single(slot, prefix)) } else { (key.clone(), slot) };
+        prefixed |= prefixes.is_prefixed(&key);
+        insert(&mut entries, key, slot, prefixes);
+    }
+    MapSlot::new(entries, raw.origin, prefixed)
+}
+
+/// Merges the map of a later layer over an earlier one.
+pub fn merge_maps(earlier: &Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    if later.entries.is_empty() {
+        return earlier.clone();
+    }
+    if earlier.entries.is_empty() && !later.prefixed {
+        return later.clone();
+    }
+    // A clone of one level of entries: keys and children are shared.
+    let mut entries = earlier.entries.clone();
+    let mut prefixed = earlier.prefixed;
+    for (key, slot) in &later.entries {
+        let (prefix, name) = if later.prefixed {
+            prefixes.split(key.as_str().unwrap_or_default())
+        } else {
+            (Prefix::default(), "")
+        };
+        if prefix.any() {
+            let key = Key::from(name);
+            prefixed |= prefixes.is_prefixed(&key);
+            insert(&mut entries, key, single(slot.clone(), prefix), prefixes);
+        } else {
+            insert(&mut entries, key.clone(), slot.clone(), prefixes);
+        }
+    }
+    Arc::new(MapSlot::new(entries, later.origin, prefixed))
+}
+
+/// A map with one more entry, at this index.
+pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapSlot> {
+    let mut entries = map.entries.clone();
+    entries.shift_insert(index.min(map.entries.len()), key, slot);
+    Arc::new(MapSlot::new(entries, map.origin, map.prefixed))
+}
+
+/// A map that a reference brought in, its stacks closed: each is evaluated as it is at home,
+/// and neither `~` nor `=` in it says anything to what comes before or after (M4).
+pub fn brought_in(map: &Arc<MapSlot>) -> Arc<MapSlot> {
+    if !map.stacked {
+        return map.clone();
+    }
+    let entries = map.entries.iter().map(|(key, slot)| (key.clone(), closed(slot.clone()))).collect();
+    Arc::new(MapSlot::new(entries, map.origin, false))
+}
+
+fn closed(slot: Slot) -> Slot {
+    match slot {
+        Slot::Map(map) => Slot::Map(brought_in(&map)),
+        Slot::Stack(_) => single(slot, Prefix::default()),
+        other => other,
+    }
+}
+
+fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
+    match entries.entry(key) {
+        indexmap::map::Entry::Occupied(mut place) => {
+            let merged = merge(place.get(), later, prefixes);
+            place.insert(merged);
+        }
+        indexmap::map::Entry::Vacant(place) => {
+            place.insert(settle(later, prefixes));
+        }
+    }
+}
+
+/// A slot that becomes the first of its place. Prefixes below it that are still text take
+/// effect now, as the forks merge even a first mapping into an empty one.
+fn settle(slot: Slot, prefixes: &Prefixes) -> Slot {
+    match slot {
+        Slot::Map(map) if map.prefixed => {
+            Slot::Map(merge_maps(&Arc::new(MapSlot::empty()), &map, prefixes))
+        }
+        Slot::Raw(raw) => Slot::Map(Arc::new(normalize(&raw, prefixes))),
+        other => other,
+    }
+}
+
+/// Merges one later slot over an earlier one; see the table above.
+fn merge(earlier: &Slot, later: Slot, prefixes: &Prefixes) -> Slot {
+    match (earlier, later) {
+        (Slot::Value(Value::Null, _), later @ (Slot::Value(..) | Slot::List(_) | Slot::Text(..) | Slot::Query(..))) => {
+            later
+        }
+        (Slot::Value(Value::Null, _), later @ (Slot::Map(_) | Slot::Raw(_))) => settle(later, prefixes),
+        (Slot::Value(earlier, _), Slot::Value(later, origin)) if is_scalar(earlier) && is_scalar(&later) => {
+            Slot::Value(later, origin)
+        }
+        (Slot::List(earlier), Slot::List(later)) => {
+            let items = earlier.items.iter().chain(&later.items).cloned().collect();
+            Slot::List(Arc::new(ListSlot::new(items, later.origin)))
+        }
+        (Slot::Map(earlier), Slot::Map(later)) => Slot::Map(merge_maps(earlier, &later, prefixes)),
+        (Slot::Map(earlier), Slot::Raw(later)) => {
+            Slot::Map(merge_maps(earlier, &Arc::new(normalize(&later, prefixes)), prefixes))
+        }
+        (earlier, later) => stack(earlier, settle(later, prefixes)),
+    }
+}
+
+/// Finished containers stay apart from scalars: evaluation has to look at their types.
+fn is_scalar(value: &Value) -> bool {
+    !matches!(value, Value::List(_) | Value::Map(_))
+}
+
+fn stack(earlier: &Slot, later: Slot) -> Slot {
+    let alone = |slot: Slot| StackEntry { slot, prefix: Prefix::default() };
+    let mut entries = match earlier {
+        Slot::Stack(stack) => stack.entries.clone(),
+        other => vec![alone(other.clone())],
+    };
+    match later {
+        Slot::Stack(stack) => entries.extend(stack.entries.iter().cloned()),
+        other => entries.push(alone(other)),
+    }
+    Slot::Stack(Arc::new(StackSlot::new(entries)))
+}
+
+/// A value with a prefix. The two prefixes of `~=key` come one after the other.
+fn single(slot: Slot, prefix: Prefix) -> Slot {
+    if prefix.any()
+        && let Slot::Stack(stack) = &slot
+        && let [only] = stack.entries.as_slice()
+    {
+        let prefix = Prefix {
+            overrides: only.prefix.overrides || prefix.overrides,
+            constant: only.prefix.constant || prefix.constant,
+        };
+        return Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot: only.slot.clone(), prefix }])));
+    }
+    Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot, prefix }])))
+}
+
+fn string_key(key: &Key) -> Key {
+    match &key.0 {
+        Value::Str(_) => key.clone(),
+        other => Key(Value::Str(crate::pystr::str(other).into())),
+    }
+}
+
+/// A map with one more layer of finished data, such as automatic parameters.
+pub fn map_of_values(map: &crate::value::Map, origin: Origin, prefixes: &Prefixes) -> MapSlot {
+    normalize(&RawSlot::new(crate::slot::entries_from_map(map, origin), origin), prefixes)
+}

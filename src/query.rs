@@ -1,0 +1,266 @@
+//! Queries turn the inside of `$[ … ]` into options, what is asked for, and a condition.
+//!
+//! The grammar is the one of the Python forks: words are runs of printable ASCII, keywords
+//! match in any case and as prefixes, `and` and `or` bind from left to right, and which side
+//! of a comparison is an export, the node's own parameter (`self:`) or plain data is decided
+//! by its first key (ruling Q1).
+
+use std::sync::Arc;
+
+use nom::IResult;
+use nom::Parser;
+use nom::branch::alt;
+use nom::bytes::complete::{tag, tag_no_case, take_while1};
+use nom::character::complete::{char, digit1};
+use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
+use nom::multi::many0;
+
+use crate::template::split_path;
+use crate::value::{Text, Value};
+
+/// An inventory query.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Query {
+    /// The text between the sentinels, white space trimmed.
+    pub source: Text,
+    /// `+AllEnvs`: look at nodes of every environment.
+    pub all_environments: bool,
+    /// `+IgnoreErrors`: leave out nodes whose exports fail.
+    pub ignore_errors: bool,
+    /// The export whose values are asked for; `None` for a list of nodes.
+    pub value: Option<Vec<Text>>,
+    /// The first test, where there is one.
+    pub first: Option<Comparison>,
+    /// The further tests, combined from left to right.
+    pub rest: Vec<(Connective, Comparison)>,
+}
+
+/// `and` or `or`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Connective {
+    /// Both.
+    And,
+    /// Either.
+    Or,
+}
+
+/// One test of an export.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    /// The path of the export.
+    pub export: Vec<Text>,
+    /// `==` if true, `!=` if false.
+    pub equal: bool,
+    /// What it is compared with.
+    pub operand: Operand,
+}
+
+/// The other side of a test.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Operand {
+    /// A parameter of the asking node.
+    Parameter(Vec<Text>),
+    /// A number, a boolean or a word.
+    Data(Value),
+    /// Nothing that can be compared with, as when both sides are exports.
+    Missing,
+}
+
+impl Query {
+    /// The tests in order.
+    pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
+        self.first.iter().chain(self.rest.iter().map(|(_, comparison)| comparison))
+    }
+}
+
+type Step<'t, T> = IResult<&'t str, T>;
+
+/// One word, number or path of the expression.
+#[derive(Clone, Debug)]
+enum Item<'t> {
+    Word(&'t str),
+    Integer(&'t str),
+    Real(&'t str),
+}
+
+/// Reads the inside of a query; an error is the message.
+pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
+    let (rest, options) = many0(option).parse(inside).map_err(|_| "cannot read the options".to_owned())?;
+    let source = inside.trim_matches(is_space);
+    let mut query = Query {
+        source: source.into(),
+        all_environments: options.contains(&"+allenvs"),
+        ignore_errors: options.contains(&"+ignoreerrors"),
+        value: None,
+        first: None,
+        rest: Vec::new(),
+    };
+    if rest.trim_matches(is_space).is_empty() {
+        return Err("the query asks for nothing".into());
+    }
+    let tested = all_consuming((word, condition, spaces)).parse(rest);
+    let plain = all_consuming((word, spaces)).parse(rest);
+    let listed = all_consuming((condition, spaces)).parse(rest);
+    let tests = if let Ok((_, (value, tests, ()))) = tested {
+        query.value = Some(without_first(value, delimiter)?);
+        tests
+    } else if let Ok((_, (value, ()))) = plain {
+        query.value = Some(without_first(value, delimiter)?);
+        return Ok(query);
+    } else if let Ok((_, (tests, ()))) = listed {
+        tests
+    } else {
+        return Err(format!(
+            "cannot read '{source}': expected 'exports:…', 'exports:… if exports:… == …' or 'if exports:… == …'"
+        ));
+    };
+    let (first, rest) = tests;
+    query.first = Some(comparison(first, delimiter)?);
+    for (connective, test) in rest {
+        query.rest.push((connective, comparison(test, delimiter)?));
+    }
+    Ok(query)
+}
+
+/// The path of an export; its first key says `exports` and is not looked at.
+fn without_first(word: &str, delimiter: &str) -> Result<Vec<Text>, String> {
+    let mut path = split_path(word, delimiter);
+    path.remove(0);
+    if path.is_empty() {
+        return Err(format!("'{word}' names no export: expected 'exports{delimiter}…'"));
+    }
+    Ok(path)
+}
+
+fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Comparison, String> {
+    let mut export = None;
+    let mut operand = Operand::Missing;
+    for item in [left, right] {
+        match item {
+            Item::Integer(digits) => operand = Operand::Data(integer(digits)),
+            Item::Real(digits) => {
+                operand = Operand::Data(Value::Float(digits.parse().map_err(|_| format!("bad number '{digits}'"))?));
+            }
+            Item::Word(word) => {
+                let mut path = split_path(word, delimiter);
+                match path[0].to_lowercase().as_str() {
+                    "exports" => {
+                        path.remove(0);
+                        export = Some(path);
+                    }
+                    "self" => {
+                        path.remove(0);
+                        operand = Operand::Parameter(path);
+                    }
+                    "true" => operand = Operand::Data(Value::Bool(true)),
+                    "false" => operand = Operand::Data(Value::Bool(false)),
+                    _ => operand = Operand::Data(Value::text(word)),
+                }
+            }
+        }
+    }
+    match export {
+        Some(export) => Ok(Comparison { export, equal, operand }),
+        None => Err("a test compares no export: one side must be 'exports:…'".into()),
+    }
+}
+
+fn integer(digits: &str) -> Value {
+    match digits.parse::<i64>() {
+        Ok(number) => Value::Int(number),
+        Err(_) => digits.parse().map_or_else(|_| Value::text(digits), |number| Value::BigInt(Arc::new(number))),
+    }
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r')
+}
+
+fn is_printable(c: char) -> bool {
+    c.is_ascii_graphic()
+}
+
+fn spaces(at: &str) -> Step<'_, ()> {
+    Ok((at.trim_start_matches(is_space), ()))
+}
+
+fn option(at: &str) -> Step<'_, &'static str> {
+    let (at, ()) = spaces(at)?;
+    alt((
+        map(tag_no_case("+IgnoreErrors"), |_| "+ignoreerrors"),
+        map(tag_no_case("+AllEnvs"), |_| "+allenvs"),
+    ))
+    .parse(at)
+}
+
+fn word(at: &str) -> Step<'_, &str> {
+    let (at, ()) = spaces(at)?;
+    take_while1(is_printable).parse(at)
+}
+
+fn item(at: &str) -> Step<'_, Item<'_>> {
+    let (at, ()) = spaces(at)?;
+    let integer = (recognize((opt(char('-')), digit1)), peek(not(take_while1(is_printable))));
+    let real = recognize((
+        opt(char('-')),
+        alt((
+            recognize((digit1, char('.'), digit1)),
+            recognize((char('.'), digit1)),
+            recognize((digit1, char('.'))),
+        )),
+    ));
+    alt((
+        map(integer, |(digits, ())| Item::Integer(digits)),
+        map(real, Item::Real),
+        map(take_while1(is_printable), Item::Word),
+    ))
+    .parse(at)
+}
+
+type Test<'t> = (Item<'t>, bool, Item<'t>);
+
+fn test(at: &str) -> Step<'_, Test<'_>> {
+    let (at, left) = item(at)?;
+    let (at, ()) = spaces(at)?;
+    let (at, equal) = alt((map(tag("=="), |_| true), map(tag("!="), |_| false))).parse(at)?;
+    let (at, right) = item(at)?;
+    Ok((at, (left, equal, right)))
+}
+
+fn further(at: &str) -> Step<'_, (Connective, Test<'_>)> {
+    let (at, ()) = spaces(at)?;
+    let (at, connective) =
+        alt((map(tag_no_case("and"), |_| Connective::And), map(tag_no_case("or"), |_| Connective::Or))).parse(at)?;
+    let (at, test) = test(at)?;
+    Ok((at, (connective, test)))
+}
+
+type Condition<'t> = (Test<'t>, Vec<(Connective, Test<'t>)>);
+
+fn condition(at: &str) -> Step<'_, Condition<'_>> {
+    let (at, ()) = spaces(at)?;
+    let (at, _) = tag_no_case("if").parse(at)?;
+    let (at, first) = test(at)?;
+    let (at, rest) = many0(further).parse(at)?;
+    Ok((at, (first, rest)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_are_read_as_the_forks_read_them() {
+        let query = parse(" +allenvs exports:a:b if exports:c == self:d and exports:e != 7 ", ":").expect("parses");
+        assert!(query.all_environments && !query.ignore_errors);
+        assert_eq!(query.value, Some(vec!["a".into(), "b".into()]));
+        assert_eq!(query.first.as_ref().map(|test| &test.operand), Some(&Operand::Parameter(vec!["d".into()])));
+        assert_eq!(query.rest[0].1.operand, Operand::Data(Value::Int(7)));
+        assert!(!query.rest[0].1.equal);
+        let list = parse("IF exports:a == yes", ":").expect("parses");
+        assert!(list.value.is_none());
+        for bad in ["", " ", "if", "a b", "exports:a if", "exports:a if exports:b = 1", "exports:a if b == 1"] {
+            assert!(parse(bad, ":").is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The file system as a storage: `yaml_fs`.
+#![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::error::{Fault, Kind, Result};
+use crate::value::Value;
+
+/// What tells that a file or folder is still the one that was read.
+///
+/// A stamp taken within two seconds of the change it shows is `young`: another change within
+/// the same tick of the clock would not show, so it is never trusted (as git does).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stamp {
+    modified: (i64, i64),
+    changed: (i64, i64),
+    size: u64,
+    inode: u64,
+    device: u64,
+    young: bool,
+}
+
+/// How old a change must be when its stamp is taken for the stamp to be trusted.
+const SETTLED: Duration = Duration::from_secs(2);
+
+impl Stamp {
+    fn of(metadata: &fs::Metadata) -> Stamp {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let settled = now.saturating_sub(SETTLED);
+        let settled = (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Stamp {
+            modified,
+            changed,
+            size: metadata.size(),
+            inode: metadata.ino(),
+            device: metadata.dev(),
+            young: changed >= settled || modified >= settled,
+        }
+    }
+    /// Whether a file with this stamp may be taken for unchanged when the other was taken earlier.
+    pub fn proves_unchanged(&self, earlier: &Stamp) -> bool {
+        !earlier.young
+            && (self.modified, self.changed, self.size, self.inode, self.device)
+                == (earlier.modified, earlier.changed, earlier.size, earlier.inode, earlier.device)
+    }
+}
+
+/// One YAML file of a tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Found {
+    /// The folders below the root, outermost first.
+    pub folders: Vec<String>,
+    /// The name without `.yml` or `.yaml`.
+    pub stem: String,
+    /// The absolute path.
+    pub path: PathBuf,
+}
+
+/// The YAML files of a tree, sorted by path, and the folders they were found in.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Listing {
+    /// The files.
+    pub files: Vec<Found>,
+    /// Every folder that was listed, with its stamp from before it was listed.
+    pub folders: Vec<(PathBuf, Stamp)>,
+}
+
+/// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
+/// `SCCS` are left out (S17); a link back to a folder around it is not followed.
+pub fn list(root: &Path) -> Result<Listing> {
+    let mut listing = Listing::default();
+    walk(root, &mut Vec::new(), &mut Vec::new(), &mut listing)?;
+    Ok(listing)
+}
+
+fn walk(
+    folder: &Path,
+    folders: &mut Vec<String>,
+    around: &mut Vec<(u64, u64)>,
+    listing: &mut Listing,
+) -> Result<()> {
+    let unreadable = |error: io::Error| -> crate::error::Error {
+        Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error) }).into()
+    };
+    let metadata = fs::metadata(folder).map_err(unreadable)?;
+    let identity = (metadata.dev(), metadata.ino());
+    if around.contains(&identity) {
+        return Ok(());
+    }
+    // Links can nest folders without end though none of them is its own parent.
+    if around.len() > 200 {
+        return Ok(());
+    }
+    listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
+    let mut inner = BTreeMap::new();
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
+        let kind = entry.file_type().map_err(unreadable)?;
+        let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
+        if is_folder {
+            if name != "CVS" && name != "SCCS" {
+                inner.insert(name, entry.path());
+            }
+        } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
+            let stem = stem.to_owned();
+            files.insert(name, (stem, entry.path()));
+        }
+    }
+    for (_, (stem, path)) in files {
+        listing.files.push(Found { folders: folders.clone(), stem, path });
+    }
+    around.push(identity);
+    for (name, path) in inner {
+        folders.push(name);
+        walk(&path, folders, around, listing)?;
+        folders.pop();
+    }
+    around.pop();
+    Ok(())
+}
+
+/// The stamp of a file or folder now.
+pub fn stamp(path: &Path) -> io::Result<Stamp> {
+    fs::metadata(path).map(|metadata| Stamp::of(&metadata))
+}
+
+/// The bytes of a regular file, and its stamp from before it was read.
+///
+/// A file that changes while it is read is read again; special files are refused, since
+/// opening one can block.
+pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
+    let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
+    for _ in 0..5 {
+        let before = fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
+        if !before.is_file() {
+            return Err(unreadable("it is not a regular file".into()).into());
+        }
+        if before.size() > MAX_FILE {
+            let kind = Kind::YamlLimit {
+                what: format!("the size of '{}' in bytes", display(path)),
+                limit: usize::try_from(MAX_FILE).unwrap_or(usize::MAX),
+            };
+            return Err(Fault::new(kind).into());
+        }
+        let bytes = fs::read(path).map_err(|error| unreadable(reason(&error)))?;
+        let after = fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
+        let stamp = Stamp::of(&before);
+        if (Stamp { young: false, ..Stamp::of(&after) }) == (Stamp { young: false, ..stamp }) {
+            return Ok((bytes, stamp));
+        }
+    }
+    Err(unreadable("it changes while it is read".into()).into())
+}
+
+/// The largest class or node file, in bytes; the largest real one has 300 KB.
+const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// What the operating system says, without the number.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    let text = text.split(" (os error").next().unwrap_or(&text);
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
+}
+
+/// A path for people.
+pub fn display(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+/// The folders that `nodes_uri` and `classes_uri` name, absolute: relative ones belong to the
+/// base, `~` is the home folder, `..` is taken out without looking at links, as Python's
+/// `os.path.abspath` does. A list has several folders.
+pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<Vec<PathBuf>> {
+    let one = |text: &str| -> Result<PathBuf> {
+        let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
+        let here = || {
+            std::env::current_dir().map_err(|error| {
+                Fault::new(Kind::DirectoryNotFound { path: ".".into(), message: reason(&error) })
+            })
+        };
+        let base = match base {
+            Some(base) => home(base),
+            None => here()?,
+        };
+        let joined = if text.starts_with('~') { home(text) } else { base.join(text) };
+        let absolute = if joined.is_absolute() { joined } else { here()?.join(joined) };
+        Ok(lexical(&absolute))
+    };
+    match uri {
+        Value::Str(text) => Ok(vec![one(text)?]),
+        Value::List(items) | Value::Tuple(items) if !items.is_empty() => items
+            .iter()
+            .map(|item| match item {
+                Value::Str(text) => one(text),
+                _ => Err(uri_type(setting, item)),
+            })
+            .collect(),
+        _ => Err(uri_type(setting, uri)),
+    }
+}
+
+fn uri_type(setting: &'static str, value: &Value) -> crate::error::Error {
+    Fault::new(Kind::SettingType {
+        name: setting.into(),
+        expected: "a path or a list of paths".into(),
+        actual: value.type_name().into(),
+    })
+    .into()
+}
+
+fn home(text: &str) -> PathBuf {
+    match (text.strip_prefix('~'), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+            PathBuf::from(home).join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(text),
+    }
+}
+
+fn lexical(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => {
+                out.pop();
+            }
+            Component::CurDir => {}
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_are_absolute_and_relative_to_the_base() {
+        let root = |base, uri: &str| roots(base, &Value::text(uri), "nodes_uri").expect("a path")[0].clone();
+        assert_eq!(root(Some("/b"), "nodes"), Path::new("/b/nodes"));
+        assert_eq!(root(Some("/b/c"), "../nodes/."), Path::new("/b/nodes"));
+        assert_eq!(root(Some("/b"), "/n"), Path::new("/n"));
+    }
+}

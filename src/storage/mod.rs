@@ -1,0 +1,7 @@
+//! Storage turns the places that settings name into text, and tells when text changed.
+//!
+//! The only user of the file system. Everything else sees names, bytes and [`Stamp`]s.
+
+pub mod fs;
+
+pub use fs::{Found, Listing, Stamp};

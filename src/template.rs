@@ -1,0 +1,434 @@
+//! Templates turn a string with `${references}` into its parts, each with its byte positions.
+//!
+//! The grammar is the one of the Python forks (`values/parser_funcs.py` there), quirks
+//! included: an escape is only looked for where a new piece of text begins, so in `a\\}`
+//! both backslashes stay, and a sentinel that is not closed is an error.
+//! Sentinels and escape character are settings.
+
+use nom::IResult;
+use nom::Parser;
+use nom::bytes::complete::{tag, take_till1};
+use nom::combinator::recognize;
+use nom::error::{Error as NomError, ErrorKind, ParseError};
+
+use crate::error::{Fault, Kind};
+use crate::query::Query;
+use crate::settings::Settings;
+use crate::value::Text;
+
+/// A string that holds at least one reference.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Template {
+    /// The text as written.
+    pub source: Text,
+    /// Its parts in order; a single reference keeps the type of what it finds (R1).
+    pub parts: Vec<Part>,
+}
+
+/// A piece of a template, or of the inside of a reference.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Part {
+    /// Text, escapes already applied.
+    Literal(Text),
+    /// `${…}`.
+    Reference(Reference),
+}
+
+/// One `${…}`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Reference {
+    /// What stands between the sentinels.
+    pub parts: Vec<Part>,
+    /// The path, where the inside holds no other reference.
+    pub fixed: Option<FixedPath>,
+    /// Byte offset and length in the text of the scalar, sentinels included.
+    pub span: (usize, usize),
+    /// The text as written, sentinels included, for messages. The default is left out:
+    /// it is a value.
+    pub written: Text,
+}
+
+/// The inside of a reference, split: `path::default`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FixedPath {
+    /// The keys.
+    pub segments: Vec<Text>,
+    /// The text of the default (R7).
+    pub default: Option<Text>,
+}
+
+/// What a string turned out to be.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Parsed {
+    /// Plain text, escapes applied.
+    Text(Text),
+    /// Text with references.
+    Template(Template),
+    /// One inventory query and nothing else.
+    Query(Query),
+}
+
+/// Reads a string. Strings without a sentinel come back as they are.
+pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
+    let grammar = Grammar::new(settings);
+    if !source.contains(grammar.open) && !source.contains(grammar.query_open) {
+        return Ok(Parsed::Text(source.clone()));
+    }
+    let expanded;
+    let text: &Text = if settings.compat_flags.expand_tabs && source.contains('\t') {
+        expanded = expand_tabs(source).into();
+        &expanded
+    } else {
+        source
+    };
+    grammar.line(text)
+}
+
+/// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
+pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
+    let mut segments = Vec::new();
+    let mut segment = String::new();
+    let mut rest = text;
+    loop {
+        match rest.find(delimiter) {
+            Some(at) if rest[..at].ends_with('\\') => {
+                segment.push_str(&rest[..at - 1]);
+                segment.push_str(delimiter);
+                rest = &rest[at + delimiter.len()..];
+            }
+            Some(at) => {
+                segment.push_str(&rest[..at]);
+                segments.push(std::mem::take(&mut segment).into());
+                rest = &rest[at + delimiter.len()..];
+            }
+            None => {
+                segment.push_str(rest);
+                segments.push(segment.into());
+                return segments;
+            }
+        }
+    }
+}
+
+/// Splits the flattened inside of a reference into path and default (R7).
+pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
+    let double = delimiter.repeat(2);
+    match inside.split_once(&double) {
+        Some((path, default)) => {
+            FixedPath { segments: split_path(path, delimiter), default: Some(default.into()) }
+        }
+        None => FixedPath { segments: split_path(inside, delimiter), default: None },
+    }
+}
+
+/// Python's `str.expandtabs()`: eight columns, which start anew on each line.
+fn expand_tabs(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut column = 0;
+    for c in text.chars() {
+        match c {
+            '\t' => {
+                let width = 8 - column % 8;
+                out.extend(std::iter::repeat_n(' ', width));
+                column += width;
+            }
+            '\n' | '\r' => {
+                out.push(c);
+                column = 0;
+            }
+            _ => {
+                out.push(c);
+                column += 1;
+            }
+        }
+    }
+    out
+}
+
+/// The sentinels, and what may follow what.
+struct Grammar<'s> {
+    open: &'s str,
+    close: &'s str,
+    query_open: &'s str,
+    query_close: &'s str,
+    escape: &'s str,
+    delimiter: &'s str,
+}
+
+/// The nesting of references that is followed before a limit is reported.
+const MAX_NESTING: usize = 200;
+
+type Step<'t, T> = IResult<&'t str, T>;
+
+fn fail<T>(at: &str) -> Step<'_, T> {
+    Err(nom::Err::Error(NomError::from_error_kind(at, ErrorKind::Tag)))
+}
+
+impl<'s> Grammar<'s> {
+    fn new(settings: &'s Settings) -> Grammar<'s> {
+        Grammar {
+            open: &settings.reference_sentinels.0,
+            close: &settings.reference_sentinels.1,
+            query_open: &settings.export_sentinels.0,
+            query_close: &settings.export_sentinels.1,
+            escape: &settings.escape_character,
+            delimiter: &settings.delimiter,
+        }
+    }
+
+    fn line(&self, text: &Text) -> Result<Parsed, Fault> {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut queries: Vec<(Query, usize, usize)> = Vec::new();
+        let mut rest: &str = text;
+        while !rest.is_empty() {
+            let offset = text.len() - rest.len();
+            if rest.starts_with(self.open) {
+                let (after, reference) = self.reference(text, rest, 0).map_err(|_| self.unclosed(text, offset))?;
+                parts.push(Part::Reference(reference));
+                rest = after;
+            } else if rest.starts_with(self.query_open) {
+                let (after, inside) = self.query(rest).map_err(|_| self.unclosed(text, offset))?;
+                let length = rest.len() - after.len();
+                let query = crate::query::parse(&inside, self.delimiter)
+                    .map_err(|message| Fault::new(Kind::QuerySyntax { message }).within(offset, length))?;
+                queries.push((query, offset, length));
+                rest = after;
+            } else {
+                let (after, piece) = self.text(rest).map_err(|_| self.unclosed(text, offset))?;
+                match parts.last_mut() {
+                    Some(Part::Literal(before)) => *before = format!("{before}{piece}").into(),
+                    _ => parts.push(Part::Literal(piece.into())),
+                }
+                rest = after;
+            }
+        }
+        if let Some((query, offset, length)) = queries.pop() {
+            if parts.is_empty() && queries.is_empty() {
+                return Ok(Parsed::Query(query));
+            }
+            let query = query.source.to_string();
+            return Err(Fault::new(Kind::QueryEmbedded { query }).within(offset, length));
+        }
+        Ok(match parts.as_slice() {
+            [] => Parsed::Text(text.clone()),
+            [Part::Literal(only)] => Parsed::Text(only.clone()),
+            _ => Parsed::Template(Template { source: text.clone(), parts }),
+        })
+    }
+
+    /// A piece of text outside of references.
+    fn text<'t>(&self, rest: &'t str) -> Step<'t, String> {
+        if let Ok(found) = self.escaped(rest, &[self.open, self.query_open]) {
+            return Ok(found);
+        }
+        self.content(rest, |at| self.opens(at), "")
+    }
+
+    /// A piece of text inside of a reference.
+    fn inner_text<'t>(&self, rest: &'t str) -> Step<'t, String> {
+        if let Ok(found) = self.escaped(rest, &[self.open, self.close]) {
+            return Ok(found);
+        }
+        let stop = |at: &str| self.is(at, self.open) || self.is(at, self.close);
+        self.content(rest, stop, &self.close[..first_char(self.close)])
+    }
+
+    /// A doubled escape in front of any sentinel, or an escaped sentinel of those given.
+    fn escaped<'t>(&self, rest: &'t str, sentinels: &[&str]) -> Step<'t, String> {
+        let (after, _) = tag(self.escape).parse(rest)?;
+        if let Some(sentinel) = after.strip_prefix(self.escape)
+            && [self.open, self.close, self.query_open, self.query_close].iter().any(|s| sentinel.starts_with(s))
+        {
+            return Ok((sentinel, self.escape.to_owned()));
+        }
+        for sentinel in sentinels {
+            if let Some(after) = after.strip_prefix(sentinel) {
+                return Ok((after, (*sentinel).to_owned()));
+            }
+        }
+        fail(rest)
+    }
+
+    /// Characters up to where `stop` holds; a special character counts alone.
+    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
+        let special = |c: char| {
+            [self.escape, self.open, self.close, self.query_open, self.query_close].iter().any(|s| s.contains(c))
+        };
+        let plain = recognize(take_till1::<_, &str, NomError<&str>>(special));
+        let mut plain = plain;
+        let mut at = rest;
+        while !at.is_empty() && !stop(at) {
+            at = match plain.parse(at) {
+                Ok((after, _)) => after,
+                Err(_) if !never.is_empty() && at.starts_with(never) => break,
+                Err(_) => &at[first_char(at)..],
+            };
+        }
+        let taken = &rest[..rest.len() - at.len()];
+        if taken.is_empty() { fail(rest) } else { Ok((at, taken.to_owned())) }
+    }
+
+    /// Whether a sentinel stands here, plain, escaped or behind a doubled escape.
+    fn is(&self, at: &str, sentinel: &str) -> bool {
+        at.starts_with(sentinel)
+            || at.strip_prefix(self.escape).is_some_and(|at| {
+                at.starts_with(sentinel) || at.strip_prefix(self.escape).is_some_and(|at| at.starts_with(sentinel))
+            })
+    }
+
+    fn opens(&self, at: &str) -> bool {
+        self.is(at, self.open) || self.is(at, self.query_open)
+    }
+
+    fn reference<'t>(&self, whole: &str, rest: &'t str, depth: usize) -> Step<'t, Reference> {
+        if depth > MAX_NESTING {
+            return fail(rest);
+        }
+        let (mut at, _) = tag(self.open).parse(rest)?;
+        let mut parts: Vec<Part> = Vec::new();
+        loop {
+            if at.starts_with(self.open) {
+                let (after, inner) = self.reference(whole, at, depth + 1)?;
+                parts.push(Part::Reference(inner));
+                at = after;
+            } else if let Ok((after, piece)) = self.inner_text(at) {
+                match parts.last_mut() {
+                    Some(Part::Literal(before)) => *before = format!("{before}{piece}").into(),
+                    _ => parts.push(Part::Literal(piece.into())),
+                }
+                at = after;
+            } else {
+                break;
+            }
+        }
+        if parts.is_empty() {
+            return fail(at);
+        }
+        let (after, _) = tag(self.close).parse(at)?;
+        let span = (whole.len() - rest.len(), rest.len() - after.len());
+        let fixed = match parts.as_slice() {
+            [Part::Literal(inside)] => Some(split_default(inside, self.delimiter)),
+            _ => None,
+        };
+        let inside = &rest[self.open.len()..rest.len() - after.len() - self.close.len()];
+        let double = self.delimiter.repeat(2);
+        let written = match inside.split_once(&double) {
+            Some((path, _)) => format!("{}{path}{}", self.open, self.close),
+            None => format!("{}{inside}{}", self.open, self.close),
+        };
+        Ok((after, Reference { parts, fixed, span, written: written.into() }))
+    }
+
+    /// The inside of `$[…]`.
+    fn query<'t>(&self, rest: &'t str) -> Step<'t, String> {
+        let (mut at, _) = tag(self.query_open).parse(rest)?;
+        let mut inside = String::new();
+        let first = &self.query_close[..first_char(self.query_close)];
+        loop {
+            if let Ok((after, piece)) = self.escaped(at, &[self.query_open, self.query_close]) {
+                inside.push_str(&piece);
+                at = after;
+            } else if self.is(at, self.query_close) {
+                break;
+            } else {
+                let length = at.find(first).unwrap_or(at.len());
+                if length == 0 {
+                    break;
+                }
+                inside.push_str(&at[..length]);
+                at = &at[length..];
+            }
+        }
+        if inside.is_empty() {
+            return fail(at);
+        }
+        let (after, _) = tag(self.query_close).parse(at)?;
+        Ok((after, inside))
+    }
+
+    fn unclosed(&self, text: &str, offset: usize) -> Fault {
+        let rest = &text[offset..];
+        let (sentinel, close) = if rest.starts_with(self.query_open) {
+            (self.query_open, self.query_close)
+        } else {
+            (self.open, self.close)
+        };
+        let message = if rest[sentinel.len().min(rest.len())..].starts_with(close) {
+            format!("'{sentinel}{close}' is empty")
+        } else {
+            format!("'{sentinel}' is not closed by '{close}'")
+        };
+        Fault::new(Kind::ReferenceSyntax { message }).within(offset, sentinel.len())
+    }
+}
+
+fn first_char(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Map;
+
+    fn show(text: &str) -> String {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        fn parts(parts: &[Part]) -> String {
+            parts
+                .iter()
+                .map(|part| match part {
+                    Part::Literal(text) => format!("'{text}'"),
+                    Part::Reference(inner) => format!("<{}>", self::tests::inside(&inner.parts)),
+                })
+                .collect::<Vec<_>>()
+                .join(" ")
+        }
+        match parse(&text.into(), &settings) {
+            Ok(Parsed::Text(text)) => format!("text {text}"),
+            Ok(Parsed::Template(template)) => parts(&template.parts),
+            Ok(Parsed::Query(query)) => format!("query {}", query.source),
+            Err(fault) => format!("error {}", fault.kind),
+        }
+    }
+    fn inside(parts: &[Part]) -> String {
+        parts
+            .iter()
+            .map(|part| match part {
+                Part::Literal(text) => format!("'{text}'"),
+                Part::Reference(inner) => format!("<{}>", inside(&inner.parts)),
+            })
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    #[test]
+    fn strings_fall_into_parts() {
+        for (text, expected) in [
+            ("plain } ] $ { \\", "text plain } ] $ { \\"),
+            ("${a}", "<'a'>"),
+            ("x ${a:b} y", "'x ' <'a:b'> ' y'"),
+            ("${a:${b}:c}", "<'a:' <'b'> ':c'>"),
+            (r"\${a}", "text ${a}"),
+            (r"\\${a}", r"'\' <'a'>"),
+            (r"\\\${a}", r"'\\' <'a'>"),
+            (r"${a\:b}", r"<'a\:b'>"),
+            (r"${a\}b}", r"<'a}b'>"),
+            (r"\$[ a ]", "text $[ a ]"),
+            ("${a", "error '${' is not closed by '}'"),
+            ("${}", "error '${}' is empty"),
+            ("${a}}", "<'a'> '}'"),
+            (r"${a} \\} b", r"<'a'> ' \\} b'"),
+        ] {
+            assert_eq!(show(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn paths_split_at_plain_delimiters() {
+        let split = |text: &str| split_path(text, ":").iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(split("a:b"), ["a", "b"]);
+        assert_eq!(split(r"a\:b:c"), ["a:b", "c"]);
+        assert_eq!(split(""), [""]);
+        assert_eq!(split("a:"), ["a", ""]);
+    }
+}
