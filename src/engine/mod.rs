@@ -74,7 +74,9 @@ impl Inventory {
     /// Warnings are those of the settings ([`Inventory::settings_warnings`]).
     pub fn open(options: &Map) -> Result<Inventory> {
         let (settings, _warnings) = Settings::from_options(options)?;
-        Ok(Inventory { settings: Arc::new(settings) })
+        Ok(Inventory {
+            settings: Arc::new(settings),
+        })
     }
     /// The same inventory for the same options, shared by the whole process.
     pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
@@ -119,14 +121,25 @@ pub fn inventory_value(nodes: &[Arc<NodeInfo>], timestamp: &str) -> Value {
     let mut applications: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();
     for node in nodes {
         by_name.insert(node.name.clone().into(), node.to_value(timestamp));
-        for (names, members) in [(&node.classes, &mut classes), (&node.applications, &mut applications)] {
+        for (names, members) in [
+            (&node.classes, &mut classes),
+            (&node.applications, &mut applications),
+        ] {
             for name in names {
-                members.entry(name.clone()).or_default().push(Value::Str(node.name.clone()));
+                members
+                    .entry(name.clone())
+                    .or_default()
+                    .push(Value::Str(node.name.clone()));
             }
         }
     }
     let members = |index: indexmap::IndexMap<Text, Vec<Value>>| {
-        Value::map(index.into_iter().map(|(name, nodes)| (name.into(), Value::list(nodes))).collect())
+        Value::map(
+            index
+                .into_iter()
+                .map(|(name, nodes)| (name.into(), Value::list(nodes)))
+                .collect(),
+        )
     };
     let mut about = Map::default();
     about.insert("timestamp".into(), Value::text(timestamp));
