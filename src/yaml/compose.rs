@@ -135,6 +135,9 @@ struct Composer<'a> {
     /// The anchors of open collections, by the number of the collection.
     open_anchors: FxHashMap<u32, String>,
     open: Vec<Open>,
+    /// The error of a node that holds itself. `PyYAML` makes a value of it, with which
+    /// nothing can be done; so errors of the syntax come first.
+    recursive: Option<Error>,
 }
 
 pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
@@ -164,13 +167,14 @@ impl Graph {
             anchors: FxHashMap::default(),
             open_anchors: FxHashMap::default(),
             open: Vec::new(),
+            recursive: None,
         };
         if composer.events.next()?.0 == Event::StreamEnd {
             return Ok(composer.graph);
         }
         composer.document()?;
         match composer.events.next()? {
-            (Event::StreamEnd, _) => Ok(composer.graph),
+            (Event::StreamEnd, _) => composer.recursive.map_or(Ok(composer.graph), Err),
             (_, span) => Err(refuse(
                 "expected a single document in the stream, but found another document",
                 span,

@@ -348,11 +348,12 @@ impl<'a> Constructor<'a> {
             match &self.written(*value).content {
                 Content::Mapping(_) => self.merge(*value, level, &mut merged),
                 Content::Sequence(items) => {
-                    let wrong = items
-                        .iter()
-                        .find(|item| !matches!(self.written(**item).content, Content::Mapping(_)));
-                    if let Some(wrong) = wrong {
-                        self.refuse(level, *wrong, "expected a mapping for merging");
+                    for item in items {
+                        if matches!(self.written(*item).content, Content::Mapping(_)) {
+                            grow(|| self.flatten(*item, level));
+                        } else {
+                            self.refuse(level, *item, "expected a mapping for merging");
+                        }
                     }
                     for item in items.iter().rev() {
                         self.merge(*item, level, &mut merged);
