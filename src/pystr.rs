@@ -1,13 +1,268 @@
 //! Pystr turns a value into the text that Python's `str()` gives for it.
+//!
+//! Ruling R2: a value embedded in text looks as the Python programs print it.
+//! Sets have the order of the document, where Python has none to speak of.
 
-use crate::value::Value;
+mod printable;
+
+use std::fmt::Write;
+
+use crate::value::{DateTime, Value};
 
 /// Python's `str(value)`.
 pub fn str(value: &Value) -> String {
-    todo!("{value:?}")
+    match value {
+        Value::Str(text) => text.to_string(),
+        Value::Date(_) | Value::DateTime(_) => iso(value, ' '),
+        _ => repr(value),
+    }
 }
 
 /// Python's `repr(value)`.
 pub fn repr(value: &Value) -> String {
-    todo!("{value:?}")
+    let mut text = String::new();
+    // Writing into a string does not fail.
+    let _ = write_repr(&mut text, value);
+    text
+}
+
+/// Python's `repr()` of a float: the shortest digits that read back, as `%r` lays them out.
+pub(crate) fn float(number: f64) -> String {
+    if number.is_nan() {
+        return "nan".into();
+    }
+    if number.is_infinite() {
+        return if number < 0.0 {
+            "-inf".into()
+        } else {
+            "inf".into()
+        };
+    }
+    // Rust finds the same digits; the layout differs.
+    let scientific = format!("{number:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        return format!("{number:?}");
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// `date.isoformat()` and `datetime.isoformat(separator)`; nothing for other values.
+pub(crate) fn iso(value: &Value, separator: char) -> String {
+    match value {
+        Value::Date(date) => format!("{:04}-{:02}-{:02}", date.year, date.month, date.day),
+        Value::DateTime(time) => iso_time(time, separator),
+        _ => String::new(),
+    }
+}
+
+fn iso_time(time: &DateTime, separator: char) -> String {
+    let DateTime {
+        date,
+        hour,
+        minute,
+        second,
+        microsecond,
+        offset,
+    } = time;
+    let mut text = format!(
+        "{:04}-{:02}-{:02}{separator}{hour:02}:{minute:02}:{second:02}",
+        date.year, date.month, date.day
+    );
+    if *microsecond != 0 {
+        let _ = write!(text, ".{microsecond:06}");
+    }
+    if let Some(offset) = offset {
+        let (sign, seconds) = (if *offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
+        let _ = write!(text, "{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60);
+        if seconds % 60 != 0 {
+            let _ = write!(text, ":{:02}", seconds % 60);
+        }
+    }
+    text
+}
+
+fn write_repr(out: &mut String, value: &Value) -> std::fmt::Result {
+    match value {
+        Value::Null => out.write_str("None"),
+        Value::Bool(true) => out.write_str("True"),
+        Value::Bool(false) => out.write_str("False"),
+        Value::Int(number) => write!(out, "{number}"),
+        Value::BigInt(number) => write!(out, "{number}"),
+        Value::Float(number) => out.write_str(&float(*number)),
+        Value::Str(text) => write_str(out, text),
+        Value::Binary(bytes) => write_bytes(out, bytes),
+        Value::Date(date) => write!(
+            out,
+            "datetime.date({}, {}, {})",
+            date.year, date.month, date.day
+        ),
+        Value::DateTime(time) => write_datetime(out, time),
+        Value::List(items) => write_items(out, "[", items, "]"),
+        Value::Tuple(items) if items.len() == 1 => write_items(out, "(", items, ",)"),
+        Value::Tuple(items) => write_items(out, "(", items, ")"),
+        Value::Set(items) if items.is_empty() => out.write_str("set()"),
+        Value::Set(items) => write_items(out, "{", items, "}"),
+        Value::Map(map) => {
+            out.write_char('{')?;
+            for (number, (key, value)) in map.iter().enumerate() {
+                if number > 0 {
+                    out.write_str(", ")?;
+                }
+                write_repr(out, &key.0)?;
+                out.write_str(": ")?;
+                deeper(out, value)?;
+            }
+            out.write_char('}')
+        }
+    }
+}
+
+fn write_items(out: &mut String, open: &str, items: &[Value], close: &str) -> std::fmt::Result {
+    out.write_str(open)?;
+    for (number, item) in items.iter().enumerate() {
+        if number > 0 {
+            out.write_str(", ")?;
+        }
+        deeper(out, item)?;
+    }
+    out.write_str(close)
+}
+
+fn deeper(out: &mut String, value: &Value) -> std::fmt::Result {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || write_repr(out, value))
+}
+
+fn write_str(out: &mut String, text: &str) -> std::fmt::Result {
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
+    out.write_char(quote)?;
+    for character in text.chars() {
+        match character {
+            '\n' => out.write_str("\\n")?,
+            '\r' => out.write_str("\\r")?,
+            '\t' => out.write_str("\\t")?,
+            '\\' => out.write_str("\\\\")?,
+            _ if character == quote => write!(out, "\\{quote}")?,
+            _ if printable::is_printable(character) => out.write_char(character)?,
+            _ => match u32::from(character) {
+                code @ ..=0xff => write!(out, "\\x{code:02x}")?,
+                code @ ..=0xffff => write!(out, "\\u{code:04x}")?,
+                code => write!(out, "\\U{code:08x}")?,
+            },
+        }
+    }
+    out.write_char(quote)
+}
+
+fn write_bytes(out: &mut String, bytes: &[u8]) -> std::fmt::Result {
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') {
+        '"'
+    } else {
+        '\''
+    };
+    write!(out, "b{quote}")?;
+    for byte in bytes {
+        match byte {
+            b'\n' => out.write_str("\\n")?,
+            b'\r' => out.write_str("\\r")?,
+            b'\t' => out.write_str("\\t")?,
+            b'\\' => out.write_str("\\\\")?,
+            b' '..=b'~' if char::from(*byte) == quote => write!(out, "\\{quote}")?,
+            b' '..=b'~' => out.write_char(char::from(*byte))?,
+            _ => write!(out, "\\x{byte:02x}")?,
+        }
+    }
+    out.write_char(quote)
+}
+
+fn write_datetime(out: &mut String, time: &DateTime) -> std::fmt::Result {
+    let DateTime {
+        date,
+        hour,
+        minute,
+        second,
+        microsecond,
+        offset,
+    } = time;
+    write!(
+        out,
+        "datetime.datetime({}, {}, {}, {hour}, {minute}",
+        date.year, date.month, date.day
+    )?;
+    if *second != 0 || *microsecond != 0 {
+        write!(out, ", {second}")?;
+    }
+    if *microsecond != 0 {
+        write!(out, ", {microsecond}")?;
+    }
+    match offset {
+        None => {}
+        Some(0) => out.write_str(", tzinfo=datetime.timezone.utc")?,
+        Some(offset) => {
+            out.write_str(", tzinfo=datetime.timezone(datetime.timedelta(")?;
+            let (days, seconds) = (offset.div_euclid(86400), offset.rem_euclid(86400));
+            match (days, seconds) {
+                (0, seconds) => write!(out, "seconds={seconds}")?,
+                (days, 0) => write!(out, "days={days}")?,
+                (days, seconds) => write!(out, "days={days}, seconds={seconds}")?,
+            }
+            out.write_str("))")?;
+        }
+    }
+    out.write_char(')')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_value;
+
+    #[test]
+    fn repr_of_values() {
+        let table = [
+            ("~", "None"),
+            (
+                "[yes, 1, 1.0, 1.0e+16, 1.0e-5, 123456789012345680.0, -.inf, .nan]",
+                "[True, 1, 1.0, 1e+16, 1e-05, 1.2345678901234568e+17, -inf, nan]",
+            ),
+            (
+                r#"["it's", 'say "it''s"', "\e\xa0\u2028\U0001F600\u200b"]"#,
+                r#"["it's", 'say "it\'s"', '\x1b\xa0\u2028😀\u200b']"#,
+            ),
+            ("{a: {1: []}}", "{'a': {1: []}}"),
+            ("!!set {}", "set()"),
+            ("!!pairs [a: 1]", "[('a', 1)]"),
+            ("!!binary AAEnIg==", r#"b'\x00\x01\'"'"#),
+            ("[2001-12-14]", "[datetime.date(2001, 12, 14)]"),
+            (
+                "[2001-12-14 01:00:00Z]",
+                "[datetime.datetime(2001, 12, 14, 1, 0, tzinfo=datetime.timezone.utc)]",
+            ),
+            (
+                "[2001-12-14T21:59:43.10-05:00]",
+                "[datetime.datetime(2001, 12, 14, 21, 59, 43, 100000, \
+                 tzinfo=datetime.timezone(datetime.timedelta(days=-1, seconds=68400)))]",
+            ),
+        ];
+        for (yaml, expected) in table {
+            assert_eq!(repr(&parse_value(yaml).expect(yaml)), expected, "{yaml}");
+        }
+    }
+
+    #[test]
+    fn str_of_values() {
+        for (yaml, expected) in [
+            ("it's", "it's"),
+            ("2001-12-14", "2001-12-14"),
+            ("2001-12-14T1:02:03.5+1", "2001-12-14 01:02:03.500000+01:00"),
+        ] {
+            assert_eq!(str(&parse_value(yaml).expect(yaml)), expected);
+        }
+    }
 }

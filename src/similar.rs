@@ -20,13 +20,20 @@ fn distance(a: &str, b: &str) -> usize {
     if a.len().abs_diff(b.len()) * 3 > a.len().max(b.len()) + 1 {
         return usize::MAX / 4;
     }
-    let (mut before, mut previous): (Vec<usize>, Vec<usize>) = (vec![0; b.len() + 1], (0..=b.len()).collect());
+    let (mut before, mut previous): (Vec<usize>, Vec<usize>) =
+        (vec![0; b.len() + 1], (0..=b.len()).collect());
     for (i, x) in a.iter().enumerate() {
         let mut current = vec![i + 1; b.len() + 1];
         for (j, y) in b.iter().enumerate() {
-            let step = (previous[j] + usize::from(x != y)).min(previous[j + 1] + 1).min(current[j] + 1);
+            let step = (previous[j] + usize::from(x != y))
+                .min(previous[j + 1] + 1)
+                .min(current[j] + 1);
             let swapped = i > 0 && j > 0 && a[i - 1] == *y && *x == b[j - 1];
-            current[j + 1] = if swapped { step.min(before[j - 1] + 1) } else { step };
+            current[j + 1] = if swapped {
+                step.min(before[j - 1] + 1)
+            } else {
+                step
+            };
         }
         before = previous;
         previous = current;

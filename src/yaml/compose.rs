@@ -1,10 +1,26 @@
 //! Composition turns events into a tree of nodes, aliases shared, scalars resolved.
+//!
+//! Two passes, as in `PyYAML`: this file builds the graph of the nodes as they
+//! are written (its composer), `construct` makes data of it (its constructor).
+//! So an error of the syntax anywhere comes before any error of the data.
+//!
+//! Errors have a [`Site`](crate::source::Site) with line and column and an empty
+//! path, which the caller fills in.
 
 use std::sync::Arc;
 
-use crate::error::{Result, Warning};
-use crate::source::Spans;
+use rustc_hash::FxHashMap;
+
+use super::construct;
+use super::events::{Event, Events, site};
+use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::source::{Span, Spans};
 use crate::value::{Key, Value};
+
+/// How deep collections may be nested, with aliases followed.
+pub const DEPTH: usize = 1000;
+/// How many nodes a document may have, with aliases expanded.
+pub const NODES: usize = 10_000_000;
 
 /// A YAML document: the tree, and beside it where everything stands.
 #[derive(Clone, Debug)]
@@ -21,7 +37,7 @@ pub struct Document {
 /// One node of a document.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// The number of the node, in document order.
+    /// The number of the node, in document order. Keys count, aliases do not.
     pub index: u32,
     /// What it is.
     pub data: Data,
@@ -41,9 +57,9 @@ pub enum Data {
 /// One entry of a mapping.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Entry {
-    /// The key.
+    /// The key. Where `1`, `1.0` and `true` meet it is the first of them, as in Python.
     pub key: Key,
-    /// The number of the node of the key.
+    /// The number of the node of the key: of the one that brought the value.
     pub key_index: u32,
     /// The value.
     pub value: Node,
@@ -51,5 +67,306 @@ pub struct Entry {
 
 /// Reads the text of a file. `bytes` as they are on disk.
 pub fn compose(bytes: &[u8]) -> Result<Document> {
-    todo!("{}", bytes.len())
+    let graph = Graph::read(bytes)?;
+    let Some(root) = graph.root else {
+        return Ok(Document {
+            root: None,
+            spans: Arc::default(),
+            warnings: Vec::new(),
+        });
+    };
+    let (root, warnings) = construct::construct(&graph, root)?;
+    Ok(Document {
+        root: Some(root),
+        spans: graph.spans.into(),
+        warnings,
+    })
+}
+
+/// A document as it is written: nodes by number, aliases as the number of their node.
+pub(super) struct Graph {
+    pub(super) nodes: Vec<Written>,
+    pub(super) spans: Vec<Span>,
+    pub(super) root: Option<u32>,
+    /// Whether a node may stand in more than one place.
+    pub(super) shared: bool,
+}
+
+/// A node as it is written.
+pub(super) struct Written {
+    pub(super) tag: Option<Box<str>>,
+    pub(super) content: Content,
+}
+
+/// The content of a [`Written`] node.
+pub(super) enum Content {
+    /// The text, and whether it says the type.
+    Scalar {
+        text: String,
+        plain: bool,
+    },
+    Sequence(Vec<u32>),
+    Mapping(Vec<(u32, u32)>),
+}
+
+/// A collection that is not closed yet.
+struct Open {
+    index: u32,
+    children: Vec<u32>,
+    mapping: bool,
+    anchored: bool,
+    /// Nodes in it so far, itself and expanded aliases included.
+    size: usize,
+    /// Levels of collections in it so far.
+    height: usize,
+}
+
+/// What an anchor names.
+struct Anchored {
+    index: u32,
+    /// Size and height; `None` while the collection is open.
+    measure: Option<(usize, usize)>,
+}
+
+struct Composer<'a> {
+    events: Events<'a>,
+    graph: Graph,
+    anchors: FxHashMap<String, Anchored>,
+    /// The anchors of open collections, by the number of the collection.
+    open_anchors: FxHashMap<u32, String>,
+    open: Vec<Open>,
+    /// The error of a node that holds itself. `PyYAML` makes a value of it, with which
+    /// nothing can be done; so errors of the syntax come first.
+    recursive: Option<Error>,
+}
+
+pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
+    Fault::new(kind).at_site(site(span.line, span.column, 0))
+}
+
+fn refuse(message: &str, span: Span) -> Error {
+    fault_at(
+        Kind::YamlSyntax {
+            message: message.into(),
+        },
+        span,
+    )
+    .into()
+}
+
+impl Graph {
+    fn read(bytes: &[u8]) -> Result<Graph> {
+        let mut composer = Composer {
+            events: Events::new(bytes)?,
+            graph: Graph {
+                nodes: Vec::new(),
+                spans: Vec::new(),
+                root: None,
+                shared: false,
+            },
+            anchors: FxHashMap::default(),
+            open_anchors: FxHashMap::default(),
+            open: Vec::new(),
+            recursive: None,
+        };
+        if composer.events.next()?.0 == Event::StreamEnd {
+            return Ok(composer.graph);
+        }
+        composer.document()?;
+        match composer.events.next()? {
+            (Event::StreamEnd, _) => composer.recursive.map_or(Ok(composer.graph), Err),
+            (_, span) => Err(refuse(
+                "expected a single document in the stream, but found another document",
+                span,
+            )),
+        }
+    }
+}
+
+impl Composer<'_> {
+    fn document(&mut self) -> Result<()> {
+        loop {
+            let (event, span) = self.events.next()?;
+            match event {
+                Event::Alias { anchor } => self.alias(&anchor, span)?,
+                Event::Scalar {
+                    anchor,
+                    tag,
+                    value,
+                    plain,
+                } => {
+                    let index = self.add(tag, Content::Scalar { text: value, plain }, span)?;
+                    if let Some(anchor) = anchor {
+                        self.anchor(anchor, index, Some((1, 0)), span)?;
+                    }
+                    self.attach(index, 1, 0, span)?;
+                }
+                Event::SequenceStart { anchor, tag } => {
+                    let index = self.add(tag, Content::Sequence(Vec::new()), span)?;
+                    self.open(index, anchor, false, span)?;
+                }
+                Event::MappingStart { anchor, tag } => {
+                    let index = self.add(tag, Content::Mapping(Vec::new()), span)?;
+                    self.open(index, anchor, true, span)?;
+                }
+                Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
+                Event::DocumentEnd => return Ok(()),
+                Event::DocumentStart | Event::StreamEnd => {
+                    return Err(refuse("unexpected end of the document", span));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, tag: Option<String>, content: Content, span: Span) -> Result<u32> {
+        let index = u32::try_from(self.graph.nodes.len()).unwrap_or(u32::MAX);
+        if self.graph.nodes.len() >= NODES {
+            return Err(too_many_nodes(span));
+        }
+        self.graph.nodes.push(Written {
+            tag: tag.map(String::into_boxed_str),
+            content,
+        });
+        self.graph.spans.push(span);
+        Ok(index)
+    }
+
+    fn anchor(
+        &mut self,
+        anchor: String,
+        index: u32,
+        measure: Option<(usize, usize)>,
+        span: Span,
+    ) -> Result<()> {
+        if let Some(first) = self.anchors.get(&anchor) {
+            let first = self
+                .graph
+                .spans
+                .get(first.index as usize)
+                .copied()
+                .unwrap_or_default();
+            let kind = Kind::YamlSyntax {
+                message: format!("found duplicate anchor '{anchor}'"),
+            };
+            let place = site(first.line, first.column, 0);
+            return Err(fault_at(kind, span)
+                .note("first occurrence", Some(place))
+                .into());
+        }
+        self.anchors.insert(anchor, Anchored { index, measure });
+        Ok(())
+    }
+
+    fn alias(&mut self, anchor: &str, span: Span) -> Result<()> {
+        let Some(target) = self.anchors.get(anchor) else {
+            return Err(refuse(&format!("found undefined alias '{anchor}'"), span));
+        };
+        // PyYAML builds a value that holds itself; nothing can be done with one.
+        let Some((size, height)) = target.measure else {
+            return Err(refuse(
+                &format!("the alias '{anchor}' stands within its own anchor"),
+                span,
+            ));
+        };
+        let index = target.index;
+        self.graph.shared = true;
+        self.attach(index, size, height, span)
+    }
+
+    fn open(
+        &mut self,
+        index: u32,
+        anchor: Option<String>,
+        mapping: bool,
+        span: Span,
+    ) -> Result<()> {
+        if self.open.len() >= DEPTH {
+            return Err(too_deep(span));
+        }
+        let anchored = anchor.is_some();
+        if let Some(anchor) = anchor {
+            self.anchor(anchor.clone(), index, None, span)?;
+            self.open_anchors.insert(index, anchor);
+        }
+        self.open.push(Open {
+            index,
+            children: Vec::new(),
+            mapping,
+            anchored,
+            size: 1,
+            height: 1,
+        });
+        Ok(())
+    }
+
+    fn close(&mut self, span: Span) -> Result<()> {
+        let Some(closed) = self.open.pop() else {
+            return Err(refuse("unexpected end of a collection", span));
+        };
+        let content = if closed.mapping {
+            let pairs = closed
+                .children
+                .chunks_exact(2)
+                .map(|pair| (pair[0], pair[1]))
+                .collect();
+            Content::Mapping(pairs)
+        } else {
+            Content::Sequence(closed.children)
+        };
+        let index = closed.index as usize;
+        if let Some(node) = self.graph.nodes.get_mut(index) {
+            node.content = content;
+        }
+        if let Some(own) = self.graph.spans.get_mut(index) {
+            own.end = span.end;
+        }
+        if closed.anchored
+            && let Some(anchor) = self.open_anchors.remove(&closed.index)
+            && let Some(anchored) = self.anchors.get_mut(&anchor)
+        {
+            anchored.measure = Some((closed.size, closed.height));
+        }
+        self.attach(closed.index, closed.size, closed.height, span)
+    }
+
+    /// Puts a finished node into the collection around it.
+    fn attach(&mut self, index: u32, size: usize, height: usize, span: Span) -> Result<()> {
+        let depth = self.open.len();
+        let Some(parent) = self.open.last_mut() else {
+            self.graph.root = Some(index);
+            return Ok(());
+        };
+        parent.children.push(index);
+        parent.size = parent.size.saturating_add(size);
+        parent.height = parent.height.max(height + 1);
+        if parent.size > NODES {
+            return Err(too_many_nodes(span));
+        }
+        if depth + height > DEPTH {
+            return Err(too_deep(span));
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn too_many_nodes(span: Span) -> Error {
+    fault_at(
+        Kind::YamlLimit {
+            what: "the number of nodes of a YAML document".into(),
+            limit: NODES,
+        },
+        span,
+    )
+    .into()
+}
+
+fn too_deep(span: Span) -> Error {
+    fault_at(
+        Kind::YamlLimit {
+            what: "the depth of a YAML document".into(),
+            limit: DEPTH,
+        },
+        span,
+    )
+    .into()
 }

@@ -1,11 +1,46 @@
-//! YAML turns text into documents whose scalars are what `PyYAML` makes of them.
+//! YAML turns text into documents whose scalars are what `PyYAML` makes of them,
+//! and values into the text that `PyYAML` writes for them.
 
 pub mod compose;
+mod construct;
+pub mod emit;
+mod events;
+mod layout;
+mod order;
+mod resolve;
+mod timestamp;
+
+use indexmap::map::Entry as Slot;
 
 use crate::error::Result;
-use crate::value::Value;
+use crate::value::{Map, Value};
+use compose::{Data, Node};
 
 /// Reads a small YAML text, such as the default of a setting or a reference, as one value.
 pub fn parse_value(text: &str) -> Result<Value> {
-    todo!("{text}")
+    let document = compose::compose(text.as_bytes())?;
+    Ok(document.root.as_ref().map_or(Value::Null, to_value))
+}
+
+/// The value of a node, without its places.
+pub fn to_value(node: &Node) -> Value {
+    match &node.data {
+        Data::Value(value) => value.clone(),
+        // Both containers: documents are at most `compose::DEPTH` deep.
+        Data::List(items) => grow(|| Value::list(items.iter().map(to_value).collect())),
+        Data::Map(entries) => grow(|| {
+            let mut map = Map::with_capacity_and_hasher(entries.len(), Default::default());
+            for entry in entries.iter() {
+                if let Slot::Vacant(slot) = map.entry(entry.key.clone()) {
+                    slot.insert(to_value(&entry.value));
+                }
+            }
+            Value::map(map)
+        }),
+    }
+}
+
+/// Runs one level of a recursion with room enough on the stack.
+fn grow<T>(level: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
 }

@@ -1,0 +1,390 @@
+//! Construction turns the graph of a document into data: `PyYAML`'s `SafeConstructor`.
+//!
+//! `PyYAML` constructs level by level, so of several errors it reports one on the
+//! highest level. Construction here goes on after an error and keeps the first of
+//! the highest level that it met.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::compose::{Content, Data, Entry, Graph, NODES, Node, Written, fault_at, too_many_nodes};
+use super::resolve::{self, Tag};
+use super::{grow, to_value};
+use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::pystr;
+use crate::source::Span;
+use crate::value::{Key, Value};
+
+/// From this many entries on, keys are looked for by their hash.
+const FEW: usize = 12;
+
+/// Makes data of the node `root` of a graph.
+pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<(u32, u32, Warning)>)> {
+    let mut constructor = Constructor {
+        graph,
+        nodes: FxHashMap::default(),
+        flat: FxHashMap::default(),
+        merged: 0,
+        worst: None,
+        warnings: Vec::new(),
+    };
+    let node = constructor.node(root, 0);
+    match constructor.worst {
+        Some((_, fault)) => Err(fault),
+        None => Ok((node, constructor.warnings)),
+    }
+}
+
+struct Constructor<'a> {
+    graph: &'a Graph,
+    /// What is constructed already, where nodes may be shared.
+    nodes: FxHashMap<u32, Node>,
+    /// Entries of mappings with their merge keys applied, where there are any.
+    flat: FxHashMap<u32, Arc<[Pair]>>,
+    /// Entries that merge keys brought in.
+    merged: usize,
+    /// The error to report, and its level.
+    worst: Option<(usize, Error)>,
+    warnings: Vec<(u32, u32, Warning)>,
+}
+
+/// The numbers of a key and its value, and whether the mapping has it from a merge key.
+#[derive(Clone, Copy)]
+struct Pair {
+    key: u32,
+    value: u32,
+    merged: bool,
+}
+
+impl<'a> Constructor<'a> {
+    fn fail(&mut self, level: usize, error: impl Into<Error>) {
+        if self.worst.as_ref().is_none_or(|(worst, _)| level < *worst) {
+            self.worst = Some((level, error.into()));
+        }
+    }
+
+    fn fail_at(&mut self, level: usize, index: u32, kind: Kind) {
+        self.fail(level, fault_at(kind, self.span(index)));
+    }
+
+    /// An error about a collection, reported where a part of it stands.
+    fn refuse(&mut self, level: usize, index: u32, message: &str) {
+        self.fail_at(
+            level,
+            index,
+            Kind::YamlSyntax {
+                message: message.into(),
+            },
+        );
+    }
+
+    fn span(&self, index: u32) -> Span {
+        self.graph
+            .spans
+            .get(index as usize)
+            .copied()
+            .unwrap_or_default()
+    }
+
+    fn written(&self, index: u32) -> &'a Written {
+        const NOTHING: &Written = &Written {
+            tag: None,
+            content: Content::Sequence(Vec::new()),
+        };
+        self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
+    }
+
+    /// The tag of a node; an unknown one as it is written.
+    fn tag(&self, index: u32) -> Result<Tag, &'a str> {
+        let written = self.written(index);
+        match &written.tag {
+            Some(tag) => Tag::from_uri(tag).ok_or(tag),
+            None => Ok(match &written.content {
+                Content::Scalar { text, plain: true } => resolve::implicit(text),
+                Content::Scalar { .. } => Tag::Str,
+                Content::Sequence(_) => Tag::Seq,
+                Content::Mapping(_) => Tag::Map,
+            }),
+        }
+    }
+
+    fn node(&mut self, index: u32, level: usize) -> Node {
+        if self.graph.shared
+            && let Some(node) = self.nodes.get(&index)
+        {
+            return node.clone();
+        }
+        let data = match self.tag(index) {
+            Err(tag) => {
+                self.fail_at(level, index, Kind::YamlTag { tag: tag.into() });
+                Data::Value(Value::Null)
+            }
+            Ok(tag) => match tag {
+                Tag::Seq => grow(|| self.sequence(index, level + 1)),
+                Tag::Map => grow(|| Data::Map(Arc::new(self.mapping(index, level + 1)))),
+                Tag::Set => grow(|| {
+                    let entries = self.mapping(index, level + 1);
+                    let keys = entries.into_iter().map(|entry| entry.key.0).collect();
+                    Data::Value(Value::Set(Arc::new(keys)))
+                }),
+                Tag::Omap => grow(|| self.pairs(index, level + 1, "an ordered map")),
+                Tag::Pairs => grow(|| self.pairs(index, level + 1, "pairs")),
+                _ => Data::Value(self.scalar(index, tag, level)),
+            },
+        };
+        let node = Node { index, data };
+        if self.graph.shared {
+            self.nodes.insert(index, node.clone());
+        }
+        node
+    }
+
+    /// The text of a scalar. A mapping may stand for one that it holds under `=`.
+    fn text(&self, index: u32) -> Result<&'a str, &'static str> {
+        let mut index = index;
+        loop {
+            match &self.written(index).content {
+                Content::Scalar { text, .. } => return Ok(text),
+                Content::Sequence(_) => return Err("expected a scalar node, but found sequence"),
+                Content::Mapping(entries) => {
+                    let Some((_, value)) = entries
+                        .iter()
+                        .find(|(key, _)| self.tag(*key) == Ok(Tag::Value))
+                    else {
+                        return Err("expected a scalar node, but found mapping");
+                    };
+                    index = *value;
+                }
+            }
+        }
+    }
+
+    fn scalar(&mut self, index: u32, tag: Tag, level: usize) -> Value {
+        if matches!(tag, Tag::Merge | Tag::Value) {
+            self.fail_at(level, index, Kind::YamlTag { tag: tag.uri() });
+            return Value::Null;
+        }
+        let text = match self.text(index) {
+            Ok(text) => text,
+            Err(message) => {
+                self.refuse(level, index, message);
+                return Value::Null;
+            }
+        };
+        match resolve::construct(tag, text) {
+            // As PyYAML: the pattern of timestamps is asked about the node itself.
+            Ok(Value::Date(_) | Value::DateTime(_))
+                if !matches!(self.written(index).content, Content::Scalar { .. }) =>
+            {
+                self.refuse(level, index, "invalid timestamp");
+                Value::Null
+            }
+            Ok(value) => value,
+            Err(kind) => {
+                self.fail_at(level, index, kind);
+                Value::Null
+            }
+        }
+    }
+
+    fn sequence(&mut self, index: u32, level: usize) -> Data {
+        let Content::Sequence(items) = &self.written(index).content else {
+            self.refuse(level, index, "expected a sequence node");
+            return Data::Value(Value::Null);
+        };
+        Data::List(Arc::new(
+            items.iter().map(|item| self.node(*item, level)).collect(),
+        ))
+    }
+
+    /// The list of tuples of an `!!omap` or `!!pairs`.
+    fn pairs(&mut self, index: u32, level: usize, what: &str) -> Data {
+        let Content::Sequence(items) = &self.written(index).content else {
+            self.refuse(
+                level,
+                index,
+                &format!("expected a sequence while constructing {what}"),
+            );
+            return Data::Value(Value::Null);
+        };
+        let mut pairs = Vec::with_capacity(items.len());
+        for item in items {
+            let entry = match &self.written(*item).content {
+                Content::Mapping(entries) => entries.as_slice(),
+                _ => &[],
+            };
+            let [(key, value)] = entry else {
+                self.refuse(
+                    level,
+                    *item,
+                    &format!("expected a mapping of length 1 while constructing {what}"),
+                );
+                continue;
+            };
+            let key = to_value(&self.node(*key, level));
+            let value = to_value(&self.node(*value, level));
+            pairs.push(Value::Tuple(Arc::new(vec![key, value])));
+        }
+        Data::Value(Value::list(pairs))
+    }
+
+    fn mapping(&mut self, index: u32, level: usize) -> Vec<Entry> {
+        let Content::Mapping(written) = &self.written(index).content else {
+            self.refuse(level, index, "expected a mapping node");
+            return Vec::new();
+        };
+        let is_merge = |(key, _): &(u32, u32)| self.tag(*key) == Ok(Tag::Merge);
+        if written.iter().any(is_merge) {
+            let pairs = self.flatten(index, level);
+            self.entries(pairs.iter().copied(), pairs.len(), level)
+        } else {
+            let pairs = written.iter().map(|(key, value)| Pair {
+                key: *key,
+                value: *value,
+                merged: false,
+            });
+            self.entries(pairs, written.len(), level)
+        }
+    }
+
+    /// Entries as Python's dict has them: a key stays where it was first, its last value counts.
+    fn entries(
+        &mut self,
+        pairs: impl Iterator<Item = Pair>,
+        length: usize,
+        level: usize,
+    ) -> Vec<Entry> {
+        let mut entries: Vec<Entry> = Vec::with_capacity(length);
+        // For each entry the key that the mapping itself wrote last.
+        let mut own: Vec<Option<u32>> = Vec::with_capacity(length);
+        let mut places: FxHashMap<Key, usize> = FxHashMap::default();
+        for Pair {
+            key: key_index,
+            value,
+            merged,
+        } in pairs
+        {
+            let key = self.key(key_index, level);
+            let value = self.node(value, level);
+            let Some(key) = key else { continue };
+            let place = if length < FEW {
+                entries.iter().position(|entry| entry.key == key)
+            } else {
+                places.get(&key).copied()
+            };
+            let Some(place) = place else {
+                if length >= FEW {
+                    places.insert(key.clone(), entries.len());
+                }
+                entries.push(Entry {
+                    key,
+                    key_index,
+                    value,
+                });
+                own.push((!merged).then_some(key_index));
+                continue;
+            };
+            if !merged {
+                if let Some(earlier) = own[place] {
+                    let kind = Kind::DuplicateKey {
+                        key: pystr::str(&key.0),
+                    };
+                    self.warnings.push((key_index, earlier, Fault::new(kind)));
+                }
+                own[place] = Some(key_index);
+            }
+            entries[place].key_index = key_index;
+            entries[place].value = value;
+        }
+        entries
+    }
+
+    fn key(&mut self, index: u32, level: usize) -> Option<Key> {
+        match self.tag(index) {
+            Ok(Tag::Seq | Tag::Map | Tag::Set | Tag::Omap | Tag::Pairs) => {
+                self.refuse(
+                    level,
+                    index,
+                    "found unhashable key while constructing a mapping",
+                );
+                None
+            }
+            // In a mapping, `=` is text.
+            Ok(Tag::Value) => match self.text(index) {
+                Ok(text) => Some(Key::from(text)),
+                Err(message) => {
+                    self.refuse(level, index, message);
+                    None
+                }
+            },
+            _ => match self.node(index, level).data {
+                Data::Value(value) => Some(Key(value)),
+                _ => None,
+            },
+        }
+    }
+
+    /// `PyYAML`'s `flatten_mapping`: what merge keys bring in comes first, so
+    /// that the mapping's own entries win; of a list the first mapping wins.
+    fn flatten(&mut self, index: u32, level: usize) -> Arc<[Pair]> {
+        if let Some(pairs) = self.flat.get(&index) {
+            return pairs.clone();
+        }
+        let Content::Mapping(written) = &self.written(index).content else {
+            return Arc::new([]);
+        };
+        let mut merged = Vec::new();
+        let mut own = Vec::with_capacity(written.len());
+        for (key, value) in written {
+            if self.tag(*key) != Ok(Tag::Merge) {
+                own.push(Pair {
+                    key: *key,
+                    value: *value,
+                    merged: false,
+                });
+                continue;
+            }
+            match &self.written(*value).content {
+                Content::Mapping(_) => self.merge(*value, level, &mut merged),
+                Content::Sequence(items) => {
+                    for item in items {
+                        if matches!(self.written(*item).content, Content::Mapping(_)) {
+                            grow(|| self.flatten(*item, level));
+                        } else {
+                            self.refuse(level, *item, "expected a mapping for merging");
+                        }
+                    }
+                    for item in items.iter().rev() {
+                        self.merge(*item, level, &mut merged);
+                    }
+                }
+                Content::Scalar { .. } => {
+                    self.refuse(
+                        level,
+                        *value,
+                        "expected a mapping or list of mappings for merging",
+                    );
+                }
+            }
+        }
+        merged.append(&mut own);
+        let pairs: Arc<[Pair]> = merged.into();
+        self.flat.insert(index, pairs.clone());
+        pairs
+    }
+
+    fn merge(&mut self, index: u32, level: usize, merged: &mut Vec<Pair>) {
+        let pairs = grow(|| self.flatten(index, level));
+        self.merged = self.merged.saturating_add(pairs.len());
+        if self.merged > NODES {
+            // Above all other errors, or the entries would be constructed.
+            self.fail(0, too_many_nodes(self.span(index)));
+            return;
+        }
+        merged.extend(pairs.iter().map(|pair| Pair {
+            merged: true,
+            ..*pair
+        }));
+    }
+}

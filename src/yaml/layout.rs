@@ -1,0 +1,475 @@
+//! Layout turns scalars and indicators into lines: the writing half of libyaml's emitter.
+//!
+//! A port of `emitter.c` (libyaml 0.2.5) for what `yaml.dump` asks of it: indent
+//! 2, width 80, ASCII only, one document. The names are those of the C functions.
+
+use std::fmt::Write;
+
+const BEST_INDENT: usize = 2;
+const BEST_WIDTH: usize = 80;
+/// Longer keys get a `?`.
+const SIMPLE_KEY_LENGTH: usize = 128;
+
+/// Where a node stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Context {
+    Root,
+    Item,
+    /// A key before a `:` on the same line.
+    SimpleKey,
+    /// A key behind a `?`, or a value.
+    Entry,
+}
+
+/// A scalar on its way out.
+#[derive(Clone, Copy)]
+pub(super) struct Scalar<'a> {
+    pub(super) text: &'a str,
+    /// `timestamp` for `!!timestamp`.
+    pub(super) tag: &'a str,
+    /// Written plain it has its type again.
+    pub(super) plain_implicit: bool,
+    /// Written in quotes it has its type again.
+    pub(super) quoted_implicit: bool,
+    /// To be written as a block, if it can be.
+    pub(super) literal: bool,
+}
+
+impl Scalar<'_> {
+    fn needs_tag(&self) -> bool {
+        !self.plain_implicit && !self.quoted_implicit
+    }
+    /// Whether it may be a key before a `:` on the same line.
+    pub(super) fn is_simple_key(&self, anchor: Option<usize>) -> bool {
+        let tag = if self.needs_tag() {
+            2 + self.tag.len()
+        } else {
+            0
+        };
+        let anchor = anchor.map_or(0, |number| anchor_name(number).len());
+        !self.text.contains('\n')
+            && !has_unicode_break(self.text)
+            && anchor + tag + self.text.len() <= SIMPLE_KEY_LENGTH
+    }
+}
+
+fn has_unicode_break(text: &str) -> bool {
+    text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}'])
+}
+
+fn anchor_name(number: usize) -> String {
+    format!("id{number:03}")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Plain,
+    Single,
+    Double,
+    Literal,
+}
+
+/// The text written so far and what decides how to go on.
+pub(super) struct Layout {
+    out: String,
+    column: usize,
+    /// `None` outside of everything.
+    indent: Option<usize>,
+    pub(super) flow_level: usize,
+    whitespace: bool,
+    indention: bool,
+}
+
+impl Layout {
+    pub(super) fn new() -> Layout {
+        Layout {
+            out: String::new(),
+            column: 0,
+            indent: None,
+            flow_level: 0,
+            whitespace: true,
+            indention: true,
+        }
+    }
+
+    /// Ends the document.
+    pub(super) fn finish(mut self) -> String {
+        self.write_indent();
+        self.out
+    }
+
+    fn put(&mut self, character: char) {
+        self.out.push(character);
+        self.column += 1;
+    }
+
+    fn put_break(&mut self) {
+        self.out.push('\n');
+        self.column = 0;
+    }
+
+    fn write_text(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.len();
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    pub(super) fn write_indicator(
+        &mut self,
+        text: &str,
+        need_whitespace: bool,
+        whitespace: bool,
+        indention: bool,
+    ) {
+        if need_whitespace && !self.whitespace {
+            self.put(' ');
+        }
+        let indention = self.indention && indention;
+        self.write_text(text);
+        self.whitespace = whitespace;
+        self.indention = indention;
+    }
+
+    pub(super) fn write_indent(&mut self) {
+        let indent = self.indent.unwrap_or(0);
+        if !self.indention || self.column > indent || self.column == indent && !self.whitespace {
+            self.put_break();
+        }
+        while self.column < indent {
+            self.put(' ');
+        }
+        self.whitespace = true;
+        self.indention = true;
+    }
+
+    /// Starts a new line in braces and brackets where the line is full.
+    pub(super) fn wrap_flow(&mut self) {
+        if self.column > BEST_WIDTH {
+            self.write_indent();
+        }
+    }
+
+    /// One level in; gives the indent to go back to.
+    pub(super) fn increase_indent(&mut self, flow: bool, indentless: bool) -> Option<usize> {
+        let before = self.indent;
+        self.indent = Some(match before {
+            None if flow => BEST_INDENT,
+            None => 0,
+            Some(indent) if indentless => indent,
+            Some(indent) => indent + BEST_INDENT,
+        });
+        before
+    }
+
+    pub(super) fn restore_indent(&mut self, before: Option<usize>) {
+        self.indent = before;
+    }
+
+    /// Whether a sequence starts on the line of its key, without an indent of its own.
+    pub(super) fn is_indentless(&self, context: Context) -> bool {
+        matches!(context, Context::SimpleKey | Context::Entry) && !self.indention
+    }
+
+    pub(super) fn write_anchor(&mut self, number: usize) {
+        self.write_indicator("&", true, false, false);
+        self.write_text(&anchor_name(number));
+    }
+
+    pub(super) fn write_alias(&mut self, number: usize, context: Context) {
+        self.write_indicator("*", true, false, false);
+        self.write_text(&anchor_name(number));
+        if context == Context::SimpleKey {
+            self.put(' ');
+        }
+    }
+
+    pub(super) fn write_tag(&mut self, name: &str) {
+        if !self.whitespace {
+            self.put(' ');
+        }
+        self.write_text("!!");
+        self.write_text(name);
+    }
+
+    pub(super) fn write_scalar(
+        &mut self,
+        scalar: Scalar<'_>,
+        anchor: Option<usize>,
+        context: Context,
+    ) {
+        let style = self.select_style(scalar, context);
+        if let Some(number) = anchor {
+            self.write_anchor(number);
+        }
+        if scalar.needs_tag() {
+            self.write_tag(scalar.tag);
+        } else if !scalar.quoted_implicit && style != Style::Plain {
+            // In quotes it would be a string; `!` says that it is not.
+            if !self.whitespace {
+                self.put(' ');
+            }
+            self.write_text("!");
+        }
+        let before = self.increase_indent(true, false);
+        let allow_breaks = context != Context::SimpleKey;
+        match style {
+            Style::Plain => self.write_plain(scalar.text, allow_breaks),
+            Style::Single => self.write_single_quoted(scalar.text, allow_breaks),
+            Style::Double => self.write_double_quoted(scalar.text, allow_breaks),
+            Style::Literal => self.write_literal(scalar.text),
+        }
+        self.restore_indent(before);
+    }
+
+    fn select_style(&self, scalar: Scalar<'_>, context: Context) -> Style {
+        let analysis = analyze(scalar.text);
+        let simple_key = context == Context::SimpleKey;
+        let in_flow = self.flow_level > 0;
+        if simple_key && analysis.multiline {
+            return Style::Double;
+        }
+        if scalar.literal {
+            let block = analysis.block_allowed && !in_flow && !simple_key;
+            return if block { Style::Literal } else { Style::Double };
+        }
+        let plain_allowed = if in_flow {
+            analysis.flow_plain_allowed
+        } else {
+            analysis.block_plain_allowed
+        };
+        let empty = scalar.text.is_empty() && (in_flow || simple_key);
+        if plain_allowed && !empty && (scalar.plain_implicit || scalar.needs_tag()) {
+            Style::Plain
+        } else if analysis.single_quoted_allowed {
+            Style::Single
+        } else {
+            Style::Double
+        }
+    }
+
+    fn write_plain(&mut self, text: &str, allow_breaks: bool) {
+        if !self.whitespace && (!text.is_empty() || self.flow_level > 0) {
+            self.put(' ');
+        }
+        let bytes = text.as_bytes();
+        let mut spaces = false;
+        for (offset, character) in text.char_indices() {
+            let space = character == ' ';
+            let wrap = space
+                && allow_breaks
+                && !spaces
+                && self.column > BEST_WIDTH
+                && bytes.get(offset + 1) != Some(&b' ');
+            if wrap {
+                self.write_indent();
+            } else {
+                self.put(character);
+            }
+            if !space {
+                self.indention = false;
+            }
+            spaces = space;
+        }
+        self.whitespace = false;
+        self.indention = false;
+    }
+
+    fn write_single_quoted(&mut self, text: &str, allow_breaks: bool) {
+        self.write_indicator("'", true, false, false);
+        let bytes = text.as_bytes();
+        let (mut spaces, mut breaks) = (false, false);
+        for (offset, character) in text.char_indices() {
+            match character {
+                ' ' => {
+                    let inside = offset > 0
+                        && offset + 1 < bytes.len()
+                        && bytes.get(offset + 1) != Some(&b' ');
+                    if allow_breaks && !spaces && self.column > BEST_WIDTH && inside {
+                        self.write_indent();
+                    } else {
+                        self.put(' ');
+                    }
+                    spaces = true;
+                }
+                '\n' => {
+                    if !breaks {
+                        self.put_break();
+                    }
+                    self.put_break();
+                    self.indention = true;
+                    breaks = true;
+                }
+                _ => {
+                    if breaks {
+                        self.write_indent();
+                    }
+                    if character == '\'' {
+                        self.put('\'');
+                    }
+                    self.put(character);
+                    self.indention = false;
+                    spaces = false;
+                    breaks = false;
+                }
+            }
+        }
+        if breaks {
+            self.write_indent();
+        }
+        self.write_indicator("'", false, false, false);
+    }
+
+    fn write_double_quoted(&mut self, text: &str, allow_breaks: bool) {
+        self.write_indicator("\"", true, false, false);
+        let bytes = text.as_bytes();
+        let mut spaces = false;
+        for (offset, character) in text.char_indices() {
+            match character {
+                ' ' => {
+                    let inside = offset > 0 && offset + 1 < bytes.len();
+                    if allow_breaks && !spaces && self.column > BEST_WIDTH && inside {
+                        self.write_indent();
+                        if bytes.get(offset + 1) == Some(&b' ') {
+                            self.put('\\');
+                        }
+                    } else {
+                        self.put(' ');
+                    }
+                }
+                '!' | '#'..='[' | ']'..='~' => self.put(character),
+                _ => self.write_escape(character),
+            }
+            spaces = character == ' ';
+        }
+        self.write_indicator("\"", false, false, false);
+    }
+
+    fn write_escape(&mut self, character: char) {
+        let letter = match character {
+            '\0' => '0',
+            '\x07' => 'a',
+            '\x08' => 'b',
+            '\t' => 't',
+            '\n' => 'n',
+            '\x0b' => 'v',
+            '\x0c' => 'f',
+            '\r' => 'r',
+            '\x1b' => 'e',
+            '"' => '"',
+            '\\' => '\\',
+            '\u{85}' => 'N',
+            '\u{a0}' => '_',
+            '\u{2028}' => 'L',
+            '\u{2029}' => 'P',
+            _ => {
+                let before = self.out.len();
+                // Writing into a string does not fail.
+                let _ = match u32::from(character) {
+                    code @ ..=0xff => write!(self.out, "\\x{code:02X}"),
+                    code @ ..=0xffff => write!(self.out, "\\u{code:04X}"),
+                    code => write!(self.out, "\\U{code:08X}"),
+                };
+                self.column += self.out.len() - before;
+                return;
+            }
+        };
+        self.put('\\');
+        self.put(letter);
+    }
+
+    /// Only base64 is written so: it has no leading space and one line break at its end.
+    fn write_literal(&mut self, text: &str) {
+        self.write_indicator("|", true, false, false);
+        self.put_break();
+        self.whitespace = true;
+        for line in text.lines() {
+            self.indention = true;
+            self.write_indent();
+            self.write_text(line);
+            self.put_break();
+        }
+        self.whitespace = true;
+        self.indention = true;
+    }
+}
+
+#[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the words of yaml_emitter_analyze_scalar"
+)]
+struct Analysis {
+    multiline: bool,
+    flow_plain_allowed: bool,
+    block_plain_allowed: bool,
+    single_quoted_allowed: bool,
+    block_allowed: bool,
+}
+
+/// `yaml_emitter_analyze_scalar` without `allow_unicode`: what is neither printable
+/// ASCII nor a line feed leaves only double quotes.
+fn analyze(text: &str) -> Analysis {
+    if text.is_empty() {
+        return Analysis {
+            block_plain_allowed: true,
+            single_quoted_allowed: true,
+            ..Analysis::default()
+        };
+    }
+    let bytes = text.as_bytes();
+    if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
+        return Analysis {
+            multiline: text.contains('\n') || has_unicode_break(text),
+            ..Analysis::default()
+        };
+    }
+    let blank_at = |index: usize| {
+        bytes
+            .get(index)
+            .is_none_or(|byte| matches!(byte, b' ' | b'\n'))
+    };
+    let markers = text.starts_with("---") || text.starts_with("...");
+    let (mut flow_indicators, mut block_indicators) = (markers, markers);
+    for (index, byte) in bytes.iter().enumerate() {
+        match byte {
+            b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
+            | b'"' | b'%' | b'@' | b'`'
+                if index == 0 =>
+            {
+                flow_indicators = true;
+                block_indicators = true;
+            }
+            b'?' if index == 0 => {
+                flow_indicators = true;
+                block_indicators |= blank_at(1);
+            }
+            b'-' if index == 0 && blank_at(1) => {
+                flow_indicators = true;
+                block_indicators = true;
+            }
+            b',' | b'?' | b'[' | b']' | b'{' | b'}' => flow_indicators = true,
+            b':' => {
+                flow_indicators = true;
+                block_indicators |= blank_at(index + 1);
+            }
+            b'#' if index > 0 && blank_at(index - 1) => {
+                flow_indicators = true;
+                block_indicators = true;
+            }
+            _ => {}
+        }
+    }
+    let multiline = text.contains('\n');
+    let outer_blank = text.starts_with([' ', '\n']) || text.ends_with([' ', '\n']);
+    let break_space = text.contains("\n ");
+    let space_break = text.contains(" \n");
+    let plain = !outer_blank && !break_space && !space_break && !multiline;
+    Analysis {
+        multiline,
+        flow_plain_allowed: plain && !flow_indicators,
+        block_plain_allowed: plain && !block_indicators,
+        single_quoted_allowed: !break_space && !space_break,
+        block_allowed: !text.ends_with(' ') && !space_break,
+    }
+}

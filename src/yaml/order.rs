@@ -1,0 +1,131 @@
+//! Order puts keys into the order in which Python's `sorted()` puts them.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+
+use crate::value::{DateTime, Value};
+
+/// Sorts by key, or leaves the order as it is where Python cannot compare two of the keys.
+pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> Vec<T> {
+    let mut kinds = items.iter().map(|item| kind(key(item)));
+    let first = kinds.next();
+    if items.len() < 2
+        || first.is_none_or(|first| first == Kind::Other || kinds.any(|kind| kind != first))
+    {
+        return items;
+    }
+    if items
+        .iter()
+        .any(|item| matches!(key(item), Value::Float(number) if number.is_nan()))
+    {
+        return insertion_sort(items, |a, b| {
+            compare(key(a), key(b)) == Some(Ordering::Less)
+        });
+    }
+    items.sort_by(|a, b| compare(key(a), key(b)).unwrap_or(Ordering::Equal));
+    items
+}
+
+/// What can be compared with one another.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Number,
+    Str,
+    Binary,
+    Date,
+    Naive,
+    Aware,
+    Other,
+}
+
+fn kind(value: &Value) -> Kind {
+    match value {
+        Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => Kind::Number,
+        Value::Str(_) => Kind::Str,
+        Value::Binary(_) => Kind::Binary,
+        Value::Date(_) => Kind::Date,
+        Value::DateTime(time) if time.offset.is_some() => Kind::Aware,
+        Value::DateTime(_) => Kind::Naive,
+        _ => Kind::Other,
+    }
+}
+
+fn compare(a: &Value, b: &Value) -> Option<Ordering> {
+    match (a, b) {
+        (Value::Str(a), Value::Str(b)) => Some(a.as_str().cmp(b.as_str())),
+        (Value::Binary(a), Value::Binary(b)) => Some(a.cmp(b)),
+        (Value::Date(a), Value::Date(b)) => Some(a.cmp(b)),
+        (Value::DateTime(a), Value::DateTime(b)) => Some(microseconds(a).cmp(&microseconds(b))),
+        (Value::Float(a), Value::Float(b)) => a.partial_cmp(b),
+        (Value::Float(a), b) => Some(compare_float(*a, &integer(b)?)?),
+        (a, Value::Float(b)) => Some(compare_float(*b, &integer(a)?)?.reverse()),
+        (Value::Int(a), Value::Int(b)) => Some(a.cmp(b)),
+        (a, b) => Some(integer(a)?.cmp(&integer(b)?)),
+    }
+}
+
+fn integer(value: &Value) -> Option<BigInt> {
+    match value {
+        Value::Bool(flag) => Some(u8::from(*flag).into()),
+        Value::Int(number) => Some((*number).into()),
+        Value::BigInt(number) => Some((**number).clone()),
+        _ => None,
+    }
+}
+
+/// Exact, as in Python: the integer is not made a float.
+fn compare_float(float: f64, integer: &BigInt) -> Option<Ordering> {
+    if float.is_nan() {
+        return None;
+    }
+    if float.is_infinite() {
+        return float.partial_cmp(&0.0);
+    }
+    let whole: BigInt = format!("{:.0}", float.trunc()).parse().ok()?;
+    Some(whole.cmp(integer).then(float.fract().partial_cmp(&0.0)?))
+}
+
+/// Since the year zero; an offset moves it to UTC.
+fn microseconds(time: &DateTime) -> i64 {
+    let (year, month, day) = (
+        i64::from(time.date.year),
+        i64::from(time.date.month),
+        i64::from(time.date.day),
+    );
+    // Days as in the proleptic Gregorian calendar, with years that begin in March.
+    let year = if month <= 2 { year - 1 } else { year };
+    let days =
+        365 * year + year / 4 - year / 100 + year / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day;
+    let clock = i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second);
+    let seconds = days * 86400 + clock - i64::from(time.offset.unwrap_or(0));
+    seconds * 1_000_000 + i64::from(time.microsecond)
+}
+
+/// Python's `list.sort` for short lists: with `nan` the result depends on the algorithm.
+fn insertion_sort<T>(mut items: Vec<T>, less: impl Fn(&T, &T) -> bool) -> Vec<T> {
+    let mut run = 2.min(items.len());
+    if run == 2 && less(&items[1], &items[0]) {
+        while run < items.len() && less(&items[run], &items[run - 1]) {
+            run += 1;
+        }
+        items[..run].reverse();
+    } else {
+        while run < items.len() && !less(&items[run], &items[run - 1]) {
+            run += 1;
+        }
+    }
+    for pivot in run..items.len() {
+        let (mut low, mut high) = (0, pivot);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if less(&items[pivot], &items[middle]) {
+                high = middle;
+            } else {
+                low = middle + 1;
+            }
+        }
+        items[low..=pivot].rotate_right(1);
+    }
+    items
+}

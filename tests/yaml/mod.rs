@@ -1,0 +1,4 @@
+//! What the tests of YAML share: Python as the oracle, and generated documents.
+
+pub mod generate;
+pub mod oracle;

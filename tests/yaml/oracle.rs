@@ -1,0 +1,219 @@
+//! PyYAML answers what a text means; the answer of the library is compared with it.
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use reclass::json;
+use reclass::pystr;
+use reclass::value::Value;
+use reclass::yaml::compose::compose;
+use reclass::yaml::emit::{EmitOptions, emit};
+use reclass::yaml::to_value;
+use serde_json::{Value as Json, json};
+
+/// A Python that has PyYAML with libyaml; says so if there is none.
+pub fn python() -> Option<PathBuf> {
+    let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
+    let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
+    let found = named.into_iter().chain([local]).find(|python| {
+        let tried = Command::new(python)
+            .args(["-c", "import yaml; yaml.CSafeLoader"])
+            .stderr(Stdio::null())
+            .status();
+        tried.is_ok_and(|status| status.success())
+    });
+    if found.is_none() {
+        println!("SKIPPED: no Python with PyYAML in RECLASS_TEST_PYTHON or .venv");
+    }
+    found
+}
+
+/// All YAML files of the conformance corpus; says so if there is none.
+pub fn corpus() -> Vec<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let shared = std::env::var_os("RECLASS_SHARED").map_or(beside, PathBuf::from);
+    let mut files = Vec::new();
+    let mut folders = vec![shared.join("conformance")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(path),
+                Ok(kind)
+                    if kind.is_file()
+                        && path
+                            .extension()
+                            .is_some_and(|end| end == "yml" || end == "yaml") =>
+                {
+                    files.push(path);
+                }
+                _ => {}
+            }
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        println!("SKIPPED: no corpus in RECLASS_SHARED or ../shared");
+    }
+    files
+}
+
+/// Compares the library with Python over all texts; gives the differences.
+pub fn compare(python: &Path, texts: &[Vec<u8>]) -> Vec<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/yaml/pyyaml_oracle.py");
+    let mut child = Command::new(python)
+        .arg(script)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("python starts");
+    let mut input = child.stdin.take().expect("stdin is piped");
+    let output = BufReader::new(child.stdout.take().expect("stdout is piped"));
+    let mut differences = Vec::new();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            for text in texts {
+                let job = json!({"text": json::dumps(&Value::Binary(text.as_slice().into()), false).expect("base64").trim_matches('"')});
+                if writeln!(input, "{job}").is_err() {
+                    return;
+                }
+            }
+        });
+        let mut answers = output.lines();
+        for text in texts {
+            let line = answers
+                .next()
+                .expect("python answers every text")
+                .expect("python answers in UTF-8");
+            let answer: Json = serde_json::from_str(&line).expect("python answers in JSON");
+            if let Some(difference) = difference(text, &answer) {
+                differences.push(format!(
+                    "{difference}\n--- {:?}\n",
+                    String::from_utf8_lossy(text)
+                ));
+            }
+        }
+    });
+    child.wait().expect("python ends");
+    differences
+}
+
+fn difference(text: &[u8], answer: &Json) -> Option<String> {
+    let document = match (compose(text), answer.get("error")) {
+        (Err(error), Some(theirs)) => {
+            let line = error.first().site.as_ref().map(|site| u64::from(site.line));
+            let expected = answer["line"].as_u64();
+            // PyYAML goes on with a value that holds itself.
+            let recursive = error
+                .first()
+                .kind
+                .to_string()
+                .ends_with("stands within its own anchor");
+            let same = expected.is_none() || line == expected || recursive;
+            return (!same).then(|| {
+                format!(
+                    "error in line {line:?}, not {expected:?}: {:?}, {theirs}: {}",
+                    error.first().kind,
+                    answer["message"]
+                )
+            });
+        }
+        (Err(error), None) => {
+            return Some(format!("error {:?} for {}", error.first(), answer["value"]));
+        }
+        (Ok(_), Some(error)) => {
+            return Some(format!(
+                "no error, but {error} in line {}: {}",
+                answer["line"], answer["message"]
+            ));
+        }
+        (Ok(document), None) => document,
+    };
+    let value = document.root.as_ref().map_or(Value::Null, to_value);
+    let (ours, theirs) = (faithful(&value), in_order(&answer["value"]));
+    if ours != theirs {
+        return Some(format!("read  {ours}\nnot   {theirs}"));
+    }
+    let printed = |name: &str, ours: String| {
+        let theirs = answer.get(name)?.as_str()?;
+        (ours != theirs).then(|| format!("{name}\n{ours}\nnot\n{theirs}"))
+    };
+    let dumped = || {
+        let combinations = [(true, false), (true, true), (false, false), (false, true)];
+        combinations
+            .into_iter()
+            .enumerate()
+            .find_map(|(number, (pretty, no_refs))| {
+                let theirs = answer.get("yaml")?.get(number)?.as_str()?;
+                let ours = emit(&value, &EmitOptions { pretty, no_refs })
+                    .expect("YAML has a form for everything");
+                (ours != theirs).then(|| {
+                    format!("emit, pretty {pretty}, no_refs {no_refs}\n{ours}\nnot\n{theirs}")
+                })
+            })
+    };
+    printed("str", pystr::str(&value))
+        .or_else(|| printed("repr", pystr::repr(&value)))
+        .or_else(|| {
+            printed(
+                "json",
+                json::dumps(&value, false).expect("JSON has a form for everything"),
+            )
+        })
+        .or_else(|| {
+            printed(
+                "json_pretty",
+                json::dumps(&value, true).expect("JSON has a form for everything"),
+            )
+        })
+        .or_else(dumped)
+}
+
+/// The encoding of the oracle.
+fn faithful(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        Value::Bool(flag) => json!(flag),
+        Value::Int(number) => json!(number),
+        Value::BigInt(number) => json!({"$int": format!("{:#x}", **number)}),
+        Value::Float(number) if number.is_nan() => json!({"$float": "nan"}),
+        Value::Float(number) => json!({"$float": format!("{:016x}", number.to_bits())}),
+        Value::Str(text) => json!(text.as_str()),
+        Value::Binary(_) => {
+            json!({"$binary": json::dumps(value, false).expect("base64").trim_matches('"')})
+        }
+        Value::Date(_) => json!({"$date": pystr::str(value)}),
+        Value::DateTime(_) => json!({"$datetime": pystr::str(value).replacen(' ', "T", 1)}),
+        Value::List(items) => items.iter().map(faithful).collect(),
+        Value::Tuple(items) => json!({"$tuple": items.iter().map(faithful).collect::<Json>()}),
+        Value::Set(items) => {
+            in_order(&json!({"$set": items.iter().map(faithful).collect::<Json>()}))
+        }
+        Value::Map(map) => {
+            let entries: Json = map
+                .iter()
+                .map(|(key, value)| json!([faithful(&key.0), faithful(value)]))
+                .collect();
+            json!({"$map": entries})
+        }
+    }
+}
+
+/// The same with every set in order.
+fn in_order(value: &Json) -> Json {
+    match value {
+        Json::Array(items) => items.iter().map(in_order).collect(),
+        Json::Object(fields) => {
+            let fields = fields.iter().map(|(name, value)| {
+                let mut value = in_order(value);
+                if let (Json::Array(items), "$set") = (&mut value, name.as_str()) {
+                    items.sort_by_key(Json::to_string);
+                }
+                (name.clone(), value)
+            });
+            Json::Object(fields.collect())
+        }
+        _ => value.clone(),
+    }
+}

@@ -1,0 +1,60 @@
+//! The library and PyYAML read the same values and errors, and print the same texts.
+
+mod yaml;
+
+use yaml::generate::{Random, document, mutate};
+use yaml::oracle::{compare, corpus, python};
+
+fn check(texts: &[Vec<u8>]) {
+    let Some(python) = python() else { return };
+    let differences = compare(&python, texts);
+    println!("{} texts compared with PyYAML", texts.len());
+    let shown: Vec<&str> = differences.iter().take(20).map(String::as_str).collect();
+    assert!(
+        differences.is_empty(),
+        "{} of {} differ:\n{}",
+        differences.len(),
+        texts.len(),
+        shown.join("\n")
+    );
+}
+
+fn number(name: &str, default: u64) -> u64 {
+    std::env::var(name)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+#[test]
+fn real_files_read_as_pyyaml_reads_them() {
+    let texts: Vec<Vec<u8>> = corpus()
+        .iter()
+        .filter_map(|path| std::fs::read(path).ok())
+        .collect();
+    check(&texts);
+}
+
+#[test]
+fn generated_documents_read_as_pyyaml_reads_them() {
+    let real: Vec<Vec<u8>> = corpus()
+        .iter()
+        .filter_map(|path| std::fs::read(path).ok())
+        .filter(|text| text.len() < 3000)
+        .collect();
+    let mut random = Random(number("RECLASS_YAML_SEED", 1));
+    let texts: Vec<Vec<u8>> = (0..number("RECLASS_YAML_DOCS", 3000))
+        .map(|_| match random.below(8) {
+            0 => {
+                let text = document(&mut random);
+                mutate(&mut random, &text)
+            }
+            1 if !real.is_empty() => {
+                let place = random.below(real.len());
+                mutate(&mut random, &real[place])
+            }
+            _ => document(&mut random),
+        })
+        .collect();
+    check(&texts);
+}
