@@ -1,5 +1,5 @@
 //! Command lines of `reclass` turn into exit codes, output and messages.
-#![allow(clippy::disallowed_methods, reason = "tests make files")]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
 use std::fs;
 use std::io::Read as _;
@@ -190,11 +190,9 @@ fn pipes_get_no_colours_and_may_break() {
     let place = workplace();
     let output = run(place.path(), &["-b", "a", "-n", "broken"]);
     assert!(!text(&output.stderr).contains('\u{1b}'));
-    let mut node = "parameters:\n".to_owned();
-    for number in 0..50_000 {
-        node += &format!("  key{number}: a value that fills the pipe\n");
-    }
-    fs::write(place.path().join("a/nodes/n.yml"), node).unwrap();
+    let lines: Vec<String> =
+        (0..50_000).map(|number| format!("  key{number}: it fills the pipe\n")).collect();
+    fs::write(place.path().join("a/nodes/n.yml"), format!("parameters:\n{}", lines.concat())).unwrap();
     let mut child = reclass(place.path())
         .args(["-b", "a", "-n", "n"])
         .stdout(Stdio::piped())

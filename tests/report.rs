@@ -2,6 +2,8 @@
 //!
 //! `BLESS=1 cargo test --test report` writes the files anew; read the difference before committing it.
 
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -240,13 +242,14 @@ fn every_kind_has_an_example() {
 
 #[test]
 fn places_survive_odd_text() {
-    let mut faults = Vec::new();
-    // Multi-byte characters before the part that is meant, which is given within the scalar.
-    faults.push(in_class(missing("${network:adress}", "adress", "network", None), 3, 9, 26).within(8, 17));
-    faults.push(in_class(missing("${x}", "x", "", None), 5, 16, 4));
-    faults.push(in_class(missing("${x}", "x", "", None), 6, 8, 4));
-    // A place that the file no longer has.
-    faults.push(in_class(missing("${x}", "x", "", None), 60, 8, 4));
+    let faults = vec![
+        // Multi-byte characters before the part that is meant, which is given within the scalar.
+        in_class(missing("${network:adress}", "adress", "network", None), 3, 9, 26).within(8, 17),
+        in_class(missing("${x}", "x", "", None), 5, 16, 4),
+        in_class(missing("${x}", "x", "", None), 6, 8, 4),
+        // A place that the file no longer has.
+        in_class(missing("${x}", "x", "", None), 60, 8, 4),
+    ];
     golden("odd-text", &show(&Error::new(faults)));
 }
 

@@ -10,7 +10,7 @@ use reclass::error::Result;
 use reclass::value::{Map, Value};
 
 use super::flags;
-use super::session::{Program, Session, run};
+use super::session::{Program, Session, run, warn};
 
 /// Runs the program.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
@@ -45,7 +45,7 @@ fn answer(session: &Session<'_>) -> Result<Value> {
     let (mode, node) = session.mode;
     let Some(node) = node else {
         let nodes = session.inventory.inventory()?;
-        session.warn(nodes.iter().map(Arc::as_ref));
+        warn(nodes.iter().map(Arc::as_ref));
         return Ok(inventory_value(&nodes, &session.timestamp));
     };
     let environment = session.matches.get_one::<String>("environment");
@@ -55,7 +55,7 @@ fn answer(session: &Session<'_>) -> Result<Value> {
         input_data: None,
     };
     let info = session.inventory.nodeinfo(node, &request)?;
-    session.warn([info.as_ref()]);
+    warn([info.as_ref()]);
     Ok(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) })
 }
 

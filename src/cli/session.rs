@@ -3,12 +3,13 @@
 //! What the programs have in common: defaults, then the configuration file, then the command
 //! line; errors and warnings on standard error, data on standard output.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Command};
 use reclass::engine::{Inventory, NodeInfo};
-use reclass::error::{Error, Result, Warning};
+use reclass::error::{Error, Result};
 use reclass::value::{Map, Value};
 
 use super::{configuration, flags, terminal};
@@ -42,15 +43,14 @@ pub struct Session<'a> {
     pub timestamp: String,
 }
 
-impl Session<'_> {
-    /// Passes on what was noticed about nodes, each thing once.
-    pub fn warn<'a>(&self, nodes: impl IntoIterator<Item = &'a NodeInfo>) {
-        let mut seen: Vec<&Warning> = Vec::new();
-        for warning in nodes.into_iter().flat_map(|node| &node.warnings) {
-            if !seen.contains(&warning) {
-                seen.push(warning);
-                terminal::warn(warning);
-            }
+/// Passes on what was noticed about nodes, each thing once: what is wrong with a class is noticed
+/// in every node that includes it.
+pub fn warn<'a>(nodes: impl IntoIterator<Item = &'a NodeInfo>) {
+    let mut seen = BTreeSet::new();
+    for warning in nodes.into_iter().flat_map(|node| &node.warnings) {
+        let place = warning.site.as_ref().map(ToString::to_string);
+        if seen.insert((place, warning.kind.to_string())) {
+            terminal::warn(warning);
         }
     }
 }

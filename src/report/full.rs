@@ -105,9 +105,8 @@ impl Excerpt {
         // One character for one, so that columns hold.
         let line: String = line.chars().map(shown).collect();
         let offset = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
-        let start = offset(column);
-        let end = offset(column.saturating_add((site.length as usize).max(1)));
-        Some(Excerpt { start, end, line })
+        let (start, end) = (offset(column), offset(column.saturating_add((site.length as usize).max(1))));
+        Some(Excerpt { line, start, end })
     }
 
     fn snippet<'a>(self, site: &Site) -> Snippet<'a, annotate_snippets::Annotation<'a>> {

@@ -181,21 +181,15 @@ fn to_json(value: &Value, case: &Case) -> Json {
 
 fn isoformat(time: &reclass::value::DateTime) -> String {
     let date = time.date;
-    let mut text = format!(
-        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}",
-        date.year, date.month, date.day, time.hour, time.minute, time.second
-    );
-    if time.microsecond != 0 {
-        text += &format!(".{:06}", time.microsecond);
-    }
-    if let Some(offset) = time.offset {
+    let day = format!("{:04}-{:02}-{:02}", date.year, date.month, date.day);
+    let clock = format!("{:02}:{:02}:{:02}", time.hour, time.minute, time.second);
+    let fraction = if time.microsecond == 0 { String::new() } else { format!(".{:06}", time.microsecond) };
+    let offset = time.offset.map_or_else(String::new, |offset| {
         let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.abs());
-        text += &format!("{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60);
-        if seconds % 60 != 0 {
-            text += &format!(":{:02}", seconds % 60);
-        }
-    }
-    text
+        let rest = if seconds % 60 == 0 { String::new() } else { format!(":{:02}", seconds % 60) };
+        format!("{sign}{:02}:{:02}{rest}", seconds / 3600, seconds / 60 % 60)
+    });
+    format!("{day}T{clock}{fraction}{offset}")
 }
 
 fn base64(bytes: &[u8]) -> String {

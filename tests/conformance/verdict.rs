@@ -55,10 +55,8 @@ impl Line {
 pub fn judge(case: &Case, deviations: &Deviations) -> Vec<Line> {
     let ours = answer::all(case, &Map::new());
     let entries: Vec<&Answer> = deviations.answer.iter().filter(|entry| entry.case == case.id).collect();
-    let failures: Vec<Option<String>> = entries
-        .iter()
-        .map(|entry| deviations::holds(entry, case, &ours, &|changed| answer::all(case, changed)).err())
-        .collect();
+    let failures: Vec<Option<String>> =
+        entries.iter().map(|entry| deviations::holds(entry, case, &ours).err()).collect();
     let entry = |key: &str| {
         let at = entries.iter().position(|entry| entry.nodes.iter().any(|node| node == key))?;
         Some((entries[at], failures[at].as_ref()))
