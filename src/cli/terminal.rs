@@ -11,7 +11,8 @@ use jiff::{Timestamp, Zoned};
 use reclass::error::{Error, Result, Warning};
 use reclass::settings::Settings;
 use reclass::value::Value;
-use reclass::{json, report, yaml};
+use reclass::yaml::emit::{EmitOptions, emit};
+use reclass::{json, report};
 
 use super::configuration::environment;
 
@@ -20,7 +21,8 @@ pub fn format(value: &Value, settings: &Settings) -> Result<String> {
     if &*settings.output == "json" {
         json::dumps(value, settings.pretty_print)
     } else {
-        yaml::emit(value, settings.pretty_print, settings.no_refs)
+        let options = EmitOptions { pretty: settings.pretty_print, no_refs: settings.no_refs };
+        emit(value, &options)
     }
 }
 
