@@ -185,7 +185,8 @@ fn draft(case: &Case, key: &str, ours: &Ours, recorded: &[&Recorded]) -> String 
     let (name, value) = match (like.next(), ours) {
         (Some((fork, _)), _) => ("like", (*fork).into()),
         (None, Ours::Error(code, ..)) => ("error", code.as_str().into()),
-        (None, Ours::Ok(json, _)) if key.starts_with('@') || case.id.starts_with("real/") => {
+        (None, Ours::Ok(json, _)) if key == ENUMERATE => ("data", text(json).into()),
+        (None, Ours::Ok(json, _)) if key == INVENTORY || case.id.starts_with("real/") => {
             let ours = BTreeMap::from([(key.to_owned(), Ours::Ok(json.clone(), 0))]);
             ("sha256", deviations::digest(&[key.to_owned()], &ours).into())
         }
