@@ -120,15 +120,22 @@ pub fn ruled(case: &Case, nodeinfo: &Json) -> Json {
     let mut nodeinfo = nodeinfo.clone();
     let name = nodeinfo["__reclass__"]["name"].as_str().unwrap_or_default().to_owned();
     let uri = nodeinfo["__reclass__"]["uri"].as_str().unwrap_or_default().to_owned();
-    let Some(block) = nodeinfo["parameters"].get_mut("_reclass_").and_then(|block| block.get_mut("name"))
-    else {
-        return nodeinfo;
-    };
+    let block = automatic(&mut nodeinfo["parameters"]);
+    let Some(block) = block.and_then(|block| block.get_mut("name")) else { return nodeinfo };
     // What an inventory itself writes there is not touched.
     if block["full"] == name.as_str() && block["short"].is_string() {
         *block = name_block(case, &name, &uri);
     }
     nodeinfo
+}
+
+/// The automatic parameters, in both spellings of a mapping.
+pub fn automatic(parameters: &mut Json) -> Option<&mut Json> {
+    if parameters.get("$map").is_none() {
+        return parameters.get_mut("_reclass_");
+    }
+    let pairs = parameters["$map"].as_array_mut()?;
+    pairs.iter_mut().find(|pair| pair[0] == "_reclass_").map(|pair| &mut pair[1])
 }
 
 fn name_block(case: &Case, name: &str, uri: &str) -> Json {

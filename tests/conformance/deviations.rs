@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::{self, Ours};
-use crate::compare::{Likeness, likeness, text};
+use crate::compare::{Likeness, automatic, likeness, text};
 use crate::corpus::{Case, Recorded};
 
 /// The file.
@@ -121,8 +121,11 @@ pub fn bare(nodeinfo: &Json) -> Json {
     let mut bare = nodeinfo.clone();
     if let Some(map) = bare.as_object_mut() {
         map.remove("__reclass__");
-        if let Some(parameters) = map.get_mut("parameters").and_then(Json::as_object_mut) {
-            parameters.remove("_reclass_");
+        if let Some(parameters) = map.get_mut("parameters") {
+            let plain = parameters.as_object_mut().and_then(|plain| plain.remove("_reclass_"));
+            if plain.is_none() {
+                automatic(parameters).map(Json::take);
+            }
         }
     }
     bare
