@@ -1,3 +1,12 @@
-//! The program `reclass`.
+//! The program `reclass` turns a command line into the data of a node or of the whole inventory.
 
-fn main() {}
+mod cli;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = std::env::args_os().collect();
+    // A defect of ours has told of itself on standard error; the exit code is that of the
+    // Python programs for what is unexpected (ruling Y8).
+    std::panic::catch_unwind(|| cli::reclass::main(arguments)).unwrap_or(ExitCode::FAILURE)
+}

@@ -1,8 +1,105 @@
 //! Report turns errors and warnings into text for people and programs.
+//!
+//! Two forms: [`concise`], one line a problem, for exceptions and logs; and
+//! [`full`], with an excerpt of the source, for terminals. The concise form
+//! never holds source text. Whatever comes from a file or a name is made inert
+//! first ([`inert`]): no form sends a control character to a terminal.
 
-use crate::error::Error;
+mod full;
+mod narrow;
 
-/// One line a problem: `path:line:column: node 'web1': …`. No source text, no values.
+use std::fmt::Write as _;
+
+pub use full::{full, full_warning};
+pub use narrow::narrow;
+
+use crate::error::{Error, Fault, Kind, Note, Warning};
+
+/// One line a problem: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
 pub fn concise(error: &Error) -> String {
-    todo!("{error:?}")
+    let mut lines = Vec::new();
+    for fault in error.faults() {
+        concise_fault(fault, 0, &mut lines);
+    }
+    lines.join("\n")
+}
+
+/// The concise form of a warning.
+pub fn concise_warning(warning: &Warning) -> String {
+    let mut lines = Vec::new();
+    concise_fault(warning, 0, &mut lines);
+    lines.join("\n")
+}
+
+/// Appends the line of a problem, and those of its causes, each level two spaces further in.
+fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
+    let mut line = "  ".repeat(depth);
+    // Writing to a string cannot fail.
+    if let Some(site) = &fault.site {
+        let _ = write!(line, "{site}: ");
+    }
+    if let Some(node) = fault.node.as_ref().filter(|_| !names_its_node(&fault.kind)) {
+        let _ = write!(line, "node '{node}': ");
+    }
+    let _ = write!(line, "{}", fault.kind);
+    if let Some(path) = &fault.path {
+        let _ = write!(line, ", at '{path}'");
+    }
+    let _ = write!(line, " ({})", fault.code());
+    if let Some(help) = fault.kind.help() {
+        let _ = write!(line, "; {help}");
+    }
+    lines.push(inert(&line));
+    for cause in &fault.causes {
+        // Causes of causes stand on one level: the text stays readable whatever the depth.
+        concise_fault(cause, 1, lines);
+    }
+}
+
+/// Whether the sentence already says which node it is about.
+fn names_its_node(kind: &Kind) -> bool {
+    matches!(kind, Kind::NodeNotFound { .. })
+}
+
+/// All remarks on a problem: its notes, how its file came in, and which parameter holds it.
+fn remarks(fault: &Fault) -> Vec<Note> {
+    let mut notes = fault.notes.clone();
+    notes.extend(fault.chain.iter().map(|link| Note {
+        text: format!("{} includes '{}'", link.includer, link.class),
+        site: link.site.clone(),
+    }));
+    let node = fault.node.as_ref().filter(|_| !names_its_node(&fault.kind));
+    let text = match (&fault.path, node) {
+        (Some(path), Some(node)) => Some(format!("in parameter '{path}' of node '{node}'")),
+        (Some(path), None) => Some(format!("in parameter '{path}'")),
+        // A chain begins with the node and names it.
+        (None, Some(node)) if fault.chain.is_empty() => Some(format!("in node '{node}'")),
+        (None, _) => None,
+    };
+    notes.extend(text.map(|text| Note { text, site: None }));
+    notes
+}
+
+/// The text with every control character and every character that reorders text written out,
+/// so that a file cannot talk to a terminal.
+pub fn inert(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if is_active(c) => {
+                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether a terminal does something else with the character than to show it.
+fn is_active(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,0 +1,150 @@
+//! Flags turn the options that all programs share into settings, and back into their help.
+//!
+//! One table; names, letters and effects are those of the Python programs. What a flag means is
+//! said by the table of settings.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+use reclass::settings::{Row, TABLE};
+use reclass::value::{Map, Value};
+
+/// What a flag does to its setting.
+#[derive(Clone, Copy)]
+enum Effect {
+    /// Takes a value of this name.
+    Takes(&'static str),
+    /// Sets it to true or false.
+    Sets(bool),
+}
+
+struct Flag {
+    letter: char,
+    name: &'static str,
+    setting: &'static str,
+    effect: Effect,
+    heading: &'static str,
+    /// Where the help of the setting does not fit.
+    help: Option<&'static str>,
+}
+
+const DATABASE: &str = "Database options";
+const OUTPUT: &str = "Output options";
+
+const fn flag(letter: char, name: &'static str, setting: &'static str, effect: Effect) -> Flag {
+    Flag { letter, name, setting, effect, heading: DATABASE, help: None }
+}
+
+const FLAGS: &[Flag] = &[
+    flag('s', "storage-type", "storage_type", Effect::Takes("TYPE")),
+    flag('b', "inventory-base-uri", "inventory_base_uri", Effect::Takes("URI")),
+    flag('u', "nodes-uri", "nodes_uri", Effect::Takes("URI")),
+    flag('c', "classes-uri", "classes_uri", Effect::Takes("URI")),
+    flag('z', "ignore-class-notfound", "ignore_class_notfound", Effect::Takes("BOOL")),
+    flag('a', "compose-node-name", "compose_node_name", Effect::Sets(true)),
+    flag('x', "ignore-class-notfound-regexp", "ignore_class_notfound_regexp", Effect::Takes("REGEXP")),
+    Flag { heading: OUTPUT, ..flag('o', "output", "output", Effect::Takes("FORMAT")) },
+    Flag { heading: OUTPUT, ..flag('y', "pretty-print", "pretty_print", Effect::Sets(true)) },
+    Flag { heading: OUTPUT, ..flag('r', "no-refs", "no_refs", Effect::Sets(true)) },
+    Flag {
+        heading: OUTPUT,
+        help: Some("Report the first error only"),
+        ..flag('1', "single-error", "group_errors", Effect::Sets(false))
+    },
+    Flag {
+        heading: OUTPUT,
+        help: Some("Report all errors of a node that can be found at once (default)"),
+        ..flag('0', "multiple-errors", "group_errors", Effect::Sets(true))
+    },
+];
+
+/// Adds the shared options to a program. `defaults` are what the program and the configuration
+/// file say; they are shown in the help.
+pub fn add(command: Command, defaults: &Map) -> Command {
+    FLAGS.iter().fold(command, |command, flag| {
+        let row = TABLE.iter().find(|row| row.name == flag.setting);
+        let base = Arg::new(flag.name)
+            .short(flag.letter)
+            .long(flag.name)
+            .help(help(flag, row, defaults))
+            .help_heading(flag.heading);
+        command.arg(match flag.effect {
+            Effect::Takes(name) => base.value_name(name).allow_hyphen_values(true),
+            Effect::Sets(_) => {
+                let rivals = FLAGS.iter().filter(|other| other.setting == flag.setting);
+                base.action(ArgAction::SetTrue).overrides_with_all(rivals.map(|other| other.name))
+            }
+        })
+    })
+}
+
+fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
+    if let Some(help) = flag.help {
+        return help.to_owned();
+    }
+    let Some(row) = row else { return String::new() };
+    let text = row.doc.trim().trim_end_matches('.').trim_start_matches("Command line: ");
+    let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
+    let text = first.to_uppercase() + rest;
+    let default = match defaults.get(flag.setting) {
+        Some(value) => reclass::pystr::str(value),
+        None => row.default.to_owned(),
+    };
+    format!("{text} [default: {default}]")
+}
+
+/// The settings that the command line gives.
+pub fn settings(matches: &ArgMatches) -> Map {
+    let mut settings = Map::default();
+    for flag in FLAGS {
+        if matches.value_source(flag.name) != Some(ValueSource::CommandLine) {
+            continue;
+        }
+        let value = match flag.effect {
+            Effect::Takes(_) => matches.get_one::<String>(flag.name).map(|text| Value::text(text.as_str())),
+            Effect::Sets(value) => matches.get_flag(flag.name).then_some(Value::Bool(value)),
+        };
+        if let Some(value) = value {
+            settings.insert(flag.setting.into(), value);
+        }
+    }
+    settings
+}
+
+/// A mode that takes the name of a node.
+pub fn node_mode(letter: char, name: &'static str, help: &'static str) -> Arg {
+    mode(letter, name, help)
+        .value_name("NODE")
+        .action(ArgAction::Append)
+        .value_parser(NonEmptyStringValueParser::new())
+}
+
+/// A mode without a name.
+pub fn inventory_mode(letter: char, name: &'static str, help: &'static str) -> Arg {
+    mode(letter, name, help).action(ArgAction::SetTrue)
+}
+
+fn mode(letter: char, name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).short(letter).long(name).help(help).help_heading("Modes (exactly one)")
+}
+
+/// The one mode that was given, with its node; the message of a usage error for none or several.
+pub fn chosen_mode<'a>(
+    matches: &'a ArgMatches,
+    modes: &[&'static str],
+) -> Result<(&'static str, Option<&'a str>), String> {
+    let mut chosen = Vec::new();
+    for mode in modes {
+        match matches.try_get_many::<String>(mode) {
+            Ok(nodes) => chosen.extend(nodes.into_iter().flatten().map(|node| (*mode, Some(node.as_str())))),
+            Err(_) => chosen.extend(matches.get_flag(mode).then_some((*mode, None))),
+        }
+    }
+    let list = || modes.iter().map(|mode| format!("--{mode}")).collect::<Vec<_>>().join(", ");
+    match chosen.as_slice() {
+        [one] => Ok(*one),
+        [] => Err(format!("one mode has to be given: {}", list())),
+        _ => Err(format!("only one mode can be given: {}", list())),
+    }
+}

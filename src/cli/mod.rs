@@ -1,0 +1,11 @@
+//! The command-line programs turn arguments and a configuration file into printed answers.
+//!
+//! [`flags`] are the options that all programs share, [`configuration`] finds the file with
+//! their defaults, [`terminal`] is the one place that prints. Each program is a module of its
+//! own with a `main`: it declares its modes, and hands what it computed to the terminal.
+
+pub mod configuration;
+pub mod flags;
+pub mod reclass;
+pub mod session;
+pub mod terminal;

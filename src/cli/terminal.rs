@@ -1,0 +1,89 @@
+//! The terminal turns values, errors and warnings into what people and pipes read.
+//!
+//! The one module that prints. Data goes to standard output, everything else to standard error.
+
+use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, Zoned};
+use reclass::error::{Error, Result, Warning};
+use reclass::settings::Settings;
+use reclass::value::Value;
+use reclass::yaml::emit::{EmitOptions, emit};
+use reclass::{json, report};
+
+use super::configuration::environment;
+
+/// The text that a program prints for its answer, as the settings ask.
+pub fn format(value: &Value, settings: &Settings) -> Result<String> {
+    if &*settings.output == "json" {
+        json::dumps(value, settings.pretty_print)
+    } else {
+        let options = EmitOptions { pretty: settings.pretty_print, no_refs: settings.no_refs };
+        emit(value, &options)
+    }
+}
+
+/// Prints an answer and a newline, as Python's `print` does: YAML ends with two.
+pub fn print(text: &str) -> ExitCode {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
+        Ok(()) => ExitCode::SUCCESS,
+        // The reader has seen enough, `reclass -i | head`.
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(error) => {
+            complain(&format!("error: cannot write the answer: {error}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Prints an error in full.
+pub fn fail(error: &Error) {
+    complain(&report::full(error, colours(), &source));
+}
+
+/// Prints a warning in full.
+pub fn warn(warning: &Warning) {
+    complain(&report::full_warning(warning, colours(), &source));
+}
+
+/// Prints what is wrong with a command line, or its help.
+pub fn usage(error: &clap::Error) -> ExitCode {
+    // Nothing is left to tell whoever closed the stream.
+    let _ = error.print();
+    u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
+}
+
+fn complain(text: &str) {
+    // Where standard error is closed there is no one to tell.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+fn colours() -> bool {
+    io::stderr().is_terminal()
+        && environment("NO_COLOR").is_none()
+        && environment("TERM").is_none_or(|terminal| terminal != "dumb")
+}
+
+/// A file of the inventory, for excerpts.
+fn source(path: &str) -> Option<String> {
+    read_file(Path::new(path)).ok()
+}
+
+/// The text of a file that a program reads itself: its configuration, and excerpts for errors.
+#[expect(clippy::disallowed_methods, reason = "no part of an inventory, so not the storage's")]
+pub fn read_file(path: &Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
+/// The local time as Python's `time.strftime('%c')` writes it. `SOURCE_DATE_EPOCH`, the
+/// convention for output that can be reproduced, stands for the time, in UTC.
+pub fn timestamp() -> String {
+    let epoch = environment("SOURCE_DATE_EPOCH");
+    let epoch = epoch.and_then(|seconds| Timestamp::from_second(seconds.to_str()?.parse().ok()?).ok());
+    let now = epoch.map_or_else(Zoned::now, |time| time.to_zoned(TimeZone::UTC));
+    now.strftime("%a %b %e %H:%M:%S %Y").to_string()
+}

@@ -1,0 +1,130 @@
+//! The full form turns a problem into a heading, an excerpt of the source, and remarks below it.
+
+use annotate_snippets::renderer::DecorStyle;
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
+
+use super::{inert, is_active, narrow, remarks};
+use crate::error::{Error, Fault, Note, Warning};
+use crate::source::Site;
+
+/// Lines longer than this are not shown at all; shorter ones are cut around what is meant.
+const LONGEST_EXCERPT: usize = 20_000;
+
+/// How many causes are shown; further ones are counted.
+const MOST_CAUSES: usize = 20;
+
+/// The problems with excerpts of the source. `read` gives the text of a file by its path.
+pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
+    let parts: Vec<String> =
+        error.faults().iter().map(|fault| render(fault, &Level::ERROR, colour, read)).collect();
+    parts.join("\n\n")
+}
+
+/// A warning in the same form.
+pub fn full_warning(warning: &Warning, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
+    render(warning, &Level::WARNING, colour, read)
+}
+
+fn render(
+    fault: &Fault,
+    level: &Level<'static>,
+    colour: bool,
+    read: &dyn Fn(&str) -> Option<String>,
+) -> String {
+    let heading = level.clone().primary_title(inert(&fault.kind.to_string())).id(fault.code());
+    let mut groups = vec![group(heading, fault, read)];
+    let mut causes = Vec::new();
+    collect_causes(fault, &mut causes);
+    for cause in causes.iter().take(MOST_CAUSES) {
+        let title = format!("because of {}: {}", cause.code(), inert(&cause.kind.to_string()));
+        groups.push(group(Level::NOTE.secondary_title(title), cause, read));
+    }
+    if let Some(rest) = causes.len().checked_sub(MOST_CAUSES).filter(|rest| *rest > 0) {
+        groups.push(Group::with_title(Level::NOTE.secondary_title(format!("and {rest} more"))));
+    }
+    let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+    renderer.decor_style(DecorStyle::Unicode).render(&groups)
+}
+
+fn collect_causes<'a>(fault: &'a Fault, causes: &mut Vec<&'a Fault>) {
+    for cause in &fault.causes {
+        causes.push(cause);
+        collect_causes(cause, causes);
+    }
+}
+
+fn group<'a>(title: Title<'a>, fault: &Fault, read: &dyn Fn(&str) -> Option<String>) -> Group<'a> {
+    let mut group = Group::with_title(title);
+    if let Some(site) = &fault.site {
+        let text = read(&site.path);
+        let site = match (&text, fault.within) {
+            (Some(text), Some(within)) => narrow(site, within, text),
+            _ => site.clone(),
+        };
+        match text.as_deref().and_then(|text| Excerpt::of(&site, text)) {
+            Some(excerpt) => group = group.element(excerpt.snippet(&site)),
+            None => group = group.element(origin(&site)),
+        }
+    }
+    for Note { text, site } in remarks(fault) {
+        let text = site.map_or_else(|| text.clone(), |site| format!("{text} at {site}"));
+        group = group.element(Level::NOTE.message(inert(&text)));
+    }
+    if let Some(help) = fault.kind.help() {
+        group = group.element(Level::HELP.message(inert(&help)));
+    }
+    group
+}
+
+fn origin<'a>(site: &Site) -> Origin<'a> {
+    let origin = Origin::path(inert(&site.path));
+    if site.line == 0 {
+        return origin;
+    }
+    origin.line(site.line as usize).char_column(site.column as usize)
+}
+
+/// One line of a file, made inert, and the bytes of it that are meant.
+struct Excerpt {
+    line: String,
+    start: usize,
+    end: usize,
+}
+
+impl Excerpt {
+    /// The line of a place, if the file still has it and it can be shown.
+    fn of(site: &Site, text: &str) -> Option<Excerpt> {
+        let line = text.split('\n').nth((site.line as usize).checked_sub(1)?)?;
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        // A byte order mark is no column for the parser.
+        let line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        let column = (site.column as usize).saturating_sub(1);
+        if line.len() > LONGEST_EXCERPT || column > line.chars().count() {
+            return None;
+        }
+        // One character for one, so that columns hold.
+        let line: String = line.chars().map(shown).collect();
+        let offset = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
+        let (start, end) = (offset(column), offset(column.saturating_add((site.length as usize).max(1))));
+        Some(Excerpt { line, start, end })
+    }
+
+    fn snippet<'a>(self, site: &Site) -> Snippet<'a, annotate_snippets::Annotation<'a>> {
+        Snippet::source(self.line)
+            .line_start(site.line as usize)
+            .path(inert(&site.path))
+            .annotation(AnnotationKind::Primary.span(self.start..self.end))
+    }
+}
+
+/// What is shown for a character of a file: itself, or a picture of a control character.
+fn shown(c: char) -> char {
+    match c {
+        // The renderer makes four spaces of it, and moves the markers with them.
+        '\t' => c,
+        '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
+        '\u{7f}' => '\u{2421}',
+        c if is_active(c) => '\u{fffd}',
+        c => c,
+    }
+}

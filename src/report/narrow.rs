@@ -1,0 +1,209 @@
+//! Narrowing turns the place of a scalar and an offset in its value into the place of that part.
+//!
+//! The value of a scalar is not its text: quotes, escapes, indentation and folded lines are gone
+//! from it. So the text is read once more, character by character, with the value's bytes counted
+//! along. Approximate where YAML folds lines in unusual ways; never outside of the file.
+
+use crate::source::Site;
+
+/// The place of `within` (byte offset and length in the value of the scalar at `site`).
+///
+/// `text` is the file. Where the scalar is not as expected, the place of the whole scalar stays.
+pub fn narrow(site: &Site, within: (u32, u32), text: &str) -> Site {
+    let (offset, length) = (within.0 as usize, within.1 as usize);
+    let mut start: Option<&Place> = None;
+    let mut width = 0u32;
+    let places = places(site, text, offset + length).unwrap_or_default();
+    for place in &places {
+        match start {
+            None if place.value >= offset => {
+                start = Some(place);
+                width = u32::from(length > 0);
+            }
+            Some(start) if place.value < offset + length && place.line == start.line => {
+                width = place.column + 1 - start.column;
+            }
+            _ => {}
+        }
+    }
+    match start {
+        Some(place) => {
+            Site { path: site.path.clone(), line: place.line, column: place.column, length: width }
+        }
+        None => site.clone(),
+    }
+}
+
+/// Where one character of the value stands.
+struct Place {
+    /// The offset in the value.
+    value: usize,
+    /// From one.
+    line: u32,
+    /// From one, in characters.
+    column: u32,
+}
+
+/// Reads the scalar that begins at `site`, up to `limit` bytes of its value.
+fn places(site: &Site, text: &str, limit: usize) -> Option<Vec<Place>> {
+    let lines: Vec<&str> = text
+        .split('\n')
+        .skip((site.line as usize).checked_sub(1)?)
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .collect();
+    let first = lines.first()?;
+    let first = first.strip_prefix('\u{feff}').unwrap_or(first);
+    let mut reader = Reader { places: Vec::new(), value: 0, limit };
+    let mut column = (site.column as usize).checked_sub(1)?;
+    let mut rest: Vec<char> = first.chars().skip(column).collect();
+    // Anchors and tags stand before the scalar and belong to its node.
+    while matches!(rest.first(), Some('&' | '!')) {
+        let word = rest.iter().take_while(|c| !c.is_whitespace()).count();
+        let gap = rest.iter().skip(word).take_while(|c| c.is_whitespace()).count();
+        rest.drain(..word + gap);
+        column += word + gap;
+    }
+    match rest.first()? {
+        '|' | '>' => reader.block(&lines, site.line),
+        quote @ ('\'' | '"') => {
+            let quote = *quote;
+            rest.remove(0);
+            reader.flow(&rest, column + 1, &lines, site.line, Some(quote));
+        }
+        _ => reader.flow(&rest, column, &lines, site.line, None),
+    }
+    Some(reader.places)
+}
+
+struct Reader {
+    places: Vec<Place>,
+    value: usize,
+    limit: usize,
+}
+
+impl Reader {
+    /// Whether enough of the value has been read.
+    fn done(&self) -> bool {
+        self.value >= self.limit
+    }
+
+    /// Notes a character of the value, `bytes` long there, at a column from zero.
+    fn push(&mut self, bytes: usize, line: u32, column: usize) {
+        let column = u32::try_from(column).unwrap_or(u32::MAX - 1) + 1;
+        self.places.push(Place { value: self.value, line, column });
+        self.value += bytes;
+    }
+
+    /// A literal or folded scalar: the lines below its header, without their indentation. A line
+    /// break counts one byte in both (a newline or a space).
+    fn block(&mut self, lines: &[&str], first: u32) {
+        let body = lines.get(1..).unwrap_or_default();
+        let blank = |line: &&&str| line.trim_start_matches(' ').is_empty();
+        let width = |line: &str| line.len() - line.trim_start_matches(' ').len();
+        let Some(indent) = body.iter().find(|line| !blank(line)).map(|line| width(line)) else { return };
+        for (number, line) in (first + 1..).zip(body) {
+            if self.done() || (!line.trim().is_empty() && width(line) < indent) {
+                return;
+            }
+            for (column, c) in line.chars().enumerate().skip(indent) {
+                self.push(c.len_utf8(), number, column);
+            }
+            self.value += 1;
+        }
+    }
+
+    /// A plain or quoted scalar; further lines are joined with a space, or with newlines for
+    /// blank lines between them.
+    fn flow(&mut self, rest: &[char], column: usize, lines: &[&str], first: u32, quote: Option<char>) {
+        let Some(gap) = self.line(rest, column, first, quote) else { return };
+        let mut joined = gap;
+        let mut blanks = 0;
+        for (number, line) in (first + 1..).zip(lines.get(1..).unwrap_or_default()) {
+            if self.done() {
+                return;
+            }
+            let text: Vec<char> = line.chars().collect();
+            let indent = text.iter().take_while(|c| matches!(c, ' ' | '\t')).count();
+            if indent == text.len() {
+                blanks += 1;
+                continue;
+            }
+            self.value += if joined { blanks.max(1) } else { blanks };
+            blanks = 0;
+            match self.line(text.get(indent..).unwrap_or_default(), indent, number, quote) {
+                Some(gap) => joined = gap,
+                None => return,
+            }
+        }
+    }
+
+    /// One line of a plain or quoted scalar. `None` at the closing quote, false where an escaped
+    /// line break joins the next line without a space.
+    fn line(&mut self, text: &[char], column: usize, number: u32, quote: Option<char>) -> Option<bool> {
+        let trailing = text.iter().rev().take_while(|c| c.is_whitespace()).count();
+        let text = text.get(..text.len() - trailing).unwrap_or_default();
+        let mut at = 0;
+        while let Some(&c) = text.get(at) {
+            if self.done() {
+                return None;
+            }
+            let (bytes, width) = match (quote, c, text.get(at + 1)) {
+                (Some('\''), '\'', Some('\'')) => (1, 2),
+                (Some('\''), '\'', _) | (Some('"'), '"', _) => return None,
+                (Some('"'), '\\', None) => return Some(false),
+                (Some('"'), '\\', Some(escape)) => escaped(*escape, text.get(at + 2..).unwrap_or_default()),
+                _ => (c.len_utf8(), 1),
+            };
+            self.push(bytes, number, column + at);
+            at += width;
+        }
+        Some(true)
+    }
+}
+
+/// The bytes in the value, and the characters in the text, of a `\…` escape.
+fn escaped(escape: char, digits: &[char]) -> (usize, usize) {
+    let count = match escape {
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        // NEL and NBSP take two bytes of UTF-8, the line and paragraph separators three.
+        'N' | '_' => return (2, 2),
+        'L' | 'P' => return (3, 2),
+        c if c.is_ascii() => return (1, 2),
+        c => return (c.len_utf8(), 2),
+    };
+    let code: String = digits.iter().take(count).collect();
+    let c = u32::from_str_radix(&code, 16).ok().and_then(char::from_u32);
+    (c.map_or(1, char::len_utf8), 2 + count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The marked part, in the text of the scalar that begins after `a: `.
+    fn part(text: &str, offset: u32, length: u32) -> (u32, u32, u32) {
+        let site = Site { path: "f".into(), line: 1, column: 4, length: 0 };
+        let narrowed = narrow(&site, (offset, length), text);
+        (narrowed.line, narrowed.column, narrowed.length)
+    }
+
+    #[test]
+    fn scalars_of_every_style() {
+        assert_eq!(part("a: x ${b} y", 2, 4), (1, 6, 4));
+        assert_eq!(part("a: &n !!str ü ${b}", 3, 4), (1, 15, 4));
+        assert_eq!(part("a: 'it''s ${b}'", 5, 4), (1, 11, 4));
+        assert_eq!(part("a: \"\\u00fc\\n${b}\"", 3, 4), (1, 13, 4));
+        assert_eq!(part("a: |\r\n  one\r\n  ${b}\r\n", 4, 4), (3, 3, 4));
+        assert_eq!(part("a: >-\n  one\n\n  two ${b}\n", 9, 4), (4, 7, 4));
+        assert_eq!(part("a: one\n\n  ${b}\n", 4, 4), (3, 3, 4));
+        assert_eq!(part("a: \"one\\\n  ${b}\"\n", 3, 4), (2, 3, 4));
+    }
+
+    #[test]
+    fn what_does_not_fit_stays_as_it_is() {
+        assert_eq!(part("", 3, 4), (1, 4, 0));
+        assert_eq!(part("a: x", 30, 4), (1, 4, 0));
+    }
+}

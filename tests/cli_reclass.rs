@@ -1,0 +1,214 @@
+//! Command lines of `reclass` turn into exit codes, output and messages.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
+
+use std::fs;
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use tempfile::TempDir;
+
+/// A directory with two small inventories, `a` and `b`, that say which one they are.
+fn workplace() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        let base = directory.path().join(name);
+        fs::create_dir_all(base.join("nodes")).unwrap();
+        fs::create_dir_all(base.join("classes")).unwrap();
+        let node = format!("applications: [app]\nparameters: {{which: {name}}}\n");
+        fs::write(base.join("nodes/n.yml"), node).unwrap();
+        fs::write(base.join("nodes/broken.yml"), "parameters:\n  x: ${missing}\n  y: ${gone}\n").unwrap();
+        fs::write(base.join("nodes/lost.yml"), "classes: [nowhere]\n").unwrap();
+    }
+    directory
+}
+
+fn reclass(directory: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.current_dir(directory).env_clear().env("HOME", directory.join("home"));
+    command.env("SOURCE_DATE_EPOCH", "1795206020");
+    command
+}
+
+fn run(directory: &Path, arguments: &[&str]) -> Output {
+    reclass(directory).args(arguments).output().unwrap()
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[test]
+fn command_lines_without_sense_end_with_2() {
+    let place = workplace();
+    let wrong: [&[&str]; 9] = [
+        &[],
+        &["-n"],
+        &["-n", ""],
+        &["-i", "-n", "n"],
+        &["-n", "n", "-n", "n"],
+        &["-n", "n", "-f", "n"],
+        &["-n", "n", "extra"],
+        &["--nope"],
+        &["-i", "-e"],
+    ];
+    for arguments in wrong {
+        let output = run(place.path(), arguments);
+        assert_eq!(code(&output), 2, "{arguments:?}");
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(text(&output.stderr).starts_with("error: "), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version_need_no_inventory() {
+    let place = workplace();
+    let help = run(place.path(), &["--help"]);
+    assert_eq!(code(&help), 0);
+    for option in [
+        "-s,", "-b,", "-u,", "-c,", "-z,", "-a,", "-x,", "-e,", "-o,", "-y,", "-r,", "-0,", "-1,", "-n,",
+        "-i,", "-f,",
+    ] {
+        assert!(text(&help.stdout).contains(option), "{option}");
+    }
+    let version = run(place.path(), &["--version"]);
+    assert_eq!(text(&version.stdout), format!("reclass {} (saltext-reclass)\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn yaml_ends_with_two_newlines() {
+    let place = workplace();
+    let output = run(place.path(), &["-b", "a", "-n", "n"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    let uri = place.path().canonicalize().unwrap();
+    let expected = format!(
+        "__reclass__:\n  environment: base\n  name: n\n  node: n\n  timestamp: Fri Nov 20 20:20:20 2026\n  \
+         uri: yaml_fs://{}/a/nodes/n.yml\napplications:\n- app\nclasses: []\nenvironment: base\nexports: {{}}\n\
+         parameters:\n  _reclass_:\n    environment: base\n    name:\n      full: n\n      parts:\n      - n\n      \
+         path: n\n      short: n\n  which: a\n\n",
+        uri.display()
+    );
+    assert_eq!(text(&output.stdout), expected);
+}
+
+#[test]
+fn applications_alone() {
+    let place = workplace();
+    let output = run(place.path(), &["-b", "a", "--nodeapps", "n"]);
+    assert_eq!(text(&output.stdout), "applications:\n- app\n\n");
+}
+
+#[test]
+fn options_may_be_abbreviated_and_repeated() {
+    let place = workplace();
+    let output =
+        run(place.path(), &["--inventory-b=b", "-b", "a", "-o", "yaml", "--outp", "json", "-ay", "-nn"]);
+    assert_eq!(code(&output), 0, "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("\"which\": \"a\""));
+}
+
+/// Which of the two inventories a configuration leads to.
+fn which(place: &TempDir, arguments: &[&str]) -> String {
+    let output = run(place.path(), &[&["-n", "n", "-o", "json"], arguments].concat());
+    let stdout = text(&output.stdout);
+    let at = stdout.find("\"which\": \"").map_or(stdout.len(), |at| at + 10);
+    stdout.get(at..=at).map_or_else(|| text(&output.stderr), str::to_owned)
+}
+
+#[test]
+fn the_first_configuration_file_counts() {
+    let place = workplace();
+    let base = |name: &str| format!("inventory_base_uri: {}\n", place.path().join(name).display());
+    fs::create_dir_all(place.path().join("home")).unwrap();
+    fs::write(place.path().join("home/reclass-config.yml"), base("b")).unwrap();
+    assert_eq!(which(&place, &[]), "b", "home");
+    fs::write(place.path().join("kapicorp-reclass-config.yml"), base("a")).unwrap();
+    assert_eq!(which(&place, &[]), "a", "the other name, here, before the home directory");
+    fs::write(place.path().join("reclass-config.yml"), base("b")).unwrap();
+    assert_eq!(which(&place, &[]), "b", "the other name counts only where it stands alone");
+    assert_eq!(which(&place, &["-b", "a"]), "a", "the command line counts most, from the current directory");
+    fs::write(place.path().join("reclass-config.yml"), "output: yaml\n").unwrap();
+    assert!(which(&place, &[]).contains("/etc/reclass"), "no second file is read");
+    fs::write(place.path().join("reclass-config.yml"), "# nothing\n").unwrap();
+    assert!(which(&place, &[]).contains("/etc/reclass"), "an empty file is a file");
+}
+
+#[test]
+fn a_broken_configuration_file_is_an_error_with_its_place() {
+    let place = workplace();
+    for text_of_file in ["inventory_base_uri: [\n", "- a list\n", "a: 1\n\tb: 2\n"] {
+        fs::write(place.path().join("reclass-config.yml"), text_of_file).unwrap();
+        let output = run(place.path(), &["-n", "n"]);
+        assert_eq!(code(&output), 65, "{text_of_file}");
+        assert!(text(&output.stderr).starts_with("error[config-file]"), "{}", text(&output.stderr));
+    }
+    fs::write(place.path().join("reclass-config.yml"), "compose_node_names: true\noutput: json\n").unwrap();
+    let output = run(place.path(), &["-b", "a", "-n", "n"]);
+    assert_eq!(code(&output), 0);
+    assert!(
+        text(&output.stderr).starts_with("warning[unknown-setting]: unknown setting 'compose_node_names'")
+    );
+}
+
+#[test]
+fn exit_codes_are_those_of_the_python_programs() {
+    let place = workplace();
+    let codes: [(&[&str], i32); 7] = [
+        (&["-n", "n"], 0),
+        (&["-n", "nope"], 74),
+        (&["-n", "broken"], 65),
+        (&["-n", "lost"], 65),
+        (&["-n", "lost", "-z", "True"], 0),
+        (&["-n", "lost", "-z", "False"], 65),
+        (&["-n", "n", "-u", "gone"], 74),
+    ];
+    for (arguments, expected) in codes {
+        let output = run(place.path(), &[&["-b", "a"], arguments].concat());
+        assert_eq!(code(&output), expected, "{arguments:?}: {}", text(&output.stderr));
+        assert_eq!(output.stdout.is_empty(), expected != 0, "{arguments:?}");
+    }
+}
+
+#[test]
+fn all_errors_of_a_node_or_the_first() {
+    let place = workplace();
+    let count = |option: &str| {
+        let output = run(place.path(), &["-b", "a", "-n", "broken", option]);
+        text(&output.stderr).matches("error[reference-not-found]").count()
+    };
+    assert_eq!((count("-0"), count("-1")), (2, 1));
+    let last = run(place.path(), &["-b", "a", "-n", "broken", "-0", "-1"]);
+    assert_eq!(text(&last.stderr).matches("error[").count(), 1, "the last of both counts");
+}
+
+#[test]
+fn pipes_get_no_colours_and_may_break() {
+    let place = workplace();
+    let output = run(place.path(), &["-b", "a", "-n", "broken"]);
+    assert!(!text(&output.stderr).contains('\u{1b}'));
+    let lines: Vec<String> =
+        (0..50_000).map(|number| format!("  key{number}: it fills the pipe\n")).collect();
+    fs::write(place.path().join("a/nodes/n.yml"), format!("parameters:\n{}", lines.concat())).unwrap();
+    let mut child = reclass(place.path())
+        .args(["-b", "a", "-n", "n"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0; 10]).unwrap();
+    drop(stdout);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((code(&output), text(&output.stderr)), (0, String::new()));
+}
+
+#[test]
+fn the_environment_can_be_chosen() {
+    let place = workplace();
+    let output = run(place.path(), &["-b", "a", "-n", "n", "-e", "dev", "-o", "json"]);
+    assert!(text(&output.stdout).contains("\"environment\": \"dev\""), "{}", text(&output.stderr));
+}

@@ -1,0 +1,169 @@
+//! Comparing turns our answer and the recorded ones into a verdict.
+//!
+//! The one difference that every node of every inventory has, the block of automatic parameters
+//! (ruling S12), is taken out here: the recorded block is replaced by the one that the ruling
+//! gives, and whoever needed that is counted as a deviation by S12.
+
+use serde_json::{Map, Value as Json, json};
+
+use crate::answer::{ENUMERATE, INVENTORY, Ours};
+use crate::corpus::{Case, Recorded};
+
+/// How our answer stands to that of one program.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Likeness {
+    /// The same.
+    Same,
+    /// The same but for the block of automatic parameters (S12).
+    SameButName,
+    /// Different.
+    Different,
+}
+
+/// Compares our answer with one recorded one.
+pub fn likeness(case: &Case, key: &str, ours: &Ours, recorded: &Recorded) -> Likeness {
+    match (ours, recorded) {
+        (Ours::Ok(ours, warnings), Recorded::Ok(answer)) => {
+            let same = match key {
+                ENUMERATE => text(ours) == text(&answer["nodes"]),
+                INVENTORY => return inventory(ours, answer),
+                _ => text(ours) == text(&answer["nodeinfo"]),
+            };
+            let warned = |line: &Json| line.as_str().is_some_and(|line| line.contains("[WARNING]"));
+            let silent = *warnings == 0 && answer["stderr"].as_array().into_iter().flatten().any(warned);
+            match same {
+                _ if silent => Likeness::Different,
+                true => Likeness::Same,
+                false if key == ENUMERATE => Likeness::Different,
+                false if text(ours) == text(&ruled(case, &answer["nodeinfo"])) => Likeness::SameButName,
+                false => Likeness::Different,
+            }
+        }
+        (Ours::Error(code, exit, _), Recorded::Error { class, code: recorded, uncaught }) => {
+            // A traceback says nothing about what a program should do: any error of ours is as good.
+            // In a whole inventory the forks meet another error first, that of their queries.
+            let same = *uncaught
+                || (key == INVENTORY && exit == recorded)
+                || (exit == recorded && codes(class).is_none_or(|codes| codes.contains(&code.as_str())));
+            if same { Likeness::Same } else { Likeness::Different }
+        }
+        _ => Likeness::Different,
+    }
+}
+
+/// The whole inventory: who has which class and application, and the nodes as they are alone.
+fn inventory(ours: &Json, answer: &Json) -> Likeness {
+    let members = |index: &Json| {
+        let sorted = |nodes: &Json| {
+            let mut nodes: Vec<String> = nodes.as_array().into_iter().flatten().map(text).collect();
+            nodes.sort();
+            nodes
+        };
+        let mut index: Vec<_> = index
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(name, nodes)| (name.clone(), sorted(nodes)))
+            .collect();
+        index.sort();
+        index
+    };
+    let same = ["classes", "applications"].iter().all(|key| members(&ours[key]) == members(&answer[key]));
+    let alone = answer["nodes_differing_from_nodeinfo"].as_object().is_none_or(Map::is_empty);
+    if same && alone { Likeness::Same } else { Likeness::Different }
+}
+
+/// The codes of ours that stand for an exception of the Python programs; `None` for any.
+fn codes(class: &str) -> Option<&'static [&'static str]> {
+    Some(match class {
+        "TypeMergeError" => &["merge-type"],
+        "ResolveError" | "ResolveErrorList" | "BadReferencesError" => &["reference-not-found"],
+        "InfiniteRecursionError" => &["reference-cycle"],
+        "ChangedConstantError" => &["constant-changed"],
+        "ClassNotFound" => &["class-not-found"],
+        "ClassNameResolveError" => &["class-reference"],
+        "InvalidClassnameError" => &["class-name-invalid"],
+        "DuplicateNodeNameError" => &["duplicate-definition"],
+        "NodeNotFound" => &["node-not-found"],
+        "MappingFormatError" => &["setting-pattern"],
+        "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
+        "ParseError" => &["reference-syntax", "query-syntax"],
+        "ExpressionError" => &["query-operand", "query-syntax"],
+        _ => return None,
+    })
+}
+
+/// JSON in one spelling: what has no order is sorted.
+pub fn text(json: &Json) -> String {
+    canonical(json).to_string()
+}
+
+fn canonical(json: &Json) -> Json {
+    match json {
+        Json::Array(items) => Json::Array(items.iter().map(canonical).collect()),
+        Json::Object(map) => map
+            .iter()
+            .map(|(key, value)| {
+                let mut value = canonical(value);
+                if let ("$map" | "$set", Json::Array(items)) = (key.as_str(), &mut value) {
+                    items.sort_by_key(Json::to_string);
+                }
+                (key.clone(), value)
+            })
+            .collect(),
+        _ => json.clone(),
+    }
+}
+
+/// A recorded `nodeinfo` with the block of automatic parameters that ruling S12 gives.
+pub fn ruled(case: &Case, nodeinfo: &Json) -> Json {
+    let mut nodeinfo = nodeinfo.clone();
+    let name = nodeinfo["__reclass__"]["name"].as_str().unwrap_or_default().to_owned();
+    let uri = nodeinfo["__reclass__"]["uri"].as_str().unwrap_or_default().to_owned();
+    let block = automatic(&mut nodeinfo["parameters"]);
+    let Some(block) = block.and_then(|block| block.get_mut("name")) else { return nodeinfo };
+    // What an inventory itself writes there is not touched.
+    if block["full"] == name.as_str() && block["short"].is_string() {
+        *block = name_block(case, &name, &uri);
+    }
+    nodeinfo
+}
+
+/// The automatic parameters, in both spellings of a mapping.
+pub fn automatic(parameters: &mut Json) -> Option<&mut Json> {
+    if parameters.get("$map").is_none() {
+        return parameters.get_mut("_reclass_");
+    }
+    let pairs = parameters["$map"].as_array_mut()?;
+    pairs.iter_mut().find(|pair| pair[0] == "_reclass_").map(|pair| &mut pair[1])
+}
+
+fn name_block(case: &Case, name: &str, uri: &str) -> Json {
+    let composed = case.settings.get("compose_node_name") == Some(&Json::Bool(true));
+    if !composed {
+        let short = name.split('.').next().unwrap_or_default();
+        return json!({ "full": name, "short": short, "path": name, "parts": [name] });
+    }
+    let flags = ["compat_flags", "reclass_rs_compat_flags"].map(|key| case.settings.get(key).map(text));
+    let split = flags.into_iter().flatten().any(|flags| {
+        flags.contains("ComposeNodeNameLiteralDots") || flags.contains("compose-node-name-literal-dots")
+    });
+    let parts: Vec<&str> = if split {
+        name.split('.').collect()
+    } else {
+        // By directory: as many components from the end of the path as the name is made of.
+        let path = uri.rsplit_once('.').map_or(uri, |(stem, _)| stem);
+        let mut parts = Vec::new();
+        let mut rest = name.len();
+        for part in path.rsplit('/') {
+            parts.insert(0, part);
+            if part.len() >= rest {
+                break;
+            }
+            rest -= part.len() + 1;
+        }
+        parts
+    };
+    let short = parts.last().copied().unwrap_or_default();
+    json!({ "full": name, "short": short, "path": parts.join("/"), "parts": parts })
+}

@@ -1,0 +1,102 @@
+//! The conformance test turns the recorded answers of the Python programs into a table of agreement.
+//!
+//! `make conformance` prints one line per disagreement and the table. Every difference is an
+//! entry of `tests/deviations.toml` with the number of its ruling; one without an entry fails,
+//! and so does an entry that no longer differs. By environment variable:
+//!
+//! - `RECLASS_SHARED`: where the corpus is, `../shared` beside the repository if not given;
+//! - `RECLASS_CONFORMANCE_ONLY`: only inventories whose name contains this;
+//! - `RECLASS_CONFORMANCE_DRAFT`: a file to write entries to for all that has none. Each must
+//!   then be checked by thinking against its ruling;
+//! - `RECLASS_CONFORMANCE_WIDE`: do not cut lines.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::format_collect,
+    missing_docs,
+    reason = "a program of the tests"
+)]
+
+mod answer;
+mod command;
+mod compare;
+mod corpus;
+mod deviations;
+mod tally;
+mod verdict;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use corpus::Case;
+use deviations::Deviations;
+use tally::Tally;
+use verdict::Line;
+
+/// How long one inventory may take, command lines included.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+fn main() -> ExitCode {
+    let Some(directory) = corpus::directory() else {
+        println!("conformance: skipped, there is no corpus (RECLASS_SHARED says where to look)");
+        return ExitCode::SUCCESS;
+    };
+    let only = std::env::var("RECLASS_CONFORMANCE_ONLY").unwrap_or_default();
+    let cases: Vec<Arc<Case>> =
+        corpus::load(&directory).into_iter().filter(|case| case.id.contains(&only)).map(Arc::new).collect();
+    let deviations = Arc::new(Deviations::read());
+    // What panics is reported as an answer.
+    std::panic::set_hook(Box::new(|_| {}));
+    let lines = judge(&cases, &deviations);
+    let _ = std::panic::take_hook();
+    let mut tally = Tally::default();
+    for line in &lines {
+        tally.add(line);
+    }
+    if only.is_empty() {
+        for line in &verdict::strangers(&deviations, &cases) {
+            tally.add(line);
+        }
+    }
+    tally.print();
+    if let Some(path) = std::env::var_os("RECLASS_CONFORMANCE_DRAFT") {
+        let draft: String = lines.iter().filter_map(|line| line.draft.as_deref()).collect();
+        std::fs::write(path, draft).expect("the draft can be written");
+    }
+    if tally.failed() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+}
+
+/// Judges all cases, two at a time, in the order of their names.
+fn judge(cases: &[Arc<Case>], deviations: &Arc<Deviations>) -> Vec<Line> {
+    let next = AtomicUsize::new(0);
+    let mut parts: Vec<(usize, Vec<Line>)> = std::thread::scope(|scope| {
+        let worker = || {
+            let mut parts = Vec::new();
+            loop {
+                let index = next.fetch_add(1, Ordering::Relaxed);
+                let Some(case) = cases.get(index) else { return parts };
+                parts.push((index, patiently(case, deviations)));
+            }
+        };
+        let workers = [scope.spawn(worker), scope.spawn(worker)];
+        workers.into_iter().flat_map(|worker| worker.join().expect("a worker does not panic")).collect()
+    });
+    parts.sort_by_key(|(index, _)| *index);
+    parts.into_iter().flat_map(|(_, lines)| lines).collect()
+}
+
+/// Judges one case in a thread of its own: a defect there is a line, and so is silence.
+fn patiently(case: &Arc<Case>, deviations: &Arc<Deviations>) -> Vec<Line> {
+    let (sender, receiver) = mpsc::channel();
+    let (judged, entries) = (Arc::clone(case), Arc::clone(deviations));
+    std::thread::spawn(move || {
+        // The receiver is gone if it lost its patience.
+        let _ = sender.send(verdict::judge(&judged, &entries));
+    });
+    receiver.recv_timeout(PATIENCE).unwrap_or_else(|error| {
+        vec![Line::unexplained(case, verdict::Sort::Answer, "*", format!("no answer at all: {error}"))]
+    })
+}

@@ -1,0 +1,86 @@
+//! The tally turns verdicts into the final table.
+
+use std::collections::BTreeMap;
+
+use crate::verdict::{Line, Sort, Verdict};
+
+#[derive(Default)]
+struct Row {
+    all: usize,
+    equal: usize,
+    one_fork: usize,
+    ruling: usize,
+    unexplained: usize,
+}
+
+/// Counts of everything.
+#[derive(Default)]
+pub struct Tally {
+    rows: BTreeMap<(bool, Sort), Row>,
+    cases: [std::collections::BTreeSet<String>; 2],
+    rulings: BTreeMap<String, usize>,
+}
+
+impl Tally {
+    /// Counts a verdict, and prints it if it is a disagreement.
+    pub fn add(&mut self, line: &Line) {
+        let real = line.case.starts_with("real/");
+        self.cases[usize::from(real)].insert(line.case.clone());
+        let row = self.rows.entry((real, line.sort)).or_default();
+        row.all += 1;
+        match &line.verdict {
+            Verdict::Equal => row.equal += 1,
+            Verdict::OneFork(ruling) => {
+                row.one_fork += 1;
+                *self.rulings.entry(ruling.clone()).or_default() += 1;
+            }
+            Verdict::Ruling(ruling) => {
+                row.ruling += 1;
+                *self.rulings.entry(ruling.clone()).or_default() += 1;
+            }
+            Verdict::Unexplained(why) => {
+                row.unexplained += 1;
+                println!("{} {}: {why}", line.case, line.key);
+            }
+        }
+    }
+
+    pub fn failed(&self) -> bool {
+        self.rows.values().any(|row| row.unexplained > 0)
+    }
+
+    pub fn print(&self) {
+        println!();
+        let heads = ["", "all", "equal", "as one fork", "by ruling", "unexplained"];
+        println!(
+            "{:<42}{:>7}{:>8}{:>13}{:>11}{:>13}",
+            heads[0], heads[1], heads[2], heads[3], heads[4], heads[5]
+        );
+        for ((real, sort), row) in &self.rows {
+            let cases = self.cases[usize::from(*real)].len();
+            let origin = if *real { "real inventories" } else { "cases" };
+            let what = match sort {
+                Sort::Answer => "node answers",
+                Sort::Listing => "listings",
+                Sort::Inventory => "whole inventories",
+                Sort::Command => "command lines",
+            };
+            println!(
+                "{:<42}{:>7}{:>8}{:>13}{:>11}{:>13}",
+                format!("{cases} {origin}: {what}"),
+                row.all,
+                row.equal,
+                row.one_fork,
+                row.ruling,
+                row.unexplained
+            );
+        }
+        println!(
+            "\nequal: the answer of both Python forks, or theirs but for what only one of them knows of (S12)."
+        );
+        println!("as one fork: the forks differ, and the ruling says who is right.");
+        let rulings: Vec<String> =
+            self.rulings.iter().map(|(ruling, count)| format!("{ruling} {count}")).collect();
+        println!("by ruling: {}", rulings.join(", "));
+    }
+}
