@@ -8,9 +8,12 @@ pub mod engine;
 pub mod error;
 pub mod json;
 pub mod pystr;
+#[cfg(feature = "python")]
+pub mod python;
 pub mod report;
 pub mod settings;
 pub mod similar;
 pub mod source;
 pub mod value;
+pub mod wire;
 pub mod yaml;
