@@ -75,7 +75,8 @@ fn node(found: &Found, settings: &Settings) -> Item {
     let inside = found.folders.join("/");
     let below = settings.compose_node_name
         && found.folders.first().is_some_and(|outermost| !outermost.starts_with('_'));
-    let mut parts: Vec<&str> = if below { found.folders.iter().map(String::as_str).collect() } else { Vec::new() };
+    let mut parts: Vec<&str> =
+        if below { found.folders.iter().map(String::as_str).collect() } else { Vec::new() };
     parts.push(&found.stem);
     let name = parts.join(".");
     let pathname = match (inside.is_empty(), settings.compose_node_name) {

@@ -100,10 +100,7 @@ impl Fault {
     /// The same with a remark.
     #[must_use]
     pub fn note(mut self, text: impl Into<String>, site: Option<Site>) -> Fault {
-        self.notes.push(Note {
-            text: text.into(),
-            site,
-        });
+        self.notes.push(Note { text: text.into(), site });
         self
     }
     /// The stable code, `reference-not-found`.
@@ -120,10 +117,7 @@ impl Error {
     /// An error of at least one problem; without any it becomes an internal error.
     pub fn new(faults: Vec<Fault>) -> Error {
         if faults.is_empty() {
-            return Fault::new(Kind::Internal {
-                message: "an error without a problem".into(),
-            })
-            .into();
+            return Fault::new(Kind::Internal { message: "an error without a problem".into() }).into();
         }
         Error(Box::new(faults))
     }
@@ -352,33 +346,16 @@ impl Kind {
     /// The way out, where there is one.
     pub fn help(&self) -> Option<String> {
         match self {
-            Kind::UnknownSetting {
-                similar: Some(name),
-                ..
+            Kind::UnknownSetting { similar: Some(name), .. }
+            | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::NodeNotFound { similar: Some(name), .. }
+            | Kind::ClassNotFound { similar: Some(name), .. }
+            | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
+            Kind::MergeType { setting: Some(setting), .. } => {
+                Some(format!("set '{setting}: true' to allow it"))
             }
-            | Kind::UnknownSection {
-                similar: Some(name),
-                ..
-            }
-            | Kind::NodeNotFound {
-                similar: Some(name),
-                ..
-            }
-            | Kind::ClassNotFound {
-                similar: Some(name),
-                ..
-            }
-            | Kind::ReferenceNotFound {
-                similar: Some(name),
-                ..
-            } => Some(format!("'{name}' is similar")),
-            Kind::MergeType {
-                setting: Some(setting),
-                ..
-            } => Some(format!("set '{setting}: true' to allow it")),
             Kind::ConstantChanged { .. } => Some(
-                "remove the value, or set 'strict_constant_parameters: false' to keep the constant"
-                    .into(),
+                "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
             ),
             _ => None,
         }

@@ -413,7 +413,8 @@ impl<'a> Evaluator<'a> {
                 }
             }
             if out.len() > MAX_TEXT {
-                let kind = Kind::EvaluationLimit { what: "the length of a text with references", limit: MAX_TEXT };
+                let kind =
+                    Kind::EvaluationLimit { what: "the length of a text with references", limit: MAX_TEXT };
                 return Err(self.place(Fault::new(kind), origin, None).into());
             }
         }
@@ -425,7 +426,8 @@ impl<'a> Evaluator<'a> {
     /// Runs one step deeper, with stack to stand on, up to the limit.
     fn deeper<T>(&mut self, compute: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
         if self.depth >= MAX_DEPTH {
-            let kind = Kind::EvaluationLimit { what: "the depth of references and containers", limit: MAX_DEPTH };
+            let kind =
+                Kind::EvaluationLimit { what: "the depth of references and containers", limit: MAX_DEPTH };
             let origin = self.active.last().map_or(Origin::NONE, |active| active.origin);
             return Err(self.place(Fault::new(kind), origin, None).into());
         }
@@ -467,7 +469,12 @@ impl<'a> Evaluator<'a> {
     }
 
     /// A fault with its place filled in; `within` is the part of the scalar `source`.
-    pub(crate) fn place(&self, fault: Fault, origin: Origin, within: Option<(&Text, (usize, usize))>) -> Fault {
+    pub(crate) fn place(
+        &self,
+        fault: Fault,
+        origin: Origin,
+        within: Option<(&Text, (usize, usize))>,
+    ) -> Fault {
         let mut fault = fault.at(origin);
         if fault.path.is_none() {
             fault.path = Some(self.path_text()).filter(|path| !path.is_empty());
@@ -511,7 +518,8 @@ impl<'a> Evaluator<'a> {
 /// A path in the notation of references: a delimiter inside of a key is escaped (R8).
 pub fn join_path(path: &[Key], delimiter: &str) -> String {
     let escaped = format!("\\{delimiter}");
-    let keys: Vec<String> = path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    let keys: Vec<String> =
+        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
     keys.join(delimiter)
 }
 
@@ -520,7 +528,11 @@ fn index_key(index: usize) -> Key {
 }
 
 /// The place of a node, or of a part of a scalar whose text stands in the file as it is.
-pub(crate) fn site(sources: &dyn Locate, origin: Origin, within: Option<(&Text, (usize, usize))>) -> Option<Site> {
+pub(crate) fn site(
+    sources: &dyn Locate,
+    origin: Origin,
+    within: Option<(&Text, (usize, usize))>,
+) -> Option<Site> {
     let (path, span) = sources.locate(origin)?;
     let mut site = Site { path, line: span.line + 1, column: span.column + 1, length: 0 };
     if let Some((source, (offset, length))) = within {

@@ -11,10 +11,7 @@ use crate::value::{Key, Value};
 
 /// JSON as the Python programs print it: two spaces of indent if `pretty`, else on one line.
 pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
-    let mut writer = Writer {
-        out: String::new(),
-        indent: pretty.then_some(0),
-    };
+    let mut writer = Writer { out: String::new(), indent: pretty.then_some(0) };
     writer.value(value);
     Ok(writer.out)
 }
@@ -43,9 +40,7 @@ impl Writer {
             }
             Value::Map(map) => self.items('{', map.iter(), '}', |writer, (key, value)| {
                 writer.key(key);
-                writer
-                    .out
-                    .push_str(if writer.indent.is_some() { ": " } else { ":" });
+                writer.out.push_str(if writer.indent.is_some() { ": " } else { ":" });
                 writer.deeper(value);
             }),
         }
@@ -88,9 +83,7 @@ impl Writer {
 
     fn key(&mut self, key: &Key) {
         match &key.0 {
-            Value::Str(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => {
-                self.value(&key.0)
-            }
+            Value::Str(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => self.value(&key.0),
             // Numbers and the like as JSON writes them, in quotes.
             other => {
                 self.out.push('"');
@@ -127,11 +120,7 @@ fn float(number: f64) -> String {
     if number.is_nan() {
         "NaN".into()
     } else if number.is_infinite() {
-        if number < 0.0 {
-            "-Infinity".into()
-        } else {
-            "Infinity".into()
-        }
+        if number < 0.0 { "-Infinity".into() } else { "Infinity".into() }
     } else {
         pystr::float(number)
     }
@@ -142,17 +131,14 @@ pub(crate) fn encode_base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
-        let group = chunk.iter().enumerate().fold(0u32, |group, (place, byte)| {
-            group | u32::from(*byte) << (16 - 8 * place)
-        });
+        let group = chunk
+            .iter()
+            .enumerate()
+            .fold(0u32, |group, (place, byte)| group | u32::from(*byte) << (16 - 8 * place));
         for place in 0..4 {
             let sextet = (group >> (18 - 6 * place)) & 63;
             let letter = ALPHABET.get(sextet as usize).copied().unwrap_or(b'=');
-            text.push(if place <= chunk.len() {
-                char::from(letter)
-            } else {
-                '='
-            });
+            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
         }
     }
     text
@@ -166,18 +152,9 @@ mod tests {
     #[test]
     fn as_json_dumps() {
         let table = [
-            (
-                "{a: [1, 1.5, ~, yes], b: {}, c: []}",
-                r#"{"a":[1,1.5,null,true],"b":{},"c":[]}"#,
-            ),
-            (
-                "{1: a, 1.5: b, no: c, ~: d}",
-                r#"{"1":"a","1.5":"b","false":"c","null":"d"}"#,
-            ),
-            (
-                r#"["\x7f\b\u00e9\U0001F600\"\\"]"#,
-                r#"["\u007f\b\u00e9\ud83d\ude00\"\\"]"#,
-            ),
+            ("{a: [1, 1.5, ~, yes], b: {}, c: []}", r#"{"a":[1,1.5,null,true],"b":{},"c":[]}"#),
+            ("{1: a, 1.5: b, no: c, ~: d}", r#"{"1":"a","1.5":"b","false":"c","null":"d"}"#),
+            (r#"["\x7f\b\u00e9\U0001F600\"\\"]"#, r#"["\u007f\b\u00e9\ud83d\ude00\"\\"]"#),
             ("[.nan, -.inf, 1.0e+22]", "[NaN,-Infinity,1e+22]"),
             (
                 "{2001-01-01: 2001-01-01 10:00:00, b: !!binary AQI=, s: !!set {a, b}}",
@@ -185,11 +162,7 @@ mod tests {
             ),
         ];
         for (yaml, expected) in table {
-            assert_eq!(
-                dumps(&parse_value(yaml).expect(yaml), false).expect(yaml),
-                expected,
-                "{yaml}"
-            );
+            assert_eq!(dumps(&parse_value(yaml).expect(yaml), false).expect(yaml), expected, "{yaml}");
         }
         let value = parse_value("{a: [1], b: {c: d}}").expect("yaml");
         assert_eq!(

@@ -106,7 +106,8 @@ impl Layer {
     /// Builds the layer of a document; every fault in it is reported at once.
     pub fn build(document: &Document, subject: Subject<'_>, intern: &dyn Fn(&Text) -> Text) -> Result<Layer> {
         let prefixes = Prefixes::new(subject.settings);
-        let mut builder = Builder { subject, prefixes, intern, faults: Vec::new(), warnings: Vec::new(), depth: 0 };
+        let mut builder =
+            Builder { subject, prefixes, intern, faults: Vec::new(), warnings: Vec::new(), depth: 0 };
         let layer = builder.layer(document);
         if builder.faults.is_empty() { Ok(layer) } else { Err(Error::new(builder.faults)) }
     }
@@ -146,7 +147,8 @@ impl Builder<'_> {
                 self.warnings.push(fault.at(self.origin(entry.key_index)));
             }
         }
-        let section = |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
+        let section =
+            |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
         let classes = self.classes(section("classes"));
         let applications = self.applications(section("applications"));
         let parameters = self.mapping("parameters", section("parameters"));
@@ -229,8 +231,11 @@ impl Builder<'_> {
                 Arc::new(normalize(&raw, &self.prefixes))
             }
             Some(node) => {
-                let kind =
-                    Kind::SectionType { section: section.into(), expected: "mapping", found: type_name(node) };
+                let kind = Kind::SectionType {
+                    section: section.into(),
+                    expected: "mapping",
+                    found: type_name(node),
+                };
                 self.faults.push(Fault::new(kind).at(self.origin(node.index)));
                 Arc::new(MapSlot::empty())
             }

@@ -14,6 +14,8 @@ pub mod linearize;
 pub mod mappings;
 pub mod merge;
 pub mod pystr;
+#[cfg(feature = "python")]
+pub mod python;
 pub mod query;
 pub mod report;
 pub mod settings;
@@ -23,4 +25,5 @@ pub mod source;
 pub mod storage;
 pub mod template;
 pub mod value;
+pub mod wire;
 pub mod yaml;

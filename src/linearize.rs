@@ -322,8 +322,10 @@ impl Linearizer<'_> {
                     if let Kind::ReferenceNotFound { reference, .. } = &fault.kind
                         && fault.origin == Some(entry.origin)
                     {
-                        fault.kind =
-                            Kind::ClassReference { written: entry.name.to_string(), reference: reference.clone() };
+                        fault.kind = Kind::ClassReference {
+                            written: entry.name.to_string(),
+                            reference: reference.clone(),
+                        };
                     }
                     fault.path = None;
                     fault.chain = self.chain_of(by);
@@ -403,7 +405,8 @@ impl Linearization {
     /// The parameters of all layers so far, merged one by one in the order of ruling S2.
     pub fn fold(&self, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
         let mapped = self.mapped.min(self.layers.len());
-        let layers = |range: &[Arc<Layer>]| range.iter().map(|layer| layer.parameters.clone()).collect::<Vec<_>>();
+        let layers =
+            |range: &[Arc<Layer>]| range.iter().map(|layer| layer.parameters.clone()).collect::<Vec<_>>();
         layers(&self.layers[..mapped])
             .into_iter()
             .chain(given.input.clone())

@@ -98,7 +98,8 @@ impl Mapping {
             Pattern::Regex(regex) => {
                 let captures = regex.captures(name).map_err(|error| self.fault(&error.to_string()))?;
                 let Some(captures) = captures else { return Ok(None) };
-                let expand = |template: &str| expand(template, &captures).map_err(|message| self.fault(&message));
+                let expand =
+                    |template: &str| expand(template, &captures).map_err(|message| self.fault(&message));
                 let classes = self
                     .classes
                     .iter()
@@ -320,7 +321,8 @@ pub fn translate(pattern: &str) -> String {
             ('}', None) => {
                 let open = out.rfind('{');
                 let repetition = open.is_some_and(|open| {
-                    !out[..open].ends_with('\\') && out[open + 1..].chars().all(|c| c.is_ascii_digit() || c == ',')
+                    !out[..open].ends_with('\\')
+                        && out[open + 1..].chars().all(|c| c.is_ascii_digit() || c == ',')
                 });
                 out.push_str(if repetition { "}" } else { "\\}" });
             }

@@ -152,9 +152,7 @@ fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
 /// effect now, as the forks merge even a first mapping into an empty one.
 fn settle(slot: Slot, prefixes: &Prefixes) -> Slot {
     match slot {
-        Slot::Map(map) if map.prefixed => {
-            Slot::Map(merge_maps(&Arc::new(MapSlot::empty()), &map, prefixes))
-        }
+        Slot::Map(map) if map.prefixed => Slot::Map(merge_maps(&Arc::new(MapSlot::empty()), &map, prefixes)),
         Slot::Raw(raw) => Slot::Map(Arc::new(normalize(&raw, prefixes))),
         other => other,
     }
@@ -163,9 +161,10 @@ fn settle(slot: Slot, prefixes: &Prefixes) -> Slot {
 /// Merges one later slot over an earlier one; see the table above.
 fn merge(earlier: &Slot, later: Slot, prefixes: &Prefixes) -> Slot {
     match (earlier, later) {
-        (Slot::Value(Value::Null, _), later @ (Slot::Value(..) | Slot::List(_) | Slot::Text(..) | Slot::Query(..))) => {
-            later
-        }
+        (
+            Slot::Value(Value::Null, _),
+            later @ (Slot::Value(..) | Slot::List(_) | Slot::Text(..) | Slot::Query(..)),
+        ) => later,
         (Slot::Value(Value::Null, _), later @ (Slot::Map(_) | Slot::Raw(_))) => settle(later, prefixes),
         (Slot::Value(earlier, _), Slot::Value(later, origin)) if is_scalar(earlier) && is_scalar(&later) => {
             Slot::Value(later, origin)

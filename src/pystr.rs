@@ -32,11 +32,7 @@ pub(crate) fn float(number: f64) -> String {
         return "nan".into();
     }
     if number.is_infinite() {
-        return if number < 0.0 {
-            "-inf".into()
-        } else {
-            "inf".into()
-        };
+        return if number < 0.0 { "-inf".into() } else { "inf".into() };
     }
     // Rust finds the same digits; the layout differs.
     let scientific = format!("{number:e}");
@@ -59,14 +55,7 @@ pub(crate) fn iso(value: &Value, separator: char) -> String {
 }
 
 fn iso_time(time: &DateTime, separator: char) -> String {
-    let DateTime {
-        date,
-        hour,
-        minute,
-        second,
-        microsecond,
-        offset,
-    } = time;
+    let DateTime { date, hour, minute, second, microsecond, offset } = time;
     let mut text = format!(
         "{:04}-{:02}-{:02}{separator}{hour:02}:{minute:02}:{second:02}",
         date.year, date.month, date.day
@@ -94,11 +83,7 @@ fn write_repr(out: &mut String, value: &Value) -> std::fmt::Result {
         Value::Float(number) => out.write_str(&float(*number)),
         Value::Str(text) => write_str(out, text),
         Value::Binary(bytes) => write_bytes(out, bytes),
-        Value::Date(date) => write!(
-            out,
-            "datetime.date({}, {}, {})",
-            date.year, date.month, date.day
-        ),
+        Value::Date(date) => write!(out, "datetime.date({}, {}, {})", date.year, date.month, date.day),
         Value::DateTime(time) => write_datetime(out, time),
         Value::List(items) => write_items(out, "[", items, "]"),
         Value::Tuple(items) if items.len() == 1 => write_items(out, "(", items, ",)"),
@@ -136,11 +121,7 @@ fn deeper(out: &mut String, value: &Value) -> std::fmt::Result {
 }
 
 fn write_str(out: &mut String, text: &str) -> std::fmt::Result {
-    let quote = if text.contains('\'') && !text.contains('"') {
-        '"'
-    } else {
-        '\''
-    };
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     out.write_char(quote)?;
     for character in text.chars() {
         match character {
@@ -161,11 +142,7 @@ fn write_str(out: &mut String, text: &str) -> std::fmt::Result {
 }
 
 fn write_bytes(out: &mut String, bytes: &[u8]) -> std::fmt::Result {
-    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') {
-        '"'
-    } else {
-        '\''
-    };
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
     write!(out, "b{quote}")?;
     for byte in bytes {
         match byte {
@@ -182,19 +159,8 @@ fn write_bytes(out: &mut String, bytes: &[u8]) -> std::fmt::Result {
 }
 
 fn write_datetime(out: &mut String, time: &DateTime) -> std::fmt::Result {
-    let DateTime {
-        date,
-        hour,
-        minute,
-        second,
-        microsecond,
-        offset,
-    } = time;
-    write!(
-        out,
-        "datetime.datetime({}, {}, {}, {hour}, {minute}",
-        date.year, date.month, date.day
-    )?;
+    let DateTime { date, hour, minute, second, microsecond, offset } = time;
+    write!(out, "datetime.datetime({}, {}, {}, {hour}, {minute}", date.year, date.month, date.day)?;
     if *second != 0 || *microsecond != 0 {
         write!(out, ", {second}")?;
     }

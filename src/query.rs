@@ -139,7 +139,9 @@ fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Compari
         match item {
             Item::Integer(digits) => operand = Operand::Data(integer(digits)),
             Item::Real(digits) => {
-                operand = Operand::Data(Value::Float(digits.parse().map_err(|_| format!("bad number '{digits}'"))?));
+                operand = Operand::Data(Value::Float(
+                    digits.parse().map_err(|_| format!("bad number '{digits}'"))?,
+                ));
             }
             Item::Word(word) => {
                 let mut path = split_path(word, delimiter);
@@ -168,7 +170,9 @@ fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Compari
 fn integer(digits: &str) -> Value {
     match digits.parse::<i64>() {
         Ok(number) => Value::Int(number),
-        Err(_) => digits.parse().map_or_else(|_| Value::text(digits), |number| Value::BigInt(Arc::new(number))),
+        Err(_) => {
+            digits.parse().map_or_else(|_| Value::text(digits), |number| Value::BigInt(Arc::new(number)))
+        }
     }
 }
 
@@ -230,7 +234,8 @@ fn test(at: &str) -> Step<'_, Test<'_>> {
 fn further(at: &str) -> Step<'_, (Connective, Test<'_>)> {
     let (at, ()) = spaces(at)?;
     let (at, connective) =
-        alt((map(tag_no_case("and"), |_| Connective::And), map(tag_no_case("or"), |_| Connective::Or))).parse(at)?;
+        alt((map(tag_no_case("and"), |_| Connective::And), map(tag_no_case("or"), |_| Connective::Or)))
+            .parse(at)?;
     let (at, test) = test(at)?;
     Ok((at, (connective, test)))
 }
@@ -251,15 +256,20 @@ mod tests {
 
     #[test]
     fn expressions_are_read_as_the_forks_read_them() {
-        let query = parse(" +allenvs exports:a:b if exports:c == self:d and exports:e != 7 ", ":").expect("parses");
+        let query =
+            parse(" +allenvs exports:a:b if exports:c == self:d and exports:e != 7 ", ":").expect("parses");
         assert!(query.all_environments && !query.ignore_errors);
         assert_eq!(query.value, Some(vec!["a".into(), "b".into()]));
-        assert_eq!(query.first.as_ref().map(|test| &test.operand), Some(&Operand::Parameter(vec!["d".into()])));
+        assert_eq!(
+            query.first.as_ref().map(|test| &test.operand),
+            Some(&Operand::Parameter(vec!["d".into()]))
+        );
         assert_eq!(query.rest[0].1.operand, Operand::Data(Value::Int(7)));
         assert!(!query.rest[0].1.equal);
         let list = parse("IF exports:a == yes", ":").expect("parses");
         assert!(list.value.is_none());
-        for bad in ["", " ", "if", "a b", "exports:a if", "exports:a if exports:b = 1", "exports:a if b == 1"] {
+        for bad in ["", " ", "if", "a b", "exports:a if", "exports:a if exports:b = 1", "exports:a if b == 1"]
+        {
             assert!(parse(bad, ":").is_err(), "{bad}");
         }
     }

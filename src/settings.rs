@@ -210,15 +210,10 @@ impl FromValue for Text {
     fn from_value(row: &'static Row, value: &Value) -> Result<Text> {
         match (value, row.shape) {
             (Value::Str(text), Shape::OneOf(words)) if !words.contains(&&**text) => {
-                Err(Fault::new(Kind::SettingValue {
-                    name: row.name.into(),
-                    allowed: words.join(", "),
-                })
-                .into())
+                Err(Fault::new(Kind::SettingValue { name: row.name.into(), allowed: words.join(", ") })
+                    .into())
             }
-            (Value::Str(text), _) if !text.is_empty() || row.shape != Shape::Word => {
-                Ok(text.clone())
-            }
+            (Value::Str(text), _) if !text.is_empty() || row.shape != Shape::Word => Ok(text.clone()),
             _ => Err(wrong(row, value, "a string").into()),
         }
     }
@@ -261,10 +256,7 @@ impl FromValue for (Text, Text) {
 impl FromValue for Value {
     fn from_value(row: &'static Row, value: &Value) -> Result<Value> {
         if row.shape == Shape::Uri
-            && !matches!(
-                value,
-                Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Map(_)
-            )
+            && !matches!(value, Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Map(_))
         {
             return Err(wrong(row, value, "a path, a list of paths or a mapping").into());
         }
@@ -279,9 +271,7 @@ impl FromValue for CompatFlags {
                 "ComposeNodeNameLiteralDots" | "compose-node-name-literal-dots" => {
                     flags.split_literal_dots = true
                 }
-                "NestedReferenceNullAsNull" | "nested-reference-null-as-null" => {
-                    flags.null_as_null = true
-                }
+                "NestedReferenceNullAsNull" | "nested-reference-null-as-null" => flags.null_as_null = true,
                 // What is so anyway (R2).
                 "NestedReferenceNullAsNone" | "nested-reference-null-as-none" => {}
                 "ExpandTabs" | "expand-tabs" => flags.expand_tabs = true,
@@ -315,22 +305,15 @@ impl Settings {
         let mut warnings = Vec::new();
         for key in options.keys() {
             let name = crate::pystr::str(&key.0);
-            if !TABLE
-                .iter()
-                .any(|row| row.name == name || row.aliases.contains(&&*name))
-            {
-                let known = TABLE
-                    .iter()
-                    .flat_map(|row| std::iter::once(&row.name).chain(row.aliases))
-                    .copied();
+            if !TABLE.iter().any(|row| row.name == name || row.aliases.contains(&&*name)) {
+                let known =
+                    TABLE.iter().flat_map(|row| std::iter::once(&row.name).chain(row.aliases)).copied();
                 let similar = crate::similar::nearest(&name, known).map(str::to_owned);
                 warnings.push(Warning::new(Kind::UnknownSetting { name, similar }));
             }
         }
         let settings = Settings::from_values(&mut |row| {
-            let given = std::iter::once(&row.name)
-                .chain(row.aliases)
-                .find_map(|name| options.get(*name));
+            let given = std::iter::once(&row.name).chain(row.aliases).find_map(|name| options.get(*name));
             match given {
                 // `option: ` without a value is "not given", as for the forks' `options.get`… but for
                 // settings that may be null.

@@ -25,15 +25,9 @@ fn distance(a: &str, b: &str) -> usize {
     for (i, x) in a.iter().enumerate() {
         let mut current = vec![i + 1; b.len() + 1];
         for (j, y) in b.iter().enumerate() {
-            let step = (previous[j] + usize::from(x != y))
-                .min(previous[j + 1] + 1)
-                .min(current[j] + 1);
+            let step = (previous[j] + usize::from(x != y)).min(previous[j + 1] + 1).min(current[j] + 1);
             let swapped = i > 0 && j > 0 && a[i - 1] == *y && *x == b[j - 1];
-            current[j + 1] = if swapped {
-                step.min(before[j - 1] + 1)
-            } else {
-                step
-            };
+            current[j + 1] = if swapped { step.min(before[j - 1] + 1) } else { step };
         }
         before = previous;
         previous = current;

@@ -30,10 +30,7 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of values that no file wrote.
-    pub const NONE: Origin = Origin {
-        file: FileId::NONE,
-        node: 0,
-    };
+    pub const NONE: Origin = Origin { file: FileId::NONE, node: 0 };
 }
 
 /// The stretch of text of one YAML node. Lines and columns count from zero,
@@ -69,12 +66,7 @@ pub struct Site {
 impl Site {
     /// A place that is a whole file.
     pub fn file(path: impl Into<Arc<str>>) -> Site {
-        Site {
-            path: path.into(),
-            line: 0,
-            column: 0,
-            length: 0,
-        }
+        Site { path: path.into(), line: 0, column: 0, length: 0 }
     }
 }
 

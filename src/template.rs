@@ -183,7 +183,8 @@ impl<'s> Grammar<'s> {
         while !rest.is_empty() {
             let offset = text.len() - rest.len();
             if rest.starts_with(self.open) {
-                let (after, reference) = self.reference(text, rest, 0).map_err(|_| self.unclosed(text, offset))?;
+                let (after, reference) =
+                    self.reference(text, rest, 0).map_err(|_| self.unclosed(text, offset))?;
                 parts.push(Part::Reference(reference));
                 rest = after;
             } else if rest.starts_with(self.query_open) {
@@ -237,7 +238,9 @@ impl<'s> Grammar<'s> {
     fn escaped<'t>(&self, rest: &'t str, sentinels: &[&str]) -> Step<'t, String> {
         let (after, _) = tag(self.escape).parse(rest)?;
         if let Some(sentinel) = after.strip_prefix(self.escape)
-            && [self.open, self.close, self.query_open, self.query_close].iter().any(|s| sentinel.starts_with(s))
+            && [self.open, self.close, self.query_open, self.query_close]
+                .iter()
+                .any(|s| sentinel.starts_with(s))
         {
             return Ok((sentinel, self.escape.to_owned()));
         }
@@ -252,7 +255,9 @@ impl<'s> Grammar<'s> {
     /// Characters up to where `stop` holds; a special character counts alone.
     fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
         let special = |c: char| {
-            [self.escape, self.open, self.close, self.query_open, self.query_close].iter().any(|s| s.contains(c))
+            [self.escape, self.open, self.close, self.query_open, self.query_close]
+                .iter()
+                .any(|s| s.contains(c))
         };
         let plain = recognize(take_till1::<_, &str, NomError<&str>>(special));
         let mut plain = plain;
@@ -272,7 +277,8 @@ impl<'s> Grammar<'s> {
     fn is(&self, at: &str, sentinel: &str) -> bool {
         at.starts_with(sentinel)
             || at.strip_prefix(self.escape).is_some_and(|at| {
-                at.starts_with(sentinel) || at.strip_prefix(self.escape).is_some_and(|at| at.starts_with(sentinel))
+                at.starts_with(sentinel)
+                    || at.strip_prefix(self.escape).is_some_and(|at| at.starts_with(sentinel))
             })
     }
 

@@ -208,10 +208,7 @@ impl Key {
     fn as_number(&self) -> Option<f64> {
         match &self.0 {
             Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-            #[expect(
-                clippy::cast_precision_loss,
-                reason = "only compared where exact, see `eq`"
-            )]
+            #[expect(clippy::cast_precision_loss, reason = "only compared where exact, see `eq`")]
             Value::Int(number) => Some(*number as f64),
             Value::Float(number) => Some(*number),
             _ => None,

@@ -10,28 +10,16 @@ fn check(texts: &[Vec<u8>]) {
     let differences = compare(&python, texts);
     println!("{} texts compared with PyYAML", texts.len());
     let shown: Vec<&str> = differences.iter().take(20).map(String::as_str).collect();
-    assert!(
-        differences.is_empty(),
-        "{} of {} differ:\n{}",
-        differences.len(),
-        texts.len(),
-        shown.join("\n")
-    );
+    assert!(differences.is_empty(), "{} of {} differ:\n{}", differences.len(), texts.len(), shown.join("\n"));
 }
 
 fn number(name: &str, default: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
 #[test]
 fn real_files_read_as_pyyaml_reads_them() {
-    let texts: Vec<Vec<u8>> = corpus()
-        .iter()
-        .filter_map(|path| std::fs::read(path).ok())
-        .collect();
+    let texts: Vec<Vec<u8>> = corpus().iter().filter_map(|path| std::fs::read(path).ok()).collect();
     check(&texts);
 }
 

@@ -155,7 +155,8 @@ impl Inputs {
             return catalog;
         }
         self.count(|counts| counts.listed += 1);
-        let list = |roots: &[PathBuf]| roots.iter().map(|root| fs::list(root)).collect::<Result<Vec<Listing>>>();
+        let list =
+            |roots: &[PathBuf]| roots.iter().map(|root| fs::list(root)).collect::<Result<Vec<Listing>>>();
         let (nodes, classes) = match (list(&self.node_roots), list(&self.class_roots)) {
             (Ok(nodes), Ok(classes)) => (nodes, classes),
             (Err(error), _) | (_, Err(error)) => {
@@ -372,8 +373,11 @@ fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
         .map(|(later, earlier, warning)| {
             let mut warning = warning.clone().at(Origin { file, node: *later });
             warning.site = None;
-            if let (Kind::DuplicateKey { .. }, Some(span)) = (&warning.kind, document.spans.get(*earlier as usize)) {
-                let text = format!("the first one stands at line {}, column {}", span.line + 1, span.column + 1);
+            if let (Kind::DuplicateKey { .. }, Some(span)) =
+                (&warning.kind, document.spans.get(*earlier as usize))
+            {
+                let text =
+                    format!("the first one stands at line {}, column {}", span.line + 1, span.column + 1);
                 warning = warning.note(text, None);
             }
             warning

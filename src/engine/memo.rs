@@ -65,9 +65,10 @@ impl State {
     /// The answer for one node: the remembered one if nothing changed, else a new one.
     pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
         let mut catalog = self.begin()?;
-        let wanted = request.environment.clone().filter(|_| {
-            request.force_environment || self.settings.allow_adapter_env_override
-        });
+        let wanted = request
+            .environment
+            .clone()
+            .filter(|_| request.force_environment || self.settings.allow_adapter_env_override);
         let key = (Text::from(name), wanted);
         // Input data is part of the question; such answers are not kept.
         let plain = request.input_data.is_none() && !mapped;
@@ -88,7 +89,8 @@ impl State {
                 let answer = result?;
                 let info = Arc::new(answer.info);
                 if plain && settled {
-                    let remembered = Remembered { info: info.clone(), _prefix: answer.prefix, catalog, files };
+                    let remembered =
+                        Remembered { info: info.clone(), _prefix: answer.prefix, catalog, files };
                     self.answers.insert(key, remembered);
                 }
                 return Ok(info);
@@ -101,7 +103,10 @@ impl State {
     fn remembered(&self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
         let remembered = self.answers.get(key)?;
         let current = Arc::ptr_eq(&remembered.catalog, catalog)
-            && remembered.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, catalog));
+            && remembered
+                .files
+                .iter()
+                .all(|(file, version)| self.inputs.is_current(*file, *version, catalog));
         current.then(|| remembered.info.clone())
     }
 

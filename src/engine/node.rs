@@ -108,7 +108,13 @@ impl Computation<'_> {
         }
     }
 
-    fn info(&self, merged: &Merged, parameters: Value, exports: Value, warnings: &mut Vec<Warning>) -> NodeInfo {
+    fn info(
+        &self,
+        merged: &Merged,
+        parameters: Value,
+        exports: Value,
+        warnings: &mut Vec<Warning>,
+    ) -> NodeInfo {
         let linearization = &merged.linearization;
         let layers = linearization.layers.iter().chain(std::iter::once(&merged.layer));
         let mut all = Vec::new();
@@ -217,7 +223,9 @@ impl Computation<'_> {
     #[expect(clippy::unused_self, reason = "reads like its siblings")]
     fn input(&self, input_data: Option<&Value>, prefixes: &Prefixes) -> Option<Arc<MapSlot>> {
         match input_data {
-            Some(Value::Map(map)) if !map.is_empty() => Some(Arc::new(map_of_values(map, Origin::NONE, prefixes))),
+            Some(Value::Map(map)) if !map.is_empty() => {
+                Some(Arc::new(map_of_values(map, Origin::NONE, prefixes)))
+            }
             _ => None,
         }
     }

@@ -91,7 +91,9 @@ impl Evaluator<'_> {
             };
             if constant {
                 // Saying the same again is no change (M5).
-                if self.settings.strict_constant_parameters && self.deep_found(&output)? != self.deep_found(&new)? {
+                if self.settings.strict_constant_parameters
+                    && self.deep_found(&output)? != self.deep_found(&new)?
+                {
                     let fault = self
                         .place(Fault::new(Kind::ConstantChanged {}), origin, None)
                         .note("the constant is set here", self.site(output_origin));
@@ -113,7 +115,13 @@ impl Evaluator<'_> {
         }
     }
 
-    fn merge_heads(&mut self, earlier: Found, before: Origin, later: Found, origin: Origin) -> Result<Found, Stop> {
+    fn merge_heads(
+        &mut self,
+        earlier: Found,
+        before: Origin,
+        later: Found,
+        origin: Origin,
+    ) -> Result<Found, Stop> {
         let settings = self.settings;
         let shapes = (Shape::of(&earlier.head), Shape::of(&later.head));
         let null = later.head.is_null();
@@ -185,7 +193,9 @@ impl Evaluator<'_> {
             let result = self.fold_entries(entries, usize::MAX);
             self.leave(before);
             match result {
-                Err(Stop::Missing(fault)) if self.settings.ignore_overwritten_missing_references && !replaced.by_container => {
+                Err(Stop::Missing(fault))
+                    if self.settings.ignore_overwritten_missing_references && !replaced.by_container =>
+                {
                     self.warn_overwritten(&fault);
                 }
                 Err(Stop::Missing(fault)) => self.faults.push(*fault),
@@ -201,7 +211,8 @@ impl Evaluator<'_> {
 /// replaced then.
 fn replaced_count(entries: &[StackEntry]) -> usize {
     let constant = entries.iter().position(|entry| entry.prefix.constant).unwrap_or(entries.len());
-    let replacing = |(index, entry): (usize, &StackEntry)| (entry.prefix.overrides && index <= constant).then_some(index);
+    let replacing =
+        |(index, entry): (usize, &StackEntry)| (entry.prefix.overrides && index <= constant).then_some(index);
     entries.iter().enumerate().filter_map(replacing).next_back().unwrap_or(0)
 }
 

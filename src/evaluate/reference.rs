@@ -1,6 +1,5 @@
 //! References turn `${a:b:c}` into the head of the place it names.
 
-
 use super::{Evaluator, Found, Head, Stop};
 use crate::error::{Fault, Kind};
 use crate::slot::Slot;
@@ -10,7 +9,12 @@ use crate::value::{Key, Text, Value};
 
 impl Evaluator<'_> {
     /// The head of what a reference names. `source` is the scalar that holds it, `origin` its place.
-    pub(crate) fn resolve(&mut self, reference: &Reference, source: &Text, origin: Origin) -> Result<Found, Stop> {
+    pub(crate) fn resolve(
+        &mut self,
+        reference: &Reference,
+        source: &Text,
+        origin: Origin,
+    ) -> Result<Found, Stop> {
         let computed;
         let path = if let Some(path) = &reference.fixed {
             path
@@ -193,7 +197,9 @@ impl Evaluator<'_> {
         let parts: Vec<&str> = segments[..index].iter().map(AsRef::as_ref).collect();
         let parent = parts.join(&self.settings.delimiter);
         let similar = crate::similar::nearest(&key, names).map(str::to_owned);
-        let defined = origin.filter(|origin| index > 0 && *origin != Origin::NONE).map(|origin| (parent.clone(), origin));
+        let defined = origin
+            .filter(|origin| index > 0 && *origin != Origin::NONE)
+            .map(|origin| (parent.clone(), origin));
         Missing { similar, container: parent, defined, key }
     }
 }
@@ -220,4 +226,3 @@ fn index(text: &str, length: usize) -> Option<usize> {
     let at = if trimmed.starts_with('-') { length.checked_sub(number)? } else { number };
     (at < length).then_some(at)
 }
-

@@ -32,7 +32,8 @@ impl Stamp {
     fn of(metadata: &fs::Metadata) -> Stamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = now.saturating_sub(SETTLED);
-        let settled = (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
+        let settled =
+            (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
         let modified = (metadata.mtime(), metadata.mtime_nsec());
         let changed = (metadata.ctime(), metadata.ctime_nsec());
         Stamp {

@@ -69,18 +69,10 @@ pub struct Entry {
 pub fn compose(bytes: &[u8]) -> Result<Document> {
     let graph = Graph::read(bytes)?;
     let Some(root) = graph.root else {
-        return Ok(Document {
-            root: None,
-            spans: Arc::default(),
-            warnings: Vec::new(),
-        });
+        return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
     };
     let (root, warnings) = construct::construct(&graph, root)?;
-    Ok(Document {
-        root: Some(root),
-        spans: graph.spans.into(),
-        warnings,
-    })
+    Ok(Document { root: Some(root), spans: graph.spans.into(), warnings })
 }
 
 /// A document as it is written: nodes by number, aliases as the number of their node.
@@ -145,25 +137,14 @@ pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
 }
 
 fn refuse(message: &str, span: Span) -> Error {
-    fault_at(
-        Kind::YamlSyntax {
-            message: message.into(),
-        },
-        span,
-    )
-    .into()
+    fault_at(Kind::YamlSyntax { message: message.into() }, span).into()
 }
 
 impl Graph {
     fn read(bytes: &[u8]) -> Result<Graph> {
         let mut composer = Composer {
             events: Events::new(bytes)?,
-            graph: Graph {
-                nodes: Vec::new(),
-                spans: Vec::new(),
-                root: None,
-                shared: false,
-            },
+            graph: Graph { nodes: Vec::new(), spans: Vec::new(), root: None, shared: false },
             anchors: FxHashMap::default(),
             open_anchors: FxHashMap::default(),
             open: Vec::new(),
@@ -175,10 +156,9 @@ impl Graph {
         composer.document()?;
         match composer.events.next()? {
             (Event::StreamEnd, _) => composer.recursive.map_or(Ok(composer.graph), Err),
-            (_, span) => Err(refuse(
-                "expected a single document in the stream, but found another document",
-                span,
-            )),
+            (_, span) => {
+                Err(refuse("expected a single document in the stream, but found another document", span))
+            }
         }
     }
 }
@@ -189,12 +169,7 @@ impl Composer<'_> {
             let (event, span) = self.events.next()?;
             match event {
                 Event::Alias { anchor } => self.alias(&anchor, span)?,
-                Event::Scalar {
-                    anchor,
-                    tag,
-                    value,
-                    plain,
-                } => {
+                Event::Scalar { anchor, tag, value, plain } => {
                     let index = self.add(tag, Content::Scalar { text: value, plain }, span)?;
                     if let Some(anchor) = anchor {
                         self.anchor(anchor, index, Some((1, 0)), span)?;
@@ -223,10 +198,7 @@ impl Composer<'_> {
         if self.graph.nodes.len() >= NODES {
             return Err(too_many_nodes(span));
         }
-        self.graph.nodes.push(Written {
-            tag: tag.map(String::into_boxed_str),
-            content,
-        });
+        self.graph.nodes.push(Written { tag: tag.map(String::into_boxed_str), content });
         self.graph.spans.push(span);
         Ok(index)
     }
@@ -239,19 +211,10 @@ impl Composer<'_> {
         span: Span,
     ) -> Result<()> {
         if let Some(first) = self.anchors.get(&anchor) {
-            let first = self
-                .graph
-                .spans
-                .get(first.index as usize)
-                .copied()
-                .unwrap_or_default();
-            let kind = Kind::YamlSyntax {
-                message: format!("found duplicate anchor '{anchor}'"),
-            };
+            let first = self.graph.spans.get(first.index as usize).copied().unwrap_or_default();
+            let kind = Kind::YamlSyntax { message: format!("found duplicate anchor '{anchor}'") };
             let place = site(first.line, first.column, 0);
-            return Err(fault_at(kind, span)
-                .note("first occurrence", Some(place))
-                .into());
+            return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }
         self.anchors.insert(anchor, Anchored { index, measure });
         Ok(())
@@ -263,23 +226,14 @@ impl Composer<'_> {
         };
         // PyYAML builds a value that holds itself; nothing can be done with one.
         let Some((size, height)) = target.measure else {
-            return Err(refuse(
-                &format!("the alias '{anchor}' stands within its own anchor"),
-                span,
-            ));
+            return Err(refuse(&format!("the alias '{anchor}' stands within its own anchor"), span));
         };
         let index = target.index;
         self.graph.shared = true;
         self.attach(index, size, height, span)
     }
 
-    fn open(
-        &mut self,
-        index: u32,
-        anchor: Option<String>,
-        mapping: bool,
-        span: Span,
-    ) -> Result<()> {
+    fn open(&mut self, index: u32, anchor: Option<String>, mapping: bool, span: Span) -> Result<()> {
         if self.open.len() >= DEPTH {
             return Err(too_deep(span));
         }
@@ -288,14 +242,7 @@ impl Composer<'_> {
             self.anchor(anchor.clone(), index, None, span)?;
             self.open_anchors.insert(index, anchor);
         }
-        self.open.push(Open {
-            index,
-            children: Vec::new(),
-            mapping,
-            anchored,
-            size: 1,
-            height: 1,
-        });
+        self.open.push(Open { index, children: Vec::new(), mapping, anchored, size: 1, height: 1 });
         Ok(())
     }
 
@@ -304,11 +251,7 @@ impl Composer<'_> {
             return Err(refuse("unexpected end of a collection", span));
         };
         let content = if closed.mapping {
-            let pairs = closed
-                .children
-                .chunks_exact(2)
-                .map(|pair| (pair[0], pair[1]))
-                .collect();
+            let pairs = closed.children.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
             Content::Mapping(pairs)
         } else {
             Content::Sequence(closed.children)
@@ -350,23 +293,10 @@ impl Composer<'_> {
 }
 
 pub(super) fn too_many_nodes(span: Span) -> Error {
-    fault_at(
-        Kind::YamlLimit {
-            what: "the number of nodes of a YAML document".into(),
-            limit: NODES,
-        },
-        span,
-    )
-    .into()
+    fault_at(Kind::YamlLimit { what: "the number of nodes of a YAML document".into(), limit: NODES }, span)
+        .into()
 }
 
 fn too_deep(span: Span) -> Error {
-    fault_at(
-        Kind::YamlLimit {
-            what: "the depth of a YAML document".into(),
-            limit: DEPTH,
-        },
-        span,
-    )
-    .into()
+    fault_at(Kind::YamlLimit { what: "the depth of a YAML document".into(), limit: DEPTH }, span).into()
 }

@@ -70,28 +70,15 @@ impl<'a> Constructor<'a> {
 
     /// An error about a collection, reported where a part of it stands.
     fn refuse(&mut self, level: usize, index: u32, message: &str) {
-        self.fail_at(
-            level,
-            index,
-            Kind::YamlSyntax {
-                message: message.into(),
-            },
-        );
+        self.fail_at(level, index, Kind::YamlSyntax { message: message.into() });
     }
 
     fn span(&self, index: u32) -> Span {
-        self.graph
-            .spans
-            .get(index as usize)
-            .copied()
-            .unwrap_or_default()
+        self.graph.spans.get(index as usize).copied().unwrap_or_default()
     }
 
     fn written(&self, index: u32) -> &'a Written {
-        const NOTHING: &Written = &Written {
-            tag: None,
-            content: Content::Sequence(Vec::new()),
-        };
+        const NOTHING: &Written = &Written { tag: None, content: Content::Sequence(Vec::new()) };
         self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
     }
 
@@ -148,9 +135,7 @@ impl<'a> Constructor<'a> {
                 Content::Scalar { text, .. } => return Ok(text),
                 Content::Sequence(_) => return Err("expected a scalar node, but found sequence"),
                 Content::Mapping(entries) => {
-                    let Some((_, value)) = entries
-                        .iter()
-                        .find(|(key, _)| self.tag(*key) == Ok(Tag::Value))
+                    let Some((_, value)) = entries.iter().find(|(key, _)| self.tag(*key) == Ok(Tag::Value))
                     else {
                         return Err("expected a scalar node, but found mapping");
                     };
@@ -193,19 +178,13 @@ impl<'a> Constructor<'a> {
             self.refuse(level, index, "expected a sequence node");
             return Data::Value(Value::Null);
         };
-        Data::List(Arc::new(
-            items.iter().map(|item| self.node(*item, level)).collect(),
-        ))
+        Data::List(Arc::new(items.iter().map(|item| self.node(*item, level)).collect()))
     }
 
     /// The list of tuples of an `!!omap` or `!!pairs`.
     fn pairs(&mut self, index: u32, level: usize, what: &str) -> Data {
         let Content::Sequence(items) = &self.written(index).content else {
-            self.refuse(
-                level,
-                index,
-                &format!("expected a sequence while constructing {what}"),
-            );
+            self.refuse(level, index, &format!("expected a sequence while constructing {what}"));
             return Data::Value(Value::Null);
         };
         let mut pairs = Vec::with_capacity(items.len());
@@ -239,32 +218,18 @@ impl<'a> Constructor<'a> {
             let pairs = self.flatten(index, level);
             self.entries(pairs.iter().copied(), pairs.len(), level)
         } else {
-            let pairs = written.iter().map(|(key, value)| Pair {
-                key: *key,
-                value: *value,
-                merged: false,
-            });
+            let pairs = written.iter().map(|(key, value)| Pair { key: *key, value: *value, merged: false });
             self.entries(pairs, written.len(), level)
         }
     }
 
     /// Entries as Python's dict has them: a key stays where it was first, its last value counts.
-    fn entries(
-        &mut self,
-        pairs: impl Iterator<Item = Pair>,
-        length: usize,
-        level: usize,
-    ) -> Vec<Entry> {
+    fn entries(&mut self, pairs: impl Iterator<Item = Pair>, length: usize, level: usize) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::with_capacity(length);
         // For each entry the key that the mapping itself wrote last.
         let mut own: Vec<Option<u32>> = Vec::with_capacity(length);
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
-        for Pair {
-            key: key_index,
-            value,
-            merged,
-        } in pairs
-        {
+        for Pair { key: key_index, value, merged } in pairs {
             let key = self.key(key_index, level);
             let value = self.node(value, level);
             let Some(key) = key else { continue };
@@ -277,19 +242,13 @@ impl<'a> Constructor<'a> {
                 if length >= FEW {
                     places.insert(key.clone(), entries.len());
                 }
-                entries.push(Entry {
-                    key,
-                    key_index,
-                    value,
-                });
+                entries.push(Entry { key, key_index, value });
                 own.push((!merged).then_some(key_index));
                 continue;
             };
             if !merged {
                 if let Some(earlier) = own[place] {
-                    let kind = Kind::DuplicateKey {
-                        key: pystr::str(&key.0),
-                    };
+                    let kind = Kind::DuplicateKey { key: pystr::str(&key.0) };
                     self.warnings.push((key_index, earlier, Fault::new(kind)));
                 }
                 own[place] = Some(key_index);
@@ -303,11 +262,7 @@ impl<'a> Constructor<'a> {
     fn key(&mut self, index: u32, level: usize) -> Option<Key> {
         match self.tag(index) {
             Ok(Tag::Seq | Tag::Map | Tag::Set | Tag::Omap | Tag::Pairs) => {
-                self.refuse(
-                    level,
-                    index,
-                    "found unhashable key while constructing a mapping",
-                );
+                self.refuse(level, index, "found unhashable key while constructing a mapping");
                 None
             }
             // In a mapping, `=` is text.
@@ -338,11 +293,7 @@ impl<'a> Constructor<'a> {
         let mut own = Vec::with_capacity(written.len());
         for (key, value) in written {
             if self.tag(*key) != Ok(Tag::Merge) {
-                own.push(Pair {
-                    key: *key,
-                    value: *value,
-                    merged: false,
-                });
+                own.push(Pair { key: *key, value: *value, merged: false });
                 continue;
             }
             match &self.written(*value).content {
@@ -360,11 +311,7 @@ impl<'a> Constructor<'a> {
                     }
                 }
                 Content::Scalar { .. } => {
-                    self.refuse(
-                        level,
-                        *value,
-                        "expected a mapping or list of mappings for merging",
-                    );
+                    self.refuse(level, *value, "expected a mapping or list of mappings for merging");
                 }
             }
         }
@@ -382,9 +329,6 @@ impl<'a> Constructor<'a> {
             self.fail(0, too_many_nodes(self.span(index)));
             return;
         }
-        merged.extend(pairs.iter().map(|pair| Pair {
-            merged: true,
-            ..*pair
-        }));
+        merged.extend(pairs.iter().map(|pair| Pair { merged: true, ..*pair }));
     }
 }

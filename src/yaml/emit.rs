@@ -34,11 +34,7 @@ pub fn emit(value: &Value, options: &EmitOptions) -> Result<String> {
     if !options.no_refs {
         anchors.meet(value);
     }
-    let mut emitter = Emitter {
-        layout: Layout::new(),
-        pretty: options.pretty,
-        anchors,
-    };
+    let mut emitter = Emitter { layout: Layout::new(), pretty: options.pretty, anchors };
     emitter.node(value, Context::Root);
     Ok(emitter.layout.finish())
 }
@@ -76,10 +72,7 @@ impl Anchors {
             if let Some(anchor) = self.numbers.get_mut(&object) {
                 if anchor.is_none() {
                     self.last += 1;
-                    *anchor = Some(Anchor {
-                        number: self.last,
-                        written: false,
-                    });
+                    *anchor = Some(Anchor { number: self.last, written: false });
                 }
                 return;
             }
@@ -89,11 +82,7 @@ impl Anchors {
             Value::List(items) | Value::Tuple(items) => {
                 grow(|| items.iter().for_each(|item| self.meet(item)))
             }
-            Value::Set(items) => grow(|| {
-                sorted_items(items)
-                    .into_iter()
-                    .for_each(|item| self.meet(item))
-            }),
+            Value::Set(items) => grow(|| sorted_items(items).into_iter().for_each(|item| self.meet(item))),
             Value::Map(map) => grow(|| {
                 for (key, value) in sorted_entries(map) {
                     self.meet(key);
@@ -106,10 +95,7 @@ impl Anchors {
 }
 
 fn sorted_entries(map: &Map) -> Vec<(&Value, &Value)> {
-    sort_by_key(
-        map.iter().map(|(key, value)| (&key.0, value)).collect(),
-        |entry| entry.0,
-    )
+    sort_by_key(map.iter().map(|(key, value)| (&key.0, value)).collect(), |entry| entry.0)
 }
 
 fn sorted_items(items: &[Value]) -> Vec<&Value> {
@@ -125,9 +111,7 @@ struct Emitter {
 impl Emitter {
     fn node(&mut self, value: &Value, context: Context) {
         let mut number = None;
-        if let Some(Some(anchor)) =
-            identity(value).and_then(|object| self.anchors.numbers.get_mut(&object))
-        {
+        if let Some(Some(anchor)) = identity(value).and_then(|object| self.anchors.numbers.get_mut(&object)) {
             if anchor.written {
                 self.layout.write_alias(anchor.number, context);
                 return;
@@ -147,16 +131,11 @@ impl Emitter {
                     self.layout.write_anchor(number);
                 }
                 self.layout.write_tag("set");
-                let entries = sorted_items(items)
-                    .into_iter()
-                    .map(|item| (item, &Value::Null))
-                    .collect();
+                let entries = sorted_items(items).into_iter().map(|item| (item, &Value::Null)).collect();
                 grow(|| self.mapping(entries));
             }
             Value::Map(map) => grow(|| self.mapping(sorted_entries(map))),
-            _ => with_scalar(value, |scalar| {
-                self.layout.write_scalar(scalar, number, context)
-            }),
+            _ => with_scalar(value, |scalar| self.layout.write_scalar(scalar, number, context)),
         }
     }
 
@@ -226,13 +205,10 @@ impl Emitter {
     }
 
     fn is_simple_key(&self, key: &Value) -> bool {
-        let anchor =
-            identity(key).and_then(|object| self.anchors.numbers.get(&object).copied().flatten());
+        let anchor = identity(key).and_then(|object| self.anchors.numbers.get(&object).copied().flatten());
         match anchor {
             Some(Anchor { written: true, .. }) => true,
-            _ => with_scalar(key, |scalar| {
-                scalar.is_simple_key(anchor.map(|anchor| anchor.number))
-            }),
+            _ => with_scalar(key, |scalar| scalar.is_simple_key(anchor.map(|anchor| anchor.number))),
         }
     }
 }
@@ -242,24 +218,12 @@ fn with_scalar<T>(value: &Value, write: impl FnOnce(Scalar<'_>) -> T) -> T {
     let (tag, name, text) = match value {
         Value::Str(text) => {
             let plain_implicit = resolve::implicit(text) == Tag::Str;
-            return write(Scalar {
-                text,
-                tag: "str",
-                plain_implicit,
-                quoted_implicit: true,
-                literal: false,
-            });
+            return write(Scalar { text, tag: "str", plain_implicit, quoted_implicit: true, literal: false });
         }
-        Value::Bool(flag) => (
-            Tag::Bool,
-            "bool",
-            if *flag { "true".into() } else { "false".into() },
-        ),
+        Value::Bool(flag) => (Tag::Bool, "bool", if *flag { "true".into() } else { "false".into() }),
         Value::Float(number) => (Tag::Float, "float", float(*number)),
         Value::Int(_) | Value::BigInt(_) => (Tag::Int, "int", pystr::str(value)),
-        Value::Date(_) | Value::DateTime(_) => {
-            (Tag::Timestamp, "timestamp", pystr::iso(value, ' '))
-        }
+        Value::Date(_) | Value::DateTime(_) => (Tag::Timestamp, "timestamp", pystr::iso(value, ' ')),
         Value::Binary(bytes) => (Tag::Binary, "binary", lines_of_base64(bytes)),
         Value::Null | Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Map(_) => {
             (Tag::Null, "null", "null".into())
@@ -281,26 +245,15 @@ fn float(number: f64) -> String {
         return ".nan".into();
     }
     if number.is_infinite() {
-        return if number < 0.0 {
-            "-.inf".into()
-        } else {
-            ".inf".into()
-        };
+        return if number < 0.0 { "-.inf".into() } else { ".inf".into() };
     }
     let text = pystr::float(number);
-    if text.contains('.') {
-        text
-    } else {
-        text.replacen('e', ".0e", 1)
-    }
+    if text.contains('.') { text } else { text.replacen('e', ".0e", 1) }
 }
 
 /// Python's `base64.encodebytes`: 76 characters a line, each with a line break.
 fn lines_of_base64(bytes: &[u8]) -> String {
-    bytes
-        .chunks(57)
-        .map(|line| encode_base64(line) + "\n")
-        .collect()
+    bytes.chunks(57).map(|line| encode_base64(line) + "\n").collect()
 }
 
 #[cfg(test)]
@@ -312,11 +265,7 @@ mod tests {
     fn as_yaml_dump() {
         let table = [
             ("{b: [1, {c: d}], a: }", true, "a: null\nb:\n- 1\n- c: d\n"),
-            (
-                "{b: [1, {c: d}], a: }",
-                false,
-                "{a: null, b: [1, {c: d}]}\n",
-            ),
+            ("{b: [1, {c: d}], a: }", false, "{a: null, b: [1, {c: d}]}\n"),
             (
                 "['yes', '1', a b, ' x', \"a\\nb\", '']",
                 true,
@@ -327,34 +276,15 @@ mod tests {
                 true,
                 "- &id001 2001-01-01\n- *id001\n- !!binary |\n  AQI=\n- !!set\n  a: null\n  b: null\n",
             ),
-            (
-                "[2001-01-01 01:02:03]",
-                false,
-                "[! '2001-01-01 01:02:03']\n",
-            ),
-            (
-                r#"["\xe9\u2028\U0001F600\t"]"#,
-                true,
-                "- \"\\xE9\\L\\U0001F600\\t\"\n",
-            ),
-            (
-                "[1.0e+16, .inf, 1.0e-7]",
-                true,
-                "- 1.0e+16\n- .inf\n- 1.0e-07\n",
-            ),
+            ("[2001-01-01 01:02:03]", false, "[! '2001-01-01 01:02:03']\n"),
+            (r#"["\xe9\u2028\U0001F600\t"]"#, true, "- \"\\xE9\\L\\U0001F600\\t\"\n"),
+            ("[1.0e+16, .inf, 1.0e-7]", true, "- 1.0e+16\n- .inf\n- 1.0e-07\n"),
             ("{1: a, b: c}", true, "1: a\nb: c\n"),
         ];
         for (yaml, pretty, expected) in table {
             let value = parse_value(yaml).expect(yaml);
             assert_eq!(
-                emit(
-                    &value,
-                    &EmitOptions {
-                        pretty,
-                        no_refs: false
-                    }
-                )
-                .expect(yaml),
+                emit(&value, &EmitOptions { pretty, no_refs: false }).expect(yaml),
                 expected,
                 "{yaml}"
             );

@@ -41,36 +41,20 @@ pub(super) enum Event {
     /// `*anchor`.
     Alias { anchor: String },
     /// A scalar; `plain` if its tag is to be found from its text.
-    Scalar {
-        anchor: Option<String>,
-        tag: Option<String>,
-        value: String,
-        plain: bool,
-    },
+    Scalar { anchor: Option<String>, tag: Option<String>, value: String, plain: bool },
     /// The beginning of a sequence.
-    SequenceStart {
-        anchor: Option<String>,
-        tag: Option<String>,
-    },
+    SequenceStart { anchor: Option<String>, tag: Option<String> },
     /// The end of a sequence.
     SequenceEnd,
     /// The beginning of a mapping.
-    MappingStart {
-        anchor: Option<String>,
-        tag: Option<String>,
-    },
+    MappingStart { anchor: Option<String>, tag: Option<String> },
     /// The end of a mapping.
     MappingEnd,
 }
 
 /// A place in the file `""`, from a line and a column that count from zero.
 pub(super) fn site(line: u32, column: u32, length: u32) -> Site {
-    Site {
-        path: "".into(),
-        line: line.saturating_add(1),
-        column: column.saturating_add(1),
-        length,
-    }
+    Site { path: "".into(), line: line.saturating_add(1), column: column.saturating_add(1), length }
 }
 
 /// The events of one text.
@@ -87,72 +71,43 @@ impl<'a> Events<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Events<'a>> {
         if u32::try_from(bytes.len()).is_err() {
             let what = "the size of a YAML file in bytes".to_owned();
-            return Err(Fault::new(Kind::YamlLimit {
-                what,
-                limit: u32::MAX as usize,
-            })
-            .at_site(site(0, 0, 0))
-            .into());
+            return Err(Fault::new(Kind::YamlLimit { what, limit: u32::MAX as usize })
+                .at_site(site(0, 0, 0))
+                .into());
         }
         let text = match std::str::from_utf8(bytes) {
             Ok(text) => text,
             Err(error) => {
                 let valid = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
                 let byte = bytes.get(error.valid_up_to()).copied().unwrap_or_default();
-                return Err(syntax(
-                    format!("invalid UTF-8: byte 0x{byte:02x}"),
-                    place_after(valid),
-                ));
+                return Err(syntax(format!("invalid UTF-8: byte 0x{byte:02x}"), place_after(valid)));
             }
         };
-        let (text, mark_length) = text
-            .strip_prefix('\u{feff}')
-            .map_or((text, 0), |rest| (rest, 3));
+        let (text, mark_length) = text.strip_prefix('\u{feff}').map_or((text, 0), |rest| (rest, 3));
         if let Some(offset) = find_control(text) {
             let message = match text[offset..].chars().next() {
-                Some(character) => format!(
-                    "control character U+{:04X} is not allowed",
-                    u32::from(character)
-                ),
+                Some(character) => format!("control character U+{:04X} is not allowed", u32::from(character)),
                 None => "control characters are not allowed".to_owned(),
             };
             return Err(syntax(message, place_after(&text[..offset])));
         }
-        let final_break =
-            !text.is_empty() && !text.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+        let final_break = !text.is_empty() && !text.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
         let mut parser = Parser::new();
         parser.set_encoding(libyaml_safer::Encoding::Utf8);
         let last = if final_break { FINAL_BREAK } else { "" };
-        parser.set_input(Chunks {
-            chunk: b"",
-            text,
-            last,
-        });
-        Ok(Events {
-            parser,
-            text,
-            mark_length,
-            final_break,
-        })
+        parser.set_input(Chunks { chunk: b"", text, last });
+        Ok(Events { parser, text, mark_length, final_break })
     }
 
     /// The next event and its span. The beginning of the stream is no event here.
     pub(super) fn next(&mut self) -> Result<(Event, Span)> {
         loop {
             let parsed = catch_unwind(AssertUnwindSafe(|| self.parser.parse()));
-            let RawEvent {
-                data,
-                start_mark,
-                end_mark,
-                ..
-            } = match parsed {
+            let RawEvent { data, start_mark, end_mark, .. } = match parsed {
                 Ok(Ok(event)) => event,
                 Ok(Err(error)) => return Err(self.error(&error)),
                 Err(_) => {
-                    return Err(syntax(
-                        "unexpected end of the text".into(),
-                        place_after(self.text),
-                    ));
+                    return Err(syntax("unexpected end of the text".into(), place_after(self.text)));
                 }
             };
             let event = match data {
@@ -161,14 +116,7 @@ impl<'a> Events<'a> {
                 EventData::DocumentStart { .. } => Event::DocumentStart,
                 EventData::DocumentEnd { .. } => Event::DocumentEnd,
                 EventData::Alias { anchor } => Event::Alias { anchor },
-                EventData::Scalar {
-                    anchor,
-                    tag,
-                    mut value,
-                    plain_implicit,
-                    style,
-                    ..
-                } => {
+                EventData::Scalar { anchor, tag, mut value, plain_implicit, style, .. } => {
                     if self.final_break
                         && matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
                         && usize::try_from(end_mark.index).is_ok_and(|end| end > self.text.len())
@@ -176,22 +124,15 @@ impl<'a> Events<'a> {
                     {
                         value.truncate(value.len() - FINAL_BREAK.len());
                     }
-                    Event::Scalar {
-                        anchor,
-                        tag: specific(tag),
-                        value,
-                        plain: plain_implicit,
-                    }
+                    Event::Scalar { anchor, tag: specific(tag), value, plain: plain_implicit }
                 }
-                EventData::SequenceStart { anchor, tag, .. } => Event::SequenceStart {
-                    anchor,
-                    tag: specific(tag),
-                },
+                EventData::SequenceStart { anchor, tag, .. } => {
+                    Event::SequenceStart { anchor, tag: specific(tag) }
+                }
                 EventData::SequenceEnd => Event::SequenceEnd,
-                EventData::MappingStart { anchor, tag, .. } => Event::MappingStart {
-                    anchor,
-                    tag: specific(tag),
-                },
+                EventData::MappingStart { anchor, tag, .. } => {
+                    Event::MappingStart { anchor, tag: specific(tag) }
+                }
                 EventData::MappingEnd => Event::MappingEnd,
             };
             return Ok((event, self.span(start_mark, end_mark)));
@@ -200,9 +141,7 @@ impl<'a> Events<'a> {
 
     fn span(&self, start: Mark, end: Mark) -> Span {
         let offset = |mark: Mark| {
-            let index = usize::try_from(mark.index)
-                .unwrap_or(usize::MAX)
-                .min(self.text.len());
+            let index = usize::try_from(mark.index).unwrap_or(usize::MAX).min(self.text.len());
             u32::try_from(index + self.mark_length).unwrap_or(u32::MAX)
         };
         Span {
@@ -232,15 +171,12 @@ impl<'a> Events<'a> {
             _ => place_after(self.text),
         };
         let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(place.0, place.1, 0));
-        if let Some(mark) = error
-            .context_mark()
-            .filter(|mark| (narrow(mark.line), narrow(mark.column)) != place)
+        if let Some(mark) =
+            error.context_mark().filter(|mark| (narrow(mark.line), narrow(mark.column)) != place)
         {
             let begun = context.strip_prefix("while ").unwrap_or(context);
-            fault = fault.note(
-                format!("{begun} began here"),
-                Some(site(narrow(mark.line), narrow(mark.column), 0)),
-            );
+            fault = fault
+                .note(format!("{begun} began here"), Some(site(narrow(mark.line), narrow(mark.column), 0)));
         }
         fault.into()
     }
@@ -256,9 +192,7 @@ fn narrow(number: u64) -> u32 {
 }
 
 fn syntax(message: String, (line, column): (u32, u32)) -> Error {
-    Fault::new(Kind::YamlSyntax { message })
-        .at_site(site(line, column, 0))
-        .into()
+    Fault::new(Kind::YamlSyntax { message }).at_site(site(line, column, 0)).into()
 }
 
 /// Line and column after a text, from zero.
@@ -281,23 +215,17 @@ fn place_after(text: &str) -> (u32, u32) {
 /// The offset of the first character that libyaml's reader refuses.
 fn find_control(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
-    bytes
-        .iter()
-        .enumerate()
-        .position(|(offset, byte)| match byte {
-            0x20..=0x7e | b'\t' | b'\n' | b'\r' => false,
-            0..=0x1f | 0x7f => true,
-            // U+0080 to U+009F but for U+0085.
-            0xc2 => bytes
-                .get(offset + 1)
-                .is_some_and(|next| *next < 0xa0 && *next != 0x85),
-            // U+FFFE and U+FFFF.
-            0xef => {
-                bytes.get(offset + 1) == Some(&0xbf)
-                    && bytes.get(offset + 2).is_some_and(|last| *last >= 0xbe)
-            }
-            _ => false,
-        })
+    bytes.iter().enumerate().position(|(offset, byte)| match byte {
+        0x20..=0x7e | b'\t' | b'\n' | b'\r' => false,
+        0..=0x1f | 0x7f => true,
+        // U+0080 to U+009F but for U+0085.
+        0xc2 => bytes.get(offset + 1).is_some_and(|next| *next < 0xa0 && *next != 0x85),
+        // U+FFFE and U+FFFF.
+        0xef => {
+            bytes.get(offset + 1) == Some(&0xbf) && bytes.get(offset + 2).is_some_and(|last| *last >= 0xbe)
+        }
+        _ => false,
+    })
 }
 
 /// A text handed out in small pieces of whole characters.

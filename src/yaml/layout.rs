@@ -41,11 +41,7 @@ impl Scalar<'_> {
     }
     /// Whether it may be a key before a `:` on the same line.
     pub(super) fn is_simple_key(&self, anchor: Option<usize>) -> bool {
-        let tag = if self.needs_tag() {
-            2 + self.tag.len()
-        } else {
-            0
-        };
+        let tag = if self.needs_tag() { 2 + self.tag.len() } else { 0 };
         let anchor = anchor.map_or(0, |number| anchor_name(number).len());
         !self.text.contains('\n')
             && !has_unicode_break(self.text)
@@ -192,12 +188,7 @@ impl Layout {
         self.write_text(name);
     }
 
-    pub(super) fn write_scalar(
-        &mut self,
-        scalar: Scalar<'_>,
-        anchor: Option<usize>,
-        context: Context,
-    ) {
+    pub(super) fn write_scalar(&mut self, scalar: Scalar<'_>, anchor: Option<usize>, context: Context) {
         let style = self.select_style(scalar, context);
         if let Some(number) = anchor {
             self.write_anchor(number);
@@ -233,11 +224,7 @@ impl Layout {
             let block = analysis.block_allowed && !in_flow && !simple_key;
             return if block { Style::Literal } else { Style::Double };
         }
-        let plain_allowed = if in_flow {
-            analysis.flow_plain_allowed
-        } else {
-            analysis.block_plain_allowed
-        };
+        let plain_allowed = if in_flow { analysis.flow_plain_allowed } else { analysis.block_plain_allowed };
         let empty = scalar.text.is_empty() && (in_flow || simple_key);
         if plain_allowed && !empty && (scalar.plain_implicit || scalar.needs_tag()) {
             Style::Plain
@@ -282,9 +269,8 @@ impl Layout {
         for (offset, character) in text.char_indices() {
             match character {
                 ' ' => {
-                    let inside = offset > 0
-                        && offset + 1 < bytes.len()
-                        && bytes.get(offset + 1) != Some(&b' ');
+                    let inside =
+                        offset > 0 && offset + 1 < bytes.len() && bytes.get(offset + 1) != Some(&b' ');
                     if allow_breaks && !spaces && self.column > BEST_WIDTH && inside {
                         self.write_indent();
                     } else {
@@ -395,10 +381,7 @@ impl Layout {
 }
 
 #[derive(Default)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "the words of yaml_emitter_analyze_scalar"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "the words of yaml_emitter_analyze_scalar")]
 struct Analysis {
     multiline: bool,
     flow_plain_allowed: bool,
@@ -411,30 +394,19 @@ struct Analysis {
 /// ASCII nor a line feed leaves only double quotes.
 fn analyze(text: &str) -> Analysis {
     if text.is_empty() {
-        return Analysis {
-            block_plain_allowed: true,
-            single_quoted_allowed: true,
-            ..Analysis::default()
-        };
+        return Analysis { block_plain_allowed: true, single_quoted_allowed: true, ..Analysis::default() };
     }
     let bytes = text.as_bytes();
     if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
-        return Analysis {
-            multiline: text.contains('\n') || has_unicode_break(text),
-            ..Analysis::default()
-        };
+        return Analysis { multiline: text.contains('\n') || has_unicode_break(text), ..Analysis::default() };
     }
-    let blank_at = |index: usize| {
-        bytes
-            .get(index)
-            .is_none_or(|byte| matches!(byte, b' ' | b'\n'))
-    };
+    let blank_at = |index: usize| bytes.get(index).is_none_or(|byte| matches!(byte, b' ' | b'\n'));
     let markers = text.starts_with("---") || text.starts_with("...");
     let (mut flow_indicators, mut block_indicators) = (markers, markers);
     for (index, byte) in bytes.iter().enumerate() {
         match byte {
-            b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\''
-            | b'"' | b'%' | b'@' | b'`'
+            b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"'
+            | b'%' | b'@' | b'`'
                 if index == 0 =>
             {
                 flow_indicators = true;

@@ -10,18 +10,11 @@ use crate::value::{DateTime, Value};
 pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> Vec<T> {
     let mut kinds = items.iter().map(|item| kind(key(item)));
     let first = kinds.next();
-    if items.len() < 2
-        || first.is_none_or(|first| first == Kind::Other || kinds.any(|kind| kind != first))
-    {
+    if items.len() < 2 || first.is_none_or(|first| first == Kind::Other || kinds.any(|kind| kind != first)) {
         return items;
     }
-    if items
-        .iter()
-        .any(|item| matches!(key(item), Value::Float(number) if number.is_nan()))
-    {
-        return insertion_sort(items, |a, b| {
-            compare(key(a), key(b)) == Some(Ordering::Less)
-        });
+    if items.iter().any(|item| matches!(key(item), Value::Float(number) if number.is_nan())) {
+        return insertion_sort(items, |a, b| compare(key(a), key(b)) == Some(Ordering::Less));
     }
     items.sort_by(|a, b| compare(key(a), key(b)).unwrap_or(Ordering::Equal));
     items
@@ -88,15 +81,11 @@ fn compare_float(float: f64, integer: &BigInt) -> Option<Ordering> {
 
 /// Since the year zero; an offset moves it to UTC.
 fn microseconds(time: &DateTime) -> i64 {
-    let (year, month, day) = (
-        i64::from(time.date.year),
-        i64::from(time.date.month),
-        i64::from(time.date.day),
-    );
+    let (year, month, day) =
+        (i64::from(time.date.year), i64::from(time.date.month), i64::from(time.date.day));
     // Days as in the proleptic Gregorian calendar, with years that begin in March.
     let year = if month <= 2 { year - 1 } else { year };
-    let days =
-        365 * year + year / 4 - year / 100 + year / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day;
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day;
     let clock = i64::from(time.hour) * 3600 + i64::from(time.minute) * 60 + i64::from(time.second);
     let seconds = days * 86400 + clock - i64::from(time.offset.unwrap_or(0));
     seconds * 1_000_000 + i64::from(time.microsecond)

@@ -60,16 +60,11 @@ impl Tag {
     /// The tag of a full name, `tag:yaml.org,2002:int`.
     pub(super) fn from_uri(uri: &str) -> Option<Tag> {
         let name = uri.strip_prefix(PREFIX)?;
-        TAGS.iter()
-            .find(|(known, _)| *known == name)
-            .map(|(_, tag)| *tag)
+        TAGS.iter().find(|(known, _)| *known == name).map(|(_, tag)| *tag)
     }
     /// The full name.
     pub(super) fn uri(self) -> String {
-        let name = TAGS
-            .iter()
-            .find(|(_, tag)| *tag == self)
-            .map_or("", |(name, _)| *name);
+        let name = TAGS.iter().find(|(_, tag)| *tag == self).map_or("", |(name, _)| *name);
         format!("{PREFIX}{name}")
     }
 }
@@ -110,8 +105,8 @@ pub(super) fn implicit(text: &str) -> Tag {
         b'=' if text == "=" => Tag::Value,
         _ => match text {
             "null" | "Null" | "NULL" => Tag::Null,
-            "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false"
-            | "False" | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Tag::Bool,
+            "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false" | "False"
+            | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Tag::Bool,
             _ => Tag::Str,
         },
     }
@@ -138,10 +133,7 @@ fn unsigned(text: &[u8]) -> &[u8] {
 
 /// The text after its longest beginning of such bytes.
 fn skip(text: &[u8], belongs: impl Fn(u8) -> bool) -> &[u8] {
-    let length = text
-        .iter()
-        .position(|byte| !belongs(*byte))
-        .unwrap_or(text.len());
+    let length = text.iter().position(|byte| !belongs(*byte)).unwrap_or(text.len());
     &text[length..]
 }
 
@@ -198,10 +190,7 @@ fn is_int(text: &[u8]) -> bool {
             !rest.is_empty() && rest.iter().all(|byte| matches!(byte, b'0' | b'1' | b'_'))
         }
         [b'0', b'x', rest @ ..] => {
-            !rest.is_empty()
-                && rest
-                    .iter()
-                    .all(|byte| byte.is_ascii_hexdigit() || *byte == b'_')
+            !rest.is_empty() && rest.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'_')
         }
         [b'0', rest @ ..] => rest.iter().all(|byte| matches!(byte, b'0'..=b'7' | b'_')),
         [b'1'..=b'9', rest @ ..] => {
@@ -240,9 +229,7 @@ pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
 }
 
 fn invalid(what: &str) -> Kind {
-    Kind::YamlSyntax {
-        message: format!("invalid {what}"),
-    }
+    Kind::YamlSyntax { message: format!("invalid {what}") }
 }
 
 fn int(text: &str) -> Result<Value, Kind> {
@@ -280,21 +267,11 @@ fn int(text: &str) -> Result<Value, Kind> {
 fn small_int(text: &[u8]) -> Option<i64> {
     let digits = unsigned(text);
     let leading_zero = digits.first() == Some(&b'0') && digits.len() > 1;
-    if leading_zero
-        || digits.is_empty()
-        || digits.len() > 18
-        || !digits.iter().all(u8::is_ascii_digit)
-    {
+    if leading_zero || digits.is_empty() || digits.len() > 18 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    let number = digits
-        .iter()
-        .fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
-    Some(if text.first() == Some(&b'-') {
-        -number
-    } else {
-        number
-    })
+    let number = digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
+    Some(if text.first() == Some(&b'-') { -number } else { number })
 }
 
 fn sexagesimal(text: &str) -> Result<std::str::Split<'_, char>, Kind> {
@@ -321,18 +298,12 @@ fn python_int(text: &str, radix: u32) -> Result<BigInt, Kind> {
         16 => ["0x", "0X"],
         _ => [":", ":"],
     };
-    let digits = prefixes
-        .iter()
-        .find_map(|prefix| digits.strip_prefix(prefix))
-        .unwrap_or(digits);
+    let digits = prefixes.iter().find_map(|prefix| digits.strip_prefix(prefix)).unwrap_or(digits);
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Err(invalid("integer"));
     }
     if radix == 10 && digits.len() > INT_DIGITS {
-        return Err(Kind::YamlLimit {
-            what: "the number of digits of an integer".into(),
-            limit: INT_DIGITS,
-        });
+        return Err(Kind::YamlLimit { what: "the number of digits of an integer".into(), limit: INT_DIGITS });
     }
     let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or_else(|| invalid("integer"))?;
     Ok(if negative { -number } else { number })
@@ -371,10 +342,7 @@ fn float(text: &str) -> Result<f64, Kind> {
 
 /// Python's `float(text)`, for a text without underscores.
 fn python_float(text: &str) -> Result<f64, Kind> {
-    plain_digits(text)
-        .trim_matches(is_python_space)
-        .parse()
-        .map_err(|_| invalid("float"))
+    plain_digits(text).trim_matches(is_python_space).parse().map_err(|_| invalid("float"))
 }
 
 fn is_python_space(character: char) -> bool {
@@ -383,12 +351,12 @@ fn is_python_space(character: char) -> bool {
 
 /// The zeros of the scripts whose digits `int()` and `float()` read (Unicode 14, category Nd).
 const ZEROS: [u32; 66] = [
-    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66,
-    0xde6, 0xe50, 0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90,
-    0x1b50, 0x1bb0, 0x1c40, 0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10,
-    0x104a0, 0x10d30, 0x11066, 0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650,
-    0x116c0, 0x11730, 0x118e0, 0x11950, 0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50,
-    0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6, 0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
+    0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50,
+    0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40,
+    0x1c50, 0xa620, 0xa8d0, 0xa900, 0xa9d0, 0xa9f0, 0xaa50, 0xabf0, 0xff10, 0x104a0, 0x10d30, 0x11066,
+    0x110f0, 0x11136, 0x111d0, 0x112f0, 0x11450, 0x114d0, 0x11650, 0x116c0, 0x11730, 0x118e0, 0x11950,
+    0x11c50, 0x11d50, 0x11da0, 0x16a60, 0x16ac0, 0x16b50, 0x1d7ce, 0x1d7d8, 0x1d7e2, 0x1d7ec, 0x1d7f6,
+    0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
 /// The text with every digit of another script as an ASCII digit.
@@ -403,9 +371,7 @@ fn plain_digits(text: &str) -> std::borrow::Cow<'_, str> {
             .checked_sub(1)
             .and_then(|index| code.checked_sub(ZEROS[index]))
             .filter(|digit| *digit < 10);
-        digit
-            .and_then(|digit| char::from_digit(digit, 10))
-            .unwrap_or(character)
+        digit.and_then(|digit| char::from_digit(digit, 10)).unwrap_or(character)
     };
     text.chars().map(plain).collect::<String>().into()
 }
@@ -446,9 +412,5 @@ fn decode_base64(text: &str) -> Result<Vec<u8>, Kind> {
         left = sextet;
         position = (position + 1) % 4;
     }
-    if position == 0 {
-        Ok(bytes)
-    } else {
-        Err(invalid("base64 data"))
-    }
+    if position == 0 { Ok(bytes) } else { Err(invalid("base64 data")) }
 }

@@ -26,21 +26,13 @@ pub(super) struct Time {
 
 /// One or two digits.
 fn number(text: &mut &[u8], fewest: usize, most: usize) -> Option<u32> {
-    let length = text
-        .iter()
-        .take(most)
-        .take_while(|byte| byte.is_ascii_digit())
-        .count();
+    let length = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
     if length < fewest {
         return None;
     }
     let (digits, rest) = text.split_at(length);
     *text = rest;
-    Some(
-        digits
-            .iter()
-            .fold(0, |number, digit| number * 10 + u32::from(digit - b'0')),
-    )
+    Some(digits.iter().fold(0, |number, digit| number * 10 + u32::from(digit - b'0')))
 }
 
 fn take(text: &mut &[u8], byte: u8) -> bool {
@@ -54,10 +46,7 @@ fn take(text: &mut &[u8], byte: u8) -> bool {
 }
 
 fn skip_blanks(text: &mut &[u8]) -> bool {
-    let length = text
-        .iter()
-        .take_while(|byte| matches!(byte, b' ' | b'\t'))
-        .count();
+    let length = text.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
     *text = &text[length..];
     length > 0
 }
@@ -65,10 +54,7 @@ fn skip_blanks(text: &mut &[u8]) -> bool {
 /// `PyYAML`'s `timestamp_regexp`: two digits for month and day are not asked for here.
 pub(super) fn split(mut text: &[u8]) -> Option<Parts> {
     let text = &mut text;
-    let mut parts = Parts {
-        year: number(text, 4, 4)?,
-        ..Parts::default()
-    };
+    let mut parts = Parts { year: number(text, 4, 4)?, ..Parts::default() };
     if !take(text, b'-') {
         return None;
     }
@@ -87,10 +73,7 @@ pub(super) fn split(mut text: &[u8]) -> Option<Parts> {
 }
 
 fn split_time(text: &mut &[u8]) -> Option<Time> {
-    let mut time = Time {
-        hour: number(text, 1, 2)?,
-        ..Time::default()
-    };
+    let mut time = Time { hour: number(text, 1, 2)?, ..Time::default() };
     if !take(text, b':') {
         return None;
     }
@@ -124,20 +107,14 @@ fn split_time(text: &mut &[u8]) -> Option<Time> {
         return None;
     };
     let hours = number(text, 1, 2)?;
-    let minutes = if take(text, b':') {
-        number(text, 2, 2)?
-    } else {
-        0
-    };
+    let minutes = if take(text, b':') { number(text, 2, 2)? } else { 0 };
     time.offset = Some(sign * i32::try_from(hours * 3600 + minutes * 60).ok()?);
     Some(time)
 }
 
 /// The value of a timestamp; dates and times that do not exist are errors.
 pub(super) fn construct(text: &str) -> Result<Value, Kind> {
-    let invalid = || Kind::YamlSyntax {
-        message: "invalid timestamp".into(),
-    };
+    let invalid = || Kind::YamlSyntax { message: "invalid timestamp".into() };
     let parts = split(text.strip_suffix('\n').unwrap_or(text).as_bytes()).ok_or_else(invalid)?;
     let leap = parts.year % 4 == 0 && (parts.year % 100 != 0 || parts.year % 400 == 0);
     let days = match parts.month {
@@ -152,11 +129,7 @@ pub(super) fn construct(text: &str) -> Result<Value, Kind> {
         return Err(invalid());
     }
     let year = u16::try_from(parts.year).map_err(|_| invalid())?;
-    let date = Date {
-        year,
-        month: narrow(parts.month)?,
-        day: narrow(parts.day)?,
-    };
+    let date = Date { year, month: narrow(parts.month)?, day: narrow(parts.day)? };
     let Some(time) = parts.time else {
         return Ok(Value::Date(Arc::new(date)));
     };

@@ -27,9 +27,7 @@ impl Random {
     }
     fn letters(&mut self, alphabet: &str, most: usize) -> String {
         let alphabet: Vec<char> = alphabet.chars().collect();
-        (0..=self.below(most))
-            .map(|_| self.pick(&alphabet))
-            .collect()
+        (0..=self.below(most)).map(|_| self.pick(&alphabet)).collect()
     }
 }
 
@@ -145,20 +143,8 @@ fn timestamp(random: &mut Random) -> String {
     }
     text.push_str(random.pick(&["T", "t", " ", "  ", " \t", "", "_"]));
     let _ = match random.below(3) {
-        0 => write!(
-            text,
-            "{}:{:02}:{:02}",
-            random.below(26),
-            random.below(62),
-            random.below(62)
-        ),
-        _ => write!(
-            text,
-            "{:02}:{:02}:{:02}",
-            random.below(24),
-            random.below(60),
-            random.below(60)
-        ),
+        0 => write!(text, "{}:{:02}:{:02}", random.below(26), random.below(62), random.below(62)),
+        _ => write!(text, "{:02}:{:02}:{:02}", random.below(24), random.below(60), random.below(60)),
     };
     if random.once_in(2) {
         text.push('.');
@@ -181,27 +167,20 @@ pub fn scalar(random: &mut Random) -> String {
         7 => random.pick(&TEXTS).into(),
         8 => {
             let (first, second) = (random.pick(&TEXTS), random.pick(&WORDS));
-            format!(
-                "{first}{}{second}",
-                random.pick(&[" ", "  ", "", ": ", "_", "-"])
-            )
+            format!("{first}{}{second}", random.pick(&[" ", "  ", "", ": ", "_", "-"]))
         }
         9 => random.letters("AaZz09+/= ", 12),
         10 => {
             let number = f64::from_bits(random.next());
             if number.is_finite() {
-                format!("{number:?}")
-                    .replace("e-", "e_")
-                    .replace('e', "e+")
-                    .replace("e+_", "e-")
+                format!("{number:?}").replace("e-", "e_").replace('e', "e+").replace("e+_", "e-")
             } else {
                 ".inf".into()
             }
         }
-        _ => random.letters(
-            "abc XYZ'\"\\#:,-?!&*[]{}|>%@`~\t\u{e9}\u{2028}\u{85}\u{1F600}\u{200b}\u{661}",
-            12,
-        ),
+        _ => {
+            random.letters("abc XYZ'\"\\#:,-?!&*[]{}|>%@`~\t\u{e9}\u{2028}\u{85}\u{1F600}\u{200b}\u{661}", 12)
+        }
     }
 }
 
@@ -276,8 +255,7 @@ fn written_scalar(random: &mut Random, indent: usize, flow: bool) -> String {
         2 | 3 => double_quoted(&text, random),
         4 if !flow => {
             let pad = " ".repeat(indent + 1 + random.below(3));
-            let mut block =
-                String::from(random.pick(&["|", ">", "|-", ">-", "|+", ">+", "|2", "|1-"]));
+            let mut block = String::from(random.pick(&["|", ">", "|-", ">-", "|+", ">+", "|2", "|1-"]));
             for _ in 0..random.below(5) {
                 let _ = match random.below(6) {
                     0 => write!(block, "\n"),
@@ -304,16 +282,8 @@ fn flow(random: &mut Random, depth: usize) -> String {
     let comma = random.pick(&[", ", ",", " , ", ",\n  "]);
     let items: Vec<String> = (0..random.below(4))
         .map(|_| match random.below(12) {
-            0 => format!(
-                "{}: {}",
-                written_scalar(random, 1, true),
-                flow(random, depth - 1)
-            ),
-            1 => format!(
-                "? {} : {}",
-                flow(random, depth - 1),
-                flow(random, depth - 1)
-            ),
+            0 => format!("{}: {}", written_scalar(random, 1, true), flow(random, depth - 1)),
+            1 => format!("? {} : {}", flow(random, depth - 1), flow(random, depth - 1)),
             2 => "<<: *a".into(),
             _ => flow(random, depth - 1),
         })
@@ -321,14 +291,9 @@ fn flow(random: &mut Random, depth: usize) -> String {
     match random.below(3) {
         0 => format!("[{}]", items.join(comma)),
         _ => {
-            let tag = random.pick(&[
-                "", "", "", "", "", "!!set ", "!!map ", "!!omap ", "&a ", "&b ",
-            ]);
+            let tag = random.pick(&["", "", "", "", "", "!!set ", "!!map ", "!!omap ", "&a ", "&b "]);
             let pairs = items.iter().map(|item| {
-                format!(
-                    "{}: {item}",
-                    random.pick(&["a", "b", "'c'", "1", "yes", "2001-01-01", "<<", "d"])
-                )
+                format!("{}: {item}", random.pick(&["a", "b", "'c'", "1", "yes", "2001-01-01", "<<", "d"]))
             });
             format!("{tag}{{{}}}", pairs.collect::<Vec<_>>().join(comma))
         }
@@ -339,11 +304,7 @@ fn block(random: &mut Random, indent: usize, depth: usize, out: &mut String) {
     let pad = " ".repeat(indent);
     let sequence = random.once_in(3);
     for number in 0..=random.below(4) {
-        let start = if number == 0 && random.once_in(2) && out.ends_with("- ") {
-            ""
-        } else {
-            &pad
-        };
+        let start = if number == 0 && random.once_in(2) && out.ends_with("- ") { "" } else { &pad };
         if !start.is_empty() && !out.is_empty() && !out.ends_with('\n') {
             out.push('\n');
         }
@@ -355,11 +316,7 @@ fn block(random: &mut Random, indent: usize, depth: usize, out: &mut String) {
                 0 => written_scalar(random, indent, true),
                 1 => format!("? {}\n{pad}", written_scalar(random, indent, false)),
                 2 => "<<".into(),
-                _ => random
-                    .pick(&[
-                        "a", "b", "c", "'d'", "\"e f\"", "1", "1.0", "yes", "~x", "=k",
-                    ])
-                    .into(),
+                _ => random.pick(&["a", "b", "c", "'d'", "\"e f\"", "1", "1.0", "yes", "~x", "=k"]).into(),
             };
             let _ = write!(out, "{key}: ");
         }
@@ -367,8 +324,8 @@ fn block(random: &mut Random, indent: usize, depth: usize, out: &mut String) {
             0..=2 if depth > 0 => {
                 if !sequence || random.once_in(2) {
                     out.push_str(random.pick(&[
-                        "", "", "", "&a", "&b", "&c", "!!omap", "!!pairs", "!!set", "!!map",
-                        "!!seq", " # note",
+                        "", "", "", "&a", "&b", "&c", "!!omap", "!!pairs", "!!set", "!!map", "!!seq",
+                        " # note",
                     ]));
                     out.push('\n');
                 }
@@ -379,9 +336,9 @@ fn block(random: &mut Random, indent: usize, depth: usize, out: &mut String) {
             _ => out.push_str(&written_scalar(random, indent, false)),
         }
         if !out.ends_with('\n') {
-            out.push_str(random.pick(&[
-                "\n", "\n", "\n", "\n", " # c\n", "\n\n", "  \n", "\n#c\n", "\r\n", "\t\n",
-            ]));
+            out.push_str(
+                random.pick(&["\n", "\n", "\n", "\n", " # c\n", "\n\n", "  \n", "\n#c\n", "\r\n", "\t\n"]),
+            );
         }
     }
 }
@@ -409,14 +366,7 @@ pub fn document(random: &mut Random) -> Vec<u8> {
                     "[*a, {e: 1}]",
                     "x"
                 ]),
-                random.pick(&[
-                    "*b",
-                    "[*a, *b]",
-                    "[*b, {z: 1, a: 9}]",
-                    "{q: 1, b: 7}",
-                    "*c",
-                    "~"
-                ]),
+                random.pick(&["*b", "[*a, *b]", "[*b, {z: 1, a: 9}]", "{q: 1, b: 7}", "*c", "~"]),
                 random.pick(&["*b", "[{a: 5}, *b]", "[*b, [x]]"]),
             );
         }
@@ -490,15 +440,12 @@ pub fn mutate(random: &mut Random, text: &[u8]) -> Vec<u8> {
                 }
             }
             4 => text.truncate(place),
-            5 => text.insert(
-                place,
-                random.pick(b" \t\n\r:-?#,[]{}&*!|>'\"%@`\\~=<0a_.\x00\x1b\xff\xc3"),
-            ),
+            5 => text.insert(place, random.pick(b" \t\n\r:-?#,[]{}&*!|>'\"%@`\\~=<0a_.\x00\x1b\xff\xc3")),
             6 => {
                 let piece = random.pick(&[
-                    "\n", "\r\n", "\u{feff}", "\u{2028}", "\u{85}", "é", "<<: ", "- ", ": ", "? ",
-                    "&a ", "*a", "!!str ", "!x ", "---\n", "...\n", "\n\n", "  ", "|\n", ">-\n",
-                    "'", "\"", "\u{200b}", "\u{ffff}",
+                    "\n", "\r\n", "\u{feff}", "\u{2028}", "\u{85}", "é", "<<: ", "- ", ": ", "? ", "&a ",
+                    "*a", "!!str ", "!x ", "---\n", "...\n", "\n\n", "  ", "|\n", ">-\n", "'", "\"",
+                    "\u{200b}", "\u{ffff}",
                 ]);
                 text.splice(place..place, piece.bytes());
             }

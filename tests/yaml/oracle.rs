@@ -17,10 +17,8 @@ pub fn python() -> Option<PathBuf> {
     let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
     let found = named.into_iter().chain([local]).find(|python| {
-        let tried = Command::new(python)
-            .args(["-c", "import yaml; yaml.CSafeLoader"])
-            .stderr(Stdio::null())
-            .status();
+        let tried =
+            Command::new(python).args(["-c", "import yaml; yaml.CSafeLoader"]).stderr(Stdio::null()).status();
         tried.is_ok_and(|status| status.success())
     });
     if found.is_none() {
@@ -42,9 +40,7 @@ pub fn corpus() -> Vec<PathBuf> {
                 Ok(kind) if kind.is_dir() => folders.push(path),
                 Ok(kind)
                     if kind.is_file()
-                        && path
-                            .extension()
-                            .is_some_and(|end| end == "yml" || end == "yaml") =>
+                        && path.extension().is_some_and(|end| end == "yml" || end == "yaml") =>
                 {
                     files.push(path);
                 }
@@ -82,16 +78,10 @@ pub fn compare(python: &Path, texts: &[Vec<u8>]) -> Vec<String> {
         });
         let mut answers = output.lines();
         for text in texts {
-            let line = answers
-                .next()
-                .expect("python answers every text")
-                .expect("python answers in UTF-8");
+            let line = answers.next().expect("python answers every text").expect("python answers in UTF-8");
             let answer: Json = serde_json::from_str(&line).expect("python answers in JSON");
             if let Some(difference) = difference(text, &answer) {
-                differences.push(format!(
-                    "{difference}\n--- {:?}\n",
-                    String::from_utf8_lossy(text)
-                ));
+                differences.push(format!("{difference}\n--- {:?}\n", String::from_utf8_lossy(text)));
             }
         }
     });
@@ -105,11 +95,7 @@ fn difference(text: &[u8], answer: &Json) -> Option<String> {
             let line = error.first().site.as_ref().map(|site| u64::from(site.line));
             let expected = answer["line"].as_u64();
             // PyYAML goes on with a value that holds itself.
-            let recursive = error
-                .first()
-                .kind
-                .to_string()
-                .ends_with("stands within its own anchor");
+            let recursive = error.first().kind.to_string().ends_with("stands within its own anchor");
             let same = expected.is_none() || line == expected || recursive;
             return (!same).then(|| {
                 format!(
@@ -123,10 +109,7 @@ fn difference(text: &[u8], answer: &Json) -> Option<String> {
             return Some(format!("error {:?} for {}", error.first(), answer["value"]));
         }
         (Ok(_), Some(error)) => {
-            return Some(format!(
-                "no error, but {error} in line {}: {}",
-                answer["line"], answer["message"]
-            ));
+            return Some(format!("no error, but {error} in line {}: {}", answer["line"], answer["message"]));
         }
         (Ok(document), None) => document,
     };
@@ -141,31 +124,19 @@ fn difference(text: &[u8], answer: &Json) -> Option<String> {
     };
     let dumped = || {
         let combinations = [(true, false), (true, true), (false, false), (false, true)];
-        combinations
-            .into_iter()
-            .enumerate()
-            .find_map(|(number, (pretty, no_refs))| {
-                let theirs = answer.get("yaml")?.get(number)?.as_str()?;
-                let ours = emit(&value, &EmitOptions { pretty, no_refs })
-                    .expect("YAML has a form for everything");
-                (ours != theirs).then(|| {
-                    format!("emit, pretty {pretty}, no_refs {no_refs}\n{ours}\nnot\n{theirs}")
-                })
-            })
+        combinations.into_iter().enumerate().find_map(|(number, (pretty, no_refs))| {
+            let theirs = answer.get("yaml")?.get(number)?.as_str()?;
+            let ours =
+                emit(&value, &EmitOptions { pretty, no_refs }).expect("YAML has a form for everything");
+            (ours != theirs)
+                .then(|| format!("emit, pretty {pretty}, no_refs {no_refs}\n{ours}\nnot\n{theirs}"))
+        })
     };
     printed("str", pystr::str(&value))
         .or_else(|| printed("repr", pystr::repr(&value)))
+        .or_else(|| printed("json", json::dumps(&value, false).expect("JSON has a form for everything")))
         .or_else(|| {
-            printed(
-                "json",
-                json::dumps(&value, false).expect("JSON has a form for everything"),
-            )
-        })
-        .or_else(|| {
-            printed(
-                "json_pretty",
-                json::dumps(&value, true).expect("JSON has a form for everything"),
-            )
+            printed("json_pretty", json::dumps(&value, true).expect("JSON has a form for everything"))
         })
         .or_else(dumped)
 }
@@ -187,14 +158,10 @@ fn faithful(value: &Value) -> Json {
         Value::DateTime(_) => json!({"$datetime": pystr::str(value).replacen(' ', "T", 1)}),
         Value::List(items) => items.iter().map(faithful).collect(),
         Value::Tuple(items) => json!({"$tuple": items.iter().map(faithful).collect::<Json>()}),
-        Value::Set(items) => {
-            in_order(&json!({"$set": items.iter().map(faithful).collect::<Json>()}))
-        }
+        Value::Set(items) => in_order(&json!({"$set": items.iter().map(faithful).collect::<Json>()})),
         Value::Map(map) => {
-            let entries: Json = map
-                .iter()
-                .map(|(key, value)| json!([faithful(&key.0), faithful(value)]))
-                .collect();
+            let entries: Json =
+                map.iter().map(|(key, value)| json!([faithful(&key.0), faithful(value)])).collect();
             json!({"$map": entries})
         }
     }

@@ -1,0 +1,83 @@
+# `make help` lists what there is.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SALTS := 3007 3006
+
+ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
+PACKAGE := pyproject.toml $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
+
+.DEFAULT_GOAL := help
+.PHONY: help build test check demo bench test-salts conformance wheel clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
+	    printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
+
+test: build ## all tests, a real Salt master and minion included
+	cargo test --locked --quiet
+	$(BIN)/pytest
+
+check: build ## format, lints, types, stubs
+	cargo fmt --check
+	cargo clippy --locked --all-targets --quiet -- -D warnings
+	cargo clippy --locked --all-targets --quiet --features python -- -D warnings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest saltext.reclass --mypy-config-file pyproject.toml
+
+demo: build ## the pillar and the top of a minion of examples/, through a real Salt
+	@examples/demo $(BIN)
+
+conformance: ## compare with the recorded answers of the Python programs
+	cargo test --locked --release --test conformance -- --nocapture
+
+bench: ## measure; see benches/
+	cargo bench --locked
+
+test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
+
+.PHONY: $(foreach salt,$(SALTS),test-salt-$(salt))
+$(foreach salt,$(SALTS),test-salt-$(salt)): test-salt-%: .venv-%/.built
+	.venv-$*/bin/pytest tests/salt tests/python
+
+wheel: dist/.built ## the wheel, in dist/
+
+clean: ## remove what was built
+	rm -rf build dist target $(VENV) $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+
+# The lock files name every version with its hash. Salt comes as source: what it is built with is
+# locked by the constraint.
+define install
+	test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+	$(1)/bin/python -m pip install --quiet --require-hashes -r requirements/pip.txt
+	$(1)/bin/python -m pip install --quiet --require-hashes --build-constraint requirements/build.txt -r $(2)
+endef
+
+$(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
+	$(call install,$(VENV),$<)
+	@touch $@
+
+.venv-%/.tools: requirements/salt-%.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-$*,$<)
+	@touch $@
+
+# One wheel for all: what is tested is what is shipped.
+dist/.built: $(ENGINE) $(PACKAGE) | $(VENV)/.tools
+	rm -rf dist build/lib* build/bdist* build/scripts*
+	$(BIN)/python -m pip wheel --quiet --no-deps --build-constraint requirements/build.txt --wheel-dir dist .
+	@touch $@
+
+$(VENV)/.built: dist/.built $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps --no-index dist/*.whl
+	@touch $@
+
+.venv-%/.built: dist/.built .venv-%/.tools
+	.venv-$*/bin/python -m pip install --quiet --force-reinstall --no-deps --no-index dist/*.whl
+	@touch $@
+
+.PRECIOUS: .venv-%/.tools .venv-%/.built

@@ -1,0 +1,146 @@
+"""Turns what Salt hands to an adapter into questions to the engine.
+
+What the pillar and the tops module have in common, and all that is decided on
+the way. Nothing is kept between calls: the engine remembers what it computed.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saltext.reclass.errors import NodeNotFoundError, ReclassError
+
+log = logging.getLogger(__name__)
+
+_ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]+")
+_NOT_IN_A_STATE_NAME = re.compile(r"[^A-Za-z0-9]+")
+
+
+def pillar(
+    minion_id: str, so_far: Mapping[str, Any], positional: Sequence[Any], given: Any, opts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The pillar of a minion, from the arguments of ``ext_pillar``."""
+    from saltext.reclass._engine import Inventory
+
+    settings = _settings(given, positional, opts)
+    environment = None
+    if settings.get("allow_adapter_env_override"):
+        saltenv = opts.get("saltenv")
+        asked_by_minion = (_request() or {}).get("cmd") == "_pillar"
+        if saltenv == "base" and opts.get("__role") == "master" and not asked_by_minion:
+            # `salt-run pillar.show_pillar` fills in "base" where nobody asked for it, and would
+            # show another pillar than the minion gets.
+            saltenv = None
+        environment = _environment(opts.get("pillarenv"), saltenv)
+    try:
+        return Inventory(**settings).pillar(minion_id, so_far, environment)
+    except NodeNotFoundError:
+        if opts.get("__role") == "master" and minion_id == opts.get("id"):
+            # The master's own pillar: `salt-run state.orchestrate` renders one.
+            return {}
+        raise
+
+
+def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The top of a minion, from the arguments of ``top``."""
+    from saltext.reclass._engine import Inventory
+
+    tops = opts.get("master_tops") or {}
+    settings = _settings(tops.get("reclass"), (), opts)
+    minion_id = _authenticated_id(minion_opts, opts)
+    environment = None
+    if settings.get("allow_adapter_env_override"):
+        environment = _environment(minion_opts.get("saltenv"), minion_opts.get("pillarenv"))
+    return Inventory(**settings).top(minion_id, environment)
+
+
+def failed_top(error: BaseException) -> dict[str, list[str]]:
+    """A top that no minion can apply, with the reason in the name of its only state.
+
+    Salt logs what ``top`` raises and goes on without it, and ``state.apply`` then ends well with
+    the states of reclass left out. A state that does not exist makes it fail.
+    """
+    code = error.code if isinstance(error, ReclassError) else "refused" if isinstance(error, RefusedError) else "internal"
+    reason = _NOT_IN_A_STATE_NAME.sub("-", describe(error).removeprefix("reclass: "))[:150].strip("-")
+    return {"base": [f"reclass-failed--{code}--{reason}--see-the-log-of-the-master"]}
+
+
+def describe(error: BaseException) -> str:
+    """The text of an error for the one who asked: it never holds the value of a parameter."""
+    if isinstance(error, ReclassError):
+        log.error("%s", error.full_text())
+    if isinstance(error, (ReclassError, RefusedError)):
+        return f"reclass: {error}"
+    if isinstance(error, ImportError):
+        return f"reclass: the engine of saltext-reclass does not load: {error}"
+    # The text of other errors may hold anything.
+    return f"reclass: internal error ({type(error).__name__})"
+
+
+class RefusedError(Exception):
+    """A request that is not answered; its text says why."""
+
+
+def _settings(given: Any, positional: Sequence[Any], opts: Mapping[str, Any]) -> dict[str, Any]:
+    """A new dict with the options of the configuration, which belongs to Salt and stays as it is."""
+    if given is None or (not given and not isinstance(given, Mapping)):
+        given = {}
+    if not isinstance(given, Mapping) or any(argument is not None for argument in positional):
+        raise RefusedError("the configuration of reclass must be a mapping of options")
+    settings = {str(name): value for name, value in given.items()}
+    if "inventory_base_uri" not in settings:
+        # As Salt's builtin adapter.
+        roots = (opts.get("file_roots") or {}).get("base") or []
+        if isinstance(roots, (list, tuple)) and roots:
+            settings["inventory_base_uri"] = roots[0]
+    return settings
+
+
+def _environment(*wanted: Any) -> str | None:
+    """The first environment that is asked for; a minion may have written it."""
+    for name in wanted:
+        if name:
+            if not isinstance(name, str) or not _ENVIRONMENT.fullmatch(name):
+                raise RefusedError("the environment asked for is not a valid name")
+            return name
+    return None
+
+
+def _authenticated_id(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> str:
+    """The id of the minion that asks.
+
+    Salt hands over the options as the minion wrote them. The id that Salt has checked is in the
+    context of the request; without a request (masterless, salt-ssh) the options are our own.
+    """
+    claimed = minion_opts.get("id")
+    if opts.get("__role") == "master":
+        request = _request()
+        if request is not None:
+            authenticated = request.get("id")
+            if not isinstance(authenticated, str):
+                raise RefusedError("the request for tops has no authenticated minion id")
+            if claimed != authenticated:
+                log.error("minion %r asked for the top of another id, refused", authenticated)
+                raise RefusedError("the id in the options is not the authenticated id of the minion")
+            return authenticated
+    if not isinstance(claimed, str):
+        raise RefusedError("the options have no minion id")
+    return claimed
+
+
+def _request() -> Mapping[str, Any] | None:
+    """The payload of the minion's request that is being served, if any."""
+    try:
+        from salt.utils.ctx import get_request_context
+
+        context = get_request_context()
+    except ImportError:
+        # Salt 3006
+        from salt.utils.ctx import RequestContext
+
+        context = RequestContext.current
+    data = (context or {}).get("data")
+    return data if isinstance(data, Mapping) else None

@@ -1,0 +1,61 @@
+"""The exceptions of :mod:`saltext.reclass`.
+
+They say what went wrong, where, and in which node; they never hold a parameter's
+value, so that their text may be sent to a minion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class ReclassError(Exception):
+    """Anything that leaves no result.
+
+    ``str()`` gives the concise form, one line for each problem.
+    """
+
+    code: str
+    """What went wrong, as a stable word such as ``reference-not-found``."""
+
+    location: str | None
+    """Where, as ``path:line:column``, or as the path alone; ``None`` where no file is to blame."""
+
+    notes: list[str]
+    """What else there is to know: how the file came in, remarks, a way out."""
+
+    def __init__(
+        self, message: str, code: str = "internal", location: str | None = None, notes: Iterable[str] = ()
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.location = location
+        self.notes = list(notes)
+
+    def full_text(self) -> str:
+        """The message and the notes, a line for each."""
+        return "\n  ".join([str(self), *self.notes])
+
+
+class NodeNotFoundError(ReclassError):
+    """No file defines the node (``node-not-found``)."""
+
+
+class ClassNotFoundError(ReclassError):
+    """No file defines a class that something includes (``class-not-found``)."""
+
+
+class ReferenceNotFoundError(ReclassError):
+    """A reference leads to no parameter (``reference-not-found``)."""
+
+
+class SettingsError(ReclassError):
+    """A setting is of the wrong type or has a value that cannot be used."""
+
+
+class WireError(ReclassError):
+    """A value cannot be carried to Salt or taken from it (``wire-type``)."""
+
+
+class InternalError(ReclassError):
+    """A defect of the engine (``internal``)."""

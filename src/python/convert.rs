@@ -1,0 +1,271 @@
+//! Convert turns the engine's values into new Python objects, and Python
+//! objects into the engine's values.
+//!
+//! Out, a value gets the type that `PyYAML` would have given it. In, whatever a
+//! Salt configuration or a pillar holds is taken: the plain types and their
+//! subclasses, and any mapping. Salt's own mappings (`OptsDict`, `DictProxy`,
+//! `NamedLoaderContext`) keep their data elsewhere than a `dict` does, so only
+//! exact dicts and lists are read directly, the others through their methods.
+
+use std::sync::Arc;
+
+use num_bigint::BigInt;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{
+    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMapping, PySet, PyString,
+    PyTuple, PyType, PyTzInfo,
+};
+
+use crate::error::{Fault, Kind};
+use crate::python::errors::exception;
+use crate::value::{Date, DateTime, Key, Map, Text, Value};
+
+/// How deep objects from Python may nest.
+const DEPTH: usize = 256;
+
+/// The Python object for a value. Each call makes new containers.
+pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::Int(number) => number.into_pyobject(py)?.into_any(),
+        Value::BigInt(number) => big_int(py, number)?,
+        Value::Float(number) => PyFloat::new(py, *number).into_any(),
+        Value::Str(text) => string(py, text),
+        Value::Binary(bytes) => PyBytes::new(py, bytes).into_any(),
+        Value::Date(date) => PyDate::new(py, i32::from(date.year), date.month, date.day)?.into_any(),
+        Value::DateTime(time) => timestamp(py, time)?,
+        Value::List(items) => PyList::new(py, objects(py, items)?)?.into_any(),
+        Value::Tuple(items) => PyTuple::new(py, objects(py, items)?)?.into_any(),
+        Value::Set(items) => PySet::new(py, objects(py, items)?)?.into_any(),
+        Value::Map(map) => dict(py, map)?.into_any(),
+    })
+}
+
+/// The Python dict for a mapping.
+pub fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
+    deeper(|| {
+        let dict = PyDict::new(py);
+        for (key, value) in map {
+            dict.set_item(to_python(py, &key.0)?, to_python(py, value)?)?;
+        }
+        Ok(dict)
+    })
+}
+
+/// The Python string for a text. The one place to keep strings for another time.
+pub fn string<'py>(py: Python<'py>, text: &Text) -> Bound<'py, PyAny> {
+    PyString::new(py, text).into_any()
+}
+
+fn objects<'py>(py: Python<'py>, items: &[Value]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    deeper(|| items.iter().map(|item| to_python(py, item)).collect())
+}
+
+/// Recursion on a stack that grows: values are as deep as the engine allows them to be.
+fn deeper<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
+}
+
+fn big_int<'py>(py: Python<'py>, number: &BigInt) -> PyResult<Bound<'py, PyAny>> {
+    let signed = PyDict::new(py);
+    signed.set_item("signed", true)?;
+    let bytes = PyBytes::new(py, &number.to_signed_bytes_le());
+    py.get_type::<PyInt>().call_method("from_bytes", (bytes, "little"), Some(&signed))
+}
+
+fn timestamp<'py>(py: Python<'py>, time: &DateTime) -> PyResult<Bound<'py, PyAny>> {
+    let zone = match time.offset {
+        Some(seconds) => Some(PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, seconds, 0, true)?)?),
+        None => None,
+    };
+    let DateTime { date, hour, minute, second, microsecond, .. } = *time;
+    let year = i32::from(date.year);
+    PyDateTime::new(py, year, date.month, date.day, hour, minute, second, microsecond, zone.as_ref())
+        .map(Bound::into_any)
+}
+
+/// The options of an inventory from keyword arguments.
+pub fn options(dict: &Bound<'_, PyDict>) -> PyResult<Map> {
+    match from_python(dict.as_any(), "the options")? {
+        Value::Map(map) => Ok(Arc::unwrap_or_clone(map)),
+        _ => Ok(Map::default()),
+    }
+}
+
+/// The value of a Python object. `what` names it in errors: `the pillar`.
+///
+/// Raises a `WireError` that names the path of what cannot be taken, never the thing itself.
+pub fn from_python(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
+    Intake { what, path: Vec::new() }.value(object)
+}
+
+struct Intake<'a> {
+    what: &'a str,
+    path: Vec<String>,
+}
+
+impl Intake<'_> {
+    fn value(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+        if object.is_none() {
+            return Ok(Value::Null);
+        }
+        if let Ok(flag) = object.cast::<PyBool>() {
+            return Ok(Value::Bool(flag.is_true()));
+        }
+        if let Ok(text) = object.cast::<PyString>() {
+            return match text.to_str() {
+                Ok(text) => Ok(Value::text(text)),
+                Err(_) => Err(self.refuse(object, "a string that is not Unicode text")),
+            };
+        }
+        if let Ok(number) = object.cast::<PyInt>() {
+            return integer(number);
+        }
+        if let Ok(number) = object.cast::<PyFloat>() {
+            return Ok(Value::Float(number.value()));
+        }
+        if let Ok(dict) = object.cast_exact::<PyDict>() {
+            return self.map(object, dict.iter().map(Ok));
+        }
+        if let Ok(list) = object.cast_exact::<PyList>() {
+            return self.list(object, list.iter().map(Ok));
+        }
+        if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+            let items = object.try_iter()?;
+            return self.list(object, items);
+        }
+        if let Ok(bytes) = object.cast::<PyBytes>() {
+            return Ok(Value::Binary(Arc::from(bytes.as_bytes())));
+        }
+        if object.is_instance_of::<PyDict>() || object.cast::<PyMapping>().is_ok() {
+            let entries: Vec<_> = object.call_method0("items")?.try_iter()?.collect::<PyResult<_>>()?;
+            return self.map(object, entries.into_iter().map(|entry| entry.extract()));
+        }
+        if object.is_instance(datetime_type(object.py())?)? {
+            return self.timestamp(object);
+        }
+        if object.cast::<PyDate>().is_ok() {
+            return Ok(Value::Date(Arc::new(date(object)?)));
+        }
+        Err(self.refuse(object, "a value of a type that YAML does not have"))
+    }
+
+    fn list<'py>(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+    ) -> PyResult<Value> {
+        self.enter(object)?;
+        let mut list = Vec::new();
+        for (index, item) in items.enumerate() {
+            self.path.push(index.to_string());
+            list.push(self.value(&item?)?);
+            self.path.pop();
+        }
+        Ok(Value::list(list))
+    }
+
+    fn map<'py>(
+        &mut self,
+        object: &Bound<'py, PyAny>,
+        entries: impl Iterator<Item = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
+    ) -> PyResult<Value> {
+        self.enter(object)?;
+        let mut map = Map::default();
+        for entry in entries {
+            let (key, value) = entry?;
+            let key = self.key(&key)?;
+            self.path.push(crate::pystr::str(&key.0));
+            let value = self.value(&value)?;
+            self.path.pop();
+            map.insert(key, value);
+        }
+        Ok(Value::map(map))
+    }
+
+    fn key(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Key> {
+        self.path.push("a key".to_owned());
+        let key = match self.value(object)? {
+            Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Map(_) => {
+                self.path.pop();
+                return Err(self.refuse(object, "a key that is not a scalar"));
+            }
+            scalar => Key(scalar),
+        };
+        self.path.pop();
+        Ok(key)
+    }
+
+    fn timestamp(&self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+        let offset = object.call_method0("utcoffset")?;
+        let offset = match offset.is_none() {
+            true => None,
+            false => {
+                let seconds: f64 = offset.call_method0("total_seconds")?.extract()?;
+                #[expect(clippy::cast_possible_truncation, reason = "an offset is less than a day")]
+                if seconds.fract() == 0.0 {
+                    Some(seconds as i32)
+                } else {
+                    return Err(self.refuse(object, "a timestamp whose offset has a fraction of a second"));
+                }
+            }
+        };
+        Ok(Value::DateTime(Arc::new(DateTime {
+            date: date(object)?,
+            hour: object.getattr("hour")?.extract()?,
+            minute: object.getattr("minute")?.extract()?,
+            second: object.getattr("second")?.extract()?,
+            microsecond: object.getattr("microsecond")?.extract()?,
+            offset,
+        })))
+    }
+
+    fn enter(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
+        if self.path.len() < DEPTH {
+            return Ok(());
+        }
+        Err(self.refuse(object, &format!("more than {DEPTH} levels of mappings and lists")))
+    }
+
+    /// The error for an object that cannot be taken: its type and where it stands.
+    fn refuse(&self, object: &Bound<'_, PyAny>, reason: &str) -> PyErr {
+        let py = object.py();
+        let name = object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());
+        let what = format!("{} cannot be read: {reason} ({name})", self.what);
+        let mut fault = Fault::new(Kind::WireType { what });
+        if !self.path.is_empty() {
+            let shown = self.path.len().min(16);
+            let more = if shown < self.path.len() { ":…" } else { "" };
+            fault = fault.in_path(format!("{}{more}", self.path[..shown].join(":")));
+        }
+        exception(py, &fault.into())
+    }
+}
+
+fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {
+    if let Ok(number) = number.extract::<i64>() {
+        return Ok(Value::Int(number));
+    }
+    let py = number.py();
+    let bits: usize = number.call_method0("bit_length")?.extract()?;
+    let signed = PyDict::new(py);
+    signed.set_item("signed", true)?;
+    let bytes = number.call_method("to_bytes", (bits / 8 + 1, "little"), Some(&signed))?;
+    let bytes = bytes.cast::<PyBytes>()?;
+    Ok(Value::BigInt(Arc::new(BigInt::from_signed_bytes_le(bytes.as_bytes()))))
+}
+
+fn date(object: &Bound<'_, PyAny>) -> PyResult<Date> {
+    Ok(Date {
+        year: object.getattr("year")?.extract()?,
+        month: object.getattr("month")?.extract()?,
+        day: object.getattr("day")?.extract()?,
+    })
+}
+
+fn datetime_type(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
+    static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    DATETIME.import(py, "datetime", "datetime").map(|class| class.as_any())
+}

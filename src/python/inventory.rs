@@ -1,0 +1,219 @@
+//! Inventory turns the calls of Python into requests to the engine.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::engine::{self, NodeInfo, Request};
+use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::python::convert::{self, dict, string};
+use crate::python::errors::{exception, guard};
+use crate::settings::NodeNotFound;
+use crate::value::{Map, Text, Value};
+use crate::wire;
+
+/// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
+///
+/// All objects for equal settings share one cache, process-wide. The object itself holds nothing
+/// but the settings: after a fork it works in the child as in the parent.
+#[pyclass(frozen, module = "saltext.reclass")]
+pub struct Inventory {
+    options: Map,
+}
+
+#[pymethods]
+impl Inventory {
+    /// Opens the inventory that the settings describe. Reads no file of it yet.
+    #[new]
+    #[pyo3(signature = (**settings))]
+    fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
+        guard(|| {
+            let options = settings.map(convert::options).transpose()?.unwrap_or_default();
+            let inventory = Inventory { options };
+            let warnings = inventory.ask(py, |engine| Ok(engine.settings_warnings().to_vec()))?;
+            log(py, &warnings)?;
+            Ok(inventory)
+        })
+    }
+
+    /// The names of all nodes, sorted.
+    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        guard(|| {
+            let names = self.ask(py, engine::Inventory::nodes)?;
+            PyList::new(py, names.iter().map(|name| string(py, name)))
+        })
+    }
+
+    /// What `reclass --nodeinfo` prints of a node, as Python data.
+    #[pyo3(signature = (name, environment = None))]
+    fn nodeinfo<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        environment: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let request = Request {
+                environment: environment.map(Text::from),
+                // As `reclass --environment` does: whoever asks in a program means it.
+                force_environment: true,
+                input_data: None,
+            };
+            let node = self.ask(py, |engine| engine.nodeinfo(name, &request))?;
+            log(py, &node.warnings)?;
+            mapping(py, &node.to_value(&now(py)?))
+        })
+    }
+
+    /// What `reclass --inventory` prints, as Python data.
+    fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let nodes = self.ask(py, engine::Inventory::inventory)?;
+            for node in &nodes {
+                log(py, &node.warnings)?;
+            }
+            mapping(py, &engine::inventory_value(&nodes, &now(py)?))
+        })
+    }
+
+    /// The pillar of a minion: the parameters of its node, and `__reclass__` with `nodename`,
+    /// `applications`, `classes` and `environment`. Holds only what Salt can carry to a minion.
+    ///
+    /// `pillar` counts with `propagate_pillar_data_to_reclass`, `environment` with
+    /// `allow_adapter_env_override`. A minion without a node is treated as `node_not_found` says.
+    #[pyo3(signature = (minion_id, pillar = None, environment = None))]
+    fn pillar<'py>(
+        &self,
+        py: Python<'py>,
+        minion_id: &str,
+        pillar: Option<&Bound<'py, PyAny>>,
+        environment: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let mut request = Request { environment: environment.map(Text::from), ..Request::default() };
+            if let Some(pillar) = pillar
+                && self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
+            {
+                request.input_data = Some(convert::from_python(pillar, "the pillar")?);
+            }
+            let answer = self.ask(py, |engine| {
+                let Some(node) = minion(engine, minion_id, &request)? else {
+                    return Ok(None);
+                };
+                let value = pillar_value(&node, &engine.settings().delimiter)?;
+                Ok(Some((value, node)))
+            })?;
+            let Some((value, node)) = answer else {
+                return Ok(PyDict::new(py));
+            };
+            log(py, &node.warnings)?;
+            mapping(py, &value)
+        })
+    }
+
+    /// The top of a minion: `{environment: [applications]}`.
+    #[pyo3(signature = (minion_id, environment = None))]
+    fn top<'py>(
+        &self,
+        py: Python<'py>,
+        minion_id: &str,
+        environment: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let request = Request { environment: environment.map(Text::from), ..Request::default() };
+            let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
+            let top = PyDict::new(py);
+            if let Some(node) = node {
+                let environment = environment_name(&node).map_err(|error| exception(py, &error))?;
+                let applications = PyList::new(py, node.applications.iter().map(|name| string(py, name)))?;
+                top.set_item(string(py, &environment), applications)?;
+            }
+            Ok(top)
+        })
+    }
+}
+
+impl Inventory {
+    /// Asks the engine while other threads may use the interpreter.
+    fn ask<T: Send>(
+        &self,
+        py: Python<'_>,
+        question: impl FnOnce(&engine::Inventory) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        py.detach(|| question(&*engine::Inventory::shared(&self.options)?))
+            .map_err(|error| exception(py, &error))
+    }
+}
+
+/// The node of a minion; `None` where there is none and the settings ask for no data then (S14).
+fn minion(engine: &engine::Inventory, id: &str, request: &Request) -> Result<Option<Arc<NodeInfo>>> {
+    let error = match engine.nodeinfo(id, request) {
+        Ok(node) => return Ok(Some(node)),
+        Err(error) => error,
+    };
+    match (engine.settings().node_not_found, &error.first().kind) {
+        (NodeNotFound::Empty, Kind::NodeNotFound { name, .. }) if name == id => Ok(None),
+        (NodeNotFound::Mappings, Kind::NodeNotFound { name, .. }) if name == id => {
+            engine.mapped_node(id, request).map(Some)
+        }
+        _ => Err(error),
+    }
+}
+
+/// The parameters and `__reclass__`, ready for the wire.
+fn pillar_value(node: &NodeInfo, delimiter: &str) -> Result<Value> {
+    let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
+    let carried = |value: &Value, root: &str| {
+        wire::carry(value, root, delimiter).map_err(|mut error| {
+            error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(node.name.clone()));
+            error
+        })
+    };
+    let mut about = Map::default();
+    about.insert("nodename".into(), Value::Str(node.name.clone()));
+    about.insert("applications".into(), texts(&node.applications));
+    about.insert("classes".into(), texts(&node.classes));
+    about.insert("environment".into(), carried(&node.environment, "environment")?);
+    // A copy of the outermost level; what is below stays shared.
+    let mut pillar = carried(&node.parameters, "parameters")?.as_map().cloned().unwrap_or_default();
+    pillar.insert("__reclass__".into(), Value::map(about));
+    Ok(Value::map(pillar))
+}
+
+/// The environment as a key of Salt's top: a scalar's text.
+fn environment_name(node: &NodeInfo) -> Result<Text> {
+    match &node.environment {
+        Value::Str(text) => Ok(text.clone()),
+        environment @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
+            Ok(crate::pystr::str(environment).into())
+        }
+        other => {
+            let what = format!("the environment of a node must be a string, not a {}", other.type_name());
+            let mut fault = Fault::new(Kind::WireType { what }).in_path("environment");
+            fault.node = Some(node.name.clone());
+            Err(fault.into())
+        }
+    }
+}
+
+fn mapping<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {
+    dict(py, value.as_map().unwrap_or(&Map::default()))
+}
+
+/// The time as the Python programs print it.
+fn now(py: Python<'_>) -> PyResult<String> {
+    py.import("time")?.call_method1("strftime", ("%c",))?.extract()
+}
+
+/// Warnings go to Python's log, which in Salt is Salt's log.
+fn log(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
+    if warnings.is_empty() {
+        return Ok(());
+    }
+    let logger = py.import("logging")?.call_method1("getLogger", ("saltext.reclass",))?;
+    for warning in warnings {
+        logger.call_method1("warning", ("%s", Error::from(warning.clone()).to_string()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,331 @@
+//! Wire turns a value into one that Salt carries to a minion unchanged.
+//!
+//! Salt packs a pillar with msgpack and unpacks it elsewhere. Some types come
+//! out as others on the way (a timestamp loses its offset, a big integer
+//! becomes a string), some spoil the whole pillar. What leaves here is what
+//! the minion will hold, and nothing is lost silently (ruling Y4):
+//!
+//! | value                                | carried as                                  |
+//! |--------------------------------------|---------------------------------------------|
+//! | null, boolean, float, string         | itself                                      |
+//! | integer in −2⁶³ … 2⁶⁴−1              | itself                                      |
+//! | integer beyond                       | an error                                    |
+//! | date, timestamp                      | ISO 8601 text, the offset in it             |
+//! | binary that is UTF-8                 | its text, which is what Salt makes of it    |
+//! | other binary                         | itself                                      |
+//! | list, pair, set                      | a list                                      |
+//! | mapping                              | a mapping in its order                      |
+//! | key: null, boolean, integer, float   | itself                                      |
+//! | key: date, timestamp, UTF-8 binary   | its text                                    |
+//! | key: anything else                   | an error                                    |
+//! | two keys that become one             | an error                                    |
+//! | more than [`DEPTH`] containers deep  | an error                                    |
+//!
+//! Errors name the path of the parameter, never its value. What needs no
+//! change is not copied.
+
+use num_bigint::BigInt;
+
+use crate::error::{Fault, Kind, Result};
+use crate::value::{Date, DateTime, Key, Map, Value};
+
+/// How deep containers may nest. Salt itself fails somewhere above 450.
+pub const DEPTH: usize = 256;
+
+/// The value as Salt's wire carries it.
+///
+/// `root` names the whole in errors that are about no single parameter, and
+/// `delimiter` stands between the keys of a path, as in references.
+pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
+    let mut walk = Walk { root, delimiter, path: Vec::new() };
+    Ok(walk.value(value)?.unwrap_or_else(|| value.clone()))
+}
+
+/// `2001-12-14`.
+pub fn date_text(date: Date) -> String {
+    format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)
+}
+
+/// `2001-12-14T21:59:43.100000-05:00`, as Python's `isoformat()`.
+pub fn timestamp_text(time: &DateTime) -> String {
+    let mut text = format!("{}T{:02}:{:02}:{:02}", date_text(time.date), time.hour, time.minute, time.second);
+    if time.microsecond != 0 {
+        text.push_str(&format!(".{:06}", time.microsecond));
+    }
+    if let Some(offset) = time.offset {
+        let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
+        text.push_str(&format!("{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60));
+        if seconds % 60 != 0 {
+            text.push_str(&format!(":{:02}", seconds % 60));
+        }
+    }
+    text
+}
+
+struct Walk<'a> {
+    root: &'a str,
+    delimiter: &'a str,
+    path: Vec<String>,
+}
+
+impl Walk<'_> {
+    /// The changed value; `None` where it can stay as it is.
+    fn value(&mut self, value: &Value) -> Result<Option<Value>> {
+        Ok(match value {
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
+            Value::BigInt(number) => {
+                self.number(number)?;
+                None
+            }
+            Value::Binary(bytes) => str::from_utf8(bytes).ok().map(Value::text),
+            Value::Date(date) => Some(Value::text(date_text(**date))),
+            Value::DateTime(time) => Some(Value::text(timestamp_text(time))),
+            Value::List(items) => self.items(items)?.map(Value::list),
+            Value::Tuple(items) | Value::Set(items) => {
+                Some(Value::list(self.items(items)?.unwrap_or_else(|| (**items).clone())))
+            }
+            Value::Map(map) => self.map(map)?.map(Value::map),
+        })
+    }
+
+    fn items(&mut self, items: &[Value]) -> Result<Option<Vec<Value>>> {
+        self.enter()?;
+        let mut changed: Option<Vec<Value>> = None;
+        for (index, item) in items.iter().enumerate() {
+            self.path.push(index.to_string());
+            if let Some(new) = self.value(item)? {
+                changed.get_or_insert_with(|| items.to_vec())[index] = new;
+            }
+            self.path.pop();
+        }
+        Ok(changed)
+    }
+
+    fn map(&mut self, map: &Map) -> Result<Option<Map>> {
+        self.enter()?;
+        let mut entries = Vec::new();
+        let mut renamed = false;
+        for (index, (key, value)) in map.iter().enumerate() {
+            let new_key = self.key(key)?;
+            renamed |= new_key.is_some();
+            self.path.push(crate::pystr::str(&new_key.as_ref().unwrap_or(key).0));
+            let new_value = self.value(value)?;
+            self.path.pop();
+            if new_key.is_some() || new_value.is_some() {
+                entries.push((index, new_key, new_value));
+            }
+        }
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        if !renamed {
+            let mut changed = map.clone();
+            for (index, _, value) in entries {
+                if let Some(value) = value {
+                    changed[index] = value;
+                }
+            }
+            return Ok(Some(changed));
+        }
+        let mut entries = entries.into_iter().peekable();
+        let mut changed = Map::default();
+        for (index, (key, value)) in map.iter().enumerate() {
+            let (new_key, new_value) = match entries.next_if(|entry| entry.0 == index) {
+                Some((_, key, value)) => (key, value),
+                None => (None, None),
+            };
+            let new_key = new_key.unwrap_or_else(|| key.clone());
+            let shown = crate::pystr::str(&new_key.0);
+            if changed.insert(new_key, new_value.unwrap_or_else(|| value.clone())).is_some() {
+                self.path.push(shown);
+                return Err(self.fault("two keys become the same text on the way to the minion"));
+            }
+        }
+        Ok(Some(changed))
+    }
+
+    fn key(&mut self, key: &Key) -> Result<Option<Key>> {
+        let text = match &key.0 {
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
+                return Ok(None);
+            }
+            Value::BigInt(number) => {
+                self.number(number)?;
+                return Ok(None);
+            }
+            Value::Date(date) => date_text(**date),
+            Value::DateTime(time) => timestamp_text(time),
+            Value::Binary(bytes) => match str::from_utf8(bytes) {
+                Ok(text) => text.to_owned(),
+                Err(_) => return Err(self.fault("a binary key cannot be carried to a minion")),
+            },
+            Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Map(_) => {
+                return Err(
+                    self.fault(&format!("a {} as a key cannot be carried to a minion", key.0.type_name()))
+                );
+            }
+        };
+        Ok(Some(Key(Value::text(text))))
+    }
+
+    fn number(&self, number: &BigInt) -> Result<()> {
+        if i64::try_from(number).is_ok() || u64::try_from(number).is_ok() {
+            return Ok(());
+        }
+        Err(self.fault("an integer of more than 64 bits cannot be carried to a minion; write it as a string"))
+    }
+
+    fn enter(&self) -> Result<()> {
+        if self.path.len() < DEPTH {
+            return Ok(());
+        }
+        Err(self
+            .fault(&format!("more than {DEPTH} levels of mappings and lists cannot be carried to a minion")))
+    }
+
+    fn fault(&self, what: &str) -> crate::error::Error {
+        let path = match self.path.as_slice() {
+            [] => self.root.to_owned(),
+            // Deep paths say where they begin; the rest would fill the screen.
+            [first @ .., _] if first.len() > 16 => {
+                format!("{}{}…", self.path[..16].join(self.delimiter), self.delimiter)
+            }
+            path => path.join(self.delimiter),
+        };
+        Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path).into()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+
+    fn map(entries: Vec<(Value, Value)>) -> Value {
+        Value::map(entries.into_iter().map(|(key, value)| (Key(key), value)).collect())
+    }
+    fn text(text: &str) -> Value {
+        Value::text(text)
+    }
+    fn date() -> Value {
+        Value::Date(Arc::new(Date { year: 2001, month: 2, day: 3 }))
+    }
+    fn time(microsecond: u32, offset: Option<i32>) -> Value {
+        let date = Date { year: 2001, month: 12, day: 14 };
+        Value::DateTime(Arc::new(DateTime { date, hour: 21, minute: 59, second: 43, microsecond, offset }))
+    }
+    fn big(text: &str) -> Value {
+        Value::BigInt(Arc::new(text.parse().unwrap()))
+    }
+    fn carried(value: &Value) -> Value {
+        carry(value, "parameters", ":").unwrap()
+    }
+    /// The sentence and the path of the refusal.
+    fn refusal(value: &Value) -> (String, String) {
+        let error = carry(value, "parameters", ":").unwrap_err();
+        let fault = error.first();
+        assert_eq!(fault.code(), "wire-type");
+        (fault.kind.to_string(), fault.path.clone().unwrap())
+    }
+
+    #[test]
+    fn plain_data_is_not_copied() {
+        let value = map(vec![
+            (text("a"), Value::list(vec![Value::Null, Value::Bool(true), Value::Int(i64::MIN)])),
+            (Value::Int(1), map(vec![(Value::Null, Value::Float(f64::INFINITY))])),
+            (Value::Float(2.5), big("18446744073709551615")),
+        ]);
+        let (Value::Map(before), Value::Map(after)) = (&value, &carried(&value)) else { panic!("a map") };
+        assert!(Arc::ptr_eq(before, after));
+    }
+
+    #[test]
+    fn unchanged_siblings_stay_shared() {
+        let sibling = Arc::new(vec![Value::Int(1)]);
+        let value = map(vec![(text("d"), date()), (text("l"), Value::List(sibling.clone()))]);
+        let carried = carried(&value);
+        let Some(Value::List(after)) = carried.as_map().unwrap().get("l") else { panic!("a list") };
+        assert!(Arc::ptr_eq(&sibling, after));
+    }
+
+    #[test]
+    fn dates_and_timestamps_are_iso_8601() {
+        for (value, expected) in [
+            (date(), "2001-02-03"),
+            (time(0, None), "2001-12-14T21:59:43"),
+            (time(100_000, Some(-18000)), "2001-12-14T21:59:43.100000-05:00"),
+            (time(0, Some(0)), "2001-12-14T21:59:43+00:00"),
+            (time(1, Some(19800)), "2001-12-14T21:59:43.000001+05:30"),
+        ] {
+            assert_eq!(carried(&value), text(expected));
+        }
+    }
+
+    #[test]
+    fn sets_and_pairs_are_lists() {
+        let pair = Value::Tuple(Arc::new(vec![text("k"), date()]));
+        let set = Value::Set(Arc::new(vec![text("x"), pair]));
+        let expected = Value::list(vec![text("x"), Value::list(vec![text("k"), text("2001-02-03")])]);
+        assert_eq!(carried(&set), expected);
+    }
+
+    #[test]
+    fn binary_is_what_salt_makes_of_it() {
+        assert_eq!(carried(&Value::Binary(Arc::from(&b"abc"[..]))), text("abc"));
+        let raw = Value::Binary(Arc::from(&b"\xff\x00"[..]));
+        assert_eq!(carried(&raw), raw);
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_are_refused_with_their_path() {
+        let inside = Value::list(vec![big("-9223372036854775808"), big("18446744073709551615")]);
+        assert_eq!(carried(&inside), inside);
+        for number in ["18446744073709551616", "-9223372036854775809"] {
+            let value =
+                map(vec![(text("a"), Value::list(vec![Value::Null, map(vec![(text("b"), big(number))])]))]);
+            let (what, path) = refusal(&value);
+            assert_eq!(path, "a:1:b");
+            assert!(!what.contains(number), "{what}");
+        }
+    }
+
+    #[test]
+    fn keys_are_scalars() {
+        let value = map(vec![(text("z"), Value::Null), (date(), Value::Int(1)), (Value::Int(3), date())]);
+        let expected = map(vec![
+            (text("z"), Value::Null),
+            (text("2001-02-03"), Value::Int(1)),
+            (Value::Int(3), text("2001-02-03")),
+        ]);
+        let carried = carried(&value);
+        assert_eq!(carried, expected);
+        assert_eq!(carried.as_map().unwrap().get_index(1).unwrap().0.as_str(), Some("2001-02-03"));
+
+        let pair = Value::Tuple(Arc::new(vec![Value::Int(1)]));
+        assert_eq!(refusal(&map(vec![(text("a"), map(vec![(pair, Value::Null)]))])).1, "a");
+        assert_eq!(refusal(&map(vec![(big("99999999999999999999"), Value::Null)])).1, "parameters");
+    }
+
+    #[test]
+    fn keys_that_become_one_are_refused() {
+        for entries in [
+            vec![(date(), Value::Null), (text("2001-02-03"), Value::Null)],
+            vec![(text("2001-02-03"), Value::Null), (date(), Value::Null)],
+        ] {
+            let (what, path) = refusal(&map(vec![(text("a"), map(entries))]));
+            assert_eq!(path, "a:2001-02-03");
+            assert!(what.contains("two keys"), "{what}");
+        }
+    }
+
+    #[test]
+    fn depth_is_limited() {
+        let nested = |depth: usize| (0..depth).fold(Value::Null, |inner, _| Value::list(vec![inner]));
+        assert_eq!(carried(&nested(DEPTH)), nested(DEPTH));
+        let (what, path) = refusal(&nested(DEPTH + 1));
+        assert!(what.contains("256"), "{what}");
+        assert!(path.starts_with("0:0:") && path.ends_with('…'), "{path}");
+    }
+}
