@@ -50,7 +50,8 @@ impl Shape {
 impl Evaluator<'_> {
     pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
         let skip = replaced_count(&stack.entries);
-        let found = self.fold_entries(&stack.entries[skip..], stack.entries.len() - skip)?;
+        let forgive = self.settings.ignore_overwritten_missing_references;
+        let found = self.fold_entries(&stack.entries[skip..], stack.entries.len() - skip, forgive)?;
         if skip > 0 && (skip > 1 || stack.entries[..skip].iter().any(|entry| entry.slot.dynamic())) {
             if self.settings.verbose_warnings {
                 let origin = stack.entries[skip - 1].slot.origin();
@@ -68,8 +69,9 @@ impl Evaluator<'_> {
     }
 
     /// Folds entries of which `total` stand in the stack from here on: the last of a stack
-    /// has nothing behind it that could make up for a missing reference.
-    fn fold_entries(&mut self, entries: &[StackEntry], total: usize) -> Result<Found, Stop> {
+    /// has nothing behind it that could make up for a missing reference. `forgive` tells
+    /// whether anything may.
+    fn fold_entries(&mut self, entries: &[StackEntry], total: usize, forgive: bool) -> Result<Found, Stop> {
         let mut output: Found = Head::Value(Value::Null).into();
         let mut output_origin = Origin::NONE;
         let mut missing = None;
@@ -79,9 +81,7 @@ impl Evaluator<'_> {
             let new = match self.compute(&entry.slot) {
                 Ok(found) => found,
                 Err(Stop::Missing(fault))
-                    if self.settings.ignore_overwritten_missing_references
-                        && !output.head.is_container()
-                        && index + 1 != total =>
+                    if forgive && !output.head.is_container() && index + 1 != total =>
                 {
                     self.warn_overwritten(&fault);
                     missing = Some(fault);
@@ -190,17 +190,14 @@ impl Evaluator<'_> {
         while let Some(replaced) = self.replaced.pop() {
             let before = self.enter(replaced.path.iter().cloned());
             let entries = &replaced.stack.entries[..replaced.count];
-            let result = self.fold_entries(entries, usize::MAX);
+            // Data that a container replaces is not forgiven (R6).
+            let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;
+            let result = self.fold_entries(entries, usize::MAX, forgive);
             self.leave(before);
             match result {
-                Err(Stop::Missing(fault))
-                    if self.settings.ignore_overwritten_missing_references && !replaced.by_container =>
-                {
-                    self.warn_overwritten(&fault);
-                }
-                Err(Stop::Missing(fault)) => self.faults.push(*fault),
+                Err(Stop::Missing(fault)) if forgive => self.warn_overwritten(&fault),
                 Err(Stop::Fault(fault)) if matches!(fault.kind, Kind::ReferenceCycle { .. }) => {}
-                Err(Stop::Fault(fault)) => self.faults.push(*fault),
+                Err(Stop::Missing(fault) | Stop::Fault(fault)) => self.faults.push(*fault),
                 Err(Stop::Reported) | Ok(_) => {}
             }
         }
