@@ -18,6 +18,8 @@ use crate::value::{Key, Value};
 
 /// From this many entries on, keys are looked for by their hash.
 const FEW: usize = 12;
+/// After this many errors no more are looked for.
+const FAILURES: usize = 1000;
 
 /// Makes data of the node `root` of a graph.
 pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<(u32, u32, Warning)>)> {
@@ -27,6 +29,7 @@ pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<(u32, u32
         flat: FxHashMap::default(),
         merged: 0,
         worst: None,
+        failures: 0,
         warnings: Vec::new(),
     };
     let node = constructor.node(root, 0);
@@ -46,6 +49,7 @@ struct Constructor<'a> {
     merged: usize,
     /// The error to report, and its level.
     worst: Option<(usize, Error)>,
+    failures: usize,
     warnings: Vec<(u32, u32, Warning)>,
 }
 
@@ -59,6 +63,7 @@ struct Pair {
 
 impl<'a> Constructor<'a> {
     fn fail(&mut self, level: usize, error: impl Into<Error>) {
+        self.failures += 1;
         if self.worst.as_ref().is_none_or(|(worst, _)| level < *worst) {
             self.worst = Some((level, error.into()));
         }
@@ -115,6 +120,13 @@ impl<'a> Constructor<'a> {
         {
             return node.clone();
         }
+        let failures = self.failures;
+        if failures > FAILURES {
+            return Node {
+                index,
+                data: Data::Value(Value::Null),
+            };
+        }
         let data = match self.tag(index) {
             Err(tag) => {
                 self.fail_at(level, index, Kind::YamlTag { tag: tag.into() });
@@ -134,7 +146,8 @@ impl<'a> Constructor<'a> {
             },
         };
         let node = Node { index, data };
-        if self.graph.shared {
+        // What failed is done again: it may stand on a higher level, too.
+        if self.graph.shared && self.failures == failures {
             self.nodes.insert(index, node.clone());
         }
         node
@@ -334,6 +347,10 @@ impl<'a> Constructor<'a> {
         let Content::Mapping(written) = &self.written(index).content else {
             return Arc::new([]);
         };
+        let failures = self.failures;
+        if failures > FAILURES {
+            return Arc::new([]);
+        }
         let mut merged = Vec::new();
         let mut own = Vec::with_capacity(written.len());
         for (key, value) in written {
@@ -370,7 +387,9 @@ impl<'a> Constructor<'a> {
         }
         merged.append(&mut own);
         let pairs: Arc<[Pair]> = merged.into();
-        self.flat.insert(index, pairs.clone());
+        if self.failures == failures {
+            self.flat.insert(index, pairs.clone());
+        }
         pairs
     }
 
