@@ -7,7 +7,11 @@ pub mod emit;
 mod events;
 mod layout;
 mod order;
+mod parse;
 mod resolve;
+mod scan;
+mod scan_scalar;
+mod scan_tag;
 mod timestamp;
 
 use indexmap::map::Entry as Slot;
