@@ -1,5 +1,10 @@
 //! No text makes the reader panic, hang or run out of stack; and how fast it is.
-#![expect(clippy::print_stdout, reason = "tests say what they skip and measure")]
+#![allow(
+    dead_code,
+    clippy::print_stdout,
+    clippy::format_collect,
+    reason = "tests say what they skip and measure"
+)]
 
 mod yaml;
 

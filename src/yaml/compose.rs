@@ -31,8 +31,11 @@ pub struct Document {
     pub spans: Spans,
     /// Duplicate keys, with [`crate::error::Fault::site`] still to be filled in from `spans`:
     /// the `u32` is the index of the later key, the second that of the earlier.
-    pub warnings: Vec<(u32, u32, Warning)>,
+    pub warnings: Vec<Duplicate>,
 }
+
+/// The later key, the earlier key, and the warning.
+pub type Duplicate = (u32, u32, Warning);
 
 /// One node of a document.
 #[derive(Clone, PartialEq, Debug)]

@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::compose::{Content, Data, Entry, Graph, NODES, Node, Written, fault_at, too_many_nodes};
+use super::compose::{
+    Content, Data, Duplicate, Entry, Graph, NODES, Node, Written, fault_at, too_many_nodes,
+};
 use super::resolve::{self, Tag};
 use super::{grow, to_value};
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::pystr;
 use crate::source::Span;
 use crate::value::{Key, Value};
@@ -22,7 +24,7 @@ const FEW: usize = 12;
 const FAILURES: usize = 1000;
 
 /// Makes data of the node `root` of a graph.
-pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<(u32, u32, Warning)>)> {
+pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
         nodes: FxHashMap::default(),
@@ -50,7 +52,7 @@ struct Constructor<'a> {
     /// The error to report, and its level.
     worst: Option<(usize, Error)>,
     failures: usize,
-    warnings: Vec<(u32, u32, Warning)>,
+    warnings: Vec<Duplicate>,
 }
 
 /// The numbers of a key and its value, and whether the mapping has it from a merge key.

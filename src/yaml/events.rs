@@ -25,6 +25,7 @@ pub(super) struct Mark {
 
 /// What libyaml says of a text that is no YAML.
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "the words of libyaml")]
 pub(super) struct Problem {
     /// `while parsing a node`, or nothing.
     pub(super) context: &'static str,

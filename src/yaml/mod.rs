@@ -14,6 +14,8 @@ mod scan_scalar;
 mod scan_tag;
 mod timestamp;
 
+use std::hash::BuildHasherDefault;
+
 use indexmap::map::Entry as Slot;
 
 use crate::error::Result;
@@ -33,7 +35,8 @@ pub fn to_value(node: &Node) -> Value {
         // Both containers: documents are at most `compose::DEPTH` deep.
         Data::List(items) => grow(|| Value::list(items.iter().map(to_value).collect())),
         Data::Map(entries) => grow(|| {
-            let mut map = Map::with_capacity_and_hasher(entries.len(), Default::default());
+            let mut map =
+                Map::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
             for entry in entries.iter() {
                 if let Slot::Vacant(slot) = map.entry(entry.key.clone()) {
                     slot.insert(to_value(&entry.value));

@@ -41,6 +41,7 @@ pub(super) struct Parser<'a> {
 /// An event with its two marks.
 type Parsed = Result<(Event, Mark, Mark), Problem>;
 
+#[expect(clippy::unnecessary_wraps, reason = "the last step of many states")]
 fn empty_scalar(mark: Mark) -> Parsed {
     Ok((
         Event::Scalar {
@@ -273,26 +274,9 @@ impl<'a> Parser<'a> {
             end = token.end;
             self.scanner.skip_token();
         }
-        let tag = match tag {
-            None => None,
-            Some((handle, suffix)) if handle.is_empty() => Some(suffix),
-            Some((handle, suffix)) => match self
-                .tag_directives
-                .iter()
-                .find(|(known, _)| *known == handle)
-            {
-                Some((_, prefix)) => Some(prefix.clone() + &suffix),
-                None => {
-                    let problem = "found undefined tag handle";
-                    return Err(Problem {
-                        context: "while parsing a node",
-                        context_mark: start,
-                        problem,
-                        mark: tag_mark,
-                    });
-                }
-            },
-        };
+        let tag = tag
+            .map(|(handle, suffix)| self.full_tag(&handle, suffix, start, tag_mark))
+            .transpose()?;
         let token = self.scanner.peek()?;
         let token_end = token.end;
         let event = match &mut token.data {
@@ -352,6 +336,33 @@ impl<'a> Parser<'a> {
             }
         };
         Ok((event, start, token_end))
+    }
+
+    /// The tag of a handle and what follows it.
+    fn full_tag(
+        &self,
+        handle: &str,
+        suffix: String,
+        start: Mark,
+        mark: Mark,
+    ) -> Result<String, Problem> {
+        if handle.is_empty() {
+            return Ok(suffix);
+        }
+        let Some((_, prefix)) = self
+            .tag_directives
+            .iter()
+            .find(|(known, _)| known == handle)
+        else {
+            let problem = "found undefined tag handle";
+            return Err(Problem {
+                context: "while parsing a node",
+                context_mark: start,
+                problem,
+                mark,
+            });
+        };
+        Ok(prefix.clone() + &suffix)
     }
 
     /// Remembers where a collection begins.

@@ -123,9 +123,8 @@ impl<'a> Scanner<'a> {
     /// The length of the line break at a byte ahead, zero if there is none.
     pub(super) fn break_length(&self, ahead: usize) -> usize {
         match self.byte(ahead) {
-            b'\n' => 1,
             b'\r' if self.byte(ahead + 1) == b'\n' => 2,
-            b'\r' => 1,
+            b'\n' | b'\r' => 1,
             0xc2 if self.byte(ahead + 1) == 0x85 => 2,
             0xe2 if self.byte(ahead + 1) == 0x80 && matches!(self.byte(ahead + 2), 0xa8 | 0xa9) => {
                 3
@@ -425,6 +424,7 @@ impl<'a> Scanner<'a> {
         self.fetch_indicator(TokenData::StreamEnd, 0)
     }
 
+    #[expect(clippy::unnecessary_wraps, reason = "the last step of many functions")]
     fn fetch_indicator(&mut self, data: TokenData, length: usize) -> Scanned<()> {
         let start = self.mark;
         for _ in 0..length {

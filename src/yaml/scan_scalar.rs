@@ -288,7 +288,7 @@ impl Scanner<'_> {
                     return self.fail(CONTEXT, start, "found an indentation indicator equal to 0");
                 }
                 digit @ b'1'..=b'9' if increment.is_none() => {
-                    increment = Some(i64::from(digit - b'0'))
+                    increment = Some(i64::from(digit - b'0'));
                 }
                 _ => break,
             }

@@ -1,4 +1,4 @@
-//! PyYAML answers what a text means; the answer of the library is compared with it.
+//! `PyYAML` answers what a text means; the answer of the library is compared with it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use reclass::yaml::emit::{EmitOptions, emit};
 use reclass::yaml::to_value;
 use serde_json::{Value as Json, json};
 
-/// A Python that has PyYAML with libyaml; says so if there is none.
+/// A Python that has `PyYAML` with libyaml; says so if there is none.
 pub fn python() -> Option<PathBuf> {
     let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
