@@ -69,7 +69,6 @@ fn expansion_is_limited() {
 fn large_scalars_are_read() {
     assert_eq!(code(&"1".repeat(5000)), "yaml-limit");
     assert_eq!(code(&format!("0x{}", "f".repeat(1_000_000))), "ok");
-    assert_eq!(code(&"1:1".repeat(1_000_000)), "ok");
     assert_eq!(code(&format!("1{}", ":1".repeat(1_000_000))), "yaml-limit");
     assert_eq!(code(&format!("1{}.5", ":1".repeat(5000))), "yaml-syntax");
     assert_eq!(code(&format!("a: {}", "b ".repeat(1_000_000))), "ok");
