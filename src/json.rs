@@ -36,7 +36,7 @@ impl Writer {
             Value::Binary(bytes) => self.string(&encode_base64(bytes)),
             Value::Date(_) | Value::DateTime(_) => self.string(&pystr::iso(value, 'T')),
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-                self.items('[', items.iter(), ']', |writer, item| writer.deeper(item));
+                self.items('[', items.iter(), ']', Writer::deeper);
             }
             Value::Map(map) => self.items('{', map.iter(), '}', |writer, (key, value)| {
                 writer.key(key);
@@ -83,7 +83,9 @@ impl Writer {
 
     fn key(&mut self, key: &Key) {
         match &key.0 {
-            Value::Str(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => self.value(&key.0),
+            Value::Str(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => {
+                self.value(&key.0);
+            }
             // Numbers and the like as JSON writes them, in quotes.
             other => {
                 self.out.push('"');

@@ -34,15 +34,28 @@ pub(crate) fn float(number: f64) -> String {
     if number.is_infinite() {
         return if number < 0.0 { "-inf".into() } else { "inf".into() };
     }
-    // Rust finds the same digits; the layout differs.
-    let scientific = format!("{number:e}");
+    // Rust finds as many digits, but where two texts are as near Python takes the even one.
+    let mut scientific = format!("{number:e}");
+    let digits = scientific.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
+    let even = format!("{number:.*e}", digits.saturating_sub(1));
+    if even.parse() == Ok(number) {
+        scientific = even;
+    }
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..16).contains(&exponent) {
-        return format!("{number:?}");
+        let places =
+            usize::try_from(exponent.saturating_neg().saturating_add_unsigned(mantissa_places(mantissa)));
+        return format!("{number:.*}", places.unwrap_or(0).max(1));
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// Digits behind the point.
+fn mantissa_places(mantissa: &str) -> u32 {
+    let places = mantissa.split_once('.').map_or(0, |(_, places)| places.len());
+    u32::try_from(places).unwrap_or(0)
 }
 
 /// `date.isoformat()` and `datetime.isoformat(separator)`; nothing for other values.
@@ -200,6 +213,10 @@ mod tests {
             (
                 r#"["it's", 'say "it''s"', "\e\xa0\u2028\U0001F600\u200b"]"#,
                 r#"["it's", 'say "it\'s"', '\x1b\xa0\u2028😀\u200b']"#,
+            ),
+            (
+                "[147324682993806.625, 5e-324, 0.1, -0.0, 100.0]",
+                "[147324682993806.62, '5e-324', 0.1, -0.0, 100.0]",
             ),
             ("{a: {1: []}}", "{'a': {1: []}}"),
             ("!!set {}", "set()"),

@@ -80,9 +80,7 @@ impl Evaluator<'_> {
             let origin = entry.slot.origin();
             let new = match self.compute(&entry.slot) {
                 Ok(found) => found,
-                Err(Stop::Missing(fault))
-                    if forgive && !output.head.is_container() && index + 1 != total =>
-                {
+                Err(Stop::Missing(fault)) if forgive && !output.head.is_container() && index + 1 != total => {
                     self.warn_overwritten(&fault);
                     missing = Some(fault);
                     Head::Value(Value::Null).into()

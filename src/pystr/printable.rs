@@ -3,6 +3,7 @@
 /// Characters from U+0080 on: the lengths of runs that are printable and runs
 /// that are not, in turn (`str.isprintable` of Python 3.11, Unicode 14).
 #[rustfmt::skip]
+#[expect(clippy::unreadable_literal, reason = "generated")]
 const RUNS: [u32; 1400] = [
     0, 33, 12, 1, 714, 2, 6, 4, 7, 1, 1, 1, 20, 1, 397, 1, 38, 2, 50, 2, 3, 1, 55, 8, 27, 4, 6, 17, 22, 1, 192, 1,
     48, 2, 59, 2, 101, 14, 59, 2, 49, 2, 15, 1, 28, 2, 1, 1, 11, 5, 31, 9, 74, 1, 161, 1, 8, 2, 2, 2, 22, 1, 7, 1,

@@ -31,8 +31,11 @@ pub struct Document {
     pub spans: Spans,
     /// Duplicate keys, with [`crate::error::Fault::site`] still to be filled in from `spans`:
     /// the `u32` is the index of the later key, the second that of the earlier.
-    pub warnings: Vec<(u32, u32, Warning)>,
+    pub warnings: Vec<Duplicate>,
 }
+
+/// The later key, the earlier key, and the warning.
+pub type Duplicate = (u32, u32, Warning);
 
 /// One node of a document.
 #[derive(Clone, PartialEq, Debug)]
@@ -299,4 +302,74 @@ pub(super) fn too_many_nodes(span: Span) -> Error {
 
 fn too_deep(span: Span) -> Error {
     fault_at(Kind::YamlLimit { what: "the depth of a YAML document".into(), limit: DEPTH }, span).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pystr;
+    use crate::yaml::{parse_value, to_value};
+
+    #[test]
+    fn values_of_documents() {
+        let table = [
+            ("", "None"),
+            (
+                "[yes, 014, 0o14, 1_000, 190:20:30, 1e3, 1.e+3, '1', =x]",
+                "[True, 12, '0o14', 1000, 685230, '1e3', 1000.0, '1', '=x']",
+            ),
+            ("{<<: [{a: 1, b: 2}, {b: 3, c: 4}], c: 5}", "{'b': 2, 'c': 5, 'a': 1}"),
+            ("{a: 1, b: 2, a: 3}", "{'a': 3, 'b': 2}"),
+            ("{1: a, 1.0: b, yes: c}", "{1: 'c'}"),
+            ("[&a {x: y}, *a]", "[{'x': 'y'}, {'x': 'y'}]"),
+            ("[!!null, !!str , !!str ]", "[None, '', '']"),
+            ("!!omap [a: 1, a: 2]", "[('a', 1), ('a', 2)]"),
+            ("- |\n  a\n  b", "['a\\nb']"),
+            ("a: |+\n  b\n  ", "{'a': 'b\\n'}"),
+            ("\u{feff}a: b\r\nc: 'd\r\n\r\n e'\r\n", "{'a': 'b', 'c': 'd\\ne'}"),
+            ("! 12", "12"),
+            ("!%C3%A9 x", "yaml-tag 1:1"),
+            ("a: &x 1\nb: &x 2", "yaml-syntax 2:4"),
+            ("a: *x", "yaml-syntax 1:4"),
+            ("&a [*a]", "yaml-syntax 1:5"),
+            ("[a]: b", "yaml-syntax 1:1"),
+            ("a: !x b", "yaml-tag 1:4"),
+            ("a: =", "yaml-tag 1:4"),
+            ("a\n---\nb", "yaml-syntax 2:1"),
+            ("a: 2001-02-30", "yaml-syntax 1:4"),
+            ("a: b\nc: \u{7}", "yaml-syntax 2:4"),
+            ("a: 'b", "yaml-syntax 1:6"),
+        ];
+        for (text, expected) in table {
+            let found = match parse_value(text) {
+                Ok(value) => pystr::repr(&value),
+                Err(error) => {
+                    let site = error.first().site.as_ref().map(ToString::to_string);
+                    format!("{} {}", error.first().code(), site.unwrap_or_default().trim_start_matches(':'))
+                }
+            };
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn nodes_are_numbered_in_document_order() {
+        let document = compose(b"# c\na: &x [b, {c: d}]\ne: *x\na: 1\n").expect("yaml");
+        let text = |index: usize| (document.spans[index].line, document.spans[index].column);
+        let places: Vec<_> = (0..document.spans.len()).map(text).collect();
+        assert_eq!(
+            places,
+            [(1, 0), (1, 0), (1, 3), (1, 7), (1, 10), (1, 11), (1, 14), (2, 0), (3, 0), (3, 3)]
+        );
+        let (later, earlier, warning) = &document.warnings[0];
+        assert_eq!((*later, *earlier, warning.code()), (8, 1, "duplicate-key"));
+        let root = document.root.expect("a root");
+        assert_eq!(pystr::repr(&to_value(&root)), "{'a': 1, 'e': ['b', {'c': 'd'}]}");
+    }
+
+    #[test]
+    fn invalid_utf8_has_a_place() {
+        let error = compose(b"a: b\nc: \xff").expect_err("no UTF-8");
+        assert_eq!(error.first().site.as_ref().map(ToString::to_string).as_deref(), Some(":2:4"));
+    }
 }

@@ -8,25 +8,30 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::compose::{Content, Data, Entry, Graph, NODES, Node, Written, fault_at, too_many_nodes};
+use super::compose::{
+    Content, Data, Duplicate, Entry, Graph, NODES, Node, Written, fault_at, too_many_nodes,
+};
 use super::resolve::{self, Tag};
 use super::{grow, to_value};
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::pystr;
 use crate::source::Span;
 use crate::value::{Key, Value};
 
 /// From this many entries on, keys are looked for by their hash.
 const FEW: usize = 12;
+/// After this many errors no more are looked for.
+const FAILURES: usize = 1000;
 
 /// Makes data of the node `root` of a graph.
-pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<(u32, u32, Warning)>)> {
+pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
         nodes: FxHashMap::default(),
         flat: FxHashMap::default(),
         merged: 0,
         worst: None,
+        failures: 0,
         warnings: Vec::new(),
     };
     let node = constructor.node(root, 0);
@@ -46,7 +51,8 @@ struct Constructor<'a> {
     merged: usize,
     /// The error to report, and its level.
     worst: Option<(usize, Error)>,
-    warnings: Vec<(u32, u32, Warning)>,
+    failures: usize,
+    warnings: Vec<Duplicate>,
 }
 
 /// The numbers of a key and its value, and whether the mapping has it from a merge key.
@@ -59,6 +65,7 @@ struct Pair {
 
 impl<'a> Constructor<'a> {
     fn fail(&mut self, level: usize, error: impl Into<Error>) {
+        self.failures += 1;
         if self.worst.as_ref().is_none_or(|(worst, _)| level < *worst) {
             self.worst = Some((level, error.into()));
         }
@@ -102,6 +109,10 @@ impl<'a> Constructor<'a> {
         {
             return node.clone();
         }
+        let failures = self.failures;
+        if failures > FAILURES {
+            return Node { index, data: Data::Value(Value::Null) };
+        }
         let data = match self.tag(index) {
             Err(tag) => {
                 self.fail_at(level, index, Kind::YamlTag { tag: tag.into() });
@@ -121,7 +132,8 @@ impl<'a> Constructor<'a> {
             },
         };
         let node = Node { index, data };
-        if self.graph.shared {
+        // What failed is done again: it may stand on a higher level, too.
+        if self.graph.shared && self.failures == failures {
             self.nodes.insert(index, node.clone());
         }
         node
@@ -289,6 +301,10 @@ impl<'a> Constructor<'a> {
         let Content::Mapping(written) = &self.written(index).content else {
             return Arc::new([]);
         };
+        let failures = self.failures;
+        if failures > FAILURES {
+            return Arc::new([]);
+        }
         let mut merged = Vec::new();
         let mut own = Vec::with_capacity(written.len());
         for (key, value) in written {
@@ -317,7 +333,9 @@ impl<'a> Constructor<'a> {
         }
         merged.append(&mut own);
         let pairs: Arc<[Pair]> = merged.into();
-        self.flat.insert(index, pairs.clone());
+        if self.failures == failures {
+            self.flat.insert(index, pairs.clone());
+        }
         pairs
     }
 

@@ -79,10 +79,16 @@ impl Anchors {
             self.numbers.insert(object, None);
         }
         match value {
-            Value::List(items) | Value::Tuple(items) => {
-                grow(|| items.iter().for_each(|item| self.meet(item)))
-            }
-            Value::Set(items) => grow(|| sorted_items(items).into_iter().for_each(|item| self.meet(item))),
+            Value::List(items) | Value::Tuple(items) => grow(|| {
+                for item in items.iter() {
+                    self.meet(item);
+                }
+            }),
+            Value::Set(items) => grow(|| {
+                for item in sorted_items(items) {
+                    self.meet(item);
+                }
+            }),
             Value::Map(map) => grow(|| {
                 for (key, value) in sorted_entries(map) {
                     self.meet(key);
@@ -135,7 +141,9 @@ impl Emitter {
                 grow(|| self.mapping(entries));
             }
             Value::Map(map) => grow(|| self.mapping(sorted_entries(map))),
-            _ => with_scalar(value, |scalar| self.layout.write_scalar(scalar, number, context)),
+            _ => with_scalar(value, |scalar| {
+                self.layout.write_scalar(scalar, number, context);
+            }),
         }
     }
 

@@ -1,33 +1,50 @@
 //! Events turn the bytes of a file into the events of libyaml, each with its span.
 //!
-//! The only file that knows the crate `libyaml-safer`. What that crate does not
-//! do as the C library behind `PyYAML` does is put right here:
-//!
-//! * It panics where the last block scalar ends without a line break. The text
-//!   gets a U+2028 at its end: a line break that libyaml keeps as it is, so that
-//!   it can be told from the text's own and taken off the value again.
-//! * It takes any first byte EF for a byte order mark, and lets files in UTF-16
-//!   through, which Python's `open()` in text mode does not.
-//! * A panic that is left all the same becomes an error.
-//!
-//! One difference remains: a key is simple up to 1024 *bytes* where the C library
-//! counts characters.
+//! The scanner and the parser are libyaml's (`scan`, `parse`), written anew, as
+//! the crate `libyaml-safer` panics on `[!!str, a]`, on a last block scalar
+//! without a line break and on others, and counts the length of keys in bytes.
+//! Here is what stands around them: the encoding, as Python's `open()` in text
+//! mode has it, the characters that libyaml's reader refuses, and errors.
 //!
 //! Every error has a site with an empty path: the caller knows the path.
 
-use std::io::{BufRead, Read};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
-use libyaml_safer::{Event as RawEvent, EventData, Mark, Parser, ScalarStyle};
-
+use super::parse::Parser;
 use crate::error::{Error, Fault, Kind, Result};
 use crate::source::{Site, Span};
 
-/// The line break put behind a text that has none at its end.
-const FINAL_BREAK: &str = "\u{2028}";
+/// A place in the text.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Mark {
+    /// In bytes.
+    pub(super) offset: usize,
+    /// The same in characters.
+    pub(super) characters: u32,
+    pub(super) line: u32,
+    pub(super) column: u32,
+}
 
-/// How much text the crate gets at once; it keeps four bytes for each character.
-const CHUNK: usize = 4096;
+/// What libyaml says of a text that is no YAML.
+#[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "the words of libyaml")]
+pub(super) struct Problem {
+    /// `while parsing a node`, or nothing.
+    pub(super) context: &'static str,
+    pub(super) context_mark: Mark,
+    pub(super) problem: &'static str,
+    pub(super) mark: Mark,
+}
+
+impl Problem {
+    /// A key without its value.
+    pub(super) fn missing_value(context_mark: Mark, mark: Mark) -> Problem {
+        Problem {
+            context: "while scanning a simple key",
+            context_mark,
+            problem: "could not find expected ':'",
+            mark,
+        }
+    }
+}
 
 /// An event of libyaml, without its marks.
 #[derive(Debug, PartialEq)]
@@ -59,11 +76,9 @@ pub(super) fn site(line: u32, column: u32, length: u32) -> Site {
 
 /// The events of one text.
 pub(super) struct Events<'a> {
-    parser: Parser<Chunks<'a>>,
-    text: &'a str,
+    parser: Parser<'a>,
     /// Bytes of the byte order mark before the text.
     mark_length: usize,
-    final_break: bool,
 }
 
 impl<'a> Events<'a> {
@@ -91,104 +106,34 @@ impl<'a> Events<'a> {
             };
             return Err(syntax(message, place_after(&text[..offset])));
         }
-        let final_break = !text.is_empty() && !text.ends_with(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
-        let mut parser = Parser::new();
-        parser.set_encoding(libyaml_safer::Encoding::Utf8);
-        let last = if final_break { FINAL_BREAK } else { "" };
-        parser.set_input(Chunks { chunk: b"", text, last });
-        Ok(Events { parser, text, mark_length, final_break })
+        Ok(Events { parser: Parser::new(text), mark_length })
     }
 
     /// The next event and its span. The beginning of the stream is no event here.
     pub(super) fn next(&mut self) -> Result<(Event, Span)> {
-        loop {
-            let parsed = catch_unwind(AssertUnwindSafe(|| self.parser.parse()));
-            let RawEvent { data, start_mark, end_mark, .. } = match parsed {
-                Ok(Ok(event)) => event,
-                Ok(Err(error)) => return Err(self.error(&error)),
-                Err(_) => {
-                    return Err(syntax("unexpected end of the text".into(), place_after(self.text)));
-                }
-            };
-            let event = match data {
-                EventData::StreamStart { .. } => continue,
-                EventData::StreamEnd => Event::StreamEnd,
-                EventData::DocumentStart { .. } => Event::DocumentStart,
-                EventData::DocumentEnd { .. } => Event::DocumentEnd,
-                EventData::Alias { anchor } => Event::Alias { anchor },
-                EventData::Scalar { anchor, tag, mut value, plain_implicit, style, .. } => {
-                    if self.final_break
-                        && matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
-                        && usize::try_from(end_mark.index).is_ok_and(|end| end > self.text.len())
-                        && value.ends_with(FINAL_BREAK)
-                    {
-                        value.truncate(value.len() - FINAL_BREAK.len());
-                    }
-                    Event::Scalar { anchor, tag: specific(tag), value, plain: plain_implicit }
-                }
-                EventData::SequenceStart { anchor, tag, .. } => {
-                    Event::SequenceStart { anchor, tag: specific(tag) }
-                }
-                EventData::SequenceEnd => Event::SequenceEnd,
-                EventData::MappingStart { anchor, tag, .. } => {
-                    Event::MappingStart { anchor, tag: specific(tag) }
-                }
-                EventData::MappingEnd => Event::MappingEnd,
-            };
-            return Ok((event, self.span(start_mark, end_mark)));
-        }
-    }
-
-    fn span(&self, start: Mark, end: Mark) -> Span {
-        let offset = |mark: Mark| {
-            let index = usize::try_from(mark.index).unwrap_or(usize::MAX).min(self.text.len());
-            u32::try_from(index + self.mark_length).unwrap_or(u32::MAX)
-        };
-        Span {
-            start: offset(start),
-            end: offset(end),
-            line: narrow(start.line),
-            column: narrow(start.column),
-        }
-    }
-
-    fn error(&self, error: &libyaml_safer::Error) -> Error {
-        let context = error.context().unwrap_or_default();
-        let problem = error.problem();
-        let mut message = problem.to_owned();
-        if !context.is_empty() {
-            message.push(' ');
-            message.push_str(context);
-        }
-        // Quoted text runs over the line break that is not there.
-        let beyond = |mark: Mark| {
-            self.final_break
-                && context == "while scanning a quoted scalar"
-                && usize::try_from(mark.index).is_ok_and(|index| index > self.text.len())
-        };
-        let place = match error.problem_mark() {
-            Some(mark) if !beyond(mark) => (narrow(mark.line), narrow(mark.column)),
-            _ => place_after(self.text),
-        };
-        let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(place.0, place.1, 0));
-        if let Some(mark) =
-            error.context_mark().filter(|mark| (narrow(mark.line), narrow(mark.column)) != place)
+        let (mut event, start, end) = self.parser.next().map_err(|problem| error(&problem))?;
+        if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
+            &mut event
+            && tag.as_deref() == Some("!")
         {
-            let begun = context.strip_prefix("while ").unwrap_or(context);
-            fault = fault
-                .note(format!("{begun} began here"), Some(site(narrow(mark.line), narrow(mark.column), 0)));
+            // Says nothing that the event does not say already.
+            *tag = None;
         }
-        fault.into()
+        let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
+        Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
     }
 }
 
-/// The tag `!` says nothing that the event does not say already.
-fn specific(tag: Option<String>) -> Option<String> {
-    tag.filter(|tag| tag != "!")
-}
-
-fn narrow(number: u64) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
+fn error(problem: &Problem) -> Error {
+    let Problem { context, context_mark, problem, mark } = problem;
+    let message = if context.is_empty() { (*problem).to_owned() } else { format!("{problem} {context}") };
+    let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(mark.line, mark.column, 0));
+    if !context.is_empty() && context_mark.offset != mark.offset {
+        let begun = context.strip_prefix("while ").unwrap_or(context);
+        let place = site(context_mark.line, context_mark.column, 0);
+        fault = fault.note(format!("{begun} began here"), Some(place));
+    }
+    fault.into()
 }
 
 fn syntax(message: String, (line, column): (u32, u32)) -> Error {
@@ -226,45 +171,4 @@ fn find_control(text: &str) -> Option<usize> {
         }
         _ => false,
     })
-}
-
-/// A text handed out in small pieces of whole characters.
-struct Chunks<'a> {
-    chunk: &'a [u8],
-    text: &'a str,
-    last: &'static str,
-}
-
-impl BufRead for Chunks<'_> {
-    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
-        if self.chunk.is_empty() {
-            let (chunk, rest) = if self.text.is_empty() {
-                (self.last, "")
-            } else {
-                let end = (CHUNK.min(self.text.len())..=self.text.len())
-                    .find(|end| self.text.is_char_boundary(*end))
-                    .unwrap_or(self.text.len());
-                self.text.split_at(end)
-            };
-            if self.text.is_empty() {
-                self.last = "";
-            }
-            self.chunk = chunk.as_bytes();
-            self.text = rest;
-        }
-        Ok(self.chunk)
-    }
-    fn consume(&mut self, amount: usize) {
-        self.chunk = self.chunk.get(amount..).unwrap_or_default();
-    }
-}
-
-impl Read for Chunks<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let chunk = self.fill_buf()?;
-        let length = chunk.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&chunk[..length]);
-        self.consume(length);
-        Ok(length)
-    }
 }

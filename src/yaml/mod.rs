@@ -7,8 +7,14 @@ pub mod emit;
 mod events;
 mod layout;
 mod order;
+mod parse;
 mod resolve;
+mod scan;
+mod scan_scalar;
+mod scan_tag;
 mod timestamp;
+
+use std::hash::BuildHasherDefault;
 
 use indexmap::map::Entry as Slot;
 
@@ -29,7 +35,7 @@ pub fn to_value(node: &Node) -> Value {
         // Both containers: documents are at most `compose::DEPTH` deep.
         Data::List(items) => grow(|| Value::list(items.iter().map(to_value).collect())),
         Data::Map(entries) => grow(|| {
-            let mut map = Map::with_capacity_and_hasher(entries.len(), Default::default());
+            let mut map = Map::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
             for entry in entries.iter() {
                 if let Slot::Vacant(slot) = map.entry(entry.key.clone()) {
                     slot.insert(to_value(&entry.value));

@@ -1,4 +1,5 @@
 //! Generated documents: scalars of all looks, structures, and mutations of texts.
+#![allow(clippy::single_match_else, reason = "one arm of several kinds")]
 
 use std::fmt::Write;
 
@@ -258,7 +259,7 @@ fn written_scalar(random: &mut Random, indent: usize, flow: bool) -> String {
             let mut block = String::from(random.pick(&["|", ">", "|-", ">-", "|+", ">+", "|2", "|1-"]));
             for _ in 0..random.below(5) {
                 let _ = match random.below(6) {
-                    0 => write!(block, "\n"),
+                    0 => writeln!(block),
                     1 => write!(block, "\n{pad}  "),
                     2 => write!(block, "\n{pad}  {text}"),
                     _ => write!(block, "\n{pad}{text}"),

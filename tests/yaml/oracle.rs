@@ -1,4 +1,4 @@
-//! PyYAML answers what a text means; the answer of the library is compared with it.
+//! `PyYAML` answers what a text means; the answer of the library is compared with it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use reclass::yaml::emit::{EmitOptions, emit};
 use reclass::yaml::to_value;
 use serde_json::{Value as Json, json};
 
-/// A Python that has PyYAML with libyaml; says so if there is none.
+/// A Python that has `PyYAML` with libyaml; says so if there is none.
 pub fn python() -> Option<PathBuf> {
     let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
@@ -91,12 +91,14 @@ pub fn compare(python: &Path, texts: &[Vec<u8>]) -> Vec<String> {
 
 fn difference(text: &[u8], answer: &Json) -> Option<String> {
     let document = match (compose(text), answer.get("error")) {
+        // PyYAML goes on with a value that holds itself, and some end well after all.
+        (Err(error), _) if error.first().kind.to_string().ends_with("stands within its own anchor") => {
+            return None;
+        }
         (Err(error), Some(theirs)) => {
             let line = error.first().site.as_ref().map(|site| u64::from(site.line));
             let expected = answer["line"].as_u64();
-            // PyYAML goes on with a value that holds itself.
-            let recursive = error.first().kind.to_string().ends_with("stands within its own anchor");
-            let same = expected.is_none() || line == expected || recursive;
+            let same = expected.is_none() || line == expected;
             return (!same).then(|| {
                 format!(
                     "error in line {line:?}, not {expected:?}: {:?}, {theirs}: {}",

@@ -1,0 +1,491 @@
+//! Scanning turns text into tokens: the scanner of libyaml 0.2.5.
+//!
+//! Its states, its look-ahead and its errors, because each of them can be seen in
+//! what `PyYAML` accepts and where it complains. The names are those of the C
+//! functions. Scalars, tags and directives are read in `scan_scalar` and `scan_tag`.
+
+use std::collections::VecDeque;
+
+use super::events::{Mark, Problem};
+
+/// A token and its place.
+#[derive(Debug)]
+pub(super) struct Token {
+    pub(super) data: TokenData,
+    pub(super) start: Mark,
+    pub(super) end: Mark,
+}
+
+#[derive(Debug, PartialEq)]
+pub(super) enum TokenData {
+    StreamEnd,
+    VersionDirective { major: u32, minor: u32 },
+    TagDirective { handle: String, prefix: String },
+    DocumentStart,
+    DocumentEnd,
+    BlockSequenceStart,
+    BlockMappingStart,
+    BlockEnd,
+    FlowSequenceStart,
+    FlowSequenceEnd,
+    FlowMappingStart,
+    FlowMappingEnd,
+    BlockEntry,
+    FlowEntry,
+    Key,
+    Value,
+    Alias(String),
+    Anchor(String),
+    Tag { handle: String, suffix: String },
+    Scalar { value: String, plain: bool },
+}
+
+/// A token that turns out to be a key if a `:` follows.
+#[derive(Clone, Copy, Default)]
+struct SimpleKey {
+    possible: bool,
+    /// At the indent of its mapping nothing but a key can stand.
+    required: bool,
+    token_number: usize,
+    mark: Mark,
+}
+
+/// Longer keys need a `?`; in characters.
+const SIMPLE_KEY_LENGTH: u32 = 1024;
+
+pub(super) struct Scanner<'a> {
+    pub(super) text: &'a str,
+    pub(super) mark: Mark,
+    pub(super) flow_level: usize,
+    pub(super) simple_key_allowed: bool,
+    /// The column of the innermost block collection, -1 outside of all.
+    pub(super) indent: i64,
+    indents: Vec<i64>,
+    tokens: VecDeque<Token>,
+    /// Tokens handed out so far.
+    tokens_parsed: usize,
+    token_available: bool,
+    stream_ended: bool,
+    simple_keys: Vec<SimpleKey>,
+}
+
+type Scanned<T> = Result<T, Problem>;
+
+impl<'a> Scanner<'a> {
+    pub(super) fn new(text: &'a str) -> Scanner<'a> {
+        Scanner {
+            text,
+            mark: Mark::default(),
+            flow_level: 0,
+            simple_key_allowed: true,
+            indent: -1,
+            indents: Vec::new(),
+            tokens: VecDeque::new(),
+            tokens_parsed: 0,
+            token_available: false,
+            stream_ended: false,
+            simple_keys: vec![SimpleKey::default()],
+        }
+    }
+
+    /// The next token. Behind the end there is one more end.
+    pub(super) fn peek(&mut self) -> Scanned<&mut Token> {
+        if !self.token_available {
+            self.fetch_more_tokens()?;
+        }
+        let mark = self.mark;
+        if self.tokens.is_empty() {
+            self.tokens.push_back(Token { data: TokenData::StreamEnd, start: mark, end: mark });
+        }
+        Ok(&mut self.tokens[0])
+    }
+
+    /// Takes the token that was peeked at.
+    pub(super) fn skip_token(&mut self) {
+        self.token_available = false;
+        self.tokens_parsed += 1;
+        self.tokens.pop_front();
+    }
+
+    /// The byte `ahead` of the position; zero at the end, as no text holds one.
+    pub(super) fn byte(&self, ahead: usize) -> u8 {
+        self.text.as_bytes().get(self.mark.offset + ahead).copied().unwrap_or(0)
+    }
+
+    /// The length of the line break at a byte ahead, zero if there is none.
+    pub(super) fn break_length(&self, ahead: usize) -> usize {
+        match self.byte(ahead) {
+            b'\r' if self.byte(ahead + 1) == b'\n' => 2,
+            b'\n' | b'\r' => 1,
+            0xc2 if self.byte(ahead + 1) == 0x85 => 2,
+            0xe2 if self.byte(ahead + 1) == 0x80 && matches!(self.byte(ahead + 2), 0xa8 | 0xa9) => 3,
+            _ => 0,
+        }
+    }
+
+    pub(super) fn is_end(&self) -> bool {
+        self.mark.offset >= self.text.len()
+    }
+    pub(super) fn is_blank(&self, ahead: usize) -> bool {
+        matches!(self.byte(ahead), b' ' | b'\t')
+    }
+    pub(super) fn is_break(&self, ahead: usize) -> bool {
+        self.break_length(ahead) > 0
+    }
+    pub(super) fn is_breakz(&self, ahead: usize) -> bool {
+        self.byte(ahead) == 0 || self.is_break(ahead)
+    }
+    pub(super) fn is_blankz(&self, ahead: usize) -> bool {
+        self.is_blank(ahead) || self.is_breakz(ahead)
+    }
+    pub(super) fn is_alpha(&self) -> bool {
+        matches!(self.byte(0), b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-')
+    }
+
+    /// Goes over one character.
+    pub(super) fn skip(&mut self) {
+        self.mark.offset += match self.byte(0) {
+            0..=0x7f => 1,
+            0x80..=0xdf => 2,
+            0xe0..=0xef => 3,
+            _ => 4,
+        };
+        self.mark.characters += 1;
+        self.mark.column += 1;
+    }
+
+    /// Goes over a line break.
+    pub(super) fn skip_line(&mut self) {
+        let length = self.break_length(0);
+        if length == 0 {
+            return;
+        }
+        self.mark.characters += if length == 2 && self.byte(0) == b'\r' { 2 } else { 1 };
+        self.mark.offset += length;
+        self.mark.column = 0;
+        self.mark.line += 1;
+    }
+
+    /// Goes over a line break and keeps it, as a line feed but for U+2028 and U+2029.
+    pub(super) fn read_line(&mut self, into: &mut String) {
+        match self.break_length(0) {
+            0 => return,
+            3 => into.push_str(&self.text[self.mark.offset..self.mark.offset + 3]),
+            _ => into.push('\n'),
+        }
+        self.skip_line();
+    }
+
+    pub(super) fn fail<T>(
+        &self,
+        context: &'static str,
+        context_mark: Mark,
+        problem: &'static str,
+    ) -> Scanned<T> {
+        Err(Problem { context, context_mark, problem, mark: self.mark })
+    }
+
+    fn fetch_more_tokens(&mut self) -> Scanned<()> {
+        loop {
+            if !self.tokens.is_empty() {
+                self.stale_simple_keys()?;
+                let pending = |key: &SimpleKey| key.possible && key.token_number == self.tokens_parsed;
+                if !self.simple_keys.iter().any(pending) {
+                    break;
+                }
+            } else if self.stream_ended {
+                break;
+            }
+            self.fetch_next_token()?;
+        }
+        self.token_available = true;
+        Ok(())
+    }
+
+    fn fetch_next_token(&mut self) -> Scanned<()> {
+        self.scan_to_next_token();
+        self.stale_simple_keys()?;
+        self.unroll_indent(i64::from(self.mark.column));
+        if self.is_end() {
+            return self.fetch_stream_end();
+        }
+        let byte = self.byte(0);
+        if self.mark.column == 0 && byte == b'%' {
+            self.end_block()?;
+            let token = self.scan_directive()?;
+            self.tokens.push_back(token);
+            return Ok(());
+        }
+        if let Some(data) = self.document_indicator() {
+            self.end_block()?;
+            return self.fetch_indicator(data, 3);
+        }
+        let in_flow = self.flow_level > 0;
+        match byte {
+            b'[' => self.fetch_flow_start(TokenData::FlowSequenceStart),
+            b'{' => self.fetch_flow_start(TokenData::FlowMappingStart),
+            b']' => self.fetch_flow_end(TokenData::FlowSequenceEnd),
+            b'}' => self.fetch_flow_end(TokenData::FlowMappingEnd),
+            b',' => {
+                self.remove_simple_key()?;
+                self.simple_key_allowed = true;
+                self.fetch_indicator(TokenData::FlowEntry, 1)
+            }
+            b'-' if self.is_blankz(1) => self.fetch_block_entry(),
+            b'?' if in_flow || self.is_blankz(1) => self.fetch_key(),
+            b':' if in_flow || self.is_blankz(1) => self.fetch_value(),
+            b'*' | b'&' => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                let token = self.scan_anchor(byte == b'*')?;
+                self.tokens.push_back(token);
+                Ok(())
+            }
+            b'!' => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                let token = self.scan_tag()?;
+                self.tokens.push_back(token);
+                Ok(())
+            }
+            b'|' | b'>' if !in_flow => {
+                self.remove_simple_key()?;
+                self.simple_key_allowed = true;
+                let token = self.scan_block_scalar(byte == b'|')?;
+                self.tokens.push_back(token);
+                Ok(())
+            }
+            b'\'' | b'"' => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                let token = self.scan_flow_scalar(byte == b'\'')?;
+                self.tokens.push_back(token);
+                Ok(())
+            }
+            _ if self.starts_plain(byte) => {
+                self.save_simple_key()?;
+                self.simple_key_allowed = false;
+                let token = self.scan_plain_scalar()?;
+                self.tokens.push_back(token);
+                Ok(())
+            }
+            _ => self.fail(
+                "while scanning for the next token",
+                self.mark,
+                "found character that cannot start any token",
+            ),
+        }
+    }
+
+    fn starts_plain(&self, byte: u8) -> bool {
+        match byte {
+            b'-' => !self.is_blank(1),
+            b'?' | b':' => self.flow_level == 0 && !self.is_blankz(1),
+            b',' | b'[' | b']' | b'{' | b'}' | b'#' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"'
+            | b'%' | b'@' | b'`' => false,
+            _ => !self.is_blankz(0),
+        }
+    }
+
+    /// `---` or `...` at the beginning of a line.
+    pub(super) fn document_indicator(&self) -> Option<TokenData> {
+        if self.mark.column != 0 {
+            return None;
+        }
+        let data = match self.byte(0) {
+            b'-' => TokenData::DocumentStart,
+            b'.' => TokenData::DocumentEnd,
+            _ => return None,
+        };
+        let byte = self.byte(0);
+        (self.byte(1) == byte && self.byte(2) == byte && self.is_blankz(3)).then_some(data)
+    }
+
+    /// Keys that are too long or run over a line are none.
+    fn stale_simple_keys(&mut self) -> Scanned<()> {
+        let mark = self.mark;
+        for key in &mut self.simple_keys {
+            let stale =
+                key.mark.line < mark.line || key.mark.characters + SIMPLE_KEY_LENGTH < mark.characters;
+            if key.possible && stale {
+                if key.required {
+                    return Err(Problem::missing_value(key.mark, mark));
+                }
+                key.possible = false;
+            }
+        }
+        Ok(())
+    }
+
+    fn save_simple_key(&mut self) -> Scanned<()> {
+        let required = self.flow_level == 0 && self.indent == i64::from(self.mark.column);
+        if self.simple_key_allowed {
+            self.remove_simple_key()?;
+            let token_number = self.tokens_parsed + self.tokens.len();
+            let key = SimpleKey { possible: true, required, token_number, mark: self.mark };
+            if let Some(last) = self.simple_keys.last_mut() {
+                *last = key;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_simple_key(&mut self) -> Scanned<()> {
+        let mark = self.mark;
+        if let Some(key) = self.simple_keys.last_mut() {
+            if key.possible && key.required {
+                return Err(Problem::missing_value(key.mark, mark));
+            }
+            key.possible = false;
+        }
+        Ok(())
+    }
+
+    /// Opens a block collection if the column is deeper than the last one.
+    fn roll_indent(&mut self, column: u32, number: Option<usize>, data: TokenData, mark: Mark) {
+        if self.flow_level > 0 || self.indent >= i64::from(column) {
+            return;
+        }
+        self.indents.push(self.indent);
+        self.indent = i64::from(column);
+        let token = Token { data, start: mark, end: mark };
+        match number {
+            Some(number) => self.insert_token(number, token),
+            None => self.tokens.push_back(token),
+        }
+    }
+
+    fn insert_token(&mut self, number: usize, token: Token) {
+        let place = number.saturating_sub(self.tokens_parsed).min(self.tokens.len());
+        self.tokens.insert(place, token);
+    }
+
+    /// Closes the block collections that are deeper than the column.
+    fn unroll_indent(&mut self, column: i64) {
+        if self.flow_level > 0 {
+            return;
+        }
+        while self.indent > column {
+            self.tokens.push_back(Token { data: TokenData::BlockEnd, start: self.mark, end: self.mark });
+            self.indent = self.indents.pop().unwrap_or(-1);
+        }
+    }
+
+    /// Closes everything, before something that stands between documents.
+    fn end_block(&mut self) -> Scanned<()> {
+        self.unroll_indent(-1);
+        self.remove_simple_key()?;
+        self.simple_key_allowed = false;
+        Ok(())
+    }
+
+    fn fetch_stream_end(&mut self) -> Scanned<()> {
+        if self.mark.column != 0 {
+            self.mark.column = 0;
+            self.mark.line += 1;
+        }
+        self.end_block()?;
+        self.stream_ended = true;
+        self.fetch_indicator(TokenData::StreamEnd, 0)
+    }
+
+    #[expect(clippy::unnecessary_wraps, reason = "the last step of many functions")]
+    fn fetch_indicator(&mut self, data: TokenData, length: usize) -> Scanned<()> {
+        let start = self.mark;
+        for _ in 0..length {
+            self.skip();
+        }
+        self.tokens.push_back(Token { data, start, end: self.mark });
+        Ok(())
+    }
+
+    fn fetch_flow_start(&mut self, data: TokenData) -> Scanned<()> {
+        self.save_simple_key()?;
+        self.simple_keys.push(SimpleKey::default());
+        self.flow_level += 1;
+        self.simple_key_allowed = true;
+        self.fetch_indicator(data, 1)
+    }
+
+    fn fetch_flow_end(&mut self, data: TokenData) -> Scanned<()> {
+        self.remove_simple_key()?;
+        if self.flow_level > 0 {
+            self.flow_level -= 1;
+            self.simple_keys.pop();
+        }
+        self.simple_key_allowed = false;
+        self.fetch_indicator(data, 1)
+    }
+
+    fn fetch_block_entry(&mut self) -> Scanned<()> {
+        if self.flow_level == 0 {
+            if !self.simple_key_allowed {
+                return self.fail("", self.mark, "block sequence entries are not allowed in this context");
+            }
+            self.roll_indent(self.mark.column, None, TokenData::BlockSequenceStart, self.mark);
+        }
+        self.remove_simple_key()?;
+        self.simple_key_allowed = true;
+        self.fetch_indicator(TokenData::BlockEntry, 1)
+    }
+
+    fn fetch_key(&mut self) -> Scanned<()> {
+        if self.flow_level == 0 {
+            if !self.simple_key_allowed {
+                return self.fail("", self.mark, "mapping keys are not allowed in this context");
+            }
+            self.roll_indent(self.mark.column, None, TokenData::BlockMappingStart, self.mark);
+        }
+        self.remove_simple_key()?;
+        self.simple_key_allowed = self.flow_level == 0;
+        self.fetch_indicator(TokenData::Key, 1)
+    }
+
+    fn fetch_value(&mut self) -> Scanned<()> {
+        match self.simple_keys.last_mut() {
+            Some(key) if key.possible => {
+                key.possible = false;
+                let SimpleKey { mark, token_number, .. } = *key;
+                self.insert_token(token_number, Token { data: TokenData::Key, start: mark, end: mark });
+                self.roll_indent(mark.column, Some(token_number), TokenData::BlockMappingStart, mark);
+                self.simple_key_allowed = false;
+            }
+            _ => {
+                if self.flow_level == 0 {
+                    if !self.simple_key_allowed {
+                        return self.fail("", self.mark, "mapping values are not allowed in this context");
+                    }
+                    self.roll_indent(self.mark.column, None, TokenData::BlockMappingStart, self.mark);
+                }
+                self.simple_key_allowed = self.flow_level == 0;
+            }
+        }
+        self.fetch_indicator(TokenData::Value, 1)
+    }
+
+    fn scan_to_next_token(&mut self) {
+        loop {
+            if self.mark.column == 0 && self.text.as_bytes()[self.mark.offset..].starts_with(b"\xef\xbb\xbf")
+            {
+                self.skip();
+            }
+            // A tab must not stand where an indent decides.
+            let tabs = self.flow_level > 0 || !self.simple_key_allowed;
+            while self.byte(0) == b' ' || tabs && self.byte(0) == b'\t' {
+                self.skip();
+            }
+            if self.byte(0) == b'#' {
+                while !self.is_breakz(0) {
+                    self.skip();
+                }
+            }
+            if !self.is_break(0) {
+                return;
+            }
+            self.skip_line();
+            if self.flow_level == 0 {
+                self.simple_key_allowed = true;
+            }
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! Scanning of scalars: their lines become one text.
+
+use super::events::{Mark, Problem};
+use super::scan::{Scanner, Token, TokenData};
+
+/// The white space between two words of a scalar that runs over lines.
+#[derive(Default)]
+struct Gap {
+    /// Blanks on one line.
+    whitespaces: String,
+    /// The first line break, and those after it.
+    leading_break: String,
+    trailing_breaks: String,
+    /// There is a line break in the gap.
+    leading_blanks: bool,
+}
+
+impl Gap {
+    /// Puts the gap into the text: one line break is a space, of more all but the first count.
+    fn fold(&mut self, text: &mut String) {
+        if self.leading_blanks {
+            if self.leading_break.starts_with('\n') {
+                if self.trailing_breaks.is_empty() {
+                    text.push(' ');
+                }
+            } else {
+                text.push_str(&self.leading_break);
+            }
+            text.push_str(&self.trailing_breaks);
+            self.leading_break.clear();
+            self.trailing_breaks.clear();
+        } else {
+            text.push_str(&self.whitespaces);
+        }
+        self.whitespaces.clear();
+    }
+}
+
+impl Scanner<'_> {
+    /// Reads blanks and line breaks. Plain scalars must not have tabs left of `indent`.
+    fn scan_gap(&mut self, gap: &mut Gap, indent: Option<(i64, Mark)>) -> Result<(), Problem> {
+        loop {
+            if self.is_blank(0) {
+                if !gap.leading_blanks {
+                    gap.whitespaces.push(char::from(self.byte(0)));
+                } else if let Some((indent, start)) = indent
+                    && i64::from(self.mark.column) < indent
+                    && self.byte(0) == b'\t'
+                {
+                    let problem = "found a tab character that violates indentation";
+                    return self.fail("while scanning a plain scalar", start, problem);
+                }
+                self.skip();
+            } else if self.is_break(0) {
+                if gap.leading_blanks {
+                    self.read_line(&mut gap.trailing_breaks);
+                } else {
+                    gap.whitespaces.clear();
+                    self.read_line(&mut gap.leading_break);
+                    gap.leading_blanks = true;
+                }
+            } else {
+                return Ok(());
+            }
+        }
+    }
+
+    pub(super) fn scan_plain_scalar(&mut self) -> Result<Token, Problem> {
+        let start = self.mark;
+        let mut end = start;
+        let mut value = String::new();
+        let mut gap = Gap::default();
+        let indent = self.indent + 1;
+        let in_flow = self.flow_level > 0;
+        loop {
+            if self.document_indicator().is_some() || self.byte(0) == b'#' {
+                break;
+            }
+            let word = self.mark.offset;
+            while !self.is_blankz(0) {
+                match self.byte(0) {
+                    b':' if in_flow && matches!(self.byte(1), b',' | b'?' | b'[' | b']' | b'{' | b'}') => {
+                        return self.fail("while scanning a plain scalar", start, "found unexpected ':'");
+                    }
+                    b':' if self.is_blankz(1) => break,
+                    b',' | b'[' | b']' | b'{' | b'}' if in_flow => break,
+                    _ => self.skip(),
+                }
+            }
+            if self.mark.offset > word {
+                gap.fold(&mut value);
+                gap.leading_blanks = false;
+                value.push_str(&self.text[word..self.mark.offset]);
+                end = self.mark;
+            }
+            if !self.is_blank(0) && !self.is_break(0) {
+                break;
+            }
+            self.scan_gap(&mut gap, Some((indent, start)))?;
+            if !in_flow && i64::from(self.mark.column) < indent {
+                break;
+            }
+        }
+        if gap.leading_blanks {
+            self.simple_key_allowed = true;
+        }
+        Ok(Token { data: TokenData::Scalar { value, plain: true }, start, end })
+    }
+
+    pub(super) fn scan_flow_scalar(&mut self, single: bool) -> Result<Token, Problem> {
+        const CONTEXT: &str = "while scanning a quoted scalar";
+        let start = self.mark;
+        let quote = self.byte(0);
+        let mut value = String::new();
+        let mut gap = Gap::default();
+        self.skip();
+        loop {
+            if self.document_indicator().is_some() {
+                return self.fail(CONTEXT, start, "found unexpected document indicator");
+            }
+            if self.is_end() {
+                return self.fail(CONTEXT, start, "found unexpected end of stream");
+            }
+            gap.leading_blanks = false;
+            while !self.is_blankz(0) {
+                let byte = self.byte(0);
+                if single && byte == quote && self.byte(1) == quote {
+                    value.push('\'');
+                    self.skip();
+                    self.skip();
+                } else if byte == quote {
+                    break;
+                } else if !single && byte == b'\\' && self.is_break(1) {
+                    self.skip();
+                    self.skip_line();
+                    gap.leading_blanks = true;
+                    break;
+                } else if !single && byte == b'\\' {
+                    self.scan_escape(start, &mut value)?;
+                } else {
+                    let word = self.mark.offset;
+                    self.skip();
+                    while !self.is_blankz(0) && !matches!(self.byte(0), b'\\' | b'\'' | b'"') {
+                        self.skip();
+                    }
+                    value.push_str(&self.text[word..self.mark.offset]);
+                }
+            }
+            if self.byte(0) == quote {
+                break;
+            }
+            self.scan_gap(&mut gap, None)?;
+            gap.fold(&mut value);
+        }
+        self.skip();
+        Ok(Token { data: TokenData::Scalar { value, plain: false }, start, end: self.mark })
+    }
+
+    fn scan_escape(&mut self, start: Mark, value: &mut String) -> Result<(), Problem> {
+        const CONTEXT: &str = "while parsing a quoted scalar";
+        let length = match self.byte(1) {
+            b'x' => 2,
+            b'u' => 4,
+            b'U' => 8,
+            letter => {
+                value.push(match letter {
+                    b'0' => '\0',
+                    b'a' => '\x07',
+                    b'b' => '\x08',
+                    b't' | b'\t' => '\t',
+                    b'n' => '\n',
+                    b'v' => '\x0b',
+                    b'f' => '\x0c',
+                    b'r' => '\r',
+                    b'e' => '\x1b',
+                    b' ' => ' ',
+                    b'"' => '"',
+                    b'/' => '/',
+                    b'\\' => '\\',
+                    b'N' => '\u{85}',
+                    b'_' => '\u{a0}',
+                    b'L' => '\u{2028}',
+                    b'P' => '\u{2029}',
+                    _ => return self.fail(CONTEXT, start, "found unknown escape character"),
+                });
+                0
+            }
+        };
+        self.skip();
+        self.skip();
+        if length == 0 {
+            return Ok(());
+        }
+        let mut code = 0u32;
+        for ahead in 0..length {
+            let Some(digit) = char::from(self.byte(ahead)).to_digit(16) else {
+                return self.fail(CONTEXT, start, "did not find expected hexdecimal number");
+            };
+            code = code << 4 | digit;
+        }
+        let Some(character) = char::from_u32(code) else {
+            return self.fail(CONTEXT, start, "found invalid Unicode character escape code");
+        };
+        value.push(character);
+        for _ in 0..length {
+            self.skip();
+        }
+        Ok(())
+    }
+
+    pub(super) fn scan_block_scalar(&mut self, literal: bool) -> Result<Token, Problem> {
+        let start = self.mark;
+        self.skip();
+        let (keep, increment) = self.scan_block_header(start)?;
+        let mut end = self.mark;
+        let mut indent = increment.map_or(0, |increment| self.indent.max(0) + increment);
+        let mut value = String::new();
+        let (mut leading_break, mut trailing_breaks) = (String::new(), String::new());
+        let mut leading_blank = false;
+        self.scan_block_breaks(&mut indent, &mut trailing_breaks, start, &mut end)?;
+        while i64::from(self.mark.column) == indent && !self.is_end() {
+            let trailing_blank = self.is_blank(0);
+            if !literal && leading_break.starts_with('\n') && !leading_blank && !trailing_blank {
+                if trailing_breaks.is_empty() {
+                    value.push(' ');
+                }
+            } else {
+                value.push_str(&leading_break);
+            }
+            leading_break.clear();
+            value.push_str(&trailing_breaks);
+            trailing_breaks.clear();
+            leading_blank = trailing_blank;
+            let line = self.mark.offset;
+            while !self.is_breakz(0) {
+                self.skip();
+            }
+            value.push_str(&self.text[line..self.mark.offset]);
+            self.read_line(&mut leading_break);
+            self.scan_block_breaks(&mut indent, &mut trailing_breaks, start, &mut end)?;
+        }
+        if keep != Some(false) {
+            value.push_str(&leading_break);
+        }
+        if keep == Some(true) {
+            value.push_str(&trailing_breaks);
+        }
+        Ok(Token { data: TokenData::Scalar { value, plain: false }, start, end })
+    }
+
+    /// What follows `|` and `>`: whether `+` or `-`, and the indent.
+    fn scan_block_header(&mut self, start: Mark) -> Result<(Option<bool>, Option<i64>), Problem> {
+        const CONTEXT: &str = "while scanning a block scalar";
+        let (mut keep, mut increment) = (None, None);
+        // Each once, in any order.
+        for _ in 0..2 {
+            match self.byte(0) {
+                sign @ (b'+' | b'-') if keep.is_none() => keep = Some(sign == b'+'),
+                b'0' if increment.is_none() => {
+                    return self.fail(CONTEXT, start, "found an indentation indicator equal to 0");
+                }
+                digit @ b'1'..=b'9' if increment.is_none() => {
+                    increment = Some(i64::from(digit - b'0'));
+                }
+                _ => break,
+            }
+            self.skip();
+        }
+        while self.is_blank(0) {
+            self.skip();
+        }
+        if self.byte(0) == b'#' {
+            while !self.is_breakz(0) {
+                self.skip();
+            }
+        }
+        if !self.is_breakz(0) {
+            return self.fail(CONTEXT, start, "did not find expected comment or line break");
+        }
+        self.skip_line();
+        Ok((keep, increment))
+    }
+
+    /// Reads empty lines and the indent of the next; finds out the indent if it is zero.
+    fn scan_block_breaks(
+        &mut self,
+        indent: &mut i64,
+        breaks: &mut String,
+        start: Mark,
+        end: &mut Mark,
+    ) -> Result<(), Problem> {
+        let mut deepest = 0;
+        *end = self.mark;
+        loop {
+            while (*indent == 0 || i64::from(self.mark.column) < *indent) && self.byte(0) == b' ' {
+                self.skip();
+            }
+            deepest = deepest.max(i64::from(self.mark.column));
+            if (*indent == 0 || i64::from(self.mark.column) < *indent) && self.byte(0) == b'\t' {
+                let problem = "found a tab character where an indentation space is expected";
+                return self.fail("while scanning a block scalar", start, problem);
+            }
+            if !self.is_break(0) {
+                break;
+            }
+            self.read_line(breaks);
+            *end = self.mark;
+        }
+        if *indent == 0 {
+            *indent = deepest.max(self.indent + 1).max(1);
+        }
+        Ok(())
+    }
+}
