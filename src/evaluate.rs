@@ -11,6 +11,7 @@
 mod fold;
 mod query;
 mod reference;
+mod root;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
 pub use query::Others;
+pub use root::Root;
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {
@@ -105,8 +107,7 @@ struct Active {
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) prefixes: Prefixes,
-    pub(crate) root: Arc<MapSlot>,
-    pub(crate) overlay: Option<(&'static str, Slot)>,
+    root: Root,
     sources: &'a dyn Locate,
     pub(crate) others: Option<&'a dyn Others>,
     heads: FxHashMap<usize, State<Found>>,
@@ -133,12 +134,11 @@ const MAX_TEXT: usize = 32 * 1024 * 1024;
 
 impl<'a> Evaluator<'a> {
     /// An evaluator whose references are looked up in `root`.
-    pub fn new(root: Arc<MapSlot>, settings: &'a Settings, sources: &'a dyn Locate) -> Evaluator<'a> {
+    pub fn new(root: Root, settings: &'a Settings, sources: &'a dyn Locate) -> Evaluator<'a> {
         Evaluator {
             settings,
             prefixes: Prefixes::new(settings),
             root,
-            overlay: None,
             sources,
             others: None,
             heads: FxHashMap::default(),
@@ -158,13 +158,6 @@ impl<'a> Evaluator<'a> {
     #[must_use]
     pub fn with_others(mut self, others: &'a dyn Others) -> Evaluator<'a> {
         self.others = Some(others);
-        self
-    }
-
-    /// The same, with one more top-level mapping for references to find.
-    #[must_use]
-    pub fn with_overlay(mut self, key: &'static str, map: Arc<MapSlot>) -> Evaluator<'a> {
-        self.overlay = Some((key, Slot::Map(map)));
         self
     }
 

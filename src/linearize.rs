@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 
 use crate::engine::prefix::Prefix;
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
-use crate::evaluate::{Evaluator, Locate};
+use crate::evaluate::{Evaluator, Locate, Root};
 use crate::layer::{ClassEntry, Layer, Subject};
 use crate::mappings::Mapped;
 use crate::merge::{Prefixes, merge_maps};
@@ -306,13 +306,7 @@ impl Linearizer<'_> {
 
     /// The text of a class name with references (S4).
     fn resolve(&mut self, entry: &ClassEntry, template: &Arc<Template>, by: &By) -> Option<Text> {
-        let root = self.merged_so_far();
-        let mut evaluator = Evaluator::new(root, self.settings, self.sources);
-        if let Some(automatic) = self.automatic_apart()
-            && let Some(crate::slot::Slot::Map(map)) = automatic.entries.get(AUTOMATIC)
-        {
-            evaluator = evaluator.with_overlay(AUTOMATIC, map.clone());
-        }
+        let mut evaluator = Evaluator::new(self.merged_so_far(), self.settings, self.sources);
         match evaluator.class_name(template, entry.origin) {
             Ok(name) => Some(name.into()),
             // After a class is missing, what it would have set is missing too.
@@ -336,22 +330,14 @@ impl Linearizer<'_> {
         }
     }
 
-    /// The automatic parameters, where they can be looked up beside what is merged.
-    fn automatic_apart(&self) -> Option<&Arc<MapSlot>> {
-        let automatic = self.given.automatic.as_ref()?;
-        (!self.before_node && !self.output.needs_own_fold(self.given)).then_some(automatic)
-    }
-
-    fn merged_so_far(&self) -> Arc<MapSlot> {
-        let merged = if self.before_node || !self.output.needs_own_fold(self.given) {
-            self.output.prefix.merged(&self.prefixes).parameters.clone()
-        } else {
-            self.output.fold(self.given, &self.prefixes)
-        };
-        match &self.given.scalars {
-            Some(scalars) if !self.before_node => merge_maps(scalars, &merged, &self.prefixes),
-            _ => merged,
+    /// What references in class names see.
+    fn merged_so_far(&self) -> Root {
+        if self.before_node {
+            return Root::whole(self.output.prefix.merged(&self.prefixes).parameters.clone());
         }
+        // The scalars of the node come before everything: what classes say counts.
+        let scalars = self.given.scalars.iter().cloned();
+        Root::of(scalars.chain(self.output.parameters(self.given, &self.prefixes)).collect())
     }
 
     fn cycle(&self, at: usize, entry: &ClassEntry, by: &By) -> Fault {
@@ -400,6 +386,16 @@ impl Linearization {
         given.input.is_some()
             || (given.automatic.is_some()
                 && self.layers.iter().any(|layer| layer.parameters.entries.contains_key(AUTOMATIC)))
+    }
+
+    /// The parameters of all layers so far, as maps that are still to be merged in this order.
+    /// Those of the classes are shared with other nodes.
+    pub fn parameters(&self, given: &Given, prefixes: &Prefixes) -> Vec<Arc<MapSlot>> {
+        if self.needs_own_fold(given) {
+            return vec![self.fold(given, prefixes)];
+        }
+        let shared = self.prefix.merged(prefixes).parameters.clone();
+        std::iter::once(shared).chain(given.automatic.clone()).collect()
     }
 
     /// The parameters of all layers so far, merged one by one in the order of ruling S2.

@@ -111,6 +111,14 @@ pub fn merge_maps(earlier: &Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefi
     Arc::new(MapSlot::new(entries, later.origin, prefixed))
 }
 
+/// What merging these maps in order would give for one key, without merging the rest. The
+/// maps must not have prefixed keys of their own ([`MapSlot::prefixed`]).
+pub fn merge_key(maps: &[Arc<MapSlot>], key: &str, prefixes: &Prefixes) -> Option<Slot> {
+    let mut slots = maps.iter().filter_map(|map| map.entries.get(key));
+    let first = settle(slots.next()?.clone(), prefixes);
+    Some(slots.fold(first, |earlier, later| merge(&earlier, later.clone(), prefixes)))
+}
+
 /// A map with one more entry, at this index.
 pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapSlot> {
     let mut entries = map.entries.clone();

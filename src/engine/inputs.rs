@@ -17,6 +17,7 @@ use crate::layer::{Layer, Subject};
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
 use crate::storage::fs::{self, display};
+use crate::storage::watch::{News, Watch, is_plain_file};
 use crate::storage::{Listing, Stamp};
 use crate::value::Text;
 use crate::yaml::compose::{Document, compose};
@@ -32,6 +33,8 @@ pub struct Counts {
     pub parsed: u64,
     /// Nodes that were computed.
     pub computed: u64,
+    /// Exports that were computed for queries.
+    pub exported: u64,
     /// Answers that were given again.
     pub reused: u64,
 }
@@ -42,23 +45,41 @@ pub struct Inputs {
     settings: Arc<Settings>,
     node_roots: Vec<PathBuf>,
     class_roots: Vec<PathBuf>,
-    /// Counts looks: within one, everything is checked once.
+    /// Counts looks: within one, everything is checked once. While a watch says that nothing
+    /// happened, a look goes on.
     look: Cell<u64>,
+    watch: RefCell<Watching>,
     listings: RefCell<Listings>,
     numbers: RefCell<FxHashMap<Arc<Path>, FileId>>,
     files: RefCell<Vec<File>>,
     strings: RefCell<FxHashSet<Text>>,
-    /// Files that were asked for since the last [`Inputs::record`].
-    asked: RefCell<Option<FxHashMap<FileId, Version>>>,
+    /// Files that were asked for since each open [`Inputs::record`], innermost last.
+    asked: RefCell<Vec<FxHashMap<FileId, Version>>>,
     versions: Cell<Version>,
     /// What was done.
     pub counts: Cell<Counts>,
 }
 
+/// Whether changes are waited for or looked for.
+#[derive(Debug)]
+enum Watching {
+    /// Not yet: a program that asks once needs no watch.
+    Later,
+    /// A watch tells.
+    On(Watch),
+    /// Every look looks at every file.
+    Never,
+}
+
 #[derive(Debug, Default)]
 struct Listings {
     checked: u64,
+    /// Whether a name is known to be new or gone.
+    stale: bool,
+    links: bool,
     folders: Vec<(PathBuf, Stamp)>,
+    /// Every file that has a name.
+    paths: FxHashSet<Arc<Path>>,
     catalog: Option<Result<Arc<Catalog>>>,
 }
 
@@ -91,10 +112,14 @@ impl Inputs {
         let class_roots = fs::roots(base, &settings.classes_uri, "classes_uri")?;
         check_roots(&node_roots, &class_roots)?;
         Ok(Inputs {
-            settings,
             node_roots,
             class_roots,
             look: Cell::new(0),
+            watch: RefCell::new(match settings.cache.as_ref() {
+                "auto" | "inotify" => Watching::Later,
+                _ => Watching::Never,
+            }),
+            settings,
             listings: RefCell::default(),
             numbers: RefCell::default(),
             files: RefCell::default(),
@@ -105,19 +130,74 @@ impl Inputs {
         })
     }
 
-    /// Begins a new look: everything that is asked for from now on is checked anew, once.
-    pub fn begin(&self) {
+    /// Begins to answer a question: tells whether anything may have changed since the last one.
+    pub fn begin(&self) -> bool {
+        let mut watch = self.watch.borrow_mut();
+        if let Watching::On(on) = &mut *watch {
+            match on.news() {
+                News::Quiet => return false,
+                News::Changed { files, tree } => {
+                    self.touch(&files, tree);
+                    return true;
+                }
+                News::Lost => *watch = Watching::Later,
+            }
+        } else if matches!(*watch, Watching::Later) && self.look.get() > 0 {
+            *watch = self.watch().map_or(Watching::Never, Watching::On);
+        }
+        // What was seen before the watch was there is looked at once more.
+        self.look.set(self.look.get() + 1);
+        true
+    }
+
+    /// Forgets the watch of another process; the next question looks at every file.
+    pub fn forget_watch(&self) {
+        let mut watch = self.watch.borrow_mut();
+        if let Watching::On(_) = &*watch {
+            *watch = Watching::Later;
+        }
         self.look.set(self.look.get() + 1);
     }
 
-    /// Begins to record which files are asked for, in which versions.
-    pub fn record(&self) {
-        *self.asked.borrow_mut() = Some(FxHashMap::default());
+    fn watch(&self) -> Option<Watch> {
+        let listings = self.listings.borrow();
+        let folders: Vec<PathBuf> = listings.folders.iter().map(|(path, _)| path.clone()).collect();
+        if listings.links || folders.is_empty() || !matches!(listings.catalog, Some(Ok(_))) {
+            return None;
+        }
+        let roots: Vec<PathBuf> = self.node_roots.iter().chain(&self.class_roots).cloned().collect();
+        Watch::new(&roots, &folders)
     }
 
-    /// What was asked for since [`Inputs::record`].
+    /// Marks files to be looked at again, and the names if any of them is new or gone.
+    fn touch(&self, paths: &[PathBuf], tree: bool) {
+        let mut listings = self.listings.borrow_mut();
+        let mut renamed = tree;
+        for path in paths {
+            let known = self.numbers.borrow().get(path.as_path()).copied();
+            if let Some(file) = known
+                && let Some(file) = self.files.borrow_mut().get_mut(file.0 as usize)
+            {
+                file.checked = 0;
+            }
+            let listed = match &listings.catalog {
+                Some(Ok(_)) => listings.paths.contains(path.as_path()),
+                _ => false,
+            };
+            renamed |= listed != is_plain_file(path);
+        }
+        listings.stale |= renamed;
+    }
+
+    /// Begins to record which files are asked for, in which versions. Records nest; what is
+    /// asked for in an inner one is not in the outer.
+    pub fn record(&self) {
+        self.asked.borrow_mut().push(FxHashMap::default());
+    }
+
+    /// What was asked for since the matching [`Inputs::record`].
     pub fn recorded(&self) -> Vec<(FileId, Version)> {
-        let mut asked: Vec<_> = self.asked.borrow_mut().take().unwrap_or_default().into_iter().collect();
+        let mut asked: Vec<_> = self.asked.borrow_mut().pop().unwrap_or_default().into_iter().collect();
         asked.sort_unstable_by_key(|(file, _)| *file);
         asked
     }
@@ -136,6 +216,7 @@ impl Inputs {
     pub fn catalog(&self) -> Result<Arc<Catalog>> {
         let mut listings = self.listings.borrow_mut();
         if listings.checked == self.look.get()
+            && !listings.stale
             && let Some(catalog) = &listings.catalog
         {
             return catalog.clone();
@@ -149,11 +230,13 @@ impl Inputs {
             _ => false,
         };
         if let Some(catalog) = listings.catalog.clone()
+            && !listings.stale
             && !listings.folders.is_empty()
             && listings.folders.iter_mut().all(unchanged)
         {
             return catalog;
         }
+        listings.stale = false;
         self.count(|counts| counts.listed += 1);
         let list =
             |roots: &[PathBuf]| roots.iter().map(|root| fs::list(root)).collect::<Result<Vec<Listing>>>();
@@ -166,7 +249,24 @@ impl Inputs {
         };
         let before = listings.catalog.take();
         let built = Catalog::build(&nodes, &classes, &self.settings).map(Arc::new);
+        listings.links = nodes.iter().chain(&classes).any(|listing| listing.links);
+        let before_folders = std::mem::take(&mut listings.folders);
         listings.folders = nodes.into_iter().chain(classes).flat_map(|listing| listing.folders).collect();
+        let same =
+            before_folders.iter().map(|(path, _)| path).eq(listings.folders.iter().map(|(path, _)| path));
+        if !same
+            && let Ok(mut watch) = self.watch.try_borrow_mut()
+            && matches!(*watch, Watching::On(_))
+        {
+            // Folders that nobody watches yet.
+            *watch = Watching::Later;
+        }
+        listings.paths = match &built {
+            Ok(catalog) => {
+                catalog.nodes.values().chain(catalog.classes.values()).map(|i| i.path.clone()).collect()
+            }
+            Err(_) => FxHashSet::default(),
+        };
         // The same names for the same files are the same catalog: answers need not notice.
         let catalog = match (before, built) {
             (Some(Ok(before)), Ok(built)) if *before == *built => Ok(before),
@@ -248,7 +348,7 @@ impl Inputs {
             Some(layer) => layer,
             None => self.load(file, item),
         };
-        if let Some(asked) = self.asked.borrow_mut().as_mut() {
+        if let Some(asked) = self.asked.borrow_mut().last_mut() {
             asked.insert(file, self.files.borrow()[index].version());
         }
         layer

@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::Catalog;
+use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::inputs::{Inputs, Version};
 use crate::engine::node::{Answer, Computation};
 use crate::engine::prefix::Prefix;
@@ -27,6 +28,9 @@ pub struct State {
     mappings: Mappings,
     ignored: Option<fancy_regex::Regex>,
     root: Arc<Prefix>,
+    index: ExportIndex,
+    /// Counts the times at which anything may have changed.
+    generation: u64,
     answers: FxHashMap<(Text, Option<Text>), Remembered>,
 }
 
@@ -38,6 +42,10 @@ struct Remembered {
     _prefix: Arc<Prefix>,
     catalog: Arc<Catalog>,
     files: Vec<(FileId, Version)>,
+    original_environment: Value,
+    asked: Vec<Asked>,
+    /// The generation in which all of this was last found unchanged.
+    checked: u64,
 }
 
 /// How often a computation is repeated when files change underneath it.
@@ -52,13 +60,17 @@ impl State {
             ignored: crate::engine::node::ignored_classes(&settings)?,
             settings,
             root: Prefix::root(),
+            index: ExportIndex::default(),
+            generation: 0,
             answers: FxHashMap::default(),
         })
     }
 
     /// Begins a new look at the files.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
-        self.inputs.begin();
+        if self.inputs.begin() {
+            self.generation += 1;
+        }
         self.inputs.catalog()
     }
 
@@ -84,13 +96,24 @@ impl State {
             // Files that changed meanwhile may have made a state that never was.
             let now = self.begin()?;
             let settled = Arc::ptr_eq(&now, &catalog)
-                && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now));
+                && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
+                && result.as_ref().map_or(true, |answer| {
+                    let original = &answer.original_environment;
+                    self.computation(&now).still_holds(&key.0, original, key.1.as_ref(), &answer.asked)
+                });
             if settled || attempt >= ATTEMPTS {
                 let answer = result?;
                 let info = Arc::new(answer.info);
-                if plain && settled {
-                    let remembered =
-                        Remembered { info: info.clone(), _prefix: answer.prefix, catalog, files };
+                if plain && settled && &*self.settings.cache != "off" {
+                    let remembered = Remembered {
+                        info: info.clone(),
+                        _prefix: answer.prefix,
+                        catalog,
+                        files,
+                        original_environment: answer.original_environment,
+                        asked: answer.asked,
+                        checked: self.generation,
+                    };
                     self.answers.insert(key, remembered);
                 }
                 return Ok(info);
@@ -100,14 +123,24 @@ impl State {
         unreachable_attempt()
     }
 
-    fn remembered(&self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
+    fn remembered(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
         let remembered = self.answers.get(key)?;
+        if remembered.checked == self.generation {
+            return Some(remembered.info.clone());
+        }
+        let original = &remembered.original_environment;
         let current = Arc::ptr_eq(&remembered.catalog, catalog)
             && remembered
                 .files
                 .iter()
-                .all(|(file, version)| self.inputs.is_current(*file, *version, catalog));
-        current.then(|| remembered.info.clone())
+                .all(|(file, version)| self.inputs.is_current(*file, *version, catalog))
+            && self.computation(catalog).still_holds(&key.0, original, key.1.as_ref(), &remembered.asked);
+        if !current {
+            return None;
+        }
+        let remembered = self.answers.get_mut(key)?;
+        remembered.checked = self.generation;
+        Some(remembered.info.clone())
     }
 
     fn compute(
@@ -118,15 +151,20 @@ impl State {
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Answer> {
-        let computation = Computation {
+        self.computation(catalog).answer(name, environment.as_ref(), input_data, mapped)
+    }
+
+    fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
+        Computation {
             settings: &self.settings,
             inputs: &self.inputs,
             mappings: &self.mappings,
             ignored: self.ignored.as_ref(),
             catalog,
             root: &self.root,
-        };
-        computation.answer(name, environment.as_ref(), input_data, mapped)
+            index: &self.index,
+            generation: self.generation,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
+pub mod exports;
 pub mod inputs;
 pub mod memo;
 pub mod node;

@@ -3,14 +3,13 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
-
 use crate::catalog::{Catalog, Item};
+use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::inputs::Inputs;
 use crate::engine::prefix::Prefix;
 use crate::engine::{NodeInfo, automatic};
 use crate::error::{Error, Fault, Kind, Result, Warning};
-use crate::evaluate::{Evaluator, Others};
+use crate::evaluate::{Evaluator, Root};
 use crate::layer::{Applications, Layer};
 use crate::linearize::{AUTOMATIC, Given, Linearization, Lookup, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
@@ -46,6 +45,10 @@ pub struct Answer {
     pub info: NodeInfo,
     /// The shared state of the node's classes.
     pub prefix: Arc<Prefix>,
+    /// The environment that the node's file names.
+    pub original_environment: Value,
+    /// What its queries asked of other nodes.
+    pub asked: Vec<Asked>,
 }
 
 /// All that computing a node needs.
@@ -62,16 +65,28 @@ pub struct Computation<'a> {
     pub catalog: &'a Arc<Catalog>,
     /// The empty sequence of layers.
     pub root: &'a Arc<Prefix>,
+    /// The exports of other nodes.
+    pub index: &'a ExportIndex,
+    /// Counts the times at which anything may have changed.
+    pub generation: u64,
 }
 
-/// A node with its layers merged and nothing evaluated.
-struct Merged {
-    name: Text,
-    layer: Arc<Layer>,
-    linearization: Linearization,
-    parameters: Arc<MapSlot>,
-    exports: Arc<MapSlot>,
-    environment: Value,
+/// A node with its layers in order and nothing evaluated.
+#[derive(Debug)]
+pub struct Layers {
+    /// Its name.
+    pub name: Text,
+    /// The layer of its own file.
+    pub layer: Arc<Layer>,
+    /// The layers of its classes.
+    pub linearization: Linearization,
+    /// The parameters, as maps that are to be merged in this order.
+    pub parameters: Vec<Arc<MapSlot>>,
+    /// The exports, merged.
+    pub exports: Arc<MapSlot>,
+    /// The environment.
+    pub environment: Value,
+    given: Given,
 }
 
 impl Computation<'_> {
@@ -83,18 +98,12 @@ impl Computation<'_> {
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Answer> {
-        let merged = self.merged(name, environment, input_data, mapped)?;
-        let original = self.original_environment(&merged.layer);
-        let others = OtherNodes {
-            computation: self,
-            // A node that was moved to another environment is no longer found in its own (S10).
-            absent: environment.filter(|_| original != merged.environment).map(|_| merged.name.clone()),
-            environment: original,
-            known: RefCell::default(),
-        };
-        let mut evaluator =
-            Evaluator::new(merged.parameters.clone(), self.settings, self.inputs).with_others(&others);
-        let parameters = evaluator.evaluate(&merged.parameters);
+        let merged = self.layers(name, environment, input_data, mapped)?;
+        let others = self.others(&merged, environment);
+        let parameters = self.merge(&merged);
+        let root = Root::whole(parameters.clone());
+        let mut evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(&others);
+        let parameters = evaluator.evaluate(&parameters);
         evaluator.others = None;
         let exports = evaluator.evaluate(&merged.exports);
         let faults = evaluator.finish();
@@ -102,7 +111,12 @@ impl Computation<'_> {
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
                 let info = self.info(&merged, parameters, exports, &mut warnings);
-                Ok(Answer { info, prefix: merged.linearization.prefix })
+                Ok(Answer {
+                    info,
+                    prefix: merged.linearization.prefix,
+                    original_environment: others.environment,
+                    asked: others.asked.take(),
+                })
             }
             _ => Err(self.finish(faults, &merged)),
         }
@@ -110,7 +124,7 @@ impl Computation<'_> {
 
     fn info(
         &self,
-        merged: &Merged,
+        merged: &Layers,
         parameters: Value,
         exports: Value,
         warnings: &mut Vec<Warning>,
@@ -142,14 +156,64 @@ impl Computation<'_> {
         }
     }
 
-    /// Orders and merges the layers of a node.
-    fn merged(
+    fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
+        let original = self.original_environment(&merged.layer);
+        let moved = environment.is_some() && original != merged.environment;
+        OtherNodes {
+            computation: self,
+            absent: moved.then(|| merged.name.clone()),
+            environment: original,
+            asked: RefCell::default(),
+        }
+    }
+
+    /// Whether what an answer's queries asked would be answered the same now.
+    pub fn still_holds(
+        &self,
+        name: &Text,
+        original: &Value,
+        environment: Option<&Text>,
+        asked: &[Asked],
+    ) -> bool {
+        let moved = environment.is_some_and(|environment| *original != Value::Str(environment.clone()));
+        let others = OtherNodes {
+            computation: self,
+            absent: moved.then(|| name.clone()),
+            environment: original.clone(),
+            asked: RefCell::default(),
+        };
+        others.still_holds(asked)
+    }
+
+    /// Merges all parameters of a node.
+    fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
+        let prefixes = Prefixes::new(self.settings);
+        let linearization = &merged.linearization;
+        let automatic = merged.given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC));
+        let base = match automatic {
+            Some(slot) if !linearization.needs_own_fold(&merged.given) => {
+                // Automatic parameters come after the mapped classes (S2): there their key stands.
+                let at = linearization.mapped_prefix.merged(&prefixes).parameters.entries.len();
+                let shared = &linearization.prefix.merged(&prefixes).parameters;
+                with_entry(shared, at, Key::from(AUTOMATIC), slot.clone())
+            }
+            _ => linearization
+                .parameters(&merged.given, &prefixes)
+                .into_iter()
+                .reduce(|earlier, later| merge_maps(&earlier, &later, &prefixes))
+                .unwrap_or_else(|| Arc::new(MapSlot::empty())),
+        };
+        merge_maps(&base, &merged.layer.parameters, &prefixes)
+    }
+
+    /// Orders the layers of a node.
+    pub fn layers(
         &self,
         name: &str,
         environment: Option<&Text>,
         input_data: Option<&Value>,
         mapped: bool,
-    ) -> Result<Merged> {
+    ) -> Result<Layers> {
         let prefixes = Prefixes::new(self.settings);
         let (item, layer) = self.node(name, mapped)?;
         let environment = match environment {
@@ -167,22 +231,16 @@ impl Computation<'_> {
         let mapped_classes = self.mapped_classes(&item)?;
         let subjects = Subjects { name: &item.name, layer: &layer, mapped: &mapped_classes, given: &given };
         let linearization = linearize(&subjects, self.root, self.settings, self, self.inputs)?;
-        let shared = linearization.prefix.merged(&prefixes);
-        let base = if linearization.needs_own_fold(&given) {
-            linearization.fold(&given, &prefixes)
-        } else {
-            match given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
-                Some(slot) => {
-                    // Automatic parameters come after the mapped classes (S2); that is where their key stands.
-                    let at = linearization.mapped_prefix.merged(&prefixes).parameters.entries.len();
-                    with_entry(&shared.parameters, at, Key::from(AUTOMATIC), slot.clone())
-                }
-                None => shared.parameters.clone(),
-            }
-        };
-        let parameters = merge_maps(&base, &layer.parameters, &prefixes);
-        let exports = merge_maps(&shared.exports, &layer.exports, &prefixes);
-        Ok(Merged { name: item.name.clone(), layer, linearization, parameters, exports, environment })
+        let mut parameters = linearization.parameters(&given, &prefixes);
+        parameters.push(layer.parameters.clone());
+        if layer.parameters.prefixed {
+            // Prefixes that are still text take effect when the whole is merged.
+            let whole =
+                parameters.into_iter().reduce(|earlier, later| merge_maps(&earlier, &later, &prefixes));
+            parameters = whole.into_iter().collect();
+        }
+        let exports = merge_maps(&linearization.prefix.merged(&prefixes).exports, &layer.exports, &prefixes);
+        Ok(Layers { name: item.name.clone(), layer, linearization, parameters, exports, environment, given })
     }
 
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
@@ -214,7 +272,8 @@ impl Computation<'_> {
         }
     }
 
-    fn original_environment(&self, layer: &Layer) -> Value {
+    /// The environment that a node's file names, or the default.
+    pub fn original_environment(&self, layer: &Layer) -> Value {
         layer.environment.clone().unwrap_or_else(|| self.settings.default_environment.clone())
     }
 
@@ -259,7 +318,7 @@ impl Computation<'_> {
         }
     }
 
-    fn finish(&self, faults: Vec<Fault>, merged: &Merged) -> Error {
+    fn finish(&self, faults: Vec<Fault>, merged: &Layers) -> Error {
         let mut error = Error::new(faults);
         for fault in error.faults_mut() {
             self.complete(fault, merged);
@@ -268,7 +327,7 @@ impl Computation<'_> {
     }
 
     /// Adds the node and how the file came in.
-    fn complete(&self, fault: &mut Fault, merged: &Merged) {
+    pub fn complete(&self, fault: &mut Fault, merged: &Layers) {
         if fault.node.is_none() {
             fault.node = Some(merged.name.clone());
         }
@@ -310,83 +369,4 @@ fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text>
         }
     }
     all
-}
-
-/// The other nodes for one node's queries.
-struct OtherNodes<'a> {
-    computation: &'a Computation<'a>,
-    environment: Value,
-    absent: Option<Text>,
-    known: RefCell<FxHashMap<Text, Result<Arc<Merged>, Box<Fault>>>>,
-}
-
-impl OtherNodes<'_> {
-    fn merged(&self, node: &Text) -> Result<Arc<Merged>, Fault> {
-        if let Some(known) = self.known.borrow().get(node) {
-            return known.clone().map_err(|fault| *fault);
-        }
-        let merged = self
-            .computation
-            .merged(node, None, None, false)
-            .map(Arc::new)
-            .map_err(|error| Box::new(error.into_faults().swap_remove(0)));
-        self.known.borrow_mut().insert(node.clone(), merged.clone());
-        merged.map_err(|fault| *fault)
-    }
-}
-
-impl Others for OtherNodes<'_> {
-    fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault> {
-        let computation = self.computation;
-        let mut nodes = Vec::new();
-        for (name, item) in &computation.catalog.nodes {
-            if self.absent.as_ref() == Some(name) && !all_environments {
-                continue;
-            }
-            match computation.inputs.layer(item) {
-                Ok(layer) => {
-                    if all_environments || computation.original_environment(&layer) == self.environment {
-                        nodes.push(name.clone());
-                    }
-                }
-                Err(_) if computation.settings.inventory_ignore_failed_node => {}
-                Err(error) => {
-                    let mut fault = error.into_faults().swap_remove(0);
-                    fault.node = Some(name.clone());
-                    return Err(fault);
-                }
-            }
-        }
-        Ok(nodes)
-    }
-
-    fn exports(
-        &self,
-        node: &Text,
-        paths: &[&[Text]],
-        ignore_errors: bool,
-    ) -> Result<Option<Vec<Option<Value>>>, Fault> {
-        let merged = match self.merged(node) {
-            Ok(merged) => merged,
-            Err(_) if self.computation.settings.inventory_ignore_failed_node => return Ok(None),
-            Err(fault) => return Err(fault),
-        };
-        let computation = self.computation;
-        let mut evaluator =
-            Evaluator::new(merged.parameters.clone(), computation.settings, computation.inputs);
-        let mut values = Vec::with_capacity(paths.len());
-        for path in paths {
-            let value = evaluator.export(&merged.exports, path);
-            let faults = evaluator.finish();
-            match faults.into_iter().next() {
-                None => values.push(value),
-                Some(_) if ignore_errors => values.push(None),
-                Some(mut fault) => {
-                    computation.complete(&mut fault, &merged);
-                    return Err(fault);
-                }
-            }
-        }
-        Ok(Some(values))
-    }
 }

@@ -23,6 +23,15 @@ pub trait Others {
         paths: &[&[Text]],
         ignore_errors: bool,
     ) -> Result<Option<Vec<Option<Value>>>, Fault>;
+
+    /// Takes note of a question that was asked in full, and what it was told.
+    fn answered(
+        &self,
+        all_environments: bool,
+        paths: &[&[Text]],
+        ignore_errors: bool,
+        told: Vec<(Text, Option<Vec<Option<Value>>>)>,
+    );
 }
 
 impl Evaluator<'_> {
@@ -53,12 +62,15 @@ impl Evaluator<'_> {
         };
         let mut values = Map::default();
         let mut names = Vec::new();
+        let mut told = Vec::with_capacity(nodes.len());
         for node in nodes {
-            let exports = match others.exports(&node, &paths, ignore) {
-                Ok(Some(exports)) => exports,
-                Ok(None) => continue,
+            match others.exports(&node, &paths, ignore) {
+                Ok(exports) => told.push((node, exports)),
                 Err(cause) => return Err(failed(self, &node, cause)),
-            };
+            }
+        }
+        for (node, exports) in &told {
+            let Some(exports) = exports else { continue };
             let mut passed = true;
             for (index, (comparison, operand)) in query.comparisons().zip(&operands).enumerate() {
                 let equal = exports[index].as_ref().map(|value| python_equal(value, operand));
@@ -73,11 +85,12 @@ impl Evaluator<'_> {
                 continue;
             }
             if query.value.is_none() {
-                names.push(Value::Str(node));
-            } else if let Some(Some(value)) = exports.into_iter().last() {
-                values.insert(node.into(), value);
+                names.push(Value::Str(node.clone()));
+            } else if let Some(Some(value)) = exports.last() {
+                values.insert(node.clone().into(), value.clone());
             }
         }
+        others.answered(query.all_environments, &paths, ignore, told);
         let value = if query.value.is_some() { Value::map(values) } else { Value::list(names) };
         Ok(Head::Value(value).into())
     }

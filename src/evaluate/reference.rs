@@ -1,5 +1,6 @@
 //! References turn `${a:b:c}` into the head of the place it names.
 
+use super::root::RootSlot;
 use super::{Evaluator, Found, Head, Stop};
 use crate::error::{Fault, Kind};
 use crate::slot::Slot;
@@ -115,23 +116,15 @@ impl Evaluator<'_> {
 
     /// Walks from the root; the inner result is what was missing.
     fn follow(&mut self, segments: &[Text]) -> Result<Result<Found, Missing>, Stop> {
-        let root = self.root.clone();
         let Some((first, rest)) = segments.split_first() else {
             return Ok(Err(Missing::default()));
         };
-        let overlaid = match &self.overlay {
-            Some((key, slot)) if **key == **first => Some(slot.clone()),
-            _ => None,
+        let place = self.root.get(first, &self.prefixes);
+        let Some(slot) = place.as_ref().and_then(RootSlot::slot) else {
+            let similar = crate::similar::nearest(first, self.root.names()).map(str::to_owned);
+            return Ok(Err(Missing { key: first.to_string(), similar, ..Missing::default() }));
         };
         let key = Key::from(first.clone());
-        let slot = match &overlaid {
-            // The copy lives as long as the evaluator, so that addresses stay what they are.
-            Some(slot) => slot,
-            None => match root.entries.get(first.as_ref()) {
-                Some(slot) => slot,
-                None => return Ok(Err(self.missing(segments, 0, &Head::Map(root.clone())))),
-            },
-        };
         self.push_key(key);
         let mut found = self.head(slot)?;
         for (index, segment) in rest.iter().enumerate() {

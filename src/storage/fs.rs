@@ -71,6 +71,8 @@ pub struct Listing {
     pub files: Vec<Found>,
     /// Every folder that was listed, with its stamp from before it was listed.
     pub folders: Vec<(PathBuf, Stamp)>,
+    /// Whether a symbolic link was met.
+    pub links: bool,
 }
 
 /// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
@@ -109,6 +111,7 @@ fn walk(
             continue;
         }
         let kind = entry.file_type().map_err(unreadable)?;
+        listing.links |= kind.is_symlink();
         let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
         if is_folder {
             if name != "CVS" && name != "SCCS" {
