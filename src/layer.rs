@@ -153,10 +153,7 @@ impl Builder<'_> {
         let applications = self.applications(section("applications"));
         let parameters = self.mapping("parameters", section("parameters"));
         let exports = self.mapping("exports", section("exports"));
-        let environment = match section("environment") {
-            None | Some(Node { data: Data::Value(Value::Null), .. }) => None,
-            Some(node) => Some(crate::yaml::to_value(node)),
-        };
+        let environment = self.environment(section("environment"));
         Layer {
             file: self.subject.file,
             classes,
@@ -165,6 +162,23 @@ impl Builder<'_> {
             parameters,
             exports,
             warnings: std::mem::take(&mut self.warnings),
+        }
+    }
+
+    /// The environment: the forks take any scalar; a container names nothing (S18).
+    fn environment(&mut self, node: Option<&Node>) -> Option<Value> {
+        match node {
+            None | Some(Node { data: Data::Value(Value::Null), .. }) => None,
+            Some(Node { data: Data::Value(value), .. }) => Some(value.clone()),
+            Some(node) => {
+                let kind = Kind::SectionType {
+                    section: "environment".into(),
+                    expected: "string",
+                    found: type_name(node),
+                };
+                self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+                None
+            }
         }
     }
 

@@ -6,8 +6,9 @@ use crate::catalog::Item;
 use crate::linearize::AUTOMATIC;
 use crate::merge::{Prefixes, map_of_values};
 use crate::settings::Settings;
-use crate::slot::MapSlot;
+use crate::slot::{MapSlot, Slot};
 use crate::source::Origin;
+use crate::template::Parsed;
 use crate::value::{Map, Text, Value};
 
 /// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters.
@@ -30,7 +31,20 @@ pub fn parameters(item: &Item, environment: &Value, settings: &Settings) -> Arc<
     about.insert("environment".into(), environment.clone());
     let mut map = Map::default();
     map.insert(AUTOMATIC.into(), Value::map(about));
-    Arc::new(map_of_values(&map, Origin::NONE, &Prefixes::new(settings)))
+    let parameters = map_of_values(&map, Origin::NONE, &Prefixes::new(settings));
+    Arc::new(interpolated(parameters, environment, settings))
+}
+
+/// The forks look for references in `_reclass_:environment` as in any parameter, though not in
+/// the `environment` of the result. The name of a node stays what it is: it is a key.
+fn interpolated(parameters: MapSlot, environment: &Value, settings: &Settings) -> MapSlot {
+    let Value::Str(text) = environment else { return parameters };
+    let Ok(Parsed::Template(template)) = crate::template::parse(text, settings) else { return parameters };
+    let Some(Slot::Map(about)) = parameters.entries.get(AUTOMATIC) else { return parameters };
+    let mut entries = about.entries.clone();
+    entries.insert("environment".into(), Slot::Text(Arc::new(template), Origin::NONE));
+    let about = Slot::Map(Arc::new(MapSlot::new(entries, Origin::NONE, false)));
+    MapSlot::new(std::iter::once((AUTOMATIC.into(), about)).collect(), Origin::NONE, false)
 }
 
 /// Python's `os.path.join`.

@@ -102,8 +102,9 @@ impl Evaluator<'_> {
                     let value = self.deep_found(&found)?;
                     match &value {
                         Value::Str(plain) => text.push_str(plain),
-                        // What becomes part of a default is read as YAML again, so it is written so.
-                        value if text.contains(&double) => {
+                        Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
+                        // A container in a default is read as YAML again, so it is written so.
+                        value @ (Value::List(_) | Value::Map(_)) if text.contains(&double) => {
                             text.push_str(&crate::json::dumps(value, false).unwrap_or_default());
                         }
                         value => text.push_str(&crate::pystr::str(value)),
