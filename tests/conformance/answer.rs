@@ -15,8 +15,8 @@ use crate::corpus::Case;
 pub enum Ours {
     /// Data, as `nodeinfo` of the corpus, with the number of warnings.
     Ok(Json, usize),
-    /// A refusal: code, exit code, and the message for people.
-    Error(String, u8, String),
+    /// A refusal: the codes of its problems, exit code, and the message for people.
+    Error(Vec<String>, u8, String),
     /// A defect.
     Panic(String),
 }
@@ -80,7 +80,8 @@ fn attempt<T>(case: &Case, question: impl FnOnce() -> Result<(T, usize), Error>)
         Ok(Ok(answer)) => Ok(answer),
         Ok(Err(error)) => {
             let message = hide(&error.to_string(), case);
-            Err(Ours::Error(error.first().code().into(), error.exit_code(), message))
+            let codes = error.faults().iter().map(|fault| fault.code().to_owned()).collect();
+            Err(Ours::Error(codes, error.exit_code(), message))
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);

@@ -4,7 +4,7 @@
 //! (ruling S12), is taken out here: the recorded block is replaced by the one that the ruling
 //! gives, and whoever needed that is counted as a deviation by S12.
 
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use crate::answer::{ENUMERATE, INVENTORY, Ours};
 use crate::corpus::{Case, Recorded};
@@ -26,7 +26,7 @@ pub fn likeness(case: &Case, key: &str, ours: &Ours, recorded: &Recorded) -> Lik
         (Ours::Ok(ours, warnings), Recorded::Ok(answer)) => {
             let same = match key {
                 ENUMERATE => text(ours) == text(&answer["nodes"]),
-                INVENTORY => return inventory(ours, answer),
+                INVENTORY => return inventory(case, ours, answer),
                 _ => text(ours) == text(&answer["nodeinfo"]),
             };
             let warned = |line: &Json| line.as_str().is_some_and(|line| line.contains("[WARNING]"));
@@ -39,12 +39,12 @@ pub fn likeness(case: &Case, key: &str, ours: &Ours, recorded: &Recorded) -> Lik
                 false => Likeness::Different,
             }
         }
-        (Ours::Error(code, exit, _), Recorded::Error { class, code: recorded, uncaught }) => {
+        (Ours::Error(ours, exit, _), Recorded::Error { class, code: recorded, uncaught }) => {
             // A traceback says nothing about what a program should do: any error of ours is as good.
             // In a whole inventory the forks meet another error first, that of their queries.
-            let same = *uncaught
-                || (key == INVENTORY && exit == recorded)
-                || (exit == recorded && codes(class).is_none_or(|codes| codes.contains(&code.as_str())));
+            let expected = |allowed: &[&str]| ours.iter().any(|code| allowed.contains(&code.as_str()));
+            let same =
+                *uncaught || (exit == recorded && (key == INVENTORY || codes(class).is_none_or(expected)));
             if same { Likeness::Same } else { Likeness::Different }
         }
         _ => Likeness::Different,
@@ -52,7 +52,7 @@ pub fn likeness(case: &Case, key: &str, ours: &Ours, recorded: &Recorded) -> Lik
 }
 
 /// The whole inventory: who has which class and application, and the nodes as they are alone.
-fn inventory(ours: &Json, answer: &Json) -> Likeness {
+fn inventory(case: &Case, ours: &Json, answer: &Json) -> Likeness {
     let members = |index: &Json| {
         let sorted = |nodes: &Json| {
             let mut nodes: Vec<String> = nodes.as_array().into_iter().flatten().map(text).collect();
@@ -69,8 +69,28 @@ fn inventory(ours: &Json, answer: &Json) -> Likeness {
         index
     };
     let same = ["classes", "applications"].iter().all(|key| members(&ours[key]) == members(&answer[key]));
-    let alone = answer["nodes_differing_from_nodeinfo"].as_object().is_none_or(Map::is_empty);
+    let mut differing = answer["nodes_differing_from_nodeinfo"].as_object().into_iter().flatten();
+    let alone = differing.all(|(name, theirs)| {
+        let alone = nodes(ours).into_iter().find(|(node, _)| node == name);
+        alone.is_some_and(|(_, alone)| text(&alone) == text(&ruled(case, theirs)))
+    });
     if same && alone { Likeness::Same } else { Likeness::Different }
+}
+
+/// The nodes of our whole inventory, as they look alone.
+pub fn nodes(whole: &Json) -> Vec<(String, Json)> {
+    let timeless = |node: &Json| {
+        let mut node = node.clone();
+        if let Some(about) = node.get_mut("__reclass__").and_then(Json::as_object_mut) {
+            about.remove("timestamp");
+        }
+        node
+    };
+    let map = &whole["nodes"];
+    let pairs = map["$map"].as_array().into_iter().flatten();
+    let odd = pairs.filter_map(|pair| Some((pair[0].as_str()?.to_owned(), timeless(&pair[1]))));
+    let plain = map.as_object().into_iter().flatten().filter(|(name, _)| *name != "$map");
+    odd.chain(plain.map(|(name, node)| (name.clone(), timeless(node)))).collect()
 }
 
 /// The codes of ours that stand for an exception of the Python programs; `None` for any.
@@ -88,7 +108,7 @@ fn codes(class: &str) -> Option<&'static [&'static str]> {
         "MappingFormatError" => &["setting-pattern"],
         "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
         "ParseError" => &["reference-syntax", "query-syntax"],
-        "ExpressionError" => &["query-operand", "query-syntax"],
+        "ExpressionError" => &["query-operand", "query-syntax", "reference-not-found"],
         _ => return None,
     })
 }
@@ -122,11 +142,32 @@ pub fn ruled(case: &Case, nodeinfo: &Json) -> Json {
     let uri = nodeinfo["__reclass__"]["uri"].as_str().unwrap_or_default().to_owned();
     let block = automatic(&mut nodeinfo["parameters"]);
     let Some(block) = block.and_then(|block| block.get_mut("name")) else { return nodeinfo };
-    // What an inventory itself writes there is not touched.
-    if block["full"] == name.as_str() && block["short"].is_string() {
-        *block = name_block(case, &name, &uri);
+    let ruled = name_block(case, &name, &uri);
+    let parts: Vec<&str> = name.split('.').collect();
+    let (first, last) = (parts.first(), parts.last());
+    for (key, value) in ruled.as_object().into_iter().flatten() {
+        // What an inventory itself writes there is not touched.
+        let own = match (key.as_str(), &block[key]) {
+            (_, Json::Null) => false,
+            ("full", recorded) => *recorded != name.as_str(),
+            ("short", recorded) => recorded.as_str() != first.copied() && recorded.as_str() != last.copied(),
+            ("path", recorded) => *recorded != joined(&parts).as_str(),
+            (_, recorded) => *recorded != json!(parts),
+        };
+        if !own {
+            block[key] = value.clone();
+        }
     }
     nodeinfo
+}
+
+/// The parts as `os.path.join` joins them: an empty one adds no second slash.
+fn joined(parts: &[&str]) -> String {
+    parts.iter().fold(String::new(), |path, part| match path.as_str() {
+        "" => (*part).to_owned(),
+        start if start.ends_with('/') => path + part,
+        _ => path + "/" + part,
+    })
 }
 
 /// The automatic parameters, in both spellings of a mapping.

@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use crate::links;
+
 /// One inventory with what the programs answered.
 pub struct Case {
     /// `class-init`, or `real/commodore-apps`.
     pub id: String,
     /// The folder of the inventory, canonical.
     pub inventory: PathBuf,
+    /// Where a copy of it is, if it needed one.
+    _copy: Option<tempfile::TempDir>,
     /// The content of the configuration file, without `inventory_base_uri`.
     pub settings: Map<String, Value>,
     /// The names that were asked for.
@@ -94,9 +98,11 @@ fn load_case(kind: &str, folder: &Path) -> Case {
         None => hashed_commands(&read(&folder.join("expected-cli-sha256.json")).unwrap_or_default()),
     };
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (inventory, copy) = links::restored(&folder.join("inventory"));
     Case {
+        inventory,
+        _copy: copy,
         id: if kind == "real" { format!("real/{name}") } else { name.to_owned() },
-        inventory: folder.join("inventory"),
         settings: case["settings"].as_object().cloned().unwrap_or_default(),
         nodes: case["nodes"].as_array().into_iter().flatten().map(text).collect(),
         inventory_mode: case["inventory_mode"] == Value::Bool(true),

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
@@ -20,10 +22,13 @@ pub struct Deviations {
     /// Command lines.
     #[serde(default)]
     pub command: Vec<CommandLine>,
+    /// Inventories that need what is not built yet.
+    #[serde(default)]
+    pub later: Vec<Later>,
 }
 
-/// Answers of one inventory that differ for one reason. Exactly one of `like`, `error`, `data`
-/// and `sha256` says what we answer.
+/// Answers of one inventory that differ for one reason. Exactly one of `like`, `like_case`,
+/// `error`, `data` and `sha256` says what we answer.
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
@@ -35,6 +40,8 @@ pub struct Answer {
     pub ruling: String,
     /// The program whose answer is ours, where they differ.
     pub like: Option<String>,
+    /// The case of the same inventory with other settings, in which the forks answer as we do here.
+    pub like_case: Option<String>,
     /// The code of our error.
     pub error: Option<String>,
     /// JSON: what differs from the first fork that answers, or from an empty node.
@@ -54,8 +61,17 @@ pub struct CommandLine {
     pub ruling: String,
     /// Our exit code.
     pub code: u8,
-    /// Our output, where the exit code is 0.
+    /// What our output holds, white space aside, where the exit code is 0.
     pub output: Option<String>,
+}
+
+/// An inventory that needs what is not built yet: nothing it answers counts.
+#[derive(Deserialize, Clone)]
+#[serde(deny_unknown_fields)]
+pub struct Later {
+    pub case: String,
+    /// What is missing.
+    pub needs: String,
 }
 
 impl Deviations {
@@ -67,10 +83,18 @@ impl Deviations {
 }
 
 /// Whether our answers are those of an entry: `Err` tells the first that is not.
-pub fn holds(entry: &Answer, case: &Case, ours: &BTreeMap<String, Ours>) -> Result<(), String> {
-    let said = [&entry.like, &entry.error, &entry.data, &entry.sha256].into_iter().flatten().count();
+pub fn holds(
+    entry: &Answer,
+    case: &Case,
+    ours: &BTreeMap<String, Ours>,
+    cases: &[Arc<Case>],
+) -> Result<(), String> {
+    let said = [&entry.like, &entry.like_case, &entry.error, &entry.data, &entry.sha256]
+        .into_iter()
+        .flatten()
+        .count();
     if said != 1 {
-        return Err("the entry must have one of like, error, data and sha256".into());
+        return Err("the entry must have one of like, like_case, error, data and sha256".into());
     }
     if let Some(expected) = &entry.sha256
         && digest(&entry.nodes, ours) != *expected
@@ -86,8 +110,15 @@ pub fn holds(entry: &Answer, case: &Case, ours: &BTreeMap<String, Ours>) -> Resu
                 return Err(format!("{node}: not like {program}: {}", show(answer)));
             }
         }
+        if let Some(id) = &entry.like_case {
+            let other = cases.iter().find(|other| other.id == *id);
+            let recorded = other.and_then(|other| other.recorded.get("kapicorp")?.get(node));
+            if recorded.is_none_or(|recorded| likeness(case, node, answer, recorded) == Likeness::Different) {
+                return Err(format!("{node}: not as in the case {id}: {}", show(answer)));
+            }
+        }
         match (&entry.error, answer) {
-            (Some(code), Ours::Error(actual, ..)) if actual == code => {}
+            (Some(code), Ours::Error(actual, ..)) if actual.first() == Some(code) => {}
             (Some(code), _) => return Err(format!("{node}: not the error {code}: {}", show(answer))),
             _ => {}
         }
@@ -161,7 +192,7 @@ pub fn digest(nodes: &[String], ours: &BTreeMap<String, Ours>) -> String {
     for node in nodes {
         let answer = match ours.get(node) {
             Some(Ours::Ok(json, _)) => text(&bare(json)),
-            Some(Ours::Error(code, ..)) => code.clone(),
+            Some(Ours::Error(codes, ..)) => codes.concat(),
             _ => "none".into(),
         };
         hash.update(format!("{node}\n{answer}\n"));
@@ -179,7 +210,7 @@ pub fn show(answer: &Ours) -> String {
     let line = match answer {
         Ours::Ok(json, 0) => text(&bare(json)),
         Ours::Ok(json, warnings) => format!("{} and {warnings} warnings", text(&bare(json))),
-        Ours::Error(code, exit, message) => format!("{code} ({exit}): {message}"),
+        Ours::Error(codes, exit, message) => format!("{} ({exit}): {message}", codes.join(", ")),
         Ours::Panic(message) => format!("panic: {message}"),
     };
     cut(&line)

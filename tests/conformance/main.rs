@@ -22,6 +22,8 @@ mod command;
 mod compare;
 mod corpus;
 mod deviations;
+mod draft;
+mod links;
 mod tally;
 mod verdict;
 
@@ -48,8 +50,12 @@ fn main() -> ExitCode {
     let cases: Vec<Arc<Case>> =
         corpus::load(&directory).into_iter().filter(|case| case.id.contains(&only)).map(Arc::new).collect();
     let deviations = Arc::new(Deviations::read());
-    // What panics is reported as an answer.
-    std::panic::set_hook(Box::new(|_| {}));
+    // A panic of the engine is an answer; one of this program is told.
+    std::panic::set_hook(Box::new(|panic| {
+        if panic.location().is_some_and(|place| !place.file().starts_with("src/")) {
+            println!("{panic}");
+        }
+    }));
     let lines = judge(&cases, &deviations);
     let _ = std::panic::take_hook();
     let mut tally = Tally::default();
@@ -78,7 +84,7 @@ fn judge(cases: &[Arc<Case>], deviations: &Arc<Deviations>) -> Vec<Line> {
             loop {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(case) = cases.get(index) else { return parts };
-                parts.push((index, patiently(case, deviations)));
+                parts.push((index, patiently(case, cases, deviations)));
             }
         };
         let workers = [scope.spawn(worker), scope.spawn(worker)];
@@ -89,12 +95,12 @@ fn judge(cases: &[Arc<Case>], deviations: &Arc<Deviations>) -> Vec<Line> {
 }
 
 /// Judges one case in a thread of its own: a defect there is a line, and so is silence.
-fn patiently(case: &Arc<Case>, deviations: &Arc<Deviations>) -> Vec<Line> {
+fn patiently(case: &Arc<Case>, cases: &[Arc<Case>], deviations: &Arc<Deviations>) -> Vec<Line> {
     let (sender, receiver) = mpsc::channel();
-    let (judged, entries) = (Arc::clone(case), Arc::clone(deviations));
+    let (judged, all, entries) = (Arc::clone(case), cases.to_vec(), Arc::clone(deviations));
     std::thread::spawn(move || {
         // The receiver is gone if it lost its patience.
-        let _ = sender.send(verdict::judge(&judged, &entries));
+        let _ = sender.send(verdict::judge(&judged, &all, &entries));
     });
     receiver.recv_timeout(PATIENCE).unwrap_or_else(|error| {
         vec![Line::unexplained(case, verdict::Sort::Answer, "*", format!("no answer at all: {error}"))]

@@ -10,6 +10,7 @@ struct Row {
     equal: usize,
     one_fork: usize,
     ruling: usize,
+    later: usize,
     unexplained: usize,
 }
 
@@ -38,6 +39,10 @@ impl Tally {
                 row.ruling += 1;
                 *self.rulings.entry(ruling.clone()).or_default() += 1;
             }
+            Verdict::Later(needs) => {
+                row.later += 1;
+                *self.rulings.entry(format!("(needs {needs})")).or_default() += 1;
+            }
             Verdict::Unexplained(why) => {
                 row.unexplained += 1;
                 println!("{} {}: {why}", line.case, line.key);
@@ -51,10 +56,9 @@ impl Tally {
 
     pub fn print(&self) {
         println!();
-        let heads = ["", "all", "equal", "as one fork", "by ruling", "unexplained"];
         println!(
-            "{:<42}{:>7}{:>8}{:>13}{:>11}{:>13}",
-            heads[0], heads[1], heads[2], heads[3], heads[4], heads[5]
+            "{:<42}{:>7}{:>8}{:>13}{:>11}{:>7}{:>13}",
+            "", "all", "equal", "as one fork", "by ruling", "later", "unexplained"
         );
         for ((real, sort), row) in &self.rows {
             let cases = self.cases[usize::from(*real)].len();
@@ -66,12 +70,13 @@ impl Tally {
                 Sort::Command => "command lines",
             };
             println!(
-                "{:<42}{:>7}{:>8}{:>13}{:>11}{:>13}",
+                "{:<42}{:>7}{:>8}{:>13}{:>11}{:>7}{:>13}",
                 format!("{cases} {origin}: {what}"),
                 row.all,
                 row.equal,
                 row.one_fork,
                 row.ruling,
+                row.later,
                 row.unexplained
             );
         }
