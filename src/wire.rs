@@ -162,7 +162,9 @@ impl Walk<'_> {
                 Err(_) => return Err(self.fault("a binary key cannot be carried to a minion")),
             },
             Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Map(_) => {
-                return Err(self.fault(&format!("a {} as a key cannot be carried to a minion", key.0.type_name())));
+                return Err(
+                    self.fault(&format!("a {} as a key cannot be carried to a minion", key.0.type_name()))
+                );
             }
         };
         Ok(Some(Key(Value::text(text))))
@@ -179,7 +181,8 @@ impl Walk<'_> {
         if self.path.len() < DEPTH {
             return Ok(());
         }
-        Err(self.fault(&format!("more than {DEPTH} levels of mappings and lists cannot be carried to a minion")))
+        Err(self
+            .fault(&format!("more than {DEPTH} levels of mappings and lists cannot be carried to a minion")))
     }
 
     fn fault(&self, what: &str) -> crate::error::Error {
@@ -282,7 +285,8 @@ mod tests {
         let inside = Value::list(vec![big("-9223372036854775808"), big("18446744073709551615")]);
         assert_eq!(carried(&inside), inside);
         for number in ["18446744073709551616", "-9223372036854775809"] {
-            let value = map(vec![(text("a"), Value::list(vec![Value::Null, map(vec![(text("b"), big(number))])]))]);
+            let value =
+                map(vec![(text("a"), Value::list(vec![Value::Null, map(vec![(text("b"), big(number))])]))]);
             let (what, path) = refusal(&value);
             assert_eq!(path, "a:1:b");
             assert!(!what.contains(number), "{what}");

@@ -13,8 +13,8 @@ use num_bigint::BigInt;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMapping, PySet, PyString, PyTuple,
-    PyType, PyTzInfo,
+    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMapping, PySet, PyString,
+    PyTuple, PyType, PyTzInfo,
 };
 
 use crate::error::{Fault, Kind};

@@ -56,7 +56,14 @@ impl Exception {
     }
 
     /// An exception of this class.
-    fn raise(self, py: Python<'_>, message: &str, code: &str, location: Option<String>, notes: Vec<String>) -> PyErr {
+    fn raise(
+        self,
+        py: Python<'_>,
+        message: &str,
+        code: &str,
+        location: Option<String>,
+        notes: Vec<String>,
+    ) -> PyErr {
         match self.class(py).and_then(|class| class.call1((message, code, location, notes))) {
             Ok(exception) => PyErr::from_value(exception),
             Err(failure) => failure,

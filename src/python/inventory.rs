@@ -47,7 +47,12 @@ impl Inventory {
 
     /// What `reclass --nodeinfo` prints of a node, as Python data.
     #[pyo3(signature = (name, environment = None))]
-    fn nodeinfo<'py>(&self, py: Python<'py>, name: &str, environment: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    fn nodeinfo<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        environment: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let request = Request {
                 environment: environment.map(Text::from),
@@ -109,7 +114,12 @@ impl Inventory {
 
     /// The top of a minion: `{environment: [applications]}`.
     #[pyo3(signature = (minion_id, environment = None))]
-    fn top<'py>(&self, py: Python<'py>, minion_id: &str, environment: Option<&str>) -> PyResult<Bound<'py, PyDict>> {
+    fn top<'py>(
+        &self,
+        py: Python<'py>,
+        minion_id: &str,
+        environment: Option<&str>,
+    ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let request = Request { environment: environment.map(Text::from), ..Request::default() };
             let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
@@ -131,7 +141,8 @@ impl Inventory {
         py: Python<'_>,
         question: impl FnOnce(&engine::Inventory) -> Result<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| question(&*engine::Inventory::shared(&self.options)?)).map_err(|error| exception(py, &error))
+        py.detach(|| question(&*engine::Inventory::shared(&self.options)?))
+            .map_err(|error| exception(py, &error))
     }
 }
 
@@ -174,7 +185,9 @@ fn pillar_value(node: &NodeInfo, delimiter: &str) -> Result<Value> {
 fn environment_name(node: &NodeInfo) -> Result<Text> {
     match &node.environment {
         Value::Str(text) => Ok(text.clone()),
-        environment @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)) => Ok(crate::pystr::str(environment).into()),
+        environment @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
+            Ok(crate::pystr::str(environment).into())
+        }
         other => {
             let what = format!("the environment of a node must be a string, not a {}", other.type_name());
             let mut fault = Fault::new(Kind::WireType { what }).in_path("environment");
