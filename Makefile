@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 SALTS := 3007 3006
 
 ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PACKAGE := pyproject.toml $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
+PACKAGE := pyproject.toml setup.cfg $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
 .PHONY: help build test check demo bench test-salts conformance wheel clean

@@ -24,6 +24,8 @@
 //! Errors name the path of the parameter, never its value. What needs no
 //! change is not copied.
 
+use std::fmt::Write;
+
 use num_bigint::BigInt;
 
 use crate::error::{Fault, Kind, Result};
@@ -50,13 +52,13 @@ pub fn date_text(date: Date) -> String {
 pub fn timestamp_text(time: &DateTime) -> String {
     let mut text = format!("{}T{:02}:{:02}:{:02}", date_text(time.date), time.hour, time.minute, time.second);
     if time.microsecond != 0 {
-        text.push_str(&format!(".{:06}", time.microsecond));
+        let _ = write!(text, ".{:06}", time.microsecond);
     }
     if let Some(offset) = time.offset {
         let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
-        text.push_str(&format!("{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60));
+        let _ = write!(text, "{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60);
         if seconds % 60 != 0 {
-            text.push_str(&format!(":{:02}", seconds % 60));
+            let _ = write!(text, ":{:02}", seconds % 60);
         }
     }
     text
@@ -77,7 +79,7 @@ impl Walk<'_> {
                 self.number(number)?;
                 None
             }
-            Value::Binary(bytes) => str::from_utf8(bytes).ok().map(Value::text),
+            Value::Binary(bytes) => std::str::from_utf8(bytes).ok().map(Value::text),
             Value::Date(date) => Some(Value::text(date_text(**date))),
             Value::DateTime(time) => Some(Value::text(timestamp_text(time))),
             Value::List(items) => self.items(items)?.map(Value::list),
@@ -155,7 +157,7 @@ impl Walk<'_> {
             }
             Value::Date(date) => date_text(**date),
             Value::DateTime(time) => timestamp_text(time),
-            Value::Binary(bytes) => match str::from_utf8(bytes) {
+            Value::Binary(bytes) => match std::str::from_utf8(bytes) {
                 Ok(text) => text.to_owned(),
                 Err(_) => return Err(self.fault("a binary key cannot be carried to a minion")),
             },

@@ -39,6 +39,9 @@ log = logging.getLogger(__name__)
 
 __virtualname__ = "reclass"
 
+# Put here by Salt's loader.
+__opts__: dict[str, Any]
+
 
 def __virtual__() -> str:
     # Always: a module that does not claim its name leaves minions with a pillar without reclass,

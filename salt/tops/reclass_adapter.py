@@ -35,6 +35,9 @@ log = logging.getLogger(__name__)
 
 __virtualname__ = "reclass"
 
+# Put here by Salt's loader.
+__opts__: dict[str, Any]
+
 
 def __virtual__() -> str:
     # Always, as in the pillar module.

@@ -200,18 +200,7 @@ impl Intake<'_> {
 
     fn timestamp(&self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
         let offset = object.call_method0("utcoffset")?;
-        let offset = match offset.is_none() {
-            true => None,
-            false => {
-                let seconds: f64 = offset.call_method0("total_seconds")?.extract()?;
-                #[expect(clippy::cast_possible_truncation, reason = "an offset is less than a day")]
-                if seconds.fract() == 0.0 {
-                    Some(seconds as i32)
-                } else {
-                    return Err(self.refuse(object, "a timestamp whose offset has a fraction of a second"));
-                }
-            }
-        };
+        let offset = if offset.is_none() { None } else { Some(self.seconds(object, &offset)?) };
         Ok(Value::DateTime(Arc::new(DateTime {
             date: date(object)?,
             hour: object.getattr("hour")?.extract()?,
@@ -220,6 +209,15 @@ impl Intake<'_> {
             microsecond: object.getattr("microsecond")?.extract()?,
             offset,
         })))
+    }
+
+    fn seconds(&self, object: &Bound<'_, PyAny>, offset: &Bound<'_, PyAny>) -> PyResult<i32> {
+        if offset.getattr("microseconds")?.extract::<i32>()? != 0 {
+            return Err(self.refuse(object, "a timestamp whose offset has a fraction of a second"));
+        }
+        // An offset west of Greenwich is a negative day and some seconds.
+        let days: i32 = offset.getattr("days")?.extract()?;
+        Ok(days * 86_400 + offset.getattr("seconds")?.extract::<i32>()?)
     }
 
     fn enter(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -267,5 +265,5 @@ fn date(object: &Bound<'_, PyAny>) -> PyResult<Date> {
 
 fn datetime_type(py: Python<'_>) -> PyResult<&Bound<'_, PyAny>> {
     static DATETIME: PyOnceLock<Py<PyType>> = PyOnceLock::new();
-    DATETIME.import(py, "datetime", "datetime").map(|class| class.as_any())
+    DATETIME.import(py, "datetime", "datetime").map(Bound::as_any)
 }

@@ -12,6 +12,8 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::error::{Error, Fault, Kind};
+use crate::report::inert;
+use crate::source::Site;
 
 macro_rules! exceptions {
     ($($name:ident)*) => {
@@ -79,26 +81,19 @@ pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     Exception::of(&first.kind).raise(py, &error.to_string(), first.code(), location, notes)
 }
 
-/// What there is to know of a problem beside its sentence: how its file came in, remarks, a way
-/// out, and the problems of other nodes behind it.
+/// What there is to know of a problem beside its line: remarks, how its file came in, and the same
+/// of the problems of other nodes behind it.
 fn notes(fault: &Fault) -> Vec<String> {
-    let placed = |text: String, site: &Option<crate::source::Site>| match site {
-        Some(site) => format!("{text} at {site}"),
-        None => text,
+    let placed = |text: &str, site: &Option<Site>| match site {
+        Some(site) => inert(&format!("{text} at {site}")),
+        None => inert(text),
     };
-    let mut notes = Vec::new();
-    for link in &fault.chain {
-        notes.push(placed(format!("{} includes '{}'", link.includer, link.class), &link.site));
-    }
-    for note in &fault.notes {
-        notes.push(placed(note.text.clone(), &note.site));
-    }
-    notes.extend(fault.kind.help());
-    for cause in &fault.causes {
-        notes.push(Error::from(cause.clone()).to_string());
-        notes.extend(self::notes(cause));
-    }
-    notes
+    let remarks = fault.notes.iter().map(|note| placed(&note.text, &note.site));
+    let chain = fault
+        .chain
+        .iter()
+        .map(|link| placed(&format!("{} includes '{}'", link.includer, link.class), &link.site));
+    remarks.chain(chain).chain(fault.causes.iter().flat_map(notes)).collect()
 }
 
 thread_local! {

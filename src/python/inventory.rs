@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Fault, Kind, Result, Warning};
 use crate::python::convert::{self, dict, string};
 use crate::python::errors::{exception, guard};
+use crate::report::concise_warning;
 use crate::settings::NodeNotFound;
 use crate::value::{Map, Text, Value};
 use crate::wire;
@@ -32,7 +34,7 @@ impl Inventory {
             let options = settings.map(convert::options).transpose()?.unwrap_or_default();
             let inventory = Inventory { options };
             let warnings = inventory.ask(py, |engine| Ok(engine.settings_warnings().to_vec()))?;
-            log(py, &warnings)?;
+            log_once(py, &warnings)?;
             Ok(inventory)
         })
     }
@@ -213,7 +215,24 @@ fn log(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     }
     let logger = py.import("logging")?.call_method1("getLogger", ("saltext.reclass",))?;
     for warning in warnings {
-        logger.call_method1("warning", ("%s", Error::from(warning.clone()).to_string()))?;
+        logger.call_method1("warning", ("%s", concise_warning(warning)))?;
     }
     Ok(())
+}
+
+/// Warnings of settings go to the log once in a process: Salt opens the inventory for each call.
+fn log_once(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
+    static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    let fresh = |warning: &&Warning| {
+        let text = concise_warning(warning);
+        // Never waits: in a forked child the lock may be held for ever.
+        let Some(mut logged) = LOGGED.try_lock() else { return true };
+        let fresh = !logged.contains(&text) && logged.len() < 1000;
+        if fresh {
+            logged.push(text);
+        }
+        fresh
+    };
+    let warnings: Vec<Warning> = warnings.iter().filter(fresh).cloned().collect();
+    log(py, &warnings)
 }

@@ -63,7 +63,7 @@ def failed_top(error: BaseException) -> dict[str, list[str]]:
     Salt logs what ``top`` raises and goes on without it, and ``state.apply`` then ends well with
     the states of reclass left out. A state that does not exist makes it fail.
     """
-    code = error.code if isinstance(error, ReclassError) else "refused" if isinstance(error, RefusedError) else "internal"
+    code = error.code if isinstance(error, (ReclassError, RefusedError)) else "internal"
     reason = _NOT_IN_A_STATE_NAME.sub("-", describe(error).removeprefix("reclass: "))[:150].strip("-")
     return {"base": [f"reclass-failed--{code}--{reason}--see-the-log-of-the-master"]}
 
@@ -82,6 +82,8 @@ def describe(error: BaseException) -> str:
 
 class RefusedError(Exception):
     """A request that is not answered; its text says why."""
+
+    code = "refused"
 
 
 def _settings(given: Any, positional: Sequence[Any], opts: Mapping[str, Any]) -> dict[str, Any]:

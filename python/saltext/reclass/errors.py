@@ -6,7 +6,10 @@ value, so that their text may be sent to a minion.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class ReclassError(Exception):

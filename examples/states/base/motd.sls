@@ -1,0 +1,3 @@
+/etc/motd:
+  file.managed:
+    - contents_pillar: motd:text

@@ -1,0 +1,30 @@
+"""What the Python tests share: inventories written from a few lines."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+Write = Callable[[dict[str, str]], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes files of an inventory, by path without ``.yml``, and returns its folder."""
+
+    def write(files: dict[str, str]) -> Path:
+        base = tmp_path / "inventory"
+        for folder in ("nodes", "classes"):
+            (base / folder).mkdir(parents=True, exist_ok=True)
+        for name, text in files.items():
+            path = base / f"{name}.yml"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(textwrap.dedent(text))
+        return base
+
+    return write

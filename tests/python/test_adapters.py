@@ -1,0 +1,290 @@
+"""The Salt modules, called as Salt calls them but without Salt around."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from salt.exceptions import SaltInvocationError
+from salt.utils import ctx
+from saltext.reclass import ReclassError, _engine, _salt
+from saltext.reclass.pillar import reclass_adapter as pillar_module
+from saltext.reclass.tops import reclass_adapter as tops_module
+
+Write = Callable[[dict[str, str]], Path]
+
+SITE = {
+    "nodes/web1": """
+        applications: [nginx]
+        environment: prod
+        parameters: {secret: hunter2, a: '${_reclass_:environment}'}
+    """,
+    "nodes/db1": "applications: [postgresql]\nparameters: {seen: 1}",
+    "nodes/broken": "classes: [gone]\nparameters: {secret: hunter2}",
+}
+
+
+@pytest.fixture
+def base(write: Write) -> str:
+    return str(write(SITE))
+
+
+@pytest.fixture
+def opts(base: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The options of a master, put into both modules as Salt's loader does."""
+    opts: dict[str, Any] = {
+        "__role": "master",
+        "id": "vm_master",
+        "saltenv": None,
+        "pillarenv": None,
+        "file_roots": {"base": [base, "/elsewhere"]},
+        "master_tops": {"reclass": {"inventory_base_uri": base}},
+    }
+    for module in (pillar_module, tops_module):
+        monkeypatch.setattr(module, "__opts__", opts, raising=False)
+    return opts
+
+
+@pytest.fixture
+def log() -> Iterator[list[logging.LogRecord]]:
+    records: list[logging.LogRecord] = []
+    handler = logging.Handler()
+    handler.emit = records.append  # type: ignore[method-assign]
+    logging.getLogger().addHandler(handler)
+    yield records
+    logging.getLogger().removeHandler(handler)
+
+
+class Request:
+    """The context of a request that Salt has authenticated."""
+
+    def __init__(self, minion: Any, cmd: str = "_master_tops") -> None:
+        context = {"data": {"id": minion, "cmd": cmd}, "opts": {}}
+        manager = getattr(ctx, "request_context", None) or ctx.RequestContext
+        self.manager = manager(context)
+
+    def __enter__(self) -> None:
+        self.manager.__enter__()
+
+    def __exit__(self, *reason: Any) -> None:
+        self.manager.__exit__(*reason)
+
+
+def test_both_claim_the_name_always() -> None:
+    for module in (pillar_module, tops_module):
+        assert module.__virtual__() == module.__virtualname__ == "reclass"
+
+
+def test_pillar(opts: dict[str, Any], base: str) -> None:
+    pillar = pillar_module.ext_pillar("web1", {}, inventory_base_uri=base)
+    assert pillar["secret"] == "hunter2"
+    assert pillar["__reclass__"]["environment"] == "prod"
+
+
+def test_the_inventory_is_in_the_first_folder_of_base_by_default(opts: dict[str, Any]) -> None:
+    opts["master_tops"] = {"reclass": None}
+    assert pillar_module.ext_pillar("db1", {})["seen"] == 1
+    assert pillar_module.ext_pillar("db1", {}, None)["seen"] == 1
+    assert tops_module.top(opts={"id": "db1"}) == {"base": ["postgresql"]}
+
+
+@pytest.mark.parametrize("arguments", [("/srv/reclass",), (["a"],), (None, "b")])
+def test_a_configuration_that_is_no_mapping(opts: dict[str, Any], arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(
+        SaltInvocationError, match=r"^reclass: the configuration of reclass must be a mapping"
+    ):
+        pillar_module.ext_pillar("db1", {}, *arguments)
+
+
+def test_the_configuration_stays_as_it_is(opts: dict[str, Any], base: str) -> None:
+    del opts["master_tops"]["reclass"]["inventory_base_uri"]
+    opts["master_tops"]["reclass"]["reclass_source_path"] = "/opt/reclass"
+    before = copy.deepcopy(opts)
+    options = {"class_mappings": [], "reclass_source_path": "/opt/reclass"}
+    pillar_module.ext_pillar("db1", {}, **options)
+    tops_module.top(opts={"id": "db1"}, grains={})
+    assert opts == before
+    assert options == {"class_mappings": [], "reclass_source_path": "/opt/reclass"}
+
+
+def test_options_that_nobody_knows_are_a_warning(
+    opts: dict[str, Any], base: str, log: list[logging.LogRecord]
+) -> None:
+    assert (
+        pillar_module.ext_pillar("db1", {}, inventory_base_uri=base, ignore_clas_notfound=True)["seen"] == 1
+    )
+    [warning] = [record.getMessage() for record in log if "ignore_clas_notfound" in record.getMessage()]
+    assert "'ignore_class_notfound' is similar" in warning
+
+
+def test_errors_are_one_exception_without_values(
+    opts: dict[str, Any], base: str, log: list[logging.LogRecord]
+) -> None:
+    with pytest.raises(SaltInvocationError) as caught:
+        pillar_module.ext_pillar("broken", {}, inventory_base_uri=base)
+    message = str(caught.value)
+    assert message.startswith(f"reclass: {base}/nodes/broken.yml:1:11: node 'broken': no class 'gone'")
+    assert caught.value.__cause__ is None
+    assert "hunter2" not in message
+    assert not any("hunter2" in record.getMessage() for record in log)
+    assert any("no class 'gone'" in record.getMessage() and record.levelno == logging.ERROR for record in log)
+
+
+def test_the_masters_own_id_needs_no_node(opts: dict[str, Any], base: str) -> None:
+    assert pillar_module.ext_pillar("vm_master", {}, inventory_base_uri=base) == {}
+    opts["__role"] = "minion"
+    with pytest.raises(SaltInvocationError, match="no node 'vm_master'"):
+        pillar_module.ext_pillar("vm_master", {}, inventory_base_uri=base)
+
+
+def test_the_environment_of_the_request_counts_with_the_option_only(opts: dict[str, Any], base: str) -> None:
+    def environment(**options: Any) -> Any:
+        return pillar_module.ext_pillar("web1", {}, inventory_base_uri=base, **options)["a"]
+
+    allowed = {"allow_adapter_env_override": True}
+    opts.update(pillarenv="dev", saltenv="test")
+    assert environment() == "prod"
+    assert environment(**allowed) == "dev"
+    opts["pillarenv"] = None
+    assert environment(**allowed) == "test"
+    opts["saltenv"] = None
+    assert environment(**allowed) == "prod"
+    opts["saltenv"] = "../../etc"
+    assert environment() == "prod"
+    with pytest.raises(SaltInvocationError, match="not a valid name") as caught:
+        environment(**allowed)
+    assert "etc" not in str(caught.value)
+
+
+def test_show_pillar_shows_what_the_minion_gets(opts: dict[str, Any], base: str) -> None:
+    # The runner says "base" where nobody asked for an environment.
+    opts["saltenv"] = "base"
+    options = {"inventory_base_uri": base, "allow_adapter_env_override": True}
+    assert pillar_module.ext_pillar("web1", {}, **options)["a"] == "prod"
+    with Request("web1", "_pillar"):
+        assert pillar_module.ext_pillar("web1", {}, **options)["a"] == "base"
+    opts["pillarenv"] = "base"
+    assert pillar_module.ext_pillar("web1", {}, **options)["a"] == "base"
+
+
+def test_the_pillar_so_far_is_propagated(opts: dict[str, Any], write: Write) -> None:
+    base = str(write({"nodes/n": "parameters: {seen: '${from:sls}'}"}))
+    options = {"inventory_base_uri": base, "propagate_pillar_data_to_reclass": True}
+    assert pillar_module.ext_pillar("n", {"from": {"sls": [1]}}, **options)["seen"] == [1]
+    with pytest.raises(SaltInvocationError, match=r"\$\{from:sls\}"):
+        pillar_module.ext_pillar("n", {"from": {"sls": [1]}}, inventory_base_uri=base)
+
+
+def test_whatever_escapes_from_below_is_an_ordinary_exception(
+    opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Panic(BaseException):
+        pass
+
+    def fail(*_arguments: Any, **_options: Any) -> Any:
+        raise Panic("hunter2")
+
+    monkeypatch.setattr(_engine, "Inventory", fail)
+    with pytest.raises(SaltInvocationError, match=r"^reclass: internal error \(Panic\)$"):
+        pillar_module.ext_pillar("db1", {})
+    [state] = tops_module.top(opts={"id": "db1"})["base"]
+    assert state == "reclass-failed--internal--internal-error-Panic--see-the-log-of-the-master"
+
+    monkeypatch.setattr(_engine, "Inventory", lambda **_: _engine.panic())
+    with pytest.raises(SaltInvocationError, match=r"^reclass: internal error: panic at src/python/mod\.rs"):
+        pillar_module.ext_pillar("db1", {})
+
+
+@pytest.mark.parametrize("exception", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_what_ends_a_process_passes(
+    opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch, exception: type[BaseException]
+) -> None:
+    def fail(**_options: Any) -> Any:
+        raise exception
+
+    monkeypatch.setattr(_engine, "Inventory", fail)
+    with pytest.raises(exception):
+        pillar_module.ext_pillar("db1", {})
+    with pytest.raises(exception):
+        tops_module.top(opts={"id": "db1"})
+
+
+@pytest.mark.parametrize("missing", ["saltext.reclass", "saltext.reclass._engine"])
+def test_an_engine_that_does_not_load_is_an_error_of_the_call(tmp_path: Path, missing: str) -> None:
+    code = f"""
+import sys
+sys.path[:0] = [{str(Path(pillar_module.__file__).parent)!r}]
+sys.modules[{missing!r}] = None
+import importlib.util
+from salt.exceptions import SaltInvocationError
+def load(path):
+    spec = importlib.util.spec_from_file_location("adapter", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.__opts__ = {{"id": "m", "master_tops": {{"reclass": {{}}}}}}
+    assert module.__virtual__() == "reclass"
+    return module
+try:
+    load({pillar_module.__file__!r}).ext_pillar("db1", {{}})
+except SaltInvocationError as error:
+    assert str(error).startswith("reclass: the "), error
+    assert "saltext-reclass does not load" in str(error), error
+else:
+    sys.exit("no error")
+[state] = load({tops_module.__file__!r}).top(opts={{"id": "db1"}})["base"]
+assert state.startswith("reclass-failed--"), state
+"""
+    subprocess.run([sys.executable, "-c", code], cwd="/", check=True, timeout=60)
+
+
+def test_top_without_a_request(opts: dict[str, Any]) -> None:
+    # Masterless, and salt-ssh: the options are our own.
+    assert tops_module.top(opts={"id": "web1"}, grains={}) == {"prod": ["nginx"]}
+    opts["__role"] = "minion"
+    assert tops_module.top(opts={"id": "db1"}) == {"base": ["postgresql"]}
+
+
+def test_top_for_the_authenticated_id_only(opts: dict[str, Any], log: list[logging.LogRecord]) -> None:
+    with Request("web1"):
+        assert tops_module.top(opts={"id": "web1"}) == {"prod": ["nginx"]}
+        for claimed in ["db1", "../nodes/db1", 5, None]:
+            [state] = tops_module.top(opts={"id": claimed})["base"]
+            assert state.startswith("reclass-failed--refused--")
+        assert tops_module.top()["base"][0].startswith("reclass-failed--refused--")
+    with Request(None):
+        assert tops_module.top(opts={"id": "web1"})["base"][0].startswith("reclass-failed--refused--")
+    assert any("web1" in record.getMessage() and "refused" in record.getMessage() for record in log)
+
+
+def test_a_failing_top_is_a_state_that_cannot_exist(
+    opts: dict[str, Any], log: list[logging.LogRecord]
+) -> None:
+    [state] = tops_module.top(opts={"id": "broken"})["base"]
+    assert state.startswith("reclass-failed--class-not-found--")
+    assert "no-class-gone" in state
+    assert state.endswith("--see-the-log-of-the-master")
+    assert state.replace("-", "").isalnum()
+    assert len(state) < 255
+    assert any(record.levelno == logging.ERROR and "no class 'gone'" in record.getMessage() for record in log)
+
+
+def test_the_environment_of_a_top(opts: dict[str, Any]) -> None:
+    minion = {"id": "web1", "saltenv": "dev", "pillarenv": "test", "pillar": {"a": 1}}
+    assert tops_module.top(opts=minion) == {"prod": ["nginx"]}
+    opts["master_tops"]["reclass"]["allow_adapter_env_override"] = True
+    assert tops_module.top(opts=minion) == {"dev": ["nginx"]}
+    assert tops_module.top(opts={**minion, "saltenv": None}) == {"test": ["nginx"]}
+    assert tops_module.top(opts={**minion, "saltenv": "a/b"})["base"][0].startswith(
+        "reclass-failed--refused--"
+    )
+
+
+def test_the_text_of_an_error_that_is_not_ours_is_not_told() -> None:
+    assert _salt.describe(ValueError("hunter2")) == "reclass: internal error (ValueError)"
+    assert _salt.describe(ReclassError("what", "code")) == "reclass: what"

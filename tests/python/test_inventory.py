@@ -1,0 +1,502 @@
+"""The Python API: what it returns, what it raises, and what it promises to threads and forks."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import os
+import pickle
+import signal
+import sys
+import threading
+import time
+import types
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from saltext import reclass
+from saltext.reclass import Inventory, _engine
+
+Write = Callable[[dict[str, str]], Path]
+
+SITE = {
+    "nodes/web1": """
+        classes: [role.web]
+        environment: prod
+        parameters:
+          address: 10.0.0.1
+    """,
+    "nodes/db1": """
+        applications: [postgresql]
+    """,
+    "classes/role/web": """
+        applications: [nginx]
+        parameters:
+          listen: ${address}:80
+        exports:
+          address: ${address}
+    """,
+}
+
+
+@pytest.fixture
+def site(write: Write) -> Inventory:
+    return Inventory(inventory_base_uri=str(write(SITE)))
+
+
+def test_nodes_are_sorted(site: Inventory) -> None:
+    assert site.nodes() == ["db1", "web1"]
+
+
+def test_nodeinfo_is_what_the_python_programs_return(site: Inventory) -> None:
+    node = site.nodeinfo("web1")
+    assert list(node) == ["__reclass__", "classes", "applications", "parameters", "exports", "environment"]
+    about = node["__reclass__"]
+    assert list(about) == ["node", "name", "uri", "environment", "timestamp"]
+    assert (about["node"], about["name"], about["environment"]) == ("web1", "web1", "prod")
+    assert about["uri"].startswith("yaml_fs:///")
+    assert about["uri"].endswith("/nodes/web1.yml")
+    time.strptime(about["timestamp"], "%c")
+    assert node["classes"] == ["role.web"]
+    assert node["applications"] == ["nginx"]
+    assert node["environment"] == "prod"
+    assert node["exports"] == {"address": "10.0.0.1"}
+    assert node["parameters"]["listen"] == "10.0.0.1:80"
+
+
+def test_an_environment_that_is_asked_for_replaces_the_nodes(site: Inventory) -> None:
+    assert site.nodeinfo("web1", environment="test")["environment"] == "test"
+    assert site.nodeinfo("web1", "test")["parameters"]["_reclass_"]["environment"] == "test"
+
+
+def test_inventory_is_what_the_python_programs_return(site: Inventory) -> None:
+    whole = site.inventory()
+    assert list(whole) == ["__reclass__", "nodes", "classes", "applications"]
+    assert list(whole["nodes"]) == ["db1", "web1"]
+    assert whole["classes"] == {"role.web": ["web1"]}
+    assert whole["applications"] == {"postgresql": ["db1"], "nginx": ["web1"]}
+
+
+def test_pillar_is_the_parameters_and_what_the_node_is(site: Inventory) -> None:
+    pillar = site.pillar("web1")
+    assert pillar.pop("__reclass__") == {
+        "nodename": "web1",
+        "applications": ["nginx"],
+        "classes": ["role.web"],
+        "environment": "prod",
+    }
+    assert pillar == site.nodeinfo("web1")["parameters"]
+
+
+def test_top_is_the_applications_in_the_environment(site: Inventory) -> None:
+    assert site.top("web1") == {"prod": ["nginx"]}
+    assert site.top("db1") == {"base": ["postgresql"]}
+
+
+def test_what_is_returned_belongs_to_the_caller(site: Inventory) -> None:
+    first = site.pillar("web1")
+    first["_reclass_"]["name"]["parts"].append("changed")
+    first["__reclass__"]["classes"].clear()
+    first.clear()
+    assert site.pillar("web1")["_reclass_"]["name"]["parts"] == ["web1"]
+    assert site.pillar("web1")["__reclass__"]["classes"] == ["role.web"]
+
+
+TYPES = """
+    parameters:
+      date: 2001-02-03
+      naive: 2001-12-14 21:59:43
+      utc: 2001-12-14t21:59:43Z
+      zoned: 2001-12-14T21:59:43.10-05:00
+      binary: !!binary /wAB
+      text: !!binary aGVsbG8=
+      set: !!set {a, b}
+      pairs: !!omap [x: 1, y: 2001-02-03]
+      big: 18446744073709551615
+      typed: [{1: one, true: yes, 2.5: x, null: n, 2001-02-03: d}]
+      infinite: .inf
+"""
+
+
+def test_nodeinfo_gives_the_types_of_pyyaml(write: Write) -> None:
+    inventory = Inventory(inventory_base_uri=str(write({"nodes/n": TYPES})), automatic_parameters=False)
+    west = datetime.timezone(datetime.timedelta(hours=-5))
+    date = datetime.date(2001, 2, 3)
+    parameters = inventory.nodeinfo("n")["parameters"]
+    assert parameters == {
+        "date": date,
+        "naive": datetime.datetime(2001, 12, 14, 21, 59, 43),
+        "utc": datetime.datetime(2001, 12, 14, 21, 59, 43, tzinfo=datetime.timezone.utc),
+        "zoned": datetime.datetime(2001, 12, 14, 21, 59, 43, 100000, tzinfo=west),
+        "binary": b"\xff\x00\x01",
+        "text": b"hello",
+        "set": {"a", "b"},
+        "pairs": [("x", 1), ("y", date)],
+        "big": 2**64 - 1,
+        "typed": [{1: True, 2.5: "x", None: "n", date: "d"}],
+        "infinite": float("inf"),
+    }
+    assert parameters["zoned"].utcoffset() == datetime.timedelta(hours=-5)
+    assert type(parameters["date"]) is datetime.date
+
+
+def test_pillar_gives_the_types_that_salt_carries(write: Write) -> None:
+    inventory = Inventory(inventory_base_uri=str(write({"nodes/n": TYPES})), automatic_parameters=False)
+    pillar = inventory.pillar("n")
+    del pillar["__reclass__"]
+    assert pillar == {
+        "date": "2001-02-03",
+        "naive": "2001-12-14T21:59:43",
+        "utc": "2001-12-14T21:59:43+00:00",
+        "zoned": "2001-12-14T21:59:43.100000-05:00",
+        "binary": b"\xff\x00\x01",
+        "text": "hello",
+        "set": ["a", "b"],
+        "pairs": [["x", 1], ["y", "2001-02-03"]],
+        "big": 2**64 - 1,
+        "typed": [{1: True, 2.5: "x", None: "n", "2001-02-03": "d"}],
+        "infinite": float("inf"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "path"),
+    [
+        ("{deep: [1, {number: 18446744073709551616}]}", "a:deep:1:number"),
+        ("[{2001-02-03: 1, '2001-02-03': 2}]", "a:0:2001-02-03"),
+        ("[" * 300 + "]" * 300, "a:0:0:0"),
+    ],
+)
+def test_what_salt_cannot_carry_is_an_error_with_its_path(write: Write, value: str, path: str) -> None:
+    inventory = Inventory(inventory_base_uri=str(write({"nodes/n": f"parameters: {{a: {value}}}"})))
+    assert inventory.nodeinfo("n")["parameters"]["a"]
+    with pytest.raises(reclass.WireError) as caught:
+        inventory.pillar("n")
+    assert caught.value.code == "wire-type"
+    assert path in str(caught.value)
+    assert "'n'" in str(caught.value)
+    assert "18446744073709551616" not in str(caught.value)
+
+
+class Strange(Mapping[str, Any]):
+    """A mapping that is no dict, as Salt's `NamedLoaderContext`."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+
+    def __getitem__(self, key: str) -> Any:
+        return self.data[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.data)
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+
+class Elsewhere(dict[str, Any]):
+    """A dict that keeps its data elsewhere, as Salt's `OptsDict`."""
+
+    def __init__(self, data: dict[str, Any]) -> None:
+        super().__init__()
+        self.data = data
+
+    def items(self) -> Any:
+        return self.data.items()
+
+
+@pytest.mark.parametrize("kind", [dict, OrderedDict, Strange, Elsewhere, types.MappingProxyType])
+def test_references_see_the_pillar_that_is_propagated(write: Write, kind: Callable[[Any], Any]) -> None:
+    base = write({"nodes/n": "parameters: {seen: '${given:deep}', last: '${given:list:1}'}"})
+    pillar = kind({"given": kind({"deep": kind({"x": (1, [None, 2.5, True])}), "list": ["a", 2**70]})})
+    inventory = Inventory(inventory_base_uri=str(base), propagate_pillar_data_to_reclass=True)
+    answer = inventory.pillar("n", pillar)
+    del answer["given"]["list"]
+    assert answer["seen"] == {"x": [1, [None, 2.5, True]]}
+
+
+def test_the_pillar_is_not_looked_at_unless_it_is_propagated(write: Write) -> None:
+    base = write({"nodes/n": "parameters: {a: 1}"})
+    assert Inventory(inventory_base_uri=str(base)).pillar("n", {"x": object()})["a"] == 1  # type: ignore[dict-item]
+
+
+def nested(depth: int) -> Any:
+    value: Any = None
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("pillar", "path"),
+    [
+        ({"a": [1, {"b": object()}]}, "a:1:b"),
+        ({"a": {"b": {1, 2}}}, "a:b"),
+        ({"a": "\udc80"}, "a"),
+        ({"a": {("x",): 1}}, "a"),
+        ({"a": nested(300)}, "a:0:0"),
+    ],
+    ids=["object", "set", "surrogate", "tuple as key", "depth"],
+)
+def test_a_pillar_that_cannot_be_read_is_an_error_with_the_path(
+    write: Write, pillar: dict[str, Any], path: str
+) -> None:
+    base = write({"nodes/n": "parameters: {a: 1}"})
+    inventory = Inventory(inventory_base_uri=str(base), propagate_pillar_data_to_reclass=True)
+    with pytest.raises(reclass.WireError, match=f"at '{path}"):
+        inventory.pillar("n", pillar)
+
+
+def test_errors_have_a_code_a_place_and_the_way_there(write: Write) -> None:
+    base = write({"nodes/n": "classes: [a]", "classes/a": "classes:\n  - b", "classes/b": "classes:\n- gone"})
+    with pytest.raises(reclass.ClassNotFoundError) as caught:
+        Inventory(inventory_base_uri=str(base)).nodeinfo("n")
+    error = caught.value
+    assert isinstance(error, reclass.ReclassError)
+    assert error.code == "class-not-found"
+    assert error.location == f"{base}/classes/b.yml:2:3"
+    assert str(error).startswith(error.location)
+    chain = [
+        f"node 'n' includes 'a' at {base}/nodes/n.yml:1:11",
+        f"class 'a' includes 'b' at {base}/classes/a.yml:2:5",
+    ]
+    assert [note for note in error.notes if "includes" in note] == chain
+    assert error.full_text().splitlines()[0] == str(error)
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.code, copy.location, copy.notes) == (
+        str(error),
+        error.code,
+        error.location,
+        error.notes,
+    )
+
+
+def test_all_missing_references_are_in_one_error(write: Write) -> None:
+    base = write({"nodes/n": "parameters: {a: '${x}', b: {c: '${y:z}'}, secret: hunter2}"})
+    with pytest.raises(reclass.ReferenceNotFoundError) as caught:
+        Inventory(inventory_base_uri=str(base)).nodeinfo("n")
+    assert "${x}" in str(caught.value)
+    assert "${y:z}" in str(caught.value)
+    assert "hunter2" not in caught.value.full_text()
+
+
+def test_a_node_without_a_file(site: Inventory) -> None:
+    with pytest.raises(reclass.NodeNotFoundError) as caught:
+        site.nodeinfo("web3")
+    assert caught.value.code == "node-not-found"
+    with pytest.raises(reclass.NodeNotFoundError):
+        site.pillar("web3")
+    with pytest.raises(reclass.NodeNotFoundError):
+        site.top("web3")
+
+
+def test_a_minion_without_a_node_gets_what_the_setting_says(write: Write) -> None:
+    base = str(write({**SITE, "classes/all": "applications: [motd]\nparameters: {a: 1}"}))
+    empty = Inventory(inventory_base_uri=base, node_not_found="empty")
+    assert empty.pillar("new") == {}
+    assert empty.top("new") == {}
+    mapped = Inventory(inventory_base_uri=base, node_not_found="mappings", class_mappings=["new* all"])
+    assert mapped.pillar("new1")["a"] == 1
+    assert mapped.pillar("new1")["__reclass__"]["classes"] == ["all"]
+    assert mapped.top("new1") == {"base": ["motd"]}
+    assert mapped.top("other") == {"base": []}
+    # The settings are about nodes without a file, not about broken ones.
+    write({"nodes/broken": "classes: [gone]"})
+    with pytest.raises(reclass.ClassNotFoundError):
+        empty.pillar("broken")
+
+
+def test_names_are_looked_up_and_nothing_else(site: Inventory) -> None:
+    for name in [
+        "../nodes/web1",
+        "*",
+        "${address}",
+        "$[ x ]",
+        "web1.yml",
+        "",
+        ".",
+        "/etc/passwd",
+        "a\nb",
+        "\0",
+    ]:
+        with pytest.raises(reclass.NodeNotFoundError) as caught:
+            site.pillar(name)
+        assert "\n" not in str(caught.value)
+        assert "\0" not in str(caught.value)
+
+
+def test_settings_are_checked(write: Write) -> None:
+    base = str(write(SITE))
+    with pytest.raises(reclass.SettingsError) as caught:
+        Inventory(inventory_base_uri=base, compose_node_name="perhaps")
+    assert caught.value.code == "setting-type"
+    assert "compose_node_name" in str(caught.value)
+    with pytest.raises(reclass.WireError):
+        Inventory(inventory_base_uri=object())
+
+
+def test_unknown_settings_are_one_warning(write: Write) -> None:
+    base = str(write(SITE))
+    seen: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("saltext.reclass")
+    logger.addHandler(handler)
+    try:
+        for _ in range(3):
+            Inventory(inventory_base_uri=base, clas_mappings=[]).nodes()
+    finally:
+        logger.removeHandler(handler)
+    assert len(seen) == 1
+    assert "clas_mappings" in seen[0]
+    assert "'class_mappings' is similar" in seen[0]
+
+
+def test_warnings_of_a_node_are_logged(write: Write) -> None:
+    base = str(write({"nodes/n": "classes: [gone]\nparameters: {a: 1}"}))
+    seen: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("saltext.reclass")
+    logger.addHandler(handler)
+    try:
+        assert Inventory(inventory_base_uri=base, ignore_class_notfound=True).pillar("n")["a"] == 1
+    finally:
+        logger.removeHandler(handler)
+    assert len(seen) == 1
+    assert "gone" in seen[0]
+
+
+def test_an_edit_shows_in_the_next_answer(write: Write) -> None:
+    base = write(SITE)
+    inventory = Inventory(inventory_base_uri=str(base))
+    assert inventory.pillar("web1")["listen"] == "10.0.0.1:80"
+    write({"nodes/web1": "classes: [role.web]\nparameters: {address: 10.0.0.2}"})
+    assert inventory.pillar("web1")["listen"] == "10.0.0.2:80"
+
+
+def test_a_panic_is_an_exception() -> None:
+    with pytest.raises(reclass.InternalError) as caught:
+        _engine.panic()
+    assert isinstance(caught.value, Exception)
+    assert caught.value.code == "internal"
+    assert "panic at src/python/mod.rs" in str(caught.value)
+
+
+def test_threads(write: Write) -> None:
+    names = [f"n{number}" for number in range(40)]
+    base = write(
+        {f"nodes/{name}": f"classes: [c]\nparameters: {{me: {name}}}" for name in names} | {"classes/c": "{}"}
+    )
+    failures: list[str] = []
+
+    def work() -> None:
+        inventory = Inventory(inventory_base_uri=str(base))
+        for name in names * 5:
+            if inventory.pillar(name)["me"] != name:
+                failures.append(name)
+
+    threads = [threading.Thread(target=work) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    assert failures == []
+
+
+def many(write: Write, count: int) -> Path:
+    """An inventory that takes a while to render."""
+    texts = "\n".join(f"  k{key}: ${{base}}-{key}" for key in range(40))
+    files = {f"nodes/n{number}": f"classes: [c]\nparameters: {{base: b{number}}}" for number in range(count)}
+    return write({**files, "classes/c": f"parameters:\n{texts}\n"})
+
+
+def test_other_threads_run_while_the_engine_works(write: Write) -> None:
+    base = many(write, 1500)
+    inventory = Inventory(inventory_base_uri=str(base))
+    inventory.nodes()
+    working = threading.Event()
+    done = threading.Event()
+    ticks = 0
+
+    def work() -> None:
+        working.set()
+        # The pillar of a node that does not exist, after the whole inventory: no Python objects are built.
+        with pytest.raises(reclass.ReclassError):
+            Inventory(inventory_base_uri=str(base), class_mappings=["* gone"]).inventory()
+        inventory.top("n1")
+        done.set()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1000)  # No thread gives up the interpreter but by itself.
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        working.wait(10)
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0)
+        thread.join(60)
+    finally:
+        sys.setswitchinterval(interval)
+    assert ticks > 1
+
+
+def in_child(body: Callable[[], bool], seconds: int = 20) -> int:
+    """Runs something in a forked child, and returns its exit code; 14 is a hang."""
+    pid = os.fork()
+    if pid == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(seconds)
+        code = 1
+        try:
+            code = 0 if body() else 2
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def test_a_forked_child_works_with_a_warm_and_with_a_cold_cache(write: Write) -> None:
+    base = write(SITE)
+    inventory = Inventory(inventory_base_uri=str(base))
+    expected = inventory.pillar("web1")
+    assert in_child(lambda: inventory.pillar("web1") == expected) == 0
+    assert in_child(lambda: inventory.top("db1") == {"base": ["postgresql"]}) == 0
+    assert in_child(lambda: in_child(lambda: inventory.pillar("web1") == expected) == 0) == 0
+
+    def edited() -> bool:
+        write({"nodes/web1": "parameters: {address: 10.0.0.9}"})
+        return bool(inventory.pillar("web1")["address"] == "10.0.0.9")
+
+    assert in_child(edited) == 0
+    assert inventory.pillar("web1")["address"] == "10.0.0.9"
+
+
+def test_a_child_that_is_forked_while_threads_render_works(write: Write) -> None:
+    base = many(write, 60)
+    stop = threading.Event()
+
+    def work() -> None:
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            # Other settings each time: the engine starts from nothing, and holds its locks for long.
+            Inventory(inventory_base_uri=str(base), default_environment=f"e{turn % 5}").inventory()
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    try:
+        codes = [
+            in_child(lambda: bool(Inventory(inventory_base_uri=str(base)).pillar("n1")["k1"] == "b1-1"))
+            for _ in range(30)
+        ]
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+    assert codes == [0] * 30
