@@ -34,7 +34,7 @@ demo: build ## the pillar and the top of a minion of examples/, through a real S
 	@examples/demo $(BIN)
 
 conformance: ## compare with the recorded answers of the Python programs
-	cargo test --locked --release --test conformance -- --nocapture
+	cargo test --locked --test conformance -- --nocapture
 
 bench: ## measure; see benches/
 	cargo bench --locked
