@@ -1,11 +1,13 @@
 """Turns what Salt hands to an adapter into questions to the engine.
 
 What the pillar and the tops module have in common, and all that is decided on
-the way. Nothing is kept between calls: the engine remembers what it computed.
+the way. What was computed is remembered by the engine; here only the last pillar
+of a masterless minion is, see :func:`_without_our_own`.
 """
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 from collections.abc import Mapping, Sequence
@@ -35,13 +37,36 @@ def pillar(
             # show another pillar than the minion gets.
             saltenv = None
         environment = _environment(opts.get("pillarenv"), saltenv)
+    propagates = bool(settings.get("propagate_pillar_data_to_reclass"))
     try:
-        return Inventory(**settings).pillar(minion_id, so_far, environment)
+        inventory = Inventory(**settings)
+        if not propagates or opts.get("__role") == "master":
+            return inventory.pillar(minion_id, so_far, environment)
+        data = inventory.pillar(minion_id, _without_our_own(minion_id, so_far), environment)
+        _given[minion_id] = copy.deepcopy(data)
+        return data
     except NodeNotFoundError:
         if opts.get("__role") == "master" and minion_id == opts.get("id"):
             # The master's own pillar: `salt-run state.orchestrate` renders one.
             return {}
         raise
+
+
+_given: dict[str, dict[str, Any]] = {}
+
+
+def _without_our_own(minion_id: str, so_far: Mapping[str, Any]) -> dict[str, Any]:
+    """The pillar so far, without what we gave to this minion the last time.
+
+    A masterless minion renders its pillar anew on top of the one it has, whose keys the SLS files
+    replace and nobody takes away. Passed on as it is, our own lists would grow with each render.
+    """
+    ours = _given.get(minion_id, {})
+    return {
+        key: value
+        for key, value in so_far.items()
+        if key != "__reclass__" and not (key in ours and ours[key] == value)
+    }
 
 
 def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, list[str]]:
