@@ -58,7 +58,8 @@ fn group<'a>(title: Title<'a>, fault: &Fault, read: &dyn Fn(&str) -> Option<Stri
     if let Some(site) = &fault.site {
         let text = read(&site.path);
         let site = match (&text, fault.within) {
-            (Some(text), Some(within)) => narrow(site, within, text),
+            // A place with a length is that of the part already.
+            (Some(text), Some(within)) if site.length == 0 => narrow(site, within, text),
             _ => site.clone(),
         };
         match text.as_deref().and_then(|text| Excerpt::of(&site, text)) {
