@@ -210,7 +210,7 @@ class Site:
 
     def salt(self, minion: str, *arguments: str, timeout: int = 60) -> Answer:
         """`salt MINION …` on the master."""
-        return self.run("salt", "master", f"--timeout={timeout}", "--static", minion, *arguments)
+        return self.run("salt", "master", f"--timeout={timeout}", minion, *arguments)
 
     def call(self, minion: str, *arguments: str) -> Answer:
         """`salt-call …` on the minion; the data are those of the minion."""

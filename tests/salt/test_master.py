@@ -83,10 +83,10 @@ def test_show_pillar(site: Site) -> None:
 
 
 def test_a_refresh_brings_an_edit(site: Site, inventory: Edit) -> None:
-    assert site.salt("web1", "pillar.get", "text").data == {"web1": "hello"}
+    assert site.salt("web1", "config.get", "text").data == {"web1": "hello"}
     inventory({"classes/common": "applications: [common]\nparameters: {text: good morning}"})
     assert site.salt("web1", "saltutil.refresh_pillar", "wait=True").data == {"web1": True}
-    assert site.salt("web1", "pillar.get", "text").data == {"web1": "good morning"}
+    assert site.salt("web1", "config.get", "text").data == {"web1": "good morning"}
     # All workers of the master, not only the one that saw the edit first.
     for _ in range(6):
         assert site.salt("web1", "pillar.items").data["web1"]["text"] == "good morning"
