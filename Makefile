@@ -28,7 +28,7 @@ check: build ## format, lints, types, stubs
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest saltext.reclass --mypy-config-file pyproject.toml
+	$(BIN)/python -m mypy.stubtest saltext.reclass._engine --mypy-config-file pyproject.toml
 
 demo: build ## the pillar and the top of a minion of examples/, through a real Salt
 	@examples/demo $(BIN)

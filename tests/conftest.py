@@ -7,6 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import salt._logging
+
+# Salt keeps what is logged before it is set up, to print it at the end. Nobody sets it up here.
+salt._logging.shutdown_temp_handler()
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,10 +1,8 @@
 //! The memo keeps answers with what they were computed from, and gives them again only while
 //! all of that is as it was.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use once_cell::sync::Lazy;
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::Catalog;
@@ -173,27 +171,61 @@ fn unreachable_attempt<T>() -> Result<T> {
     Err(crate::error::Fault::new(crate::error::Kind::Internal { message }).into())
 }
 
-/// The inventories of this process, by their options. Weak would forget between two calls of
-/// Salt, so they are kept.
-static SHARED: Lazy<Mutex<Vec<(u32, Map, Arc<Inventory>)>>> = Lazy::new(Mutex::default);
+/// The inventories of one process, by their options. Weak would forget between two calls of Salt,
+/// so they are kept.
+///
+/// A forked child must touch nothing that it got from its parent: another thread may have held any
+/// lock when it was forked, and will never give it back there. So the child adds a registry of its
+/// own behind that of the parent, and leaves the parent's alone, its memory included.
+struct Registry {
+    process: u32,
+    // The mutex of `std`: that of `parking_lot` shares its queues between all locks of a process.
+    inventories: std::sync::Mutex<Vec<(Map, Arc<Inventory>)>>,
+    next: OnceLock<Box<Registry>>,
+}
 
 /// How many different inventories a process keeps; a master has one or two.
 const KEPT: usize = 16;
 
+impl Registry {
+    fn new(process: u32) -> Registry {
+        Registry { process, inventories: std::sync::Mutex::default(), next: OnceLock::new() }
+    }
+
+    /// The registry of this process.
+    fn current() -> &'static Registry {
+        static FIRST: OnceLock<Registry> = OnceLock::new();
+        let process = std::process::id();
+        let mut registry = FIRST.get_or_init(|| Registry::new(process));
+        while registry.process != process {
+            registry = registry.next.get_or_init(|| Box::new(Registry::new(process)));
+        }
+        registry
+    }
+
+    fn inventories(&self) -> std::sync::MutexGuard<'_, Vec<(Map, Arc<Inventory>)>> {
+        self.inventories.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
 /// The inventory for these options.
 pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
-    let process = std::process::id();
-    let mut shared = SHARED.lock();
-    if let Some(at) = shared.iter().position(|(owner, known, _)| *owner == process && known == options) {
-        let entry = shared.remove(at);
-        let inventory = entry.2.clone();
-        shared.push(entry);
+    let mut inventories = Registry::current().inventories();
+    if let Some(at) = inventories.iter().position(|(known, _)| known == options) {
+        let entry = inventories.remove(at);
+        let inventory = entry.1.clone();
+        inventories.push(entry);
         return Ok(inventory);
     }
     let inventory = Arc::new(Inventory::open(options)?);
-    if shared.len() >= KEPT {
-        shared.remove(0);
+    if inventories.len() >= KEPT {
+        inventories.remove(0);
     }
-    shared.push((process, options.clone(), inventory.clone()));
+    inventories.push((options.clone(), inventory.clone()));
     Ok(inventory)
+}
+
+/// Forgets all that this process remembers: after a panic, nothing of it can be relied on.
+pub fn forget() {
+    Registry::current().inventories().clear();
 }

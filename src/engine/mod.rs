@@ -96,6 +96,12 @@ impl Inventory {
         memo::shared(options)
     }
 
+    /// Forgets what this process remembers of all inventories: after a panic, nothing of it can be
+    /// relied on.
+    pub fn forget_all() {
+        memo::forget();
+    }
+
     /// The checked settings.
     pub fn settings(&self) -> &Settings {
         &self.settings

@@ -115,6 +115,7 @@ pub fn note_places_of_panics() {
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_payload| {
         let place = PANICKED_AT.take();
+        crate::engine::Inventory::forget_all();
         Python::attach(|py| {
             let kind = Kind::Internal { message: format!("panic at {place}") };
             Err(Exception::InternalError.raise(py, &kind.to_string(), kind.code(), None, Vec::new()))

@@ -6,6 +6,7 @@ import copy
 import logging
 import subprocess
 import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,8 @@ class Request:
     """The context of a request that Salt has authenticated."""
 
     def __init__(self, minion: Any, cmd: str = "_master_tops") -> None:
-        context = {"data": {"id": minion, "cmd": cmd}, "opts": {}}
+        logs = {"log_fmt_minion_id": "[%(minion_id)s]", "log_fmt_jid": "[JID: %(jid)s]"}
+        context = {"data": {"id": minion, "cmd": cmd}, "opts": logs}
         manager = getattr(ctx, "request_context", None) or ctx.RequestContext
         self.manager = manager(context)
 
@@ -260,6 +262,26 @@ def test_top_for_the_authenticated_id_only(opts: dict[str, Any], log: list[loggi
     with Request(None):
         assert tops_module.top(opts={"id": "web1"})["base"][0].startswith("reclass-failed--refused--")
     assert any("web1" in record.getMessage() and "refused" in record.getMessage() for record in log)
+
+
+def test_salts_builtin_adapter_would_have_told(opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Why the id of the options is not enough: the adapter of Salt believes it."""
+    from salt.tops import reclass_adapter as builtin
+
+    def told(minion_id: str, **_options: Any) -> dict[str, list[str]]:
+        return {"base": [f"the states of {minion_id}"]}
+
+    program: Any = types.ModuleType("reclass.adapters.salt")
+    errors: Any = types.ModuleType("reclass.errors")
+    program.top, errors.ReclassException = told, RuntimeError
+    for name in ("reclass", "reclass.adapters"):
+        monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
+    monkeypatch.setitem(sys.modules, "reclass.adapters.salt", program)
+    monkeypatch.setitem(sys.modules, "reclass.errors", errors)
+    monkeypatch.setattr(builtin, "__opts__", opts, raising=False)
+    with Request("web1"):
+        assert builtin.top(opts={"id": "db1"}) == {"base": ["the states of db1"]}
+        assert tops_module.top(opts={"id": "db1"})["base"][0].startswith("reclass-failed--refused--")
 
 
 def test_a_failing_top_is_a_state_that_cannot_exist(

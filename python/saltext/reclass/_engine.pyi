@@ -1,6 +1,8 @@
 from collections.abc import Mapping
 from typing import Any, final
 
+__all__ = ["Inventory", "__version__", "panic"]
+
 __version__: str
 
 @final
