@@ -19,7 +19,7 @@ use crate::source::{FileId, Origin, Site, Span, Spans};
 use crate::storage::fs::{self, display};
 use crate::storage::{Listing, Stamp};
 use crate::value::Text;
-use crate::yaml::compose::{Document, compose};
+use crate::yaml::compose::{Document, compose, compose_with};
 
 /// What was done, for tests and for `cache_info`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -303,7 +303,7 @@ impl Inputs {
             }
             error
         };
-        let document = compose(bytes).map_err(in_file)?;
+        let document = compose_with(bytes, &|text| self.intern(text)).map_err(in_file)?;
         self.files.borrow_mut()[file.0 as usize].spans = document.spans.clone();
         let subject = Subject { file, name: &item.name, init: item.init, settings: &self.settings };
         let layer = Layer::build(&document, subject, &|text| self.intern(text));
@@ -326,13 +326,14 @@ impl Inputs {
     }
 
     /// One allocation for each distinct string of the inventory.
-    fn intern(&self, text: &Text) -> Text {
+    fn intern(&self, text: &str) -> Text {
         let mut strings = self.strings.borrow_mut();
         if let Some(known) = strings.get(text) {
             return known.clone();
         }
+        let text = Text::from(text);
         strings.insert(text.clone());
-        text.clone()
+        text
     }
 
     /// Counts something that was done.
