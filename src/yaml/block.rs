@@ -51,8 +51,8 @@ pub(super) fn read(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Option<Docume
         indent: 0,
         depth: 0,
         spans: Vec::with_capacity(bytes.len() / 10 + 4),
-        entries: Vec::new(),
-        items: Vec::new(),
+        entries: Vec::with_capacity(32),
+        items: Vec::with_capacity(32),
         warnings: Vec::new(),
         intern,
     };
@@ -85,7 +85,7 @@ const BLOCK_END: u8 = 1;
 /// Ends it in flow collections.
 const FLOW_END: u8 = 2;
 
-const CLASSES: [u8; 256] = {
+static CLASSES: [u8; 256] = {
     let mut classes = [PLAIN; 256];
     classes[b'\n' as usize] = BLOCK_END;
     classes[b':' as usize] = BLOCK_END;
@@ -123,6 +123,20 @@ struct Reader<'a> {
     items: Vec<Node>,
     warnings: Vec<Duplicate>,
     intern: &'a dyn Fn(&str) -> Text,
+}
+
+/// The place of a key among many entries; remembers the place of a new one.
+fn find(entries: &[Entry], key: &Key, places: &mut FxHashMap<Key, usize>) -> Option<usize> {
+    if places.is_empty() {
+        places.extend(entries.iter().enumerate().map(|(place, other)| (other.key.clone(), place)));
+    }
+    match places.entry(key.clone()) {
+        Place::Occupied(place) => Some(*place.get()),
+        Place::Vacant(place) => {
+            place.insert(entries.len());
+            None
+        }
+    }
 }
 
 fn narrow(number: usize) -> u32 {
@@ -190,6 +204,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Gives the next number to a node on this line.
+    #[inline]
     fn mark(&mut self, start: usize, end: usize) -> u32 {
         let column = if self.ascii {
             start - self.line_start
@@ -310,16 +325,7 @@ impl<'a> Reader<'a> {
         let place = if own.len() < FEW {
             own.iter().position(|other| other.key == entry.key)
         } else {
-            if places.is_empty() {
-                places.extend(own.iter().enumerate().map(|(place, other)| (other.key.clone(), place)));
-            }
-            match places.entry(entry.key.clone()) {
-                Place::Occupied(place) => Some(*place.get()),
-                Place::Vacant(place) => {
-                    place.insert(own.len());
-                    None
-                }
-            }
+            find(own, &entry.key, places)
         };
         let Some(before) = place.and_then(|place| own.get_mut(place)) else {
             self.entries.push(entry);
@@ -386,10 +392,9 @@ impl<'a> Reader<'a> {
             self.items.push(item);
             match self.indent.cmp(&indent) {
                 Ordering::Less => break,
-                Ordering::Greater => return None,
                 Ordering::Equal if self.byte(self.at) == b'-' && self.is_blank(self.at + 1) => {}
                 Ordering::Equal if in_mapping => break,
-                Ordering::Equal => return None,
+                Ordering::Equal | Ordering::Greater => return None,
             }
         }
         let items = self.items.drain(base..).collect();
@@ -397,6 +402,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The value of a scalar.
+    #[inline]
     fn value(&self, scalar: &Scalar<'_>) -> Option<Value> {
         let tag = if scalar.plain { resolve::implicit(&scalar.text) } else { Tag::Str };
         match tag {
@@ -433,7 +439,9 @@ impl<'a> Reader<'a> {
                     b'\n' => break,
                     b'#' if self.byte(at - 1) == b' ' => break,
                     b':' if self.is_blank(at + 1) => break,
-                    b':' if in_flow && matches!(self.byte(at + 1), b',' | b'?' | b'[' | b']' | b'{' | b'}') => {
+                    b':' if in_flow
+                        && matches!(self.byte(at + 1), b',' | b'?' | b'[' | b']' | b'{' | b'}') =>
+                    {
                         return None;
                     }
                     _ => {}

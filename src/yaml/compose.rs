@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::{block, construct};
 use super::events::{Event, Events, site};
+use super::{block, construct};
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::source::{Span, Spans};
 use crate::value::{Key, Text, Value};
