@@ -4,17 +4,17 @@
 //! built. All strings are parsed for references here, so that a reference that does not
 //! parse fails every node that includes the file, as in the Python forks.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
 use crate::error::{Error, Fault, Kind, Result, Warning};
-use crate::merge::{Prefixes, normalize};
-use crate::query::Query;
+use crate::merge::{Normalized, Prefixes};
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::{FileId, Origin};
-use crate::template::{Parsed, Template};
-use crate::value::{Key, Text, Value};
+use crate::template::{Parsed, Pool, Template};
+use crate::value::{Text, Value};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
 /// The sections of one file.
@@ -104,10 +104,10 @@ impl Layer {
     }
 
     /// Builds the layer of a document; every fault in it is reported at once.
-    pub fn build(document: &Document, subject: Subject<'_>, intern: &dyn Fn(&Text) -> Text) -> Result<Layer> {
+    /// `pool` made the strings of the document.
+    pub fn build(document: &Document, subject: Subject<'_>, pool: &Pool) -> Result<Layer> {
         let prefixes = Prefixes::new(subject.settings);
-        let mut builder =
-            Builder { subject, prefixes, intern, faults: Vec::new(), warnings: Vec::new(), depth: 0 };
+        let mut builder = Builder { subject, prefixes, pool, faults: Vec::new(), warnings: Vec::new() };
         let layer = builder.layer(document);
         if builder.faults.is_empty() { Ok(layer) } else { Err(Error::new(builder.faults)) }
     }
@@ -116,10 +116,9 @@ impl Layer {
 struct Builder<'a> {
     subject: Subject<'a>,
     prefixes: Prefixes,
-    intern: &'a dyn Fn(&Text) -> Text,
+    pool: &'a Pool,
     faults: Vec<Fault>,
     warnings: Vec<Warning>,
-    depth: usize,
 }
 
 impl Builder<'_> {
@@ -140,6 +139,9 @@ impl Builder<'_> {
             }
         };
         for entry in entries {
+            if entry.key.as_str().is_some_and(|name| SECTIONS.contains(&name)) {
+                continue;
+            }
             let name = crate::pystr::str(&entry.key.0);
             if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
                 let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
@@ -197,7 +199,7 @@ impl Builder<'_> {
 
     fn word(&mut self, section: &str, node: &Node) -> Option<Text> {
         if let Data::Value(Value::Str(text)) = &node.data {
-            return Some((self.intern)(text));
+            return Some(text.clone());
         }
         let kind = Kind::EntryType { section: section.into(), found: type_name(node) };
         self.faults.push(Fault::new(kind).at(self.origin(node.index)));
@@ -206,7 +208,7 @@ impl Builder<'_> {
 
     fn classes(&mut self, node: Option<&Node>) -> Vec<ClassEntry> {
         let mut classes: Vec<ClassEntry> = Vec::new();
-        let mut seen = BTreeSet::new();
+        let mut seen = FxHashSet::default();
         for item in self.list("classes", node) {
             let Some(written) = self.word("classes", item) else { continue };
             let origin = self.origin(item.index);
@@ -241,8 +243,7 @@ impl Builder<'_> {
         match node {
             None | Some(Node { data: Data::Value(Value::Null), .. }) => Arc::new(MapSlot::empty()),
             Some(node @ Node { data: Data::Map(entries), .. }) => {
-                let raw = self.raw(entries, self.origin(node.index));
-                Arc::new(normalize(&raw, &self.prefixes))
+                Arc::new(self.map(entries, self.origin(node.index)))
             }
             Some(node) => {
                 let kind = Kind::SectionType {
@@ -256,14 +257,27 @@ impl Builder<'_> {
         }
     }
 
-    fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
-        let mut slots = Entries::with_capacity_and_hasher(entries.len(), rustc_hash::FxBuildHasher);
+    /// A mapping that merges: what [`crate::merge::normalize`] makes of one that does not.
+    fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
+        let mut map = Normalized::with_capacity(entries.len());
         for entry in entries {
-            let key = match &entry.key.0 {
-                Value::Str(text) => Key::from((self.intern)(text)),
-                _ => entry.key.clone(),
+            let slot = match &entry.value.data {
+                Data::Map(inner) => {
+                    let origin = self.origin(entry.value.index);
+                    Slot::Map(Arc::new(grow(|| self.map(inner, origin))))
+                }
+                _ => self.slot(&entry.value),
             };
-            slots.insert(key, self.slot(&entry.value));
+            map.insert(entry.key.clone(), slot, &self.prefixes);
+        }
+        map.finish(origin)
+    }
+
+    /// A mapping inside of a list.
+    fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
+        let mut slots = Entries::with_capacity_and_hasher(entries.len(), FxBuildHasher);
+        for entry in entries {
+            slots.insert(entry.key.clone(), self.slot(&entry.value));
         }
         RawSlot::new(slots, origin)
     }
@@ -271,43 +285,28 @@ impl Builder<'_> {
     fn slot(&mut self, node: &Node) -> Slot {
         let origin = self.origin(node.index);
         match &node.data {
-            Data::Value(Value::Str(text)) => {
-                let text = (self.intern)(text);
-                match crate::template::parse(&text, self.subject.settings) {
-                    Ok(Parsed::Text(plain)) => Slot::Value(Value::Str((self.intern)(&plain)), origin),
-                    Ok(Parsed::Template(template)) => Slot::Text(Arc::new(template), origin),
-                    Ok(Parsed::Query(query)) => self.query(query, origin),
-                    Err(fault) => {
-                        self.faults.push(fault.at(origin));
-                        Slot::Value(Value::Null, origin)
-                    }
+            Data::Value(Value::Str(text)) => match self.pool.parse(text, self.subject.settings) {
+                Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
+                Ok(Parsed::Template(template)) => Slot::Text(template, origin),
+                Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),
+                Err(fault) => {
+                    self.faults.push(fault.at(origin));
+                    Slot::Value(Value::Null, origin)
                 }
-            }
+            },
             Data::Value(value) => Slot::Value(value.clone(), origin),
-            Data::List(_) | Data::Map(_) => {
-                self.depth += 1;
-                let slot = stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.container(node, origin));
-                self.depth -= 1;
-                slot
-            }
-        }
-    }
-
-    fn container(&mut self, node: &Node, origin: Origin) -> Slot {
-        match &node.data {
-            Data::List(items) => {
+            Data::List(items) => grow(|| {
                 let items = items.iter().map(|item| self.slot(item)).collect();
                 Slot::List(Arc::new(ListSlot::new(items, origin)))
-            }
-            Data::Map(entries) => Slot::Raw(Arc::new(self.raw(entries, origin))),
-            Data::Value(value) => Slot::Value(value.clone(), origin),
+            }),
+            Data::Map(entries) => grow(|| Slot::Raw(Arc::new(self.raw(entries, origin)))),
         }
     }
+}
 
-    #[expect(clippy::unused_self, reason = "reads like its siblings")]
-    fn query(&self, query: Query, origin: Origin) -> Slot {
-        Slot::Query(Arc::new(query), origin)
-    }
+/// Runs one level of a recursion with room enough on the stack.
+fn grow<T>(level: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
 }
 
 /// Reads one class name: relative names become absolute, references are parsed.
@@ -318,17 +317,18 @@ pub fn class_entry(written: &Text, subject: Subject<'_>, origin: Origin) -> Resu
     if written.is_empty() {
         return Err(invalid("it is empty"));
     }
-    let (name, mut alternatives) = if written.starts_with('.') {
+    let (name, mut alternatives): (Text, Vec<String>) = if written.starts_with('.') {
         let at_home = absolute(subject.name, written);
         let documented = subject.init.then(|| absolute(&format!("{}.init", subject.name), written));
-        (at_home.clone(), documented.into_iter().filter(|name| *name != at_home).collect())
+        let documented = documented.into_iter().filter(|name| *name != at_home).collect();
+        (Text::from(at_home), documented)
     } else {
-        (written.to_string(), Vec::new())
+        (written.clone(), Vec::new())
     };
     if written.starts_with('.') {
         // `..init` is the class of the folder above, whose own name has no `init` (docs).
-        let bare: Vec<String> = std::iter::once(&name)
-            .chain(&alternatives)
+        let bare: Vec<String> = std::iter::once(name.as_str())
+            .chain(alternatives.iter().map(String::as_str))
             .filter_map(|name| name.strip_suffix(".init").map(str::to_owned))
             .filter(|name| !name.is_empty())
             .collect();
@@ -339,9 +339,8 @@ pub fn class_entry(written: &Text, subject: Subject<'_>, origin: Origin) -> Resu
             return Err(invalid(&format!("it contains {what}")));
         }
     }
-    let name = Text::from(name);
     let (lookup, template) = match crate::template::parse(&name, subject.settings)? {
-        Parsed::Template(template) => (name.clone(), Some(Arc::new(template))),
+        Parsed::Template(template) => (name.clone(), Some(template)),
         Parsed::Text(plain) => (plain, None),
         Parsed::Query(_) => return Err(invalid("it is an inventory query")),
     };

@@ -66,21 +66,48 @@ impl Prefixes {
 /// A mapping as a file has it, with typed keys and prefixes, as a map of slots: keys become
 /// strings (M7), prefixes take effect, and two keys that are now the same merge in order.
 pub fn normalize(raw: &RawSlot, prefixes: &Prefixes) -> MapSlot {
-    let mut entries = Entries::with_capacity_and_hasher(raw.entries.len(), rustc_hash::FxBuildHasher);
-    let mut prefixed = false;
+    let mut map = Normalized::with_capacity(raw.entries.len());
     for (key, slot) in &raw.entries {
-        let key = string_key(key);
-        let (prefix, name) = prefixes.split(key.as_str().unwrap_or_default());
         let slot = match slot {
             Slot::Raw(raw) => Slot::Map(Arc::new(normalize(raw, prefixes))),
             other => other.clone(),
         };
-        let (key, slot) =
-            if prefix.any() { (Key::from(name), single(slot, prefix)) } else { (key.clone(), slot) };
-        prefixed |= prefixes.is_prefixed(&key);
-        insert(&mut entries, key, slot, prefixes);
+        map.insert(key.clone(), slot, prefixes);
     }
-    MapSlot::new(entries, raw.origin, prefixed)
+    map.finish(raw.origin)
+}
+
+/// What [`normalize`] makes, entry by entry.
+#[derive(Debug)]
+pub struct Normalized {
+    entries: Entries,
+    prefixed: bool,
+}
+
+impl Normalized {
+    /// An empty map with room for entries.
+    pub fn with_capacity(capacity: usize) -> Normalized {
+        let entries = Entries::with_capacity_and_hasher(capacity, rustc_hash::FxBuildHasher);
+        Normalized { entries, prefixed: false }
+    }
+
+    /// Adds the next entry of the file. A mapping in the slot is normalized already.
+    pub fn insert(&mut self, key: Key, slot: Slot, prefixes: &Prefixes) {
+        let key = string_key(key);
+        let (prefix, name) = prefixes.split(key.as_str().unwrap_or_default());
+        if prefix.any() {
+            let key = Key::from(name);
+            self.prefixed |= prefixes.is_prefixed(&key);
+            insert(&mut self.entries, key, single(slot, prefix), prefixes);
+        } else {
+            insert(&mut self.entries, key, slot, prefixes);
+        }
+    }
+
+    /// The map, written here.
+    pub fn finish(self, origin: Origin) -> MapSlot {
+        MapSlot::new(self.entries, origin, self.prefixed)
+    }
 }
 
 /// Merges the map of a later layer over an earlier one.
@@ -222,10 +249,10 @@ fn single(slot: Slot, prefix: Prefix) -> Slot {
     Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot, prefix }])))
 }
 
-fn string_key(key: &Key) -> Key {
-    match &key.0 {
-        Value::Str(_) => key.clone(),
-        other => Key(Value::Str(crate::pystr::str(other).into())),
+fn string_key(key: Key) -> Key {
+    match key.0 {
+        Value::Str(_) => key,
+        other => Key(Value::Str(crate::pystr::str(&other).into())),
     }
 }
 

@@ -5,11 +5,15 @@
 //! both backslashes stay, and a sentinel that is not closed is an error.
 //! Sentinels and escape character are settings.
 
+use std::cell::RefCell;
+use std::sync::Arc;
+
 use nom::IResult;
 use nom::Parser;
 use nom::bytes::complete::{tag, take_till1};
 use nom::combinator::recognize;
 use nom::error::{Error as NomError, ErrorKind, ParseError};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Fault, Kind};
 use crate::query::Query;
@@ -63,7 +67,7 @@ pub enum Parsed {
     /// Plain text, escapes applied.
     Text(Text),
     /// Text with references.
-    Template(Template),
+    Template(Arc<Template>),
     /// One inventory query and nothing else.
     Query(Query),
 }
@@ -71,7 +75,7 @@ pub enum Parsed {
 /// Reads a string. Strings without a sentinel come back as they are.
 pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
     let grammar = Grammar::new(settings);
-    if !source.contains(grammar.open) && !source.contains(grammar.query_open) {
+    if grammar.is_plain(source) {
         return Ok(Parsed::Text(source.clone()));
     }
     let expanded;
@@ -82,6 +86,52 @@ pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
         source
     };
     grammar.line(text)
+}
+
+/// Whether a text holds a sentinel. Nearly all do not even hold its first byte.
+fn has(text: &str, sentinel: &str) -> bool {
+    sentinel.bytes().next().is_none_or(|first| text.as_bytes().contains(&first)) && text.contains(sentinel)
+}
+
+/// The strings of an inventory: one allocation for each distinct one, and one template.
+///
+/// All calls must be with the same settings.
+#[derive(Debug, Default)]
+pub struct Pool {
+    strings: RefCell<FxHashSet<Text>>,
+    templates: RefCell<FxHashMap<Text, Arc<Template>>>,
+}
+
+impl Pool {
+    /// The one allocation of a string.
+    pub fn text(&self, text: &str) -> Text {
+        let mut strings = self.strings.borrow_mut();
+        if let Some(known) = strings.get(text) {
+            return known.clone();
+        }
+        let text = Text::from(text);
+        strings.insert(text.clone());
+        text
+    }
+
+    /// Reads a string as [`parse`] does.
+    pub fn parse(&self, source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
+        if Grammar::new(settings).is_plain(source) {
+            return Ok(Parsed::Text(source.clone()));
+        }
+        if let Some(template) = self.templates.borrow().get(source) {
+            return Ok(Parsed::Template(template.clone()));
+        }
+        let parsed = parse(source, settings)?;
+        match &parsed {
+            Parsed::Text(plain) if !plain.same(source) => Ok(Parsed::Text(self.text(plain))),
+            Parsed::Template(template) => {
+                self.templates.borrow_mut().insert(source.clone(), template.clone());
+                Ok(parsed)
+            }
+            _ => Ok(parsed),
+        }
+    }
 }
 
 /// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
@@ -176,6 +226,11 @@ impl<'s> Grammar<'s> {
         }
     }
 
+    /// Whether nothing in a text begins with a sentinel.
+    fn is_plain(&self, text: &str) -> bool {
+        !has(text, self.open) && !has(text, self.query_open)
+    }
+
     fn line(&self, text: &Text) -> Result<Parsed, Fault> {
         let mut parts: Vec<Part> = Vec::new();
         let mut queries: Vec<(Query, usize, usize)> = Vec::new();
@@ -213,7 +268,7 @@ impl<'s> Grammar<'s> {
         Ok(match parts.as_slice() {
             [] => Parsed::Text(text.clone()),
             [Part::Literal(only)] => Parsed::Text(only.clone()),
-            _ => Parsed::Template(Template { source: text.clone(), parts }),
+            _ => Parsed::Template(Arc::new(Template { source: text.clone(), parts })),
         })
     }
 

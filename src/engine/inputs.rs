@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Item, check_roots};
 use crate::error::{Error, Fault, Kind, Result};
@@ -19,8 +19,8 @@ use crate::source::{FileId, Origin, Site, Span, Spans};
 use crate::storage::fs::{self, display};
 use crate::storage::watch::{News, Watch, is_plain_file};
 use crate::storage::{Listing, Stamp};
-use crate::value::Text;
-use crate::yaml::compose::{Document, compose};
+use crate::template::Pool;
+use crate::yaml::compose::{Document, compose_with};
 
 /// What was done, for tests and for `cache_info`.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -52,7 +52,7 @@ pub struct Inputs {
     listings: RefCell<Listings>,
     numbers: RefCell<FxHashMap<Arc<Path>, FileId>>,
     files: RefCell<Vec<File>>,
-    strings: RefCell<FxHashSet<Text>>,
+    pool: Pool,
     /// Files that were asked for since each open [`Inputs::record`], innermost last.
     asked: RefCell<Vec<FxHashMap<FileId, Version>>>,
     versions: Cell<Version>,
@@ -123,7 +123,7 @@ impl Inputs {
             listings: RefCell::default(),
             numbers: RefCell::default(),
             files: RefCell::default(),
-            strings: RefCell::default(),
+            pool: Pool::default(),
             asked: RefCell::default(),
             versions: Cell::new(0),
             counts: Cell::default(),
@@ -365,35 +365,39 @@ impl Inputs {
         };
         self.count(|counts| counts.read += 1);
         let before = self.files.borrow_mut()[index].loaded.take();
-        if let Some(mut loaded) = before {
-            if loaded.bytes == bytes {
-                loaded.stamp = stamp;
-                let layer = loaded.layer.clone();
-                self.files.borrow_mut()[index].loaded = Some(loaded);
-                return layer;
-            }
-            if let Ok(layer) = &loaded.layer
-                && let (Ok(old), Ok(new)) = (compose(&loaded.bytes), compose(&bytes))
-                && old.root == new.root
-            {
-                self.count(|counts| counts.parsed += 1);
-                let (layer, version) = (Ok(layer.clone()), loaded.version);
-                let mut files = self.files.borrow_mut();
-                files[index].spans = new.spans;
-                files[index].loaded = Some(Loaded { stamp, bytes, layer: layer.clone(), version });
-                return layer;
-            }
+        if let Some(loaded) = &before
+            && loaded.bytes == bytes
+        {
+            let layer = loaded.layer.clone();
+            self.files.borrow_mut()[index].loaded = before.map(|loaded| Loaded { stamp, ..loaded });
+            return layer;
         }
+        let document = compose_with(&bytes, &|text| self.pool.text(text));
         self.count(|counts| counts.parsed += 1);
+        if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
+            && let (Ok(old), Ok(new)) = (compose_with(&old, &|text| self.pool.text(text)), &document)
+            && old.root == new.root
+        {
+            let mut files = self.files.borrow_mut();
+            files[index].spans = new.spans.clone();
+            files[index].loaded = Some(Loaded { stamp, bytes, layer: Ok(layer.clone()), version });
+            return Ok(layer);
+        }
         let shown = self.files.borrow()[index].shown.clone();
-        let layer = self.parse(&bytes, file, item, &shown);
+        let layer = self.build(document, file, item, &shown);
         let version = self.versions.get() + 1;
         self.versions.set(version);
         self.files.borrow_mut()[index].loaded = Some(Loaded { stamp, bytes, layer: layer.clone(), version });
         layer
     }
 
-    fn parse(&self, bytes: &[u8], file: FileId, item: &Item, shown: &Arc<str>) -> Result<Arc<Layer>> {
+    fn build(
+        &self,
+        document: Result<Document>,
+        file: FileId,
+        item: &Item,
+        shown: &Arc<str>,
+    ) -> Result<Arc<Layer>> {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
                 match &mut fault.site {
@@ -403,10 +407,10 @@ impl Inputs {
             }
             error
         };
-        let document = compose(bytes).map_err(in_file)?;
+        let document = document.map_err(in_file)?;
         self.files.borrow_mut()[file.0 as usize].spans = document.spans.clone();
         let subject = Subject { file, name: &item.name, init: item.init, settings: &self.settings };
-        let layer = Layer::build(&document, subject, &|text| self.intern(text));
+        let layer = Layer::build(&document, subject, &self.pool);
         let place = |fault: &mut Fault| {
             if let (None, Some(origin)) = (&fault.site, fault.origin) {
                 fault.site = crate::evaluate::site(self, origin, None);
@@ -423,16 +427,6 @@ impl Inputs {
                 Err(error)
             }
         }
-    }
-
-    /// One allocation for each distinct string of the inventory.
-    fn intern(&self, text: &Text) -> Text {
-        let mut strings = self.strings.borrow_mut();
-        if let Some(known) = strings.get(text) {
-            return known.clone();
-        }
-        strings.insert(text.clone());
-        text.clone()
     }
 
     /// Counts something that was done.

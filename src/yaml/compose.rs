@@ -1,6 +1,7 @@
 //! Composition turns events into a tree of nodes, aliases shared, scalars resolved.
 //!
-//! Two passes, as in `PyYAML`: this file builds the graph of the nodes as they
+//! Ordinary files are read in one pass (`block`). All others take two passes, as in
+//! `PyYAML`: this file builds the graph of the nodes as they
 //! are written (its composer), `construct` makes data of it (its constructor).
 //! So an error of the syntax anywhere comes before any error of the data.
 //!
@@ -11,11 +12,11 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::construct;
 use super::events::{Event, Events, site};
+use super::{block, construct};
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::source::{Span, Spans};
-use crate::value::{Key, Value};
+use crate::value::{Key, Text, Value};
 
 /// How deep collections may be nested, with aliases followed.
 pub const DEPTH: usize = 1000;
@@ -52,9 +53,9 @@ pub enum Data {
     /// A scalar, a set, an `!!omap`: finished data that reclass does not look into.
     Value(Value),
     /// A sequence.
-    List(Arc<Vec<Node>>),
+    List(Arc<[Node]>),
     /// A mapping, merge keys (`<<`) already applied, in Python's order of keys.
-    Map(Arc<Vec<Entry>>),
+    Map(Arc<[Entry]>),
 }
 
 /// One entry of a mapping.
@@ -70,11 +71,31 @@ pub struct Entry {
 
 /// Reads the text of a file. `bytes` as they are on disk.
 pub fn compose(bytes: &[u8]) -> Result<Document> {
+    compose_with(bytes, &|text| text.into())
+}
+
+/// The same, with every string made by `intern`.
+pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Result<Document> {
+    match block::read(bytes, intern) {
+        Some(document) => Ok(document),
+        None => compose_any(bytes, intern),
+    }
+}
+
+/// What [`compose`] makes of an ordinary file in one pass; `None` for any other file.
+#[doc(hidden)]
+pub fn compose_ordinary(bytes: &[u8]) -> Option<Document> {
+    block::read(bytes, &|text| text.into())
+}
+
+/// What [`compose`] makes of a file that is not ordinary, or of any other.
+#[doc(hidden)]
+pub fn compose_any(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Result<Document> {
     let graph = Graph::read(bytes)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
     };
-    let (root, warnings) = construct::construct(&graph, root)?;
+    let (root, warnings) = construct::construct(&graph, root, intern)?;
     Ok(Document { root: Some(root), spans: graph.spans.into(), warnings })
 }
 

@@ -16,7 +16,7 @@ use super::{grow, to_value};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::pystr;
 use crate::source::Span;
-use crate::value::{Key, Value};
+use crate::value::{Key, Text, Value};
 
 /// From this many entries on, keys are looked for by their hash.
 const FEW: usize = 12;
@@ -24,9 +24,14 @@ const FEW: usize = 12;
 const FAILURES: usize = 1000;
 
 /// Makes data of the node `root` of a graph.
-pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<Duplicate>)> {
+pub(super) fn construct(
+    graph: &Graph,
+    root: u32,
+    intern: &dyn Fn(&str) -> Text,
+) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
+        intern,
         nodes: FxHashMap::default(),
         flat: FxHashMap::default(),
         merged: 0,
@@ -43,6 +48,8 @@ pub(super) fn construct(graph: &Graph, root: u32) -> Result<(Node, Vec<Duplicate
 
 struct Constructor<'a> {
     graph: &'a Graph,
+    /// Makes a string.
+    intern: &'a dyn Fn(&str) -> Text,
     /// What is constructed already, where nodes may be shared.
     nodes: FxHashMap<u32, Node>,
     /// Entries of mappings with their merge keys applied, where there are any.
@@ -120,7 +127,7 @@ impl<'a> Constructor<'a> {
             }
             Ok(tag) => match tag {
                 Tag::Seq => grow(|| self.sequence(index, level + 1)),
-                Tag::Map => grow(|| Data::Map(Arc::new(self.mapping(index, level + 1)))),
+                Tag::Map => grow(|| Data::Map(self.mapping(index, level + 1).into())),
                 Tag::Set => grow(|| {
                     let entries = self.mapping(index, level + 1);
                     let keys = entries.into_iter().map(|entry| entry.key.0).collect();
@@ -169,6 +176,9 @@ impl<'a> Constructor<'a> {
                 return Value::Null;
             }
         };
+        if tag == Tag::Str {
+            return Value::Str((self.intern)(text));
+        }
         match resolve::construct(tag, text) {
             // As PyYAML: the pattern of timestamps is asked about the node itself.
             Ok(Value::Date(_) | Value::DateTime(_))
@@ -190,7 +200,7 @@ impl<'a> Constructor<'a> {
             self.refuse(level, index, "expected a sequence node");
             return Data::Value(Value::Null);
         };
-        Data::List(Arc::new(items.iter().map(|item| self.node(*item, level)).collect()))
+        Data::List(items.iter().map(|item| self.node(*item, level)).collect())
     }
 
     /// The list of tuples of an `!!omap` or `!!pairs`.
@@ -279,7 +289,7 @@ impl<'a> Constructor<'a> {
             }
             // In a mapping, `=` is text.
             Ok(Tag::Value) => match self.text(index) {
-                Ok(text) => Some(Key::from(text)),
+                Ok(text) => Some(Key::from((self.intern)(text))),
                 Err(message) => {
                     self.refuse(level, index, message);
                     None

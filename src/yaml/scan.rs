@@ -154,6 +154,18 @@ impl<'a> Scanner<'a> {
         self.mark.column += 1;
     }
 
+    /// Goes over characters that mean nothing wherever they stand within a scalar or comment.
+    pub(super) fn skip_word(&mut self) {
+        let rest = &self.text.as_bytes()[self.mark.offset.min(self.text.len())..];
+        let ordinary =
+            |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'$');
+        let length = rest.iter().take_while(ordinary).count();
+        let characters = u32::try_from(length).unwrap_or(u32::MAX);
+        self.mark.offset += length;
+        self.mark.characters += characters;
+        self.mark.column += characters;
+    }
+
     /// Goes over a line break.
     pub(super) fn skip_line(&mut self) {
         let length = self.break_length(0);
@@ -477,6 +489,7 @@ impl<'a> Scanner<'a> {
             if self.byte(0) == b'#' {
                 while !self.is_breakz(0) {
                     self.skip();
+                    self.skip_word();
                 }
             }
             if !self.is_break(0) {

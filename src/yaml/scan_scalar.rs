@@ -84,7 +84,10 @@ impl Scanner<'_> {
                     }
                     b':' if self.is_blankz(1) => break,
                     b',' | b'[' | b']' | b'{' | b'}' if in_flow => break,
-                    _ => self.skip(),
+                    _ => {
+                        self.skip();
+                        self.skip_word();
+                    }
                 }
             }
             if self.mark.offset > word {
@@ -140,8 +143,10 @@ impl Scanner<'_> {
                 } else {
                     let word = self.mark.offset;
                     self.skip();
+                    self.skip_word();
                     while !self.is_blankz(0) && !matches!(self.byte(0), b'\\' | b'\'' | b'"') {
                         self.skip();
+                        self.skip_word();
                     }
                     value.push_str(&self.text[word..self.mark.offset]);
                 }
@@ -234,6 +239,7 @@ impl Scanner<'_> {
             let line = self.mark.offset;
             while !self.is_breakz(0) {
                 self.skip();
+                self.skip_word();
             }
             value.push_str(&self.text[line..self.mark.offset]);
             self.read_line(&mut leading_break);
