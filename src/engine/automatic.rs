@@ -42,7 +42,7 @@ fn interpolated(parameters: MapSlot, environment: &Value, settings: &Settings) -
     let Ok(Parsed::Template(template)) = crate::template::parse(text, settings) else { return parameters };
     let Some(Slot::Map(about)) = parameters.entries.get(AUTOMATIC) else { return parameters };
     let mut entries = about.entries.clone();
-    entries.insert("environment".into(), Slot::Text(Arc::new(template), Origin::NONE));
+    entries.insert("environment".into(), Slot::Text(template, Origin::NONE));
     let about = Slot::Map(Arc::new(MapSlot::new(entries, Origin::NONE, false)));
     MapSlot::new(std::iter::once((AUTOMATIC.into(), about)).collect(), Origin::NONE, false)
 }
