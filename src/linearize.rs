@@ -408,7 +408,7 @@ impl Linearization {
             .chain(given.input.clone())
             .chain(given.automatic.clone())
             .chain(layers(&self.layers[mapped..]))
-            .fold(Arc::new(MapSlot::empty()), |merged, layer| merge_maps(&merged, &layer, prefixes))
+            .fold(Arc::new(MapSlot::empty()), |merged, layer| merge_maps(merged, &layer, prefixes))
     }
 
     /// How the file with this index came in, from the node down.

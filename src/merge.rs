@@ -13,7 +13,7 @@
 //! is an error depends on settings. What can be decided here is decided here, once for all
 //! nodes that share the layers.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, Prefix, RawSlot, Slot, StackEntry, StackSlot};
@@ -110,17 +110,20 @@ impl Normalized {
     }
 }
 
-/// Merges the map of a later layer over an earlier one.
-pub fn merge_maps(earlier: &Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+/// Merges the map of a later layer over an earlier one. What nobody else holds is changed in
+/// place; what is shared is copied, one level at a time.
+pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
     if later.entries.is_empty() {
-        return earlier.clone();
+        return earlier;
     }
     if earlier.entries.is_empty() && !later.prefixed {
         return later.clone();
     }
-    // A clone of one level of entries: keys and children are shared.
-    let mut entries = earlier.entries.clone();
-    let mut prefixed = earlier.prefixed;
+    let mut merged = match Arc::get_mut(&mut earlier) {
+        Some(own) => std::mem::take(own),
+        // Keys and children are shared.
+        None => MapSlot { constant: OnceLock::new(), entries: earlier.entries.clone(), ..*earlier },
+    };
     for (key, slot) in &later.entries {
         let (prefix, name) = if later.prefixed {
             prefixes.split(key.as_str().unwrap_or_default())
@@ -129,13 +132,20 @@ pub fn merge_maps(earlier: &Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefi
         };
         if prefix.any() {
             let key = Key::from(name);
-            prefixed |= prefixes.is_prefixed(&key);
-            insert(&mut entries, key, single(slot.clone(), prefix), prefixes);
+            merged.prefixed |= prefixes.is_prefixed(&key);
+            insert(&mut merged.entries, key, single(slot.clone(), prefix), prefixes);
         } else {
-            insert(&mut entries, key.clone(), slot.clone(), prefixes);
+            insert(&mut merged.entries, key.clone(), slot.clone(), prefixes);
         }
     }
-    Arc::new(MapSlot::new(entries, later.origin, prefixed))
+    // Merging takes nothing away that needs evaluation, but for what follows a null.
+    merged.dynamic |= later.dynamic;
+    // Whatever does not merge at once becomes a stack, at any depth.
+    merged.stacked = merged.stacked || merged.entries.values().any(Slot::stacked);
+    merged.prefixed |= later.prefixed;
+    merged.origin = later.origin;
+    merged.constant = OnceLock::new();
+    Arc::new(merged)
 }
 
 /// What merging these maps in order would give for one key, without merging the rest. The
@@ -143,7 +153,7 @@ pub fn merge_maps(earlier: &Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefi
 pub fn merge_key(maps: &[Arc<MapSlot>], key: &str, prefixes: &Prefixes) -> Option<Slot> {
     let mut slots = maps.iter().filter_map(|map| map.entries.get(key));
     let first = settle(slots.next()?.clone(), prefixes);
-    Some(slots.fold(first, |earlier, later| merge(&earlier, later.clone(), prefixes)))
+    Some(slots.fold(first, |earlier, later| merge(earlier, later.clone(), prefixes)))
 }
 
 /// A map with one more entry, at this index.
@@ -174,8 +184,8 @@ fn closed(slot: Slot) -> Slot {
 fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
     match entries.entry(key) {
         indexmap::map::Entry::Occupied(mut place) => {
-            let merged = merge(place.get(), later, prefixes);
-            place.insert(merged);
+            let earlier = std::mem::replace(place.get_mut(), Slot::Value(Value::Null, Origin::NONE));
+            place.insert(merge(earlier, later, prefixes));
         }
         indexmap::map::Entry::Vacant(place) => {
             place.insert(settle(later, prefixes));
@@ -187,21 +197,21 @@ fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
 /// effect now, as the forks merge even a first mapping into an empty one.
 fn settle(slot: Slot, prefixes: &Prefixes) -> Slot {
     match slot {
-        Slot::Map(map) if map.prefixed => Slot::Map(merge_maps(&Arc::new(MapSlot::empty()), &map, prefixes)),
+        Slot::Map(map) if map.prefixed => Slot::Map(merge_maps(Arc::new(MapSlot::empty()), &map, prefixes)),
         Slot::Raw(raw) => Slot::Map(Arc::new(normalize(&raw, prefixes))),
         other => other,
     }
 }
 
 /// Merges one later slot over an earlier one; see the table above.
-fn merge(earlier: &Slot, later: Slot, prefixes: &Prefixes) -> Slot {
+fn merge(earlier: Slot, later: Slot, prefixes: &Prefixes) -> Slot {
     match (earlier, later) {
         (
             Slot::Value(Value::Null, _),
             later @ (Slot::Value(..) | Slot::List(_) | Slot::Text(..) | Slot::Query(..)),
         ) => later,
         (Slot::Value(Value::Null, _), later @ (Slot::Map(_) | Slot::Raw(_))) => settle(later, prefixes),
-        (Slot::Value(earlier, _), Slot::Value(later, origin)) if is_scalar(earlier) && is_scalar(&later) => {
+        (Slot::Value(earlier, _), Slot::Value(later, origin)) if is_scalar(&earlier) && is_scalar(&later) => {
             Slot::Value(later, origin)
         }
         (Slot::List(earlier), Slot::List(later)) => {
@@ -221,11 +231,11 @@ fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::List(_) | Value::Map(_))
 }
 
-fn stack(earlier: &Slot, later: Slot) -> Slot {
+fn stack(earlier: Slot, later: Slot) -> Slot {
     let alone = |slot: Slot| StackEntry { slot, prefix: Prefix::default() };
     let mut entries = match earlier {
         Slot::Stack(stack) => stack.entries.clone(),
-        other => vec![alone(other.clone())],
+        other => vec![alone(other)],
     };
     match later {
         Slot::Stack(stack) => entries.extend(stack.entries.iter().cloned()),

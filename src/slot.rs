@@ -63,7 +63,7 @@ pub struct RawSlot {
 }
 
 /// A mapping with string keys.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct MapSlot {
     /// The entries.
     pub entries: Entries,

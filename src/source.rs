@@ -28,6 +28,12 @@ pub struct Origin {
     pub node: u32,
 }
 
+impl Default for Origin {
+    fn default() -> Origin {
+        Origin::NONE
+    }
+}
+
 impl Origin {
     /// The origin of values that no file wrote.
     pub const NONE: Origin = Origin { file: FileId::NONE, node: 0 };

@@ -200,10 +200,10 @@ impl Computation<'_> {
             _ => linearization
                 .parameters(&merged.given, &prefixes)
                 .into_iter()
-                .reduce(|earlier, later| merge_maps(&earlier, &later, &prefixes))
+                .reduce(|earlier, later| merge_maps(earlier, &later, &prefixes))
                 .unwrap_or_else(|| Arc::new(MapSlot::empty())),
         };
-        merge_maps(&base, &merged.layer.parameters, &prefixes)
+        merge_maps(base, &merged.layer.parameters, &prefixes)
     }
 
     /// Orders the layers of a node.
@@ -236,10 +236,10 @@ impl Computation<'_> {
         if layer.parameters.prefixed {
             // Prefixes that are still text take effect when the whole is merged.
             let whole =
-                parameters.into_iter().reduce(|earlier, later| merge_maps(&earlier, &later, &prefixes));
+                parameters.into_iter().reduce(|earlier, later| merge_maps(earlier, &later, &prefixes));
             parameters = whole.into_iter().collect();
         }
-        let exports = merge_maps(&linearization.prefix.merged(&prefixes).exports, &layer.exports, &prefixes);
+        let exports = merge_maps(linearization.prefix.merged(&prefixes).exports.clone(), &layer.exports, &prefixes);
         Ok(Layers { name: item.name.clone(), layer, linearization, parameters, exports, environment, given })
     }
 

@@ -22,7 +22,7 @@ pub struct Prefix {
 }
 
 /// What the layers of a prefix come to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Merged {
     /// Parameters.
     pub parameters: Arc<MapSlot>,
@@ -56,34 +56,36 @@ impl Prefix {
         child
     }
 
-    /// The merged state. Sequences that nobody asks for are not merged on their own, but on the
-    /// way to a longer one, whose neighbours will want them.
+    /// The merged state. On the way from the last state that is known, states are kept where
+    /// sequences part: what only leads on to one other is changed in place, not copied.
     pub fn merged(&self, prefixes: &Prefixes) -> &Merged {
         if let Some(merged) = self.merged.get() {
             return merged;
         }
         let mut pending = vec![self];
+        let mut state = Merged::default();
         while let Some(parent) = pending.last().and_then(|prefix| prefix.parent.as_deref()) {
-            if parent.merged.get().is_some() {
+            if let Some(merged) = parent.merged.get() {
+                state = merged.clone();
                 break;
             }
             pending.push(parent);
         }
         while let Some(prefix) = pending.pop() {
-            let before = prefix.parent.as_deref().and_then(|parent| parent.merged.get());
-            let merged = match (before, &prefix.layer) {
-                (Some(before), Some(layer)) => Merged {
-                    parameters: merge_maps(&before.parameters, &layer.parameters, prefixes),
-                    exports: merge_maps(&before.exports, &layer.exports, prefixes),
-                },
-                _ => Merged { parameters: Arc::new(MapSlot::empty()), exports: Arc::new(MapSlot::empty()) },
-            };
-            let _ = prefix.merged.set(merged);
+            if let Some(layer) = &prefix.layer {
+                state.parameters = merge_maps(state.parameters, &layer.parameters, prefixes);
+                state.exports = merge_maps(state.exports, &layer.exports, prefixes);
+            }
+            if !pending.is_empty() && prefix.parts() {
+                let _ = prefix.merged.set(state.clone());
+            }
         }
-        self.merged.get_or_init(|| Merged {
-            parameters: Arc::new(MapSlot::empty()),
-            exports: Arc::new(MapSlot::empty()),
-        })
+        self.merged.get_or_init(|| state)
+    }
+
+    /// Whether more than one sequence goes on from here.
+    fn parts(&self) -> bool {
+        self.children.lock().values().filter(|child| child.strong_count() > 0).nth(1).is_some()
     }
 }
 

@@ -152,7 +152,7 @@ impl Evaluator<'_> {
     fn merge_mappings(&mut self, earlier: &Found, later: &Found, origin: Origin) -> Found {
         let earlier = self.mapping(earlier, origin);
         let later = self.mapping(later, origin);
-        let merged = Head::Map(merge_maps(&earlier, &later, &self.prefixes));
+        let merged = Head::Map(merge_maps(earlier, &later, &self.prefixes));
         self.made.push(merged.clone());
         merged.into()
     }
