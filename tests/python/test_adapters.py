@@ -183,6 +183,22 @@ def test_the_pillar_so_far_is_propagated(opts: dict[str, Any], write: Write) -> 
         pillar_module.ext_pillar("n", {"from": {"sls": [1]}}, inventory_base_uri=base)
 
 
+def test_a_masterless_minion_hands_back_what_we_gave_it(opts: dict[str, Any], write: Write) -> None:
+    opts["__role"] = "minion"
+    files = {"nodes/n": "parameters: {both: [node], ours: [node], seen: '${sls}'}", "classes/c": "{}"}
+    options = {"inventory_base_uri": str(write(files)), "propagate_pillar_data_to_reclass": True}
+    sls = {"both": ["sls"], "sls": 1}
+    pillar: dict[str, Any] = {}
+    for _ in range(3):
+        # What the SLS files say replaces what was there, and the rest stays.
+        pillar = pillar_module.ext_pillar("n", {**pillar, **copy.deepcopy(sls)}, **options)
+        assert (pillar["both"], pillar["ours"], pillar["seen"]) == (["sls", "node"], ["node"], 1)
+    # What an SLS file no longer says is gone for references too.
+    del sls["sls"]
+    with pytest.raises(SaltInvocationError, match=r"no parameter 'sls'"):
+        pillar_module.ext_pillar("n", {"both": ["sls"], "seen": 1, "ours": ["node"]}, **options)
+
+
 def test_whatever_escapes_from_below_is_an_ordinary_exception(
     opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

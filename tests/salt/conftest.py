@@ -125,7 +125,9 @@ class Site:
 
     def configure_minion(self, name: str, **more: Any) -> Path:
         folder = self.folder / name
-        folder.mkdir(parents=True, exist_ok=True)
+        # As a package would: `salt-call` of Salt 3007 makes none of them.
+        for directory in ("etc/salt/pki/minion", "var/cache/salt/minion", "var/run/salt", "var/log/salt"):
+            (folder / directory).mkdir(parents=True, exist_ok=True)
         config = {
             "id": name,
             "root_dir": str(folder),
@@ -136,7 +138,6 @@ class Site:
             "pillar_mask_output": False,
             "auth_timeout": 20,
             "request_channel_timeout": 30,
-            "grains_cache": True,
             "enable_fqdns_grains": False,
             **more,
         }

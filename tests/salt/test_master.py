@@ -251,6 +251,28 @@ def test_environments_that_minions_ask_for(make_site: MakeSite) -> None:
     assert answer.data["__reclass__"]["environment"] == "base"
 
 
+def test_masterless_with_the_pillar_so_far(make_site: MakeSite) -> None:
+    site = make_site()
+    site.write({"nodes/web1": "parameters: {both: [node], ours: [node], seen: '${sls}'}"})
+    site.write({"top": "base:\n  '*': [data]\n", "data": "both: [sls]\nsls: 1\n"}, "pillar", ".sls")
+    reclass = {"inventory_base_uri": str(site.inventory), "propagate_pillar_data_to_reclass": True}
+    site.configure_minion(
+        "web1",
+        file_client="local",
+        pillar_roots={"base": [str(site.folder / "pillar")]},
+        ext_pillar=[{"reclass": reclass}],
+    )
+    # Salt renders twice here, the second time on top of the first.
+    pillar = site.call("web1", "--local", "pillar.items").data
+    assert "_errors" not in pillar
+    assert (pillar["both"], pillar["ours"], pillar["seen"], pillar["sls"]) == (
+        ["sls", "node"],
+        ["node"],
+        1,
+        1,
+    )
+
+
 def test_masterless(make_site: MakeSite) -> None:
     site = make_site()
     reclass = {"inventory_base_uri": str(site.inventory)}

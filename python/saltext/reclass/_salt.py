@@ -42,8 +42,10 @@ def pillar(
         inventory = Inventory(**settings)
         if not propagates or opts.get("__role") == "master":
             return inventory.pillar(minion_id, so_far, environment)
-        data = inventory.pillar(minion_id, _without_our_own(minion_id, so_far), environment)
-        _given[minion_id] = copy.deepcopy(data)
+        so_far = _without_our_own(minion_id, so_far)
+        data = inventory.pillar(minion_id, so_far, environment)
+        # What was there before is in the answer too, and not ours.
+        _given[minion_id] = copy.deepcopy({key: value for key, value in data.items() if key not in so_far})
         return data
     except NodeNotFoundError:
         if opts.get("__role") == "master" and minion_id == opts.get("id"):
