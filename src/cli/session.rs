@@ -81,7 +81,10 @@ pub fn run(program: Program, arguments: Vec<OsString>) -> ExitCode {
         inventory.settings_warnings().iter().for_each(terminal::warn);
         let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
         let value = (program.answer)(&session)?;
-        terminal::format(&value, session.inventory.settings())
+        let text = terminal::format(&value, session.inventory.settings());
+        // The process ends: taking everything apart would take longer than it took to make it.
+        std::mem::forget((session, value));
+        text
     });
     match done {
         Ok(text) => terminal::print(&text),

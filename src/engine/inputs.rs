@@ -50,7 +50,8 @@ pub struct Inputs {
     look: Cell<u64>,
     watch: RefCell<Watching>,
     listings: RefCell<Listings>,
-    numbers: RefCell<FxHashMap<Arc<Path>, FileId>>,
+    /// By the bytes of the path: a `Path` is hashed part by part.
+    numbers: RefCell<FxHashMap<Box<[u8]>, FileId>>,
     files: RefCell<Vec<File>>,
     pool: Pool,
     /// Files that were asked for since each open [`Inputs::record`], innermost last.
@@ -174,7 +175,7 @@ impl Inputs {
         let mut listings = self.listings.borrow_mut();
         let mut renamed = tree;
         for path in paths {
-            let known = self.numbers.borrow().get(path.as_path()).copied();
+            let known = self.numbers.borrow().get(path.as_os_str().as_encoded_bytes()).copied();
             if let Some(file) = known
                 && let Some(file) = self.files.borrow_mut().get_mut(file.0 as usize)
             {
@@ -312,7 +313,7 @@ impl Inputs {
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
-        if let Some(file) = self.numbers.borrow().get(path) {
+        if let Some(file) = self.numbers.borrow().get(path.as_os_str().as_encoded_bytes()) {
             return *file;
         }
         let mut files = self.files.borrow_mut();
@@ -324,7 +325,7 @@ impl Inputs {
             checked: 0,
             loaded: None,
         });
-        self.numbers.borrow_mut().insert(path.clone(), file);
+        self.numbers.borrow_mut().insert(path.as_os_str().as_encoded_bytes().into(), file);
         file
     }
 

@@ -239,7 +239,8 @@ impl Computation<'_> {
                 parameters.into_iter().reduce(|earlier, later| merge_maps(earlier, &later, &prefixes));
             parameters = whole.into_iter().collect();
         }
-        let exports = merge_maps(linearization.prefix.merged(&prefixes).exports.clone(), &layer.exports, &prefixes);
+        let exports =
+            merge_maps(linearization.prefix.merged(&prefixes).exports.clone(), &layer.exports, &prefixes);
         Ok(Layers { name: item.name.clone(), layer, linearization, parameters, exports, environment, given })
     }
 

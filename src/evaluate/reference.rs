@@ -1,6 +1,5 @@
 //! References turn `${a:b:c}` into the head of the place it names.
 
-use super::root::RootSlot;
 use super::{Evaluator, Found, Head, Stop};
 use crate::error::{Fault, Kind};
 use crate::slot::Slot;
@@ -117,21 +116,23 @@ impl Evaluator<'_> {
 
     /// Walks from the root; the inner result is what was missing.
     fn follow(&mut self, segments: &[Text]) -> Result<Result<Found, Missing>, Stop> {
-        let Some((first, rest)) = segments.split_first() else {
+        let Some(first) = segments.first() else {
             return Ok(Err(Missing::default()));
         };
-        let place = self.root.get(first, &self.prefixes);
-        let Some(slot) = place.as_ref().and_then(RootSlot::slot) else {
+        let place = self.root.get(segments, &self.prefixes);
+        let Some((slot, depth)) = place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
+        else {
             let similar = crate::similar::nearest(first, self.root.names()).map(str::to_owned);
             return Ok(Err(Missing { key: first.to_string(), similar, ..Missing::default() }));
         };
-        let key = Key::from(first.clone());
-        self.push_key(key);
+        for segment in &segments[..depth] {
+            self.push_key(segment.clone().into());
+        }
         let mut found = self.head(slot)?;
-        for (index, segment) in rest.iter().enumerate() {
+        for (index, segment) in segments.iter().enumerate().skip(depth) {
             match self.child(&found, segment)? {
                 Some(next) => found = next,
-                None => return Ok(Err(self.missing(segments, index + 1, &found.head))),
+                None => return Ok(Err(self.missing(segments, index, &found.head))),
             }
         }
         if found.head.is_container() && found.home.is_none() {

@@ -14,7 +14,7 @@ use crate::value::{Key, Text};
 pub struct Root {
     maps: Vec<Arc<MapSlot>>,
     /// Slots that were merged; their addresses stay what they are.
-    merged: FxHashMap<Text, Arc<Slot>>,
+    merged: FxHashMap<Vec<Text>, Arc<Slot>>,
 }
 
 impl Root {
@@ -28,17 +28,52 @@ impl Root {
         Root { maps, merged: FxHashMap::default() }
     }
 
-    /// The slot of a parameter.
-    pub(super) fn get(&mut self, key: &Text, prefixes: &Prefixes) -> Option<RootSlot> {
+    /// The slot at the beginning of a path, and how many of its keys lead there. Where all maps
+    /// have plain maps for a key, the next key decides, so that no more is merged than is named.
+    pub(super) fn get(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
         if let [map] = self.maps.as_slice() {
-            let index = map.entries.get_index_of(key.as_ref() as &str)?;
-            return Some(RootSlot::In(map.clone(), index));
+            let index = map.entries.get_index_of(path.first()?.as_ref() as &str)?;
+            return Some((RootSlot::In(map.clone(), index), 1));
         }
-        if let Some(slot) = self.merged.get(key) {
+        let mut maps = self.maps.clone();
+        for depth in 1..=path.len() {
+            let key = &path[depth - 1];
+            let slots: Vec<&Slot> =
+                maps.iter().filter_map(|map| map.entries.get(key.as_ref() as &str)).collect();
+            let inner = slots.iter().map(|slot| match slot {
+                Slot::Map(map) if !map.prefixed => Some(map.clone()),
+                _ => None,
+            });
+            match inner.collect::<Option<Vec<_>>>() {
+                Some(inner) if depth < path.len() && inner.len() > 1 => maps = inner,
+                _ if slots.is_empty() && depth > 1 => {
+                    // The maps are there, the key is not: the one who follows the path says so.
+                    return self.merged(&path[..depth - 1], prefixes).map(|slot| (slot, depth - 1));
+                }
+                _ => return self.merged(&path[..depth], prefixes).map(|slot| (slot, depth)),
+            }
+        }
+        None
+    }
+
+    /// The slot at a path through plain maps, merged once.
+    fn merged(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<RootSlot> {
+        if let Some(slot) = self.merged.get(path) {
             return Some(RootSlot::Merged(slot.clone()));
         }
-        let slot = Arc::new(merge_key(&self.maps, key, prefixes)?);
-        self.merged.insert(key.clone(), slot.clone());
+        let (last, outer) = path.split_last()?;
+        let mut maps = self.maps.clone();
+        for key in outer {
+            maps = maps
+                .iter()
+                .filter_map(|map| match map.entries.get(key.as_ref() as &str) {
+                    Some(Slot::Map(inner)) => Some(inner.clone()),
+                    _ => None,
+                })
+                .collect();
+        }
+        let slot = Arc::new(merge_key(&maps, last, prefixes)?);
+        self.merged.insert(path.to_vec(), slot.clone());
         Some(RootSlot::Merged(slot))
     }
 
