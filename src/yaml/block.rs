@@ -78,18 +78,17 @@ fn has_special(bytes: &[u8]) -> bool {
     }) || bytes.len() < 3
 }
 
-/// What a byte may do in a plain scalar.
-const PLAIN: u8 = 0;
-/// Ends it, perhaps, outside of flow collections, too.
-const BLOCK_END: u8 = 1;
-/// Ends it in flow collections.
-const FLOW_END: u8 = 2;
+/// Ends a plain scalar of a flow collection.
+const FLOW_END: u8 = 1;
+/// Ends any plain scalar, perhaps.
+const END: u8 = 2;
 
+/// What a byte does in a plain scalar.
 static CLASSES: [u8; 256] = {
-    let mut classes = [PLAIN; 256];
-    classes[b'\n' as usize] = BLOCK_END;
-    classes[b':' as usize] = BLOCK_END;
-    classes[b'#' as usize] = BLOCK_END;
+    let mut classes = [0; 256];
+    classes[b'\n' as usize] = END;
+    classes[b':' as usize] = END;
+    classes[b'#' as usize] = END;
     classes[b',' as usize] = FLOW_END;
     classes[b'[' as usize] = FLOW_END;
     classes[b']' as usize] = FLOW_END;
@@ -428,24 +427,20 @@ impl<'a> Reader<'a> {
             b'?' | b':' if in_flow || self.is_blank(start + 1) => return None,
             _ => {}
         }
+        let least = if in_flow { FLOW_END } else { END };
         let mut at = start;
         loop {
-            let byte = self.byte(at);
-            match CLASSES[usize::from(byte)] {
-                PLAIN => {}
-                FLOW_END if !in_flow => {}
-                FLOW_END => break,
-                _ => match byte {
-                    b'\n' => break,
-                    b'#' if self.byte(at - 1) == b' ' => break,
-                    b':' if self.is_blank(at + 1) => break,
-                    b':' if in_flow
-                        && matches!(self.byte(at + 1), b',' | b'?' | b'[' | b']' | b'{' | b'}') =>
-                    {
-                        return None;
-                    }
-                    _ => {}
-                },
+            let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+            let ends = |byte: &u8| CLASSES[usize::from(*byte)] >= least;
+            at += rest.iter().position(ends).unwrap_or(rest.len());
+            match self.byte(at) {
+                b'#' if self.byte(at - 1) != b' ' => {}
+                b':' if self.is_blank(at + 1) => break,
+                b':' if in_flow && matches!(self.byte(at + 1), b',' | b'?' | b'[' | b']' | b'{' | b'}') => {
+                    return None;
+                }
+                b':' => {}
+                _ => break,
             }
             at += 1;
         }
