@@ -17,7 +17,7 @@ use crate::layer::{Layer, Subject};
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
 use crate::storage::fs::{self, display};
-use crate::storage::watch::{News, Watch, is_plain_file};
+use crate::storage::watch::{News, Watch, still_so};
 use crate::storage::{Listing, Stamp};
 use crate::template::Pool;
 use crate::yaml::compose::{Document, compose_with};
@@ -185,7 +185,7 @@ impl Inputs {
                 Some(Ok(_)) => listings.paths.contains(path.as_path()),
                 _ => false,
             };
-            renamed |= listed != is_plain_file(path);
+            renamed |= !still_so(path, listed);
         }
         listings.stale |= renamed;
     }

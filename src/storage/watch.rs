@@ -130,9 +130,13 @@ impl Watch {
     }
 }
 
-/// Whether there is a regular file at this path, not through a link.
-pub fn is_plain_file(path: &Path) -> bool {
-    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
+/// Whether a name that is listed, or is not, is still so. A symbolic link never is: a tree with
+/// one has to be listed, and is not watched from then on.
+pub fn still_so(path: &Path, listed: bool) -> bool {
+    match fs::symlink_metadata(path) {
+        Ok(metadata) => listed && !metadata.is_symlink(),
+        Err(_) => !listed,
+    }
 }
 
 fn identity(path: &Path) -> Option<(u64, u64)> {

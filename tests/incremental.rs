@@ -1,0 +1,242 @@
+//! What an inventory that is kept answers after edits, against one that is opened anew; and what
+//! it had to do for it.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
+
+use std::fs;
+use std::path::Path;
+
+use reclass::engine::inputs::Counts;
+use reclass::engine::{Inventory, Request};
+use reclass::value::{Map, Value};
+
+fn options(base: &Path, cache: &str) -> Map {
+    let mut options = Map::default();
+    options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
+    options.insert("cache".into(), Value::text(cache));
+    options
+}
+
+/// Everything an inventory says, errors included.
+fn answers(inventory: &Inventory) -> String {
+    let nodes = match inventory.nodes() {
+        Ok(nodes) => nodes,
+        Err(error) => return error.to_string(),
+    };
+    let mut out = String::new();
+    for node in nodes {
+        let answer = match inventory.nodeinfo(&node, &Request::default()) {
+            Ok(info) => reclass::json::dumps(&info.to_value(""), false).unwrap(),
+            Err(error) => error.to_string(),
+        };
+        out.push_str(&format!("{node}: {answer}\n"));
+    }
+    out
+}
+
+fn write(base: &Path, path: &str, text: &str) {
+    let path = base.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// Ten nodes, half of which include `web`; the others `db`. All export their class.
+fn inventory() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/base.yml", "parameters: {site: here, list: [1]}\n");
+    write(
+        base,
+        "classes/web.yml",
+        "classes: [base]\nparameters: {kind: web, port: 80}\nexports: {kind: web}\n",
+    );
+    write(
+        base,
+        "classes/db/init.yml",
+        "classes: [base]\nparameters: {kind: db}\nexports: {kind: '${kind}'}\n",
+    );
+    write(base, "classes/asks.yml", "parameters: {webs: '$[ if exports:kind == web ]'}\n");
+    for number in 0..10 {
+        let class = if number % 2 == 0 { "web" } else { "db" };
+        write(
+            base,
+            &format!("nodes/n{number}.yml"),
+            &format!("classes: [{class}]\nparameters: {{own: {number}}}\n"),
+        );
+    }
+    write(base, "nodes/query.yml", "classes: [asks]\n");
+    // Files that are younger than the clock's steps are read again and again; these are old.
+    let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+    for entry in fs::read_dir(base.join("nodes")).unwrap() {
+        fs::File::open(entry.unwrap().path()).unwrap().set_times(old).unwrap();
+    }
+    folder
+}
+
+/// Answers everything and gives back what was done for it.
+fn work(inventory: &Inventory) -> Counts {
+    let before = inventory.counts();
+    answers(inventory);
+    let after = inventory.counts();
+    Counts {
+        listed: after.listed - before.listed,
+        read: after.read - before.read,
+        parsed: after.parsed - before.parsed,
+        computed: after.computed - before.computed,
+        exported: after.exported - before.exported,
+        reused: after.reused - before.reused,
+    }
+}
+
+/// An inventory that has been asked often enough to be watched.
+fn warm(folder: &tempfile::TempDir) -> Inventory {
+    let inventory = Inventory::open(&options(folder.path(), "auto")).unwrap();
+    answers(&inventory);
+    answers(&inventory);
+    inventory
+}
+
+#[test]
+fn an_unchanged_inventory_is_not_looked_at() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    let counts = work(&kept);
+    assert_eq!((counts.listed, counts.read, counts.parsed, counts.computed), (0, 0, 0, 0));
+    assert_eq!(counts.reused, 11);
+}
+
+#[test]
+fn an_edit_computes_what_includes_the_class_and_nothing_else() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    write(
+        folder.path(),
+        "classes/web.yml",
+        "classes: [base]\nparameters: {kind: web, port: 81}\nexports: {kind: web}\n",
+    );
+    let counts = work(&kept);
+    assert_eq!((counts.read, counts.parsed), (1, 1));
+    // Five nodes have the class. What the query was told has not changed.
+    assert_eq!(counts.computed, 5);
+    assert_eq!(counts.exported, 5);
+}
+
+#[test]
+fn a_comment_or_a_space_computes_nothing() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    write(folder.path(), "classes/base.yml", "# the site\nparameters:   {site: here, list: [1]}\n\n");
+    let counts = work(&kept);
+    assert_eq!((counts.read, counts.computed, counts.exported), (1, 0, 0));
+}
+
+#[test]
+fn a_query_is_answered_anew_when_what_it_was_told_changes() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    write(folder.path(), "nodes/n1.yml", "classes: [db]\nexports: {kind: web}\n");
+    assert_eq!(work(&kept).computed, 2, "the node and the one that asks");
+    write(folder.path(), "nodes/new.yml", "exports: {kind: web}\n");
+    assert!(answers(&kept).contains("\"webs\":[\"n0\",\"n1\",\"n2\",\"n4\",\"n6\",\"n8\",\"new\"]"));
+}
+
+#[test]
+fn a_broken_file_fails_the_nodes_that_use_it_and_no_other() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    write(folder.path(), "classes/web.yml", "parameters: {a: [}\n");
+    assert!(kept.nodeinfo("n0", &Request::default()).is_err());
+    assert!(kept.nodeinfo("n1", &Request::default()).is_ok());
+    write(folder.path(), "classes/web.yml", "parameters: {a: 1}\n");
+    assert!(kept.nodeinfo("n0", &Request::default()).is_ok());
+}
+
+/// A small generator of random numbers, so that a failure can be told by its seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+/// One random change of the files.
+fn edit(base: &Path, random: &mut Random) -> String {
+    let classes = ["base", "web", "db/init", "asks", "extra", "db/more"];
+    let class = classes[random.below(classes.len())];
+    let path = format!("classes/{class}.yml");
+    let node = format!("nodes/n{}.yml", random.below(12));
+    let number = random.below(5);
+    match random.below(11) {
+        0 | 1 => {
+            write(
+                base,
+                &path,
+                &format!("parameters: {{kind: web, value: {number}}}\nexports: {{kind: web}}\n"),
+            );
+            format!("wrote {path} {number}")
+        }
+        2 => {
+            write(
+                base,
+                &node,
+                &format!("classes: [extra, web]\nparameters: {{own: {number}, v: '${{value}}'}}\n"),
+            );
+            format!("wrote {node} {number}")
+        }
+        3 => {
+            // As editors do: beside it, then over it.
+            let temporary = base.join("classes/.temporary");
+            fs::write(&temporary, format!("parameters: {{kind: db, value: {number}}}\n")).unwrap();
+            let to = base.join(&path);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::rename(temporary, to).unwrap();
+            format!("replaced {path} {number}")
+        }
+        4 => format!("removed {path}: {:?}", fs::remove_file(base.join(&path)).is_ok()),
+        5 => format!("removed {node}: {:?}", fs::remove_file(base.join(&node)).is_ok()),
+        6 => {
+            let moved = fs::rename(base.join("classes/db"), base.join("classes/moved")).is_ok();
+            let back = !moved && fs::rename(base.join("classes/moved"), base.join("classes/db")).is_ok();
+            format!("moved db {moved} {back}")
+        }
+        7 => {
+            write(base, &format!("classes/deep/{number}/x.yml"), "parameters: {deep: 1}\n");
+            format!("made deep {number}")
+        }
+        8 => {
+            write(base, &node, &format!("classes: [deep.{number}.x, base]\n"));
+            format!("{node} includes deep {number}")
+        }
+        9 => {
+            let link = base.join("classes/link.yml");
+            let _ = fs::remove_file(&link);
+            std::os::unix::fs::symlink(base.join(&path), &link).unwrap();
+            write(base, &node, "classes: [link]\n");
+            format!("linked {path}")
+        }
+        _ => {
+            let link = base.join("classes/link.yml");
+            format!("removed the link {:?}", fs::remove_file(link).is_ok())
+        }
+    }
+}
+
+#[test]
+fn after_any_edit_the_answers_are_those_of_a_new_inventory() {
+    // More of them on request: RECLASS_INCREMENTAL_COUNT.
+    let count = std::env::var("RECLASS_INCREMENTAL_COUNT").map_or(24, |count| count.parse().unwrap());
+    for (seed, cache) in (0..count).zip(["auto", "stat", "off"].into_iter().cycle()) {
+        let folder = inventory();
+        let kept = Inventory::open(&options(folder.path(), cache)).unwrap();
+        let mut random = Random(seed);
+        let mut done = Vec::new();
+        for _ in 0..25 {
+            for _ in 0..=random.below(2) {
+                done.push(edit(folder.path(), &mut random));
+            }
+            let fresh = Inventory::open(&options(folder.path(), "off")).unwrap();
+            assert_eq!(answers(&kept), answers(&fresh), "seed {seed}, cache {cache}, after {done:#?}");
+        }
+    }
+}
