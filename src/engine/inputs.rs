@@ -255,11 +255,11 @@ impl Inputs {
         listings.folders = nodes.into_iter().chain(classes).flat_map(|listing| listing.folders).collect();
         let same =
             before_folders.iter().map(|(path, _)| path).eq(listings.folders.iter().map(|(path, _)| path));
-        if !same
+        if (!same || listings.links)
             && let Ok(mut watch) = self.watch.try_borrow_mut()
             && matches!(*watch, Watching::On(_))
         {
-            // Folders that nobody watches yet.
+            // Folders that nobody watches yet, or links, whose targets nobody does.
             *watch = Watching::Later;
         }
         listings.paths = match &built {
