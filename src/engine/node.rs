@@ -95,6 +95,8 @@ impl Computation<'_> {
         let mut evaluator =
             Evaluator::new(merged.parameters.clone(), self.settings, self.inputs).with_others(&others);
         let parameters = evaluator.evaluate(&merged.parameters);
+        // What a `~` replaced among the parameters may be a query; among the exports it may not.
+        evaluator.examine_replaced();
         evaluator.others = None;
         let exports = evaluator.evaluate(&merged.exports);
         let faults = evaluator.finish();
