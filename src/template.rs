@@ -348,7 +348,8 @@ impl<'s> Grammar<'s> {
         let (mut at, _) = tag(self.open).parse(rest)?;
         let mut parts: Vec<Part> = Vec::new();
         loop {
-            if at.starts_with(self.open) {
+            // Where both sentinels are the same, the next one closes.
+            if at.starts_with(self.open) && self.open != self.close {
                 let (after, inner) = self.reference(whole, at, depth + 1)?;
                 parts.push(Part::Reference(inner));
                 at = after;

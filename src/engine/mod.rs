@@ -11,7 +11,7 @@ pub mod prefix;
 
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::engine::memo::State;
 use crate::error::{Result, Warning};
@@ -112,25 +112,38 @@ impl Inventory {
         &self.warnings
     }
 
+    /// The state, for one call. The lock is the standard library's: it has no table of waiting
+    /// threads that a fork could catch half-way. What a panic left behind is not used again.
+    fn state(&self) -> MutexGuard<'_, State> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.state.is_poisoned() {
+            self.state.clear_poison();
+            if let Ok(anew) = State::new(self.settings.clone()) {
+                *state = anew;
+            }
+        }
+        state
+    }
+
     /// The names of all nodes, sorted.
     pub fn nodes(&self) -> Result<Vec<Text>> {
-        Ok(self.state.lock().begin()?.nodes.keys().cloned().collect())
+        Ok(self.state().begin()?.nodes.keys().cloned().collect())
     }
 
     /// Whether a node of this name has a file.
     pub fn has_node(&self, name: &str) -> Result<bool> {
-        Ok(self.state.lock().begin()?.nodes.contains_key(name))
+        Ok(self.state().begin()?.nodes.contains_key(name))
     }
 
     /// Renders one node.
     pub fn nodeinfo(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.state.lock().answer(name, request, false)
+        self.state().answer(name, request, false)
     }
 
     /// Renders a node without a file: class mappings, input data and automatic parameters
     /// alone (`node_not_found: mappings`).
     pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.state.lock().answer(name, request, true)
+        self.state().answer(name, request, true)
     }
 
     /// Renders every node, sorted by name; the first failing node fails the whole.
@@ -140,19 +153,19 @@ impl Inventory {
 
     /// Renders every node for a request, as [`Inventory::inventory`].
     pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
-        let mut state = self.state.lock();
+        let mut state = self.state();
         let names: Vec<Text> = state.begin()?.nodes.keys().cloned().collect();
         names.iter().map(|name| state.answer(name, request, false)).collect()
     }
 
     /// The text of a file of the inventory as it was read, for excerpts in reports.
     pub fn text(&self, path: &str) -> Option<String> {
-        self.state.lock().inputs.text(path)
+        self.state().inputs.text(path)
     }
 
     /// What was done so far.
     pub fn counts(&self) -> inputs::Counts {
-        self.state.lock().inputs.counts.get()
+        self.state().inputs.counts.get()
     }
 }
 

@@ -104,6 +104,8 @@ impl Computation<'_> {
         let root = Root::whole(parameters.clone());
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(&others);
         let parameters = evaluator.evaluate(&parameters);
+        // What a `~` replaced among the parameters may be a query; among the exports it may not.
+        evaluator.examine_replaced();
         evaluator.others = None;
         let exports = evaluator.evaluate(&merged.exports);
         let faults = evaluator.finish();

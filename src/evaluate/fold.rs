@@ -184,7 +184,7 @@ impl Evaluator<'_> {
 
     /// Looks at what `~` replaced: its missing references are warnings or errors as for any
     /// overwritten value (R6), its cycles are nothing (R16), its type conflicts stay errors.
-    pub(super) fn examine_replaced(&mut self) {
+    pub(crate) fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
             let before = self.enter(replaced.path.iter().cloned());
             let entries = &replaced.stack.entries[..replaced.count];
