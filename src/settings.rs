@@ -115,7 +115,7 @@ settings! {
     compose_node_name: bool = "false" as Shape::Flag;
     /// Environment of a node that names none.
     default_environment: Value = "base" as Shape::Any;
-    /// Let a request (`--environment`, `pillarenv`, `saltenv`) choose the node's environment.
+    /// Salt: let a request (`pillarenv`, `saltenv`) choose the node's environment.
     allow_adapter_env_override: bool = "false" as Shape::Flag;
     /// Provide the parameters `_reclass_:name` and `_reclass_:environment`.
     automatic_parameters: bool = "true" as Shape::Flag;

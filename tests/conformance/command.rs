@@ -1,9 +1,13 @@
 //! Command lines turn into outcomes of the built program, and those into verdicts.
+//!
+//! What differs from kapicorp-reclass by the block of automatic parameters (S12) runs once more
+//! with `compat_flags: [ComposeNodeNameLiteralDots]`, which asks for kapicorp's block: every byte
+//! has to be the same then.
 
 use std::path::Path;
 use std::process;
 
-use serde_json::Map;
+use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::answer::{INVENTORY, configuration, hide, path};
@@ -30,25 +34,26 @@ pub fn judge(case: &Case, deviations: &Deviations, answers: &[Line]) -> Vec<Line
             asked.push(&recorded.arguments);
         }
     }
-    let directory = workplace(case);
-    asked
-        .into_iter()
-        .map(|arguments| judge_one(case, deviations, answers, directory.path(), arguments))
-        .collect()
+    let directories = [workplace(case, &Map::new()), workplace(case, &flagged(case))];
+    let paths = directories.each_ref().map(tempfile::TempDir::path);
+    asked.into_iter().map(|arguments| judge_one(case, deviations, answers, paths, arguments)).collect()
 }
 
 fn judge_one(
     case: &Case,
     deviations: &Deviations,
     answers: &[Line],
-    directory: &Path,
+    [directory, flagged]: [&Path; 2],
     arguments: &[String],
 ) -> Line {
     let key = format!("$ reclass {}", arguments.join(" "));
     let ours = run(case, directory, arguments);
     let recorded = || case.commands.values().flatten().filter(|other| other.arguments == *arguments);
     let same = recorded().any(|recorded| same(&ours, recorded));
-    let same_but_name = recorded().any(|recorded| same_but_name(&ours, recorded));
+    let same_but_path = recorded().any(|recorded| same_but_path(&ours, recorded));
+    // S12 explains nothing but the block of a print; where both forks fail there is none.
+    let no_print = || recorded().all(|recorded| recorded.code != 0);
+    let same_with_flag = || is_kapicorps(case, flagged, arguments);
     let entry =
         deviations.command.iter().find(|entry| entry.case == case.id && entry.arguments == *arguments);
     // What explains the answer for the node explains its print.
@@ -60,13 +65,16 @@ fn judge_one(
         entry.code == ours.code && output
     };
     let verdict = match (entry, by_node) {
-        (Some(_), _) if same_but_name => {
+        (Some(_), _) if same_but_path => {
             Verdict::Unexplained("the entry in deviations.toml no longer differs".into())
         }
         (Some(entry), _) if holds(entry) => Verdict::Ruling(entry.ruling.clone()),
         (None, _) if same => Verdict::Equal,
-        (None, _) if same_but_name => Verdict::Ruling("S12".into()),
-        (None, Some(ruling)) if ours.code != 101 => Verdict::Ruling(ruling),
+        (None, _) if ours.code == 0 && same_with_flag() => Verdict::EqualWithFlag,
+        (None, _) if same_but_path => Verdict::Ruling("S12".into()),
+        (None, Some(ruling)) if ours.code != 101 && (ruling != "S12" || no_print()) => {
+            Verdict::Ruling(ruling)
+        }
         _ => Verdict::Unexplained(cut(&format!("{} {} {}", ours.code, ours.messages, ours.output))),
     };
     let mut line = Line::new(case, Sort::Command, &key, verdict);
@@ -76,10 +84,29 @@ fn judge_one(
     line
 }
 
-/// An empty directory that holds only the configuration file of a case.
-fn workplace(case: &Case) -> tempfile::TempDir {
+/// Whether our program prints there what kapicorp's printed. A failure is no print to compare.
+fn is_kapicorps(case: &Case, directory: &Path, arguments: &[String]) -> bool {
+    let printed = |recorded: &&Command| recorded.code == 0 && recorded.arguments == *arguments;
+    let mut recorded = case.commands.get("kapicorp").into_iter().flatten().filter(printed);
+    recorded.next().is_some_and(|recorded| same(&run(case, directory, arguments), recorded))
+}
+
+/// The settings that make our block of automatic parameters that of kapicorp.
+fn flagged(case: &Case) -> Map<String, Json> {
+    let name = if case.settings.contains_key("reclass_rs_compat_flags") {
+        "reclass_rs_compat_flags"
+    } else {
+        "compat_flags"
+    };
+    let mut flags = case.settings.get(name).and_then(Json::as_array).cloned().unwrap_or_default();
+    flags.push(json!("ComposeNodeNameLiteralDots"));
+    Map::from_iter([(name.to_owned(), Json::Array(flags))])
+}
+
+/// An empty directory that holds only the configuration file of a case, with settings changed.
+fn workplace(case: &Case, changed: &Map<String, Json>) -> tempfile::TempDir {
     let directory = tempfile::tempdir().expect("a temporary directory can be made");
-    let settings = configuration(case, &Map::new()).to_string();
+    let settings = configuration(case, changed).to_string();
     std::fs::write(directory.path().join("reclass-config.yml"), settings).expect("it is empty");
     directory
 }
@@ -107,9 +134,9 @@ fn same(ours: &Outcome, recorded: &Command) -> bool {
     alike(ours, recorded, unfolded)
 }
 
-/// The same but for the block of automatic parameters (S12), which the answers of nodes compare.
-fn same_but_name(ours: &Outcome, recorded: &Command) -> bool {
-    alike(ours, recorded, |text| nameless(&unfolded(text)))
+/// The same but for the automatic parameters that salt-formulas' program does not have (S12).
+fn same_but_path(ours: &Outcome, recorded: &Command) -> bool {
+    alike(ours, recorded, |text| pathless(&unfolded(text)))
 }
 
 fn alike(ours: &Outcome, recorded: &Command, form: impl Fn(&str) -> String) -> bool {
@@ -132,18 +159,26 @@ fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// The text, YAML or JSON, without what stands below `name` in `_reclass_`.
-fn nameless(text: &str) -> String {
+/// The text, YAML or JSON, without `path` and `parts` below `name` in `_reclass_`.
+fn pathless(text: &str) -> String {
     let (mut inside, mut below) = (None, None);
+    let mut left_out = false;
     let mut kept = String::new();
     for line in text.split_inclusive('\n') {
         let word = line.trim_start();
-        if below.is_some_and(|name| indent(line) > name) {
+        below = below.filter(|name| indent(line) > *name);
+        inside = inside.filter(|block| indent(line) > *block);
+        if below.is_some() {
+            let key = word.trim_start_matches('"').split([':', '"']).next().unwrap_or_default();
+            // The items of `parts` are no keys.
+            let item = word.starts_with(['-', ']']) || !word.contains(':');
+            left_out = if item { left_out } else { matches!(key, "path" | "parts") };
+            if !left_out {
+                // In JSON, the last key has no comma behind it.
+                kept.push_str(line.trim_end().trim_end_matches(','));
+                kept.push('\n');
+            }
             continue;
-        }
-        below = None;
-        if inside.is_some_and(|block| indent(line) <= block) {
-            inside = None;
         }
         if word.starts_with("_reclass_:") || word.starts_with("\"_reclass_\": {") {
             inside = Some(indent(line));

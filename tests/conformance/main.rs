@@ -6,6 +6,7 @@
 //!
 //! - `RECLASS_SHARED`: where the corpus is, `../shared` beside the repository if not given;
 //! - `RECLASS_CONFORMANCE_ONLY`: only inventories whose name contains this;
+//! - `RECLASS_CONFORMANCE_ALL`: one line for each deviation too, with its ruling;
 //! - `RECLASS_CONFORMANCE_DRAFT`: a file to write entries to for all that has none. Each must
 //!   then be checked by thinking against its ruling;
 //! - `RECLASS_CONFORMANCE_WIDE`: do not cut lines.
@@ -58,7 +59,8 @@ fn main() -> ExitCode {
     }));
     let lines = judge(&cases, &deviations);
     let _ = std::panic::take_hook();
-    let mut tally = Tally::default();
+    let all = std::env::var_os("RECLASS_CONFORMANCE_ALL").is_some();
+    let mut tally = Tally::new(all);
     for line in &lines {
         tally.add(line);
     }

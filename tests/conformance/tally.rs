@@ -8,10 +8,12 @@ use crate::verdict::{Line, Sort, Verdict};
 struct Row {
     all: usize,
     equal: usize,
+    flag: usize,
     one_fork: usize,
     ruling: usize,
     later: usize,
     unexplained: usize,
+    rulings: BTreeMap<String, usize>,
 }
 
 /// Counts of everything.
@@ -19,29 +21,42 @@ struct Row {
 pub struct Tally {
     rows: BTreeMap<(bool, Sort), Row>,
     cases: [std::collections::BTreeSet<String>; 2],
-    rulings: BTreeMap<String, usize>,
+    /// Whether deviations are printed too.
+    all: bool,
 }
 
 impl Tally {
+    /// Nothing counted yet; with `all`, deviations are printed too.
+    pub fn new(all: bool) -> Tally {
+        Tally { all, ..Tally::default() }
+    }
+
     /// Counts a verdict, and prints it if it is a disagreement.
     pub fn add(&mut self, line: &Line) {
         let real = line.case.starts_with("real/");
         self.cases[usize::from(real)].insert(line.case.clone());
         let row = self.rows.entry((real, line.sort)).or_default();
         row.all += 1;
+        if let (Some(ruling), true) = (line.ruling(), self.all) {
+            println!("{} {}: {ruling}", line.case, line.key);
+        }
         match &line.verdict {
             Verdict::Equal => row.equal += 1,
+            Verdict::EqualWithFlag => {
+                row.equal += 1;
+                row.flag += 1;
+            }
             Verdict::OneFork(ruling) => {
                 row.one_fork += 1;
-                *self.rulings.entry(ruling.clone()).or_default() += 1;
+                *row.rulings.entry(ruling.clone()).or_default() += 1;
             }
             Verdict::Ruling(ruling) => {
                 row.ruling += 1;
-                *self.rulings.entry(ruling.clone()).or_default() += 1;
+                *row.rulings.entry(ruling.clone()).or_default() += 1;
             }
             Verdict::Later(needs) => {
                 row.later += 1;
-                *self.rulings.entry(format!("(needs {needs})")).or_default() += 1;
+                *row.rulings.entry(format!("(needs {needs})")).or_default() += 1;
             }
             Verdict::Unexplained(why) => {
                 row.unexplained += 1;
@@ -63,12 +78,7 @@ impl Tally {
         for ((real, sort), row) in &self.rows {
             let cases = self.cases[usize::from(*real)].len();
             let origin = if *real { "real inventories" } else { "cases" };
-            let what = match sort {
-                Sort::Answer => "node answers",
-                Sort::Listing => "listings",
-                Sort::Inventory => "whole inventories",
-                Sort::Command => "command lines",
-            };
+            let what = name(*sort);
             println!(
                 "{:<42}{:>7}{:>8}{:>13}{:>11}{:>7}{:>13}",
                 format!("{cases} {origin}: {what}"),
@@ -80,12 +90,33 @@ impl Tally {
                 row.unexplained
             );
         }
+        let flagged: usize = self.rows.values().map(|row| row.flag).sum();
         println!(
-            "\nequal: the answer of both Python forks, or theirs but for what only one of them knows of (S12)."
+            "\nequal: the answer of both Python forks, or theirs but for what only one of them knows of (S12);\n       \
+             for command lines, every byte that one of them prints."
         );
-        println!("as one fork: the forks differ, and the ruling says who is right.");
-        let rulings: Vec<String> =
-            self.rulings.iter().map(|(ruling, count)| format!("{ruling} {count}")).collect();
-        println!("by ruling: {}", rulings.join(", "));
+        println!(
+            "       {flagged} of the command lines print what kapicorp-reclass prints, to the byte, once\n       \
+             compat_flags: [ComposeNodeNameLiteralDots] asks for its automatic parameters (S12)."
+        );
+        println!("as one fork: the forks differ, and the ruling says who is right.\n");
+        for ((real, sort), row) in &self.rows {
+            if row.rulings.is_empty() {
+                continue;
+            }
+            let origin = if *real { "real inventories" } else { "cases" };
+            let rulings: Vec<String> =
+                row.rulings.iter().map(|(ruling, count)| format!("{ruling} {count}")).collect();
+            println!("{origin}, {} by ruling: {}", name(*sort), rulings.join(", "));
+        }
+    }
+}
+
+fn name(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Answer => "node answers",
+        Sort::Listing => "listings",
+        Sort::Inventory => "whole inventories",
+        Sort::Command => "command lines",
     }
 }

@@ -25,6 +25,8 @@ pub enum Sort {
 pub enum Verdict {
     /// What both forks answer.
     Equal,
+    /// What kapicorp prints, to the byte, once its automatic parameters are asked for (S12).
+    EqualWithFlag,
     /// What one fork answers, by a ruling.
     OneFork(String),
     /// What a ruling says against both.

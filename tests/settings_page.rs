@@ -1,0 +1,61 @@
+//! The table of settings turns into the table of `docs/settings.md`.
+//!
+//! `RECLASS_UPDATE_DOCS=1 cargo test --test settings_page` writes it anew; read the difference
+//! before committing it.
+
+#![allow(clippy::disallowed_methods, reason = "tests read files")]
+
+use std::fmt::Write as _;
+
+use reclass::settings::{Row, Shape, TABLE};
+
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
+const BEGIN: &str = "<!-- The table is written by tests/settings_page.rs. -->\n\n";
+const END: &str = "\n<!-- End of the table. -->\n";
+
+#[test]
+fn the_page_has_the_table_of_the_program() {
+    let page = std::fs::read_to_string(PAGE).expect("the page exists");
+    let (before, rest) = page.split_once(BEGIN).expect("the page says where its table begins");
+    let (old, after) = rest.split_once(END).expect("the page says where its table ends");
+    let new = table();
+    if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {
+        std::fs::write(PAGE, format!("{before}{BEGIN}{new}{END}{after}")).expect("the page can be written");
+        return;
+    }
+    assert!(
+        old == new,
+        "docs/settings.md is out of date: RECLASS_UPDATE_DOCS=1 cargo test --test settings_page\n{new}"
+    );
+}
+
+fn table() -> String {
+    let mut table = String::from("| name | may hold | default | meaning |\n|---|---|---|---|\n");
+    for row in TABLE {
+        // A bar would end the cell.
+        let cell = |text: &str| text.trim().replace('|', "\\|");
+        let cells = [names(row), shape(row.shape), format!("`{}`", row.default), cell(row.doc)];
+        writeln!(table, "| {} |", cells.join(" | ")).expect("a string takes everything");
+    }
+    table
+}
+
+fn names(row: &Row) -> String {
+    let aliases = row.aliases.iter().map(|alias| format!(", also `{alias}`"));
+    format!("`{}`{}", row.name, aliases.collect::<Vec<_>>().concat())
+}
+
+/// What the settings may hold, in words.
+fn shape(shape: Shape) -> String {
+    match shape {
+        Shape::Flag => "true or false".into(),
+        Shape::Word => "a string".into(),
+        Shape::WordOrFalse => "a string, or false".into(),
+        Shape::List => "a list of strings".into(),
+        Shape::Words => "a string or a list of strings".into(),
+        Shape::Pair => "a list of two strings".into(),
+        Shape::Uri => "a path, a list of paths, or a mapping".into(),
+        Shape::OneOf(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
+        Shape::Any => "anything".into(),
+    }
+}
