@@ -111,7 +111,7 @@ impl Fault {
 
 /// One or more problems that leave no result.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Error(Box<Vec<Fault>>);
+pub struct Error(Vec<Fault>);
 
 impl Error {
     /// An error of at least one problem; without any it becomes an internal error.
@@ -119,7 +119,7 @@ impl Error {
         if faults.is_empty() {
             return Fault::new(Kind::Internal { message: "an error without a problem".into() }).into();
         }
-        Error(Box::new(faults))
+        Error(faults)
     }
     /// The problems, at least one.
     pub fn faults(&self) -> &[Fault] {
@@ -131,7 +131,7 @@ impl Error {
     }
     /// The problems themselves.
     pub fn into_faults(self) -> Vec<Fault> {
-        *self.0
+        self.0
     }
     /// The first problem.
     pub fn first(&self) -> &Fault {
@@ -145,7 +145,7 @@ impl Error {
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Error {
-        Error(Box::new(vec![fault]))
+        Error(vec![fault])
     }
 }
 

@@ -271,7 +271,7 @@ impl<'a> Evaluator<'a> {
         entries: impl IntoIterator<Item = (&'s Key, &'s Slot)>,
         length: usize,
     ) -> Result<Value, Stop> {
-        let mut map = Map::with_capacity_and_hasher(length, Default::default());
+        let mut map = Map::with_capacity_and_hasher(length, std::hash::BuildHasherDefault::default());
         let mut failed = false;
         for (key, slot) in entries {
             self.path.push(key.clone());

@@ -129,8 +129,7 @@ impl Builder<'_> {
     fn layer(&mut self, document: &Document) -> Layer {
         let empty = Vec::new();
         let entries: &[Entry] = match &document.root {
-            None => &empty,
-            Some(Node { data: Data::Value(Value::Null), .. }) => &empty,
+            None | Some(Node { data: Data::Value(Value::Null), .. }) => &empty,
             Some(Node { data: Data::Map(entries), .. }) => entries,
             Some(node) => {
                 let found = type_name(node);

@@ -159,7 +159,7 @@ fn split(source: &str, regular: bool) -> Result<Vec<Word>, &'static str> {
     let mut words = Vec::new();
     let mut chars = source.chars().peekable();
     loop {
-        while chars.next_if(|c| c.is_ascii_whitespace()).is_some() {}
+        while chars.next_if(char::is_ascii_whitespace).is_some() {}
         if chars.peek().is_none() {
             return Ok(words);
         }
@@ -233,12 +233,11 @@ fn expand(template: &str, captures: &Captures<'_, str>) -> Result<String, String
             }
         } else if let Some(after) = rest.strip_prefix("\\g<") {
             let (name, after) = after.split_once('>').ok_or("'\\g<' is not closed by '>'")?;
-            match name.parse() {
-                Ok(number) => out.push_str(group(number)?),
-                Err(_) => {
-                    let found = captures.name(name).ok_or_else(|| format!("there is no group '{name}'"))?;
-                    out.push_str(found.as_str());
-                }
+            if let Ok(number) = name.parse() {
+                out.push_str(group(number)?);
+            } else {
+                let found = captures.name(name).ok_or_else(|| format!("there is no group '{name}'"))?;
+                out.push_str(found.as_str());
             }
             rest = after;
         } else if let Some(after) = rest.strip_prefix('\\') {

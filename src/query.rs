@@ -184,6 +184,7 @@ fn is_printable(c: char) -> bool {
     c.is_ascii_graphic()
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "a parser like its siblings")]
 fn spaces(at: &str) -> Step<'_, ()> {
     Ok((at.trim_start_matches(is_space), ()))
 }

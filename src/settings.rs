@@ -271,7 +271,7 @@ impl FromValue for CompatFlags {
         for word in Vec::<Text>::from_value(row, value)? {
             match &*word {
                 "ComposeNodeNameLiteralDots" | "compose-node-name-literal-dots" => {
-                    flags.split_literal_dots = true
+                    flags.split_literal_dots = true;
                 }
                 "NestedReferenceNullAsNull" | "nested-reference-null-as-null" => flags.null_as_null = true,
                 // What is so anyway (R2).

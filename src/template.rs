@@ -435,19 +435,9 @@ mod tests {
 
     fn show(text: &str) -> String {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
-        fn parts(parts: &[Part]) -> String {
-            parts
-                .iter()
-                .map(|part| match part {
-                    Part::Literal(text) => format!("'{text}'"),
-                    Part::Reference(inner) => format!("<{}>", self::tests::inside(&inner.parts)),
-                })
-                .collect::<Vec<_>>()
-                .join(" ")
-        }
         match parse(&text.into(), &settings) {
             Ok(Parsed::Text(text)) => format!("text {text}"),
-            Ok(Parsed::Template(template)) => parts(&template.parts),
+            Ok(Parsed::Template(template)) => inside(&template.parts),
             Ok(Parsed::Query(query)) => format!("query {}", query.source),
             Err(fault) => format!("error {}", fault.kind),
         }

@@ -240,7 +240,7 @@ impl Hash for Key {
             Value::DateTime(time) => time.hash(state),
             _ => match self.as_number() {
                 // `0.0 == -0.0`, and Python has one key for both.
-                Some(number) if number == 0.0 => 0u64.hash(state),
+                Some(0.0) => 0u64.hash(state),
                 Some(number) => number.to_bits().hash(state),
                 None => 1u8.hash(state),
             },

@@ -2,6 +2,7 @@
 //! it had to do for it.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test edits files")]
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
@@ -28,7 +29,7 @@ fn answers(inventory: &Inventory) -> String {
             Ok(info) => reclass::json::dumps(&info.to_value(""), false).unwrap(),
             Err(error) => error.to_string(),
         };
-        out.push_str(&format!("{node}: {answer}\n"));
+        writeln!(out, "{node}: {answer}").unwrap();
     }
     out
 }

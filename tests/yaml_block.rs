@@ -1,5 +1,6 @@
 //! Where the reader of ordinary files answers, it answers what the full reader does: nodes,
 //! numbers, spans and warnings.
+#![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(dead_code, clippy::print_stdout, reason = "tests say what they skip and measure")]
 
 mod yaml;

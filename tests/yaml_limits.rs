@@ -1,4 +1,5 @@
 //! No text makes the reader panic, hang or run out of stack; and how fast it is.
+#![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(
     dead_code,
     clippy::print_stdout,

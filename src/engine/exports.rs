@@ -70,7 +70,7 @@ impl OtherNodes<'_> {
                 nodes == question.nodes
                     && nodes.iter().zip(&question.exports).all(|(node, before)| {
                         self.exports(node, &paths, question.ignore_errors)
-                            .is_ok_and(|now| same_exports(&now, before))
+                            .is_ok_and(|now| same_exports(now.as_deref(), before.as_deref()))
                     })
             })
         })
@@ -196,7 +196,7 @@ impl Others for OtherNodes<'_> {
     }
 }
 
-fn same_exports(now: &Option<Vec<Option<Value>>>, before: &Option<Vec<Option<Value>>>) -> bool {
+fn same_exports(now: Option<&[Option<Value>]>, before: Option<&[Option<Value>]>) -> bool {
     match (now, before) {
         (Some(now), Some(before)) => {
             now.len() == before.len()

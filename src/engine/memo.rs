@@ -89,7 +89,7 @@ impl State {
         for attempt in 1.. {
             self.inputs.record();
             self.inputs.count(|counts| counts.computed += 1);
-            let result = self.compute(&catalog, name, &key.1, request.input_data.as_ref(), mapped);
+            let result = self.compute(&catalog, name, key.1.as_ref(), request.input_data.as_ref(), mapped);
             let files = self.inputs.recorded();
             // Files that changed meanwhile may have made a state that never was.
             let now = self.begin()?;
@@ -145,11 +145,11 @@ impl State {
         &self,
         catalog: &Arc<Catalog>,
         name: &str,
-        environment: &Option<Text>,
+        environment: Option<&Text>,
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Answer> {
-        self.computation(catalog).answer(name, environment.as_ref(), input_data, mapped)
+        self.computation(catalog).answer(name, environment, input_data, mapped)
     }
 
     fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {

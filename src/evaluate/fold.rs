@@ -102,7 +102,7 @@ impl Evaluator<'_> {
             output = if output.head.is_null() || entry.prefix.overrides {
                 new
             } else {
-                self.merge_heads(output, output_origin, new, origin)?
+                self.merge_heads(&output, output_origin, new, origin)?
             };
             output_origin = origin;
             constant |= entry.prefix.constant;
@@ -115,7 +115,7 @@ impl Evaluator<'_> {
 
     fn merge_heads(
         &mut self,
-        earlier: Found,
+        earlier: &Found,
         before: Origin,
         later: Found,
         origin: Origin,
@@ -124,7 +124,7 @@ impl Evaluator<'_> {
         let shapes = (Shape::of(&earlier.head), Shape::of(&later.head));
         let null = later.head.is_null();
         let (allowed, setting) = match shapes {
-            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(&earlier, &later, origin)),
+            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(earlier, &later, origin)),
             (Shape::List, Shape::List) => return Ok(self.extend(&earlier.head, &later.head, origin)),
             (Shape::Scalar, Shape::Scalar) => return Ok(later),
             (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (false, None),

@@ -167,7 +167,8 @@ fn python_equal(a: &Value, b: &Value) -> bool {
         }
         (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => false,
         (Value::Set(a), Value::Set(b)) => a.len() == b.len() && a.iter().all(|item| b.contains(item)),
-        (Value::Float(a), Value::Float(b)) => a == b,
+        // Of floats, only one that is not a number differs from itself.
+        (Value::Float(a), Value::Float(b)) if a.is_nan() || b.is_nan() => false,
         _ => Key(a.clone()) == Key(b.clone()),
     }
 }
