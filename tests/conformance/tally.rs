@@ -90,14 +90,17 @@ impl Tally {
                 row.unexplained
             );
         }
-        let flagged: usize = self.rows.values().map(|row| row.flag).sum();
+        let flagged = |real| self.rows.get(&(real, Sort::Command)).map_or(0, |row| row.flag);
         println!(
             "\nequal: the answer of both Python forks, or theirs but for what only one of them knows of (S12);\n       \
              for command lines, every byte that one of them prints."
         );
         println!(
-            "       {flagged} of the command lines print what kapicorp-reclass prints, to the byte, once\n       \
-             compat_flags: [ComposeNodeNameLiteralDots] asks for its automatic parameters (S12)."
+            "       {} command lines of the cases and {} of the real inventories print what\n       \
+             kapicorp-reclass prints, to the byte, once compat_flags: [ComposeNodeNameLiteralDots]\n       \
+             asks for its automatic parameters (S12).",
+            flagged(false),
+            flagged(true)
         );
         println!("as one fork: the forks differ, and the ruling says who is right.\n");
         for ((real, sort), row) in &self.rows {
