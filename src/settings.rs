@@ -169,7 +169,7 @@ settings! {
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
-    /// How changes are noticed: by `stat`, by `inotify` where it can be relied on, `auto` for the better of them, `off` to keep nothing.
+    /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
     /// Command line: output format, `yaml` or `json`.
     output: Text = "yaml" as Shape::OneOf(&["yaml", "json"]);

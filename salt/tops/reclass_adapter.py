@@ -61,5 +61,6 @@ def top(**kwargs: Any) -> dict[str, list[str]]:
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - what else escapes takes a worker of the master out
-        log.error("no top from reclass: %s", _salt.describe(error))
-        return _salt.failed_top(error)
+        description = _salt.describe(error)
+        log.error("no top from reclass: %s", description)
+        return _salt.failed_top(error, description)

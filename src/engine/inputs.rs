@@ -108,6 +108,10 @@ pub type Version = u64;
 impl Inputs {
     /// The inputs that settings name. Touches no file.
     pub fn new(settings: Arc<Settings>) -> Result<Inputs> {
+        if &*settings.storage_type != "yaml_fs" {
+            let storage = settings.storage_type.to_string();
+            return Err(Fault::new(Kind::StorageUnsupported { storage }).into());
+        }
         let base = settings.inventory_base_uri.as_deref();
         let node_roots = fs::roots(base, &settings.nodes_uri, "nodes_uri")?;
         let class_roots = fs::roots(base, &settings.classes_uri, "classes_uri")?;

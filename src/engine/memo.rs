@@ -11,7 +11,7 @@ use crate::engine::inputs::{Inputs, Version};
 use crate::engine::node::{Answer, Computation};
 use crate::engine::prefix::Prefix;
 use crate::engine::{Inventory, NodeInfo, Request};
-use crate::error::Result;
+use crate::error::{Error, Fault, Kind, Result};
 use crate::mappings::Mappings;
 use crate::settings::Settings;
 use crate::source::FileId;
@@ -75,50 +75,128 @@ impl State {
     /// The answer for one node: the remembered one if nothing changed, else a new one.
     pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
         let mut catalog = self.begin()?;
-        let wanted = request
-            .environment
-            .clone()
-            .filter(|_| request.force_environment || self.settings.allow_adapter_env_override);
-        let key = (Text::from(name), wanted);
-        // Input data is part of the question; such answers are not kept.
-        let plain = request.input_data.is_none() && !mapped;
-        if plain && let Some(info) = self.remembered(&key, &catalog) {
+        let key = self.key(name, request);
+        if question_is_plain(request, mapped)
+            && let Some(info) = self.remembered(&key, &catalog)
+        {
             self.inputs.count(|counts| counts.reused += 1);
             return Ok(info);
         }
-        for attempt in 1.. {
-            self.inputs.record();
-            self.inputs.count(|counts| counts.computed += 1);
-            let result = self.compute(&catalog, name, key.1.as_ref(), request.input_data.as_ref(), mapped);
-            let files = self.inputs.recorded();
-            // Files that changed meanwhile may have made a state that never was.
+        for _ in 0..ATTEMPTS {
+            let computed = self.compute(&catalog, &key, request, mapped);
             let now = self.begin()?;
-            let settled = Arc::ptr_eq(&now, &catalog)
-                && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
-                && result.as_ref().map_or(true, |answer| {
-                    let original = &answer.original_environment;
-                    self.computation(&now).still_holds(&key.0, original, key.1.as_ref(), &answer.asked)
-                });
-            if settled || attempt >= ATTEMPTS {
-                let answer = result?;
-                let info = Arc::new(answer.info);
-                if plain && settled && &*self.settings.cache != "off" {
-                    let remembered = Remembered {
-                        info: info.clone(),
-                        _prefix: answer.prefix,
-                        catalog,
-                        files,
-                        original_environment: answer.original_environment,
-                        asked: answer.asked,
-                        checked: self.generation,
-                    };
-                    self.answers.insert(key, remembered);
-                }
-                return Ok(info);
+            if self.settled(&key, &computed, &catalog, &now) {
+                return self.keep(key, computed, catalog, question_is_plain(request, mapped));
             }
             catalog = now;
         }
-        unreachable_attempt()
+        Err(self.unsettled())
+    }
+
+    /// The answers for all nodes, sorted by name, all of one state of the files. The first node
+    /// that fails is the answer.
+    pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
+        for _ in 0..ATTEMPTS {
+            let catalog = self.begin()?;
+            let mut known = FxHashMap::default();
+            let mut computed = Vec::new();
+            for name in catalog.nodes.keys() {
+                let key = self.key(name, request);
+                if question_is_plain(request, false)
+                    && let Some(info) = self.remembered(&key, &catalog)
+                {
+                    self.inputs.count(|counts| counts.reused += 1);
+                    known.insert(name.clone(), info);
+                    continue;
+                }
+                let one = self.compute(&catalog, &key, request, false);
+                let failed = one.result.is_err();
+                computed.push((key, one));
+                if failed {
+                    break;
+                }
+            }
+            let now = self.begin()?;
+            if !Arc::ptr_eq(&now, &catalog)
+                || !computed.iter().all(|(key, one)| self.settled(key, one, &catalog, &now))
+            {
+                continue;
+            }
+            for (key, one) in computed {
+                let name = key.0.clone();
+                let info = self.keep(key, one, catalog.clone(), question_is_plain(request, false))?;
+                known.insert(name, info);
+            }
+            return Ok(catalog.nodes.keys().filter_map(|name| known.remove(name)).collect());
+        }
+        Err(self.unsettled())
+    }
+
+    fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
+        let heeded = request.force_environment || self.settings.allow_adapter_env_override;
+        (Text::from(name), request.environment.clone().filter(|_| heeded))
+    }
+
+    /// Computes an answer and takes note of what it is computed from.
+    fn compute(
+        &self,
+        catalog: &Arc<Catalog>,
+        key: &(Text, Option<Text>),
+        request: &Request,
+        mapped: bool,
+    ) -> Computed {
+        self.inputs.record();
+        self.inputs.count(|counts| counts.computed += 1);
+        let input_data = request.input_data.as_ref();
+        let result = self.computation(catalog).answer(&key.0, key.1.as_ref(), input_data, mapped);
+        Computed { result, files: self.inputs.recorded() }
+    }
+
+    /// Whether nothing changed while an answer was computed: files that did may have made a
+    /// state that never was.
+    fn settled(
+        &self,
+        key: &(Text, Option<Text>),
+        computed: &Computed,
+        before: &Arc<Catalog>,
+        now: &Arc<Catalog>,
+    ) -> bool {
+        Arc::ptr_eq(now, before)
+            && computed.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, now))
+            && computed.result.as_ref().map_or(true, |answer| {
+                let original = &answer.original_environment;
+                self.computation(now).still_holds(&key.0, original, key.1.as_ref(), &answer.asked)
+            })
+    }
+
+    /// Gives out an answer, and remembers it if it may be asked for again.
+    fn keep(
+        &mut self,
+        key: (Text, Option<Text>),
+        computed: Computed,
+        catalog: Arc<Catalog>,
+        plain: bool,
+    ) -> Result<Arc<NodeInfo>> {
+        let answer = computed.result?;
+        let info = Arc::new(answer.info);
+        if plain && &*self.settings.cache != "off" {
+            let remembered = Remembered {
+                info: info.clone(),
+                _prefix: answer.prefix,
+                catalog,
+                files: computed.files,
+                original_environment: answer.original_environment,
+                asked: answer.asked,
+                checked: self.generation,
+            };
+            self.answers.insert(key, remembered);
+        }
+        Ok(info)
+    }
+
+    fn unsettled(&self) -> Error {
+        let message = "the inventory keeps changing while it is read; ask again".to_owned();
+        Fault::new(Kind::FileUnreadable { path: self.inputs.node_folder(), message }).into()
     }
 
     fn remembered(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
@@ -141,17 +219,6 @@ impl State {
         Some(remembered.info.clone())
     }
 
-    fn compute(
-        &self,
-        catalog: &Arc<Catalog>,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Answer> {
-        self.computation(catalog).answer(name, environment, input_data, mapped)
-    }
-
     fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
         Computation {
             settings: &self.settings,
@@ -166,9 +233,15 @@ impl State {
     }
 }
 
-fn unreachable_attempt<T>() -> Result<T> {
-    let message = "no attempt was made".to_owned();
-    Err(crate::error::Fault::new(crate::error::Kind::Internal { message }).into())
+/// An answer, or why there is none, and the files it was computed from.
+struct Computed {
+    result: Result<Answer>,
+    files: Vec<(FileId, Version)>,
+}
+
+/// Input data is part of the question; answers to such questions are not kept.
+fn question_is_plain(request: &Request, mapped: bool) -> bool {
+    request.input_data.is_none() && !mapped
 }
 
 /// The inventories of one process, by their options. Weak would forget between two calls of Salt,

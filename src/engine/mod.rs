@@ -153,9 +153,7 @@ impl Inventory {
 
     /// Renders every node for a request, as [`Inventory::inventory`].
     pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
-        let mut state = self.state();
-        let names: Vec<Text> = state.begin()?.nodes.keys().cloned().collect();
-        names.iter().map(|name| state.answer(name, request, false)).collect()
+        self.state().inventory(request)
     }
 
     /// The text of a file of the inventory as it was read, for excerpts in reports.

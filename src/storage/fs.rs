@@ -196,7 +196,7 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
             })
         };
         let base = match base {
-            Some(base) => home(base),
+            Some(base) => home(base.strip_prefix("yaml_fs://").unwrap_or(base)),
             None => here()?,
         };
         let joined = if text.starts_with('~') { home(text) } else { base.join(text) };

@@ -84,19 +84,22 @@ def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, li
     return Inventory(**settings).top(minion_id, environment)
 
 
-def failed_top(error: BaseException) -> dict[str, list[str]]:
+def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:
     """A top that no minion can apply, with the reason in the name of its only state.
 
     Salt logs what ``top`` raises and goes on without it, and ``state.apply`` then ends well with
     the states of reclass left out. A state that does not exist makes it fail.
     """
     code = error.code if isinstance(error, (ReclassError, RefusedError)) else "internal"
-    reason = _NOT_IN_A_STATE_NAME.sub("-", describe(error).removeprefix("reclass: "))[:150].strip("-")
+    reason = _NOT_IN_A_STATE_NAME.sub("-", description.removeprefix("reclass: "))[:150].strip("-")
     return {"base": [f"reclass-failed--{code}--{reason}--see-the-log-of-the-master"]}
 
 
 def describe(error: BaseException) -> str:
-    """The text of an error for the one who asked: it never holds the value of a parameter."""
+    """The text of an error for the one who asked: it never holds the value of a parameter.
+
+    What the text leaves out goes to the log.
+    """
     if isinstance(error, ReclassError):
         log.error("%s", error.full_text())
     if isinstance(error, (ReclassError, RefusedError)):
