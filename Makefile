@@ -36,8 +36,8 @@ demo: build ## the pillar and the top of a minion of examples/, through a real S
 conformance: ## compare with the recorded answers of the Python programs
 	cargo test --locked --test conformance -- --nocapture
 
-bench: ## measure; see benches/
-	cargo bench --locked
+bench: build ## times beside kapicorp-reclass
+	$(BIN)/python benches/bench.py
 
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 

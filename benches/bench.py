@@ -17,8 +17,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 QUERIES = "+queries"
@@ -52,7 +56,9 @@ print(json.dumps({"cold": cold, "warm": warm, "pillar": pillar}))
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--sizes", default=f"S,M,S{QUERIES}", help="S, M, L or XL, each with or without +queries")
+    parser.add_argument(
+        "--sizes", default=f"S,M,S{QUERIES}", help="S, M, L or XL, each with or without +queries"
+    )
     parser.add_argument("--peer", default=REPOSITORY / ".venv-oracle/bin/python", type=Path)
     parser.add_argument("--generator", default=REPOSITORY.parent / "shared/bench/gen.py", type=Path)
     arguments = parser.parse_args()
@@ -91,15 +97,27 @@ def measure(size: str, base: Path, peer: Path | None) -> None:
     cold = median(lambda: subprocess.run(program, check=True, stdout=subprocess.DEVNULL), 11)
 
     fresh = Inventory(**options, default_environment="base")
-    first = statistics.median(timed(lambda: fresh.pillar(node)) for node in sample)
-    again = statistics.median(timed(lambda: fresh.pillar(node)) for _ in range(20) for node in sample)
+    first = statistics.median(timed(partial(fresh.pillar, node)) for node in sample)
+    again = statistics.median(timed(partial(fresh.pillar, node)) for _ in range(20) for node in sample)
     edit = statistics.median(edited(fresh, base, sample[0], number) for number in range(9))
 
     theirs = peer_times(peer, base, sample) if peer else None
     warm = statistics.median(theirs["warm"]) if theirs else None
     pillar = statistics.median(theirs["pillar"]) if theirs else None
-    row(size, f"all {len(nodes)} nodes", everything, warm * len(nodes) if warm else None, "estimated from a sample")
-    row(size, "`reclass --nodeinfo`, a new process", cold, theirs["cold"] if theirs else None, "without its start")
+    row(
+        size,
+        f"all {len(nodes)} nodes",
+        everything,
+        warm * len(nodes) if warm else None,
+        "estimated from a sample",
+    )
+    row(
+        size,
+        "`reclass --nodeinfo`, a new process",
+        cold,
+        theirs["cold"] if theirs else None,
+        "without its start",
+    )
     row(size, "`ext_pillar`, first call for a node", first, pillar)
     row(size, "`ext_pillar` again, nothing changed", again, pillar)
     row(size, "`ext_pillar` after a class was edited", edit, pillar)

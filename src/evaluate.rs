@@ -89,6 +89,29 @@ impl From<Head> for Found {
     }
 }
 
+/// How large a value is when nothing in it is shared, as Python objects or text will have it.
+/// Data that stands in a file as it is counts as one: the reader has limits of its own.
+#[derive(Clone, Copy, Default, Debug)]
+struct Measure {
+    height: usize,
+    size: usize,
+}
+
+impl Measure {
+    const LEAF: Measure = Measure { height: 0, size: 1 };
+
+    /// Adds a part of a container.
+    fn add(&mut self, part: Measure) {
+        self.height = self.height.max(part.height);
+        self.size = self.size.saturating_add(part.size);
+    }
+
+    /// The container around parts.
+    fn around(self) -> Measure {
+        Measure { height: self.height + 1, size: self.size.saturating_add(1) }
+    }
+}
+
 enum State<T> {
     Pending,
     Done(T),
@@ -111,7 +134,11 @@ pub struct Evaluator<'a> {
     sources: &'a dyn Locate,
     pub(crate) others: Option<&'a dyn Others>,
     heads: FxHashMap<usize, State<Found>>,
-    values: FxHashMap<usize, State<Value>>,
+    values: FxHashMap<usize, State<(Value, Measure)>>,
+    /// The measure of the value that was given back last.
+    measure: Measure,
+    /// The length of all text that references built.
+    text: usize,
     /// Keeps alive what was made on the way: addresses are keys.
     made: Vec<Head>,
     path: Vec<Key>,
@@ -129,8 +156,15 @@ pub struct Evaluator<'a> {
 /// of which it needs several for each step.
 const MAX_DEPTH: usize = 20_000;
 
-/// The longest text that references may build, in bytes.
-const MAX_TEXT: usize = 32 * 1024 * 1024;
+/// The longest text that the references of one node may build together, in bytes.
+const MAX_TEXT: usize = 64 * 1024 * 1024;
+
+/// How deep containers that references brought together may nest. Python's own recursion ends
+/// in half of it.
+const MAX_HEIGHT: usize = 1_000;
+
+/// How many values the parameters of one node may hold, counted where references repeat them.
+const MAX_SIZE: usize = 2_000_000;
 
 impl<'a> Evaluator<'a> {
     /// An evaluator whose references are looked up in `root`.
@@ -143,6 +177,8 @@ impl<'a> Evaluator<'a> {
             others: None,
             heads: FxHashMap::default(),
             values: FxHashMap::default(),
+            measure: Measure::LEAF,
+            text: 0,
             made: Vec::new(),
             path: Vec::new(),
             base: 0,
@@ -206,7 +242,10 @@ impl<'a> Evaluator<'a> {
     /// The whole value of a place.
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
-            Slot::Value(value, _) => Ok(value.clone()),
+            Slot::Value(value, _) => {
+                self.measure = Measure::LEAF;
+                Ok(value.clone())
+            }
             Slot::Map(map) => self.deep_map(map),
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
@@ -220,7 +259,10 @@ impl<'a> Evaluator<'a> {
     /// The whole value of a head; problems inside are those of its home.
     pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
         match (&found.head, &found.home) {
-            (Head::Value(value), _) => Ok(value.clone()),
+            (Head::Value(value), _) => {
+                self.measure = Measure::LEAF;
+                Ok(value.clone())
+            }
             (head, None) => self.deep_head(head),
             (head, Some(home)) => {
                 let before = self.enter(home.iter().cloned());
@@ -233,7 +275,10 @@ impl<'a> Evaluator<'a> {
 
     fn deep_head(&mut self, head: &Head) -> Result<Value, Stop> {
         match head {
-            Head::Value(value) => Ok(value.clone()),
+            Head::Value(value) => {
+                self.measure = Measure::LEAF;
+                Ok(value.clone())
+            }
             Head::List(list) => self.deep_list(list),
             Head::Raw(raw) => self.deep_raw(raw),
             Head::Map(map) => self.deep_map(map),
@@ -242,6 +287,7 @@ impl<'a> Evaluator<'a> {
 
     fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
         if let Some(value) = map.constant.get() {
+            self.measure = Measure::LEAF;
             return Ok(value.clone());
         }
         let value = self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
@@ -255,6 +301,7 @@ impl<'a> Evaluator<'a> {
 
     fn deep_raw(&mut self, raw: &Arc<RawSlot>) -> Result<Value, Stop> {
         if let Some(value) = raw.constant.get() {
+            self.measure = Measure::LEAF;
             return Ok(value.clone());
         }
         let value = self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
@@ -273,10 +320,12 @@ impl<'a> Evaluator<'a> {
     ) -> Result<Value, Stop> {
         let mut map = Map::with_capacity_and_hasher(length, std::hash::BuildHasherDefault::default());
         let mut failed = false;
+        let mut measure = Measure::default();
         for (key, slot) in entries {
             self.path.push(key.clone());
             match self.deep(slot) {
                 Ok(value) => {
+                    measure.add(self.measure);
                     map.insert(key.clone(), value);
                 }
                 Err(stop) => {
@@ -286,20 +335,26 @@ impl<'a> Evaluator<'a> {
             }
             self.path.pop();
         }
+        self.measure = measure.around();
         if failed { Err(Stop::Reported) } else { Ok(Value::map(map)) }
     }
 
     fn deep_list(&mut self, list: &Arc<ListSlot>) -> Result<Value, Stop> {
         if let Some(value) = list.constant.get() {
+            self.measure = Measure::LEAF;
             return Ok(value.clone());
         }
         let value = self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| {
             let mut items = Vec::with_capacity(list.items.len());
             let mut failed = false;
+            let mut measure = Measure::default();
             for (index, slot) in list.items.iter().enumerate() {
                 evaluator.path.push(index_key(index));
                 match evaluator.deep(slot) {
-                    Ok(value) => items.push(value),
+                    Ok(value) => {
+                        measure.add(evaluator.measure);
+                        items.push(value);
+                    }
                     Err(stop) => {
                         evaluator.report(stop);
                         failed = true;
@@ -307,6 +362,7 @@ impl<'a> Evaluator<'a> {
                 }
                 evaluator.path.pop();
             }
+            evaluator.measure = measure.around();
             if failed { Err(Stop::Reported) } else { Ok(Value::list(items)) }
         })?;
         if !list.dynamic {
@@ -323,18 +379,37 @@ impl<'a> Evaluator<'a> {
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
         match self.values.get(&address) {
-            Some(State::Done(value)) => return Ok(value.clone()),
+            Some(State::Done((value, measure))) => {
+                self.measure = *measure;
+                return Ok(value.clone());
+            }
             Some(State::Failed) => return Err(Stop::Reported),
             Some(State::Pending) => return Err(self.cycle(address).into()),
             None => {}
         }
         self.values.insert(address, State::Pending);
         self.push_active(address, origin);
-        let result = self.deeper(compute);
+        let result = self.deeper(compute).and_then(|value| self.within_limits(value, origin));
         self.active.pop();
-        let state = result.as_ref().map_or(State::Failed, |value| State::Done(value.clone()));
+        let measure = self.measure;
+        let state = result.as_ref().map_or(State::Failed, |value| State::Done((value.clone(), measure)));
         self.values.insert(address, state);
         result
+    }
+
+    /// A value that is not too large to be handed on: shared as it is here, `{a: ${b}, c: ${b}}`
+    /// takes no room, however often it is repeated.
+    fn within_limits(&mut self, value: Value, origin: Origin) -> Result<Value, Stop> {
+        let (what, limit) = match self.measure {
+            Measure { height, .. } if height > MAX_HEIGHT => {
+                ("the nesting of values that references repeat", MAX_HEIGHT)
+            }
+            Measure { size, .. } if size > MAX_SIZE => {
+                ("the number of values that references repeat", MAX_SIZE)
+            }
+            Measure { .. } => return Ok(value),
+        };
+        Err(self.place(Fault::new(Kind::EvaluationLimit { what, limit }), origin, None).into())
     }
 
     // ---- heads --------------------------------------------------------------------------
@@ -405,12 +480,13 @@ impl<'a> Evaluator<'a> {
                     }
                 }
             }
-            if out.len() > MAX_TEXT {
-                let kind =
-                    Kind::EvaluationLimit { what: "the length of a text with references", limit: MAX_TEXT };
+            if self.text.saturating_add(out.len()) > MAX_TEXT {
+                let what = "the length of all text that references build, in bytes,";
+                let kind = Kind::EvaluationLimit { what, limit: MAX_TEXT };
                 return Err(self.place(Fault::new(kind), origin, None).into());
             }
         }
+        self.text += out.len();
         Ok(out)
     }
 
