@@ -17,7 +17,7 @@ help: ## this list
 
 build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
 
-test: build ## all tests, a real Salt master and minion included
+test: build .venv-oracle/.tools ## all tests, a real Salt master and minion included
 	cargo test --locked --quiet
 	$(BIN)/pytest
 
@@ -48,7 +48,7 @@ $(foreach salt,$(SALTS),test-salt-$(salt)): test-salt-%: .venv-%/.built
 wheel: dist/.built ## the wheel, in dist/
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -60,6 +60,11 @@ endef
 
 $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,$(VENV),$<)
+	@touch $@
+
+# The Python program that answers are compared with. Apart: it brings a `reclass` of its own.
+.venv-oracle/.tools: requirements/oracle.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-oracle,$<)
 	@touch $@
 
 .venv-%/.tools: requirements/salt-%.txt requirements/pip.txt requirements/build.txt

@@ -32,6 +32,9 @@ pub struct Layer {
     pub parameters: Arc<MapSlot>,
     /// Its exports, merged into nothing.
     pub exports: Arc<MapSlot>,
+    /// Queries with text around them: a node with this layer fails, but not one that asks it for
+    /// other exports (Q4, Q5).
+    pub embedded: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
@@ -99,6 +102,7 @@ impl Layer {
             environment: None,
             parameters,
             exports: Arc::new(MapSlot::empty()),
+            embedded: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -107,7 +111,14 @@ impl Layer {
     /// `pool` made the strings of the document.
     pub fn build(document: &Document, subject: Subject<'_>, pool: &Pool) -> Result<Layer> {
         let prefixes = Prefixes::new(subject.settings);
-        let mut builder = Builder { subject, prefixes, pool, faults: Vec::new(), warnings: Vec::new() };
+        let mut builder = Builder {
+            subject,
+            prefixes,
+            pool,
+            faults: Vec::new(),
+            embedded: Vec::new(),
+            warnings: Vec::new(),
+        };
         let layer = builder.layer(document);
         if builder.faults.is_empty() { Ok(layer) } else { Err(Error::new(builder.faults)) }
     }
@@ -118,6 +129,7 @@ struct Builder<'a> {
     prefixes: Prefixes,
     pool: &'a Pool,
     faults: Vec<Fault>,
+    embedded: Vec<Fault>,
     warnings: Vec<Warning>,
 }
 
@@ -162,6 +174,7 @@ impl Builder<'_> {
             environment,
             parameters,
             exports,
+            embedded: std::mem::take(&mut self.embedded),
             warnings: std::mem::take(&mut self.warnings),
         }
     }
@@ -281,6 +294,19 @@ impl Builder<'_> {
         RawSlot::new(slots, origin)
     }
 
+    /// What stands for a text that does not parse. A query with text around it stays one that
+    /// nobody may have who is not the node itself (Q6).
+    fn unparsed(&mut self, fault: Fault, origin: Origin) -> Slot {
+        if let Kind::QueryEmbedded { query } = &fault.kind
+            && let Ok(query) = crate::query::parse(query, &self.subject.settings.delimiter)
+        {
+            self.embedded.push(fault);
+            return Slot::Query(Arc::new(query), origin);
+        }
+        self.faults.push(fault);
+        Slot::Value(Value::Null, origin)
+    }
+
     fn slot(&mut self, node: &Node) -> Slot {
         let origin = self.origin(node.index);
         match &node.data {
@@ -288,10 +314,7 @@ impl Builder<'_> {
                 Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
                 Ok(Parsed::Template(template)) => Slot::Text(template, origin),
                 Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),
-                Err(fault) => {
-                    self.faults.push(fault.at(origin));
-                    Slot::Value(Value::Null, origin)
-                }
+                Err(fault) => self.unparsed(fault.at(origin), origin),
             },
             Data::Value(value) => Slot::Value(value.clone(), origin),
             Data::List(items) => grow(|| {

@@ -35,7 +35,15 @@ struct Known {
 }
 
 /// The value of an export, `None` where the node has none.
-type Exported = Result<Option<Value>, Box<Fault>>;
+type Exported = Result<Option<Value>, Box<Failed>>;
+
+/// An export that fails.
+#[derive(Clone, Debug)]
+struct Failed {
+    fault: Fault,
+    /// What is left of it where errors are ignored.
+    rest: Option<Value>,
+}
 
 /// One question that a query asked, and what it was told: an answer that was computed from it
 /// holds as long as the same question is answered the same.
@@ -124,12 +132,13 @@ impl OtherNodes<'_> {
         computation.inputs.count(|counts| counts.exported += 1);
         let root = Root::of(layers.parameters.clone());
         let mut evaluator = Evaluator::new(root, computation.settings, computation.inputs);
-        let value = evaluator.export(&layers.exports, path);
+        let value = evaluator.export(&layers.exports, path, false);
         let exported = match evaluator.finish().into_iter().next() {
             None => Ok(value),
             Some(mut fault) => {
                 computation.complete(&mut fault, layers);
-                Err(Box::new(fault))
+                let rest = evaluator.export(&layers.exports, path, true);
+                Err(Box::new(Failed { fault, rest }))
             }
         };
         if let Some(known) = computation.index.known.borrow_mut().get_mut(node) {
@@ -177,8 +186,8 @@ impl Others for OtherNodes<'_> {
         };
         let value = |path: &&[Text]| match self.value(node, &layers, path) {
             Ok(value) => Ok(value),
-            Err(_) if ignore_errors => Ok(None),
-            Err(fault) => Err(*fault),
+            Err(failed) if ignore_errors => Ok(failed.rest),
+            Err(failed) => Err(failed.fault),
         };
         paths.iter().map(value).collect::<Result<Vec<_>, Fault>>().map(Some)
     }

@@ -108,7 +108,10 @@ impl Computation<'_> {
         evaluator.examine_replaced();
         evaluator.others = None;
         let exports = evaluator.evaluate(&merged.exports);
-        let faults = evaluator.finish();
+        let mut faults = evaluator.finish();
+        if faults.is_empty() || self.settings.group_errors {
+            faults.extend(self.embedded(&merged));
+        }
         let mut warnings = std::mem::take(&mut evaluator.warnings);
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
@@ -122,6 +125,17 @@ impl Computation<'_> {
             }
             _ => Err(self.finish(faults, &merged)),
         }
+    }
+
+    /// The queries with text around them in all layers of a node (Q5).
+    fn embedded(&self, layers: &Layers) -> Vec<Fault> {
+        let all = layers.linearization.layers.iter().chain(std::iter::once(&layers.layer));
+        let placed = |fault: &Fault| {
+            let mut fault = fault.clone();
+            fault.site = fault.origin.and_then(|origin| crate::evaluate::site(self.inputs, origin, None));
+            fault
+        };
+        all.flat_map(|layer| layer.embedded.iter().map(placed)).collect()
     }
 
     fn info(

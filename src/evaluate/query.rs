@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::error::{Fault, Kind};
 use crate::evaluate::{Evaluator, Found, Head, Stop};
 use crate::query::{Connective, Operand, Query};
-use crate::slot::MapSlot;
+use crate::slot::{Entries, MapSlot, Slot};
 use crate::source::Origin;
 use crate::value::{Map, Text, Value};
 
@@ -95,9 +95,9 @@ impl Evaluator<'_> {
         Ok(Head::Value(value).into())
     }
 
-    /// The value of an export, `None` where it does not exist; what fails is recorded. Only
-    /// mappings are gone into: a query's path has no indexes.
-    pub fn export(&mut self, exports: &Arc<MapSlot>, path: &[Text]) -> Option<Value> {
+    /// The value of an export, `None` where it does not exist; what fails is recorded, or left
+    /// out where errors are ignored. Only mappings are gone into: a query's path has no indexes.
+    pub fn export(&mut self, exports: &Arc<MapSlot>, path: &[Text], ignore_errors: bool) -> Option<Value> {
         let mut found = Found::from(Head::Map(exports.clone()));
         let before = self.enter([]);
         let mut result = Ok(None);
@@ -120,7 +120,11 @@ impl Evaluator<'_> {
                 Some(Ok(head)) => found = head,
             }
             if index + 1 == path.len() {
-                result = self.deep_found(&found).map(Some);
+                result = if ignore_errors {
+                    Ok(self.without_failures(&found, &mut Vec::new()))
+                } else {
+                    self.deep_found(&found).map(Some)
+                };
             }
         }
         self.leave(before);
@@ -128,6 +132,42 @@ impl Evaluator<'_> {
             self.report(stop);
             None
         })
+    }
+
+    /// A value without the entries and items in it that fail (Q4). `inside` are the containers
+    /// around it: one that stands in itself fails there.
+    fn without_failures(&mut self, found: &Found, inside: &mut Vec<usize>) -> Option<Value> {
+        if let Ok(value) = self.deep_found(found) {
+            return Some(value);
+        }
+        let address = match &found.head {
+            Head::Map(map) => Arc::as_ptr(map) as usize,
+            Head::Raw(raw) => Arc::as_ptr(raw) as usize,
+            Head::List(list) => Arc::as_ptr(list) as usize,
+            Head::Value(_) => return None,
+        };
+        if inside.contains(&address) {
+            return None;
+        }
+        inside.push(address);
+        let rest = self.deeper(|evaluator| {
+            let mut part = |slot: &Slot| {
+                let found = evaluator.head(slot).ok()?;
+                evaluator.without_failures(&found, inside)
+            };
+            let mut map = |entries: &Entries| {
+                let left = entries.iter().filter_map(|(key, slot)| Some((key.clone(), part(slot)?)));
+                Value::map(left.collect())
+            };
+            Ok(match &found.head {
+                Head::Map(found) => map(&found.entries),
+                Head::Raw(found) => map(&found.entries),
+                Head::List(found) => Value::list(found.items.iter().filter_map(part).collect()),
+                Head::Value(value) => value.clone(),
+            })
+        });
+        inside.pop();
+        rest.ok()
     }
 
     /// What a test compares with: null is nothing that can be compared.

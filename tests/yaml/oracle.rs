@@ -12,6 +12,8 @@ use reclass::yaml::emit::{EmitOptions, emit};
 use reclass::yaml::to_value;
 use serde_json::{Value as Json, json};
 
+use super::faithful::{faithful, in_order};
+
 /// A Python that has `PyYAML` with libyaml; says so if there is none.
 pub fn python() -> Option<PathBuf> {
     let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv/bin/python");
@@ -141,48 +143,4 @@ fn difference(text: &[u8], answer: &Json) -> Option<String> {
             printed("json_pretty", json::dumps(&value, true).expect("JSON has a form for everything"))
         })
         .or_else(dumped)
-}
-
-/// The encoding of the oracle.
-fn faithful(value: &Value) -> Json {
-    match value {
-        Value::Null => Json::Null,
-        Value::Bool(flag) => json!(flag),
-        Value::Int(number) => json!(number),
-        Value::BigInt(number) => json!({"$int": format!("{:#x}", **number)}),
-        Value::Float(number) if number.is_nan() => json!({"$float": "nan"}),
-        Value::Float(number) => json!({"$float": format!("{:016x}", number.to_bits())}),
-        Value::Str(text) => json!(text.as_str()),
-        Value::Binary(_) => {
-            json!({"$binary": json::dumps(value, false).expect("base64").trim_matches('"')})
-        }
-        Value::Date(_) => json!({"$date": pystr::str(value)}),
-        Value::DateTime(_) => json!({"$datetime": pystr::str(value).replacen(' ', "T", 1)}),
-        Value::List(items) => items.iter().map(faithful).collect(),
-        Value::Tuple(items) => json!({"$tuple": items.iter().map(faithful).collect::<Json>()}),
-        Value::Set(items) => in_order(&json!({"$set": items.iter().map(faithful).collect::<Json>()})),
-        Value::Map(map) => {
-            let entries: Json =
-                map.iter().map(|(key, value)| json!([faithful(&key.0), faithful(value)])).collect();
-            json!({"$map": entries})
-        }
-    }
-}
-
-/// The same with every set in order.
-fn in_order(value: &Json) -> Json {
-    match value {
-        Json::Array(items) => items.iter().map(in_order).collect(),
-        Json::Object(fields) => {
-            let fields = fields.iter().map(|(name, value)| {
-                let mut value = in_order(value);
-                if let (Json::Array(items), "$set") = (&mut value, name.as_str()) {
-                    items.sort_by_key(Json::to_string);
-                }
-                (name.clone(), value)
-            });
-            Json::Object(fields.collect())
-        }
-        _ => value.clone(),
-    }
 }

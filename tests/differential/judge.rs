@@ -1,0 +1,206 @@
+//! Judging turns our answer and the oracle's into a verdict.
+//!
+//! What differs is asked again of the oracle with the rulings in force (see
+//! `kapicorp_oracle.py`): equal then, it differs by the rulings that it took, and by no others.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::answer::{Answer, Answers, ours, theirs};
+use crate::inventory::Inventory;
+use crate::oracle::{Oracle, remove};
+
+/// The rulings that the oracle knows, the most frequent first. `order` and `closed` are parts of R14 and M4.
+const RULINGS: [&str; 14] =
+    ["M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "R8"];
+
+/// The rulings that a flag of ours takes back.
+const FLAGGED: [(&str, &str); 2] = [("S12", "ComposeNodeNameLiteralDots"), ("R13", "ExpandTabs")];
+
+/// How our answer about a node stands to the oracle's.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Verdict {
+    /// The same data, or the same refusal, which is named.
+    Same(Option<String>),
+    /// A difference that rulings ask for.
+    Ruling(String),
+    /// The oracle ends in a traceback, whatever the rulings say.
+    Traceback(String),
+    /// Both refuse, each for a reason of its own.
+    OtherReason(String),
+    /// A defect of the one or the other.
+    Unexplained {
+        /// What sort of difference.
+        signature: String,
+        /// What the oracle says.
+        theirs: Answer,
+        /// What we say.
+        ours: Answer,
+    },
+}
+
+/// Judges every node of an inventory.
+pub fn judge(
+    inventory: &Inventory,
+    root: &Path,
+    plain: &Answers,
+    oracle: &mut Oracle,
+) -> Vec<(String, Verdict)> {
+    let flags = inventory.settings.get("compat_flags").map(ToString::to_string).unwrap_or_default();
+    let flagged = FLAGGED.iter().filter(|(_, flag)| !flags.contains(flag)).map(|(ruling, _)| *ruling);
+    let rulings = RULINGS.iter().copied().chain(flagged).collect();
+    let mut court = Court { inventory, root, oracle, rulings, ruled: BTreeMap::new() };
+    let ours = ours(inventory, root, &[]);
+    match (plain, &ours) {
+        (Ok(plain), Ok(ours)) if plain.keys().eq(ours.keys()) => plain
+            .iter()
+            .zip(ours.values())
+            .map(|((name, theirs), ours)| (name.clone(), court.verdict(name, theirs, ours)))
+            .collect(),
+        (Err(theirs), Err(ours)) => vec![("@".into(), court.verdict("@", theirs, ours))],
+        _ => {
+            let whole = |answers: &Answers| match answers {
+                Ok(nodes) => Answer::Value(json!(nodes.keys().collect::<Vec<_>>()), false),
+                Err(refusal) => refusal.clone(),
+            };
+            vec![("@".into(), unexplained(&whole(plain), &whole(&ours)))]
+        }
+    }
+}
+
+struct Court<'a> {
+    inventory: &'a Inventory,
+    root: &'a Path,
+    oracle: &'a mut Oracle,
+    rulings: Vec<&'static str>,
+    ruled: BTreeMap<Vec<&'static str>, Answers>,
+}
+
+impl Court<'_> {
+    fn verdict(&mut self, node: &str, theirs: &Answer, ours: &Answer) -> Verdict {
+        if same(theirs, ours) {
+            return equal(theirs);
+        }
+        let everything = self.rulings.clone();
+        let mut sets = vec![everything.clone()];
+        sets.push(everything.iter().copied().filter(|name| *name != "closed").collect());
+        sets.extend(everything.iter().map(|name| vec![*name]));
+        if let Some(set) = sets.into_iter().find(|set| self.explains(set, node, ours)) {
+            return Verdict::Ruling(self.fewest(set, node, ours).join(" "));
+        }
+        match (theirs, self.ruled(&everything, node), ours) {
+            (_, _, Answer::Panic(_)) => unexplained(theirs, ours),
+            (Answer::Uncaught(class, ..), _, Answer::Value(..)) if class == "YAMLError" => {
+                unexplained(theirs, ours)
+            }
+            (Answer::Uncaught(..), Answer::Uncaught(..), _) => {
+                Verdict::Traceback(format!("{}: {}", theirs.kind(), ours.kind()))
+            }
+            (Answer::Error(class, exit, _), _, Answer::Error(codes, code, _)) if exit == code => {
+                let all = self.ours_grouped(node);
+                if same(theirs, &all) {
+                    return equal(theirs);
+                }
+                let codes = if let Answer::Error(all, ..) = &all { all } else { codes };
+                Verdict::OtherReason(format!("{}: {}", class.join(" "), codes.join(" ")))
+            }
+            _ => unexplained(theirs, ours),
+        }
+    }
+
+    /// What the oracle says with rulings in force.
+    fn ruled(&mut self, rulings: &[&'static str], node: &str) -> Answer {
+        if !self.ruled.contains_key(rulings) {
+            self.oracle.ask(self.inventory, rulings);
+            let (answer, root) = self.oracle.answer();
+            remove(&root);
+            let moved = answer.to_string().replace(
+                root.to_str().expect("the folder has a plain name"),
+                self.root.to_str().expect("the folder has a plain name"),
+            );
+            let answer = serde_json::from_str(&moved).expect("it was JSON");
+            self.ruled.insert(rulings.to_vec(), theirs(&answer));
+        }
+        match &self.ruled[rulings] {
+            Ok(nodes) => nodes.get(node).cloned(),
+            Err(refusal) => Some(refusal.clone()),
+        }
+        .unwrap_or_else(|| Answer::Panic("no such node".into()))
+    }
+
+    fn explains(&mut self, rulings: &[&'static str], node: &str, ours: &Answer) -> bool {
+        same(&self.ruled(rulings, node), ours)
+    }
+
+    /// The rulings that are needed of a set.
+    fn fewest(&mut self, set: Vec<&'static str>, node: &str, ours: &Answer) -> Vec<&'static str> {
+        if let Some(one) = set.iter().find(|name| self.explains(&[name], node, ours)) {
+            return vec![one];
+        }
+        let mut needed = set.clone();
+        for name in set {
+            let fewer: Vec<_> = needed.iter().copied().filter(|other| *other != name).collect();
+            if self.explains(&fewer, node, ours) {
+                needed = fewer;
+            }
+        }
+        needed
+    }
+
+    /// All that is wrong with a node, where the settings ask for the first alone.
+    fn ours_grouped(&self, node: &str) -> Answer {
+        match ours(self.inventory, self.root, &[("group_errors", json!(true))]) {
+            Ok(mut nodes) => nodes.remove(node).unwrap_or_else(|| Answer::Panic("no such node".into())),
+            Err(refusal) => refusal,
+        }
+    }
+}
+
+fn equal(theirs: &Answer) -> Verdict {
+    Verdict::Same(match theirs {
+        Answer::Value(..) => None,
+        refusal => Some(refusal.kind()),
+    })
+}
+
+fn unexplained(theirs: &Answer, ours: &Answer) -> Verdict {
+    let signature = format!("{} / {}", theirs.kind(), ours.kind());
+    Verdict::Unexplained { signature, theirs: theirs.clone(), ours: ours.clone() }
+}
+
+/// Whether two answers are the same. A warning of theirs is one of ours; we have more of them.
+fn same(theirs: &Answer, ours: &Answer) -> bool {
+    match (theirs, ours) {
+        (Answer::Value(one, warned), Answer::Value(other, warns)) => one == other && (!warned || *warns),
+        (Answer::Error(class, exit, _), Answer::Error(codes, code, _)) => {
+            exit == code
+                && expected(&class[0]).iter().any(|expected| codes.iter().any(|code| code == expected))
+        }
+        (Answer::Uncaught(class, ..), Answer::Error(codes, ..)) if class == "YAMLError" => {
+            codes.iter().any(|code| code.starts_with("yaml-"))
+        }
+        _ => false,
+    }
+}
+
+/// Our codes for an exception of reclass.
+fn expected(class: &str) -> &'static [&'static str] {
+    match class {
+        "TypeMergeError" => &["merge-type"],
+        "ResolveError" | "ResolveErrorList" | "BadReferencesError" => &["reference-not-found"],
+        "InfiniteRecursionError" => &["reference-cycle"],
+        "ChangedConstantError" => &["constant-changed"],
+        "ClassNotFound" => &["class-not-found"],
+        "ClassNameResolveError" => &["class-reference"],
+        "InvalidClassnameError" => &["class-name-invalid"],
+        "DuplicateNodeNameError" => &["duplicate-definition"],
+        "NodeNotFound" => &["node-not-found"],
+        "MappingFormatError" => &["setting-pattern"],
+        "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
+        "ParseError" => &["reference-syntax", "query-syntax"],
+        "ExpressionError" => &["query-operand", "query-syntax"],
+        _ => &[],
+    }
+}

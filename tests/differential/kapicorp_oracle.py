@@ -1,0 +1,659 @@
+"""What kapicorp-reclass answers about inventories, as JSON lines.
+
+Reads {"directory", "settings", "rulings": [...]} and answers {"nodes": {name: result}}, or
+{"storage": result} where the inventory cannot be listed. A result is one of
+  {"value": nodeinfo without its time stamp, "warned": whether there was a warning}
+  {"error": class name, "rc": exit code, "message"}       an exception of reclass
+  {"uncaught": class name, "where": function, "message"}  an ordinary Python exception
+  {"timeout": true}
+
+Every node has a Core of its own and parsed values of its own: reclass keeps state in them, and
+one node's parameters leak into the next. Directory entries are sorted.
+
+A ruling in the request replaces the part of reclass that the ruling of docs/semantics.md
+corrects, and nothing else: whoever differs from reclass, but not from reclass with a ruling,
+differs by that ruling. What is not replaced is reclass' own code.
+"""
+
+import contextlib
+import copy
+import functools
+import gc
+import io
+import json
+import os
+import pathlib
+import signal
+import sys
+import traceback
+import typing
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "yaml"))
+
+import pyparsing
+import yaml
+from pyyaml_oracle import faithful
+from reclass import core, errors, settings as reclass_settings
+from reclass.datatypes.classes import Classes
+from reclass.datatypes.entity import Entity
+from reclass.datatypes.exports import Exports
+from reclass.datatypes.parameters import Parameters
+from reclass.storage import yamldata, yaml_fs
+from reclass.storage.yaml_fs import directory
+from reclass.utils.dictpath import DictPath
+from reclass.values import parser_funcs
+from reclass.values.compitem import CompItem
+from reclass.values.invitem import InvItem
+from reclass.values.parser import Parser
+from reclass.values.refitem import RefItem
+from reclass.values.value import Value
+from reclass.values.valuelist import ValueList
+
+SECONDS = 10
+
+# The rulings that are in force.
+RULED: set[str] = set()
+# The storage of the inventory, for what a ruling asks of it.
+STORAGE: list[typing.Any] = [None]
+
+
+class Timeout(BaseException):
+    """A node took too long."""
+
+
+# ---- reclass as it is, faster and in a fixed order -------------------------------------------
+
+_walk = os.walk
+
+
+def sorted_walk(*arguments, **keywords):
+    for folder, folders, files in _walk(*arguments, **keywords):
+        folders.sort()
+        files.sort()
+        yield folder, folders, files
+
+
+class SortedOs:
+    """The module os, whose walk is sorted."""
+
+    walk = staticmethod(sorted_walk)
+
+    def __getattr__(self, name):
+        return getattr(os, name)
+
+
+directory.os = SortedOs()
+
+# A file is read once for all nodes; what it says is data that nothing changes.
+from_file = functools.lru_cache(None)(yamldata.YamlData.from_file)
+yamldata.YamlData.from_file = from_file
+
+# Nobody reads the tracebacks that exceptions keep.
+errors.traceback.format_exc = lambda: ""
+
+
+class Remembered:
+    """A grammar that reads each text once."""
+
+    def __init__(self, grammar):
+        self.read = functools.lru_cache(20000)(functools.partial(self.first, grammar))
+
+    @staticmethod
+    def first(grammar, text):
+        try:
+            return parser_funcs.listify(grammar.parseString(text)), None
+        except pyparsing.ParseException as error:
+            return None, error
+
+    def parseString(self, text):  # noqa: N802
+        tokens, error = self.read(text)
+        if error is not None:
+            raise error
+        return Tokens(tokens)
+
+
+class Tokens(list):
+    """What a grammar found."""
+
+    def asList(self):  # noqa: N802
+        return copy.deepcopy(list(self))
+
+
+# Grammars are built once for each set of sentinels. reclass mixes them up when settings change.
+expression_parser = Remembered(parser_funcs.get_expression_parser())
+parser_funcs.get_expression_parser = lambda: expression_parser
+parsers: dict[typing.Any, Parser] = {}
+
+
+def use_parser(settings):
+    key = (
+        str(settings.reference_sentinels),
+        str(settings.export_sentinels),
+        settings.escape_character,
+        "R13" in RULED,
+    )
+    parser = parsers.get(key)
+    if parser is None:
+        parser = parsers[key] = Parser()
+        grammars = (parser_funcs.get_ref_parser(settings), parser_funcs.get_simple_ref_parser(settings))
+        if "R13" in RULED:
+            for grammar in grammars:
+                grammar.parse_with_tabs()
+        parser._ref_parser, parser._simple_parser = map(Remembered, grammars)
+    parser._old_settings = settings
+    Value._parser = core.Core._parser = parser
+
+
+# ---- rulings ---------------------------------------------------------------------------------
+
+
+def ruling(owner, name, *numbers):
+    """Replaces a method while one of these rulings is in force."""
+    original = getattr(owner, name)
+
+    def replace(replacement):
+        @functools.wraps(original)
+        def method(*arguments, **keywords):
+            if RULED.isdisjoint(numbers):
+                return original(*arguments, **keywords)
+            return replacement(original, *arguments, **keywords)
+
+        setattr(owner, name, method)
+        return replacement
+
+    return replace
+
+
+def child(container, part):
+    """R10: an index is an index wherever it stands, and a bad one is missing."""
+    if isinstance(container, (list, tuple)):
+        try:
+            return container[int(part)]
+        except (ValueError, IndexError) as error:
+            raise KeyError(part) from error
+    return container[part]
+
+
+@ruling(DictPath, "get_value", "R10")
+def get_value(_original, self, base):
+    for part in self.path:
+        base = child(base, part)
+    return base
+
+
+@ruling(DictPath, "_get_innermost_container", "R10")
+def innermost_container(_original, self, base):
+    for part in self.path[:-1]:
+        base = child(base, part)
+    return base
+
+
+@ruling(DictPath, "set_value", "R10")
+def set_value(original, self, base, value):
+    container = self._get_innermost_container(base)
+    if isinstance(container, list):
+        container[int(self._get_key())] = value
+    else:
+        original(self, base, value)
+
+
+@ruling(DictPath, "__eq__", "R10")
+def equal(original, self, other):
+    if isinstance(other, DictPath):
+        return [str(part) for part in self._parts] == [str(part) for part in other._parts]
+    return original(self, other)
+
+
+@ruling(DictPath, "is_ancestor_of", "R10")
+def is_ancestor_of(_original, self, other):
+    mine, others = [str(part) for part in self._parts], [str(part) for part in other._parts]
+    return len(mine) < len(others) and others[: len(mine)] == mine
+
+
+@ruling(DictPath, "_split_string", "R8")
+def split_string(original, self, string):
+    return [part.replace("\\" + self._delim, self._delim) for part in original(self, string)]
+
+
+def values_of(value):
+    return value._values if isinstance(value, ValueList) else [value]
+
+
+def embedded(item):
+    """The references whose text is asked for, not their value."""
+    if isinstance(item, (CompItem, InvItem)) and item.has_references:
+        return list(item.get_references())
+    if isinstance(item, RefItem):
+        return item.get_references()[:-1] if item.allRefs else list(item.get_references())
+    return []
+
+
+def mapping_comes_in(value):
+    return isinstance(value, ValueList) and any(isinstance(entry._item, RefItem) for entry in value._values)
+
+
+@ruling(Parameters, "_interpolate_references", "R14", "order", "closed")
+def interpolate_references(_original, self, path, value, inventory):
+    """Whatever a value needs is there before it is rendered: a place that only appears when
+    what stands above it is rendered ("order"), all that is inside of a container that becomes
+    text (R14), and what is inside of one that merges ("closed")."""
+    seen = -1
+    while True:
+        texts = {ref for entry in values_of(value) for ref in embedded(entry._item)}
+        whole = "closed" in RULED and mapping_comes_in(value)
+        for ref in value.get_references():
+            target = DictPath(self._settings.delimiter, ref)
+            need(self, path, ref, value, target, inventory)
+            if whole or ("R14" in RULED and ref in texts):
+                while True:
+                    inside = [other for other in self._unrendered if target.is_ancestor_of(other)]
+                    if not inside:
+                        break
+                    interpolate_once(self, path, ref, value, inside[0], inventory)
+        if value.allRefs:
+            return
+        seen = len(value.get_references())
+        value.assembleRefs(self._base)
+        if seen == len(value.get_references()):
+            raise errors.BadReferencesError(value.get_references(), str(path), value.uri)
+
+
+def need(self, path, ref, value, target, inventory):
+    place = DictPath(self._settings.delimiter)
+    for part in target.path:
+        place = place.new_subpath(part)
+        while place in self._unrendered:
+            interpolate_once(self, path, ref, value, place, inventory)
+
+
+def interpolate_once(self, path, ref, value, place, inventory):
+    if self._unrendered[place] is False:
+        raise errors.InfiniteRecursionError(path, ref, value.uri)
+    self._interpolate_inner(place, inventory)
+
+
+def resolved(value, context):
+    """A value without anything left to resolve, for comparing."""
+    if isinstance(value, (Value, ValueList)):
+        value.assembleRefs(context)
+        return resolved(value.render(context, None), context)
+    if isinstance(value, dict):
+        return {key: resolved(item, context) for key, item in value.items()}
+    if isinstance(value, list):
+        return [resolved(item, context) for item in value]
+    return value
+
+
+def same(one, other, context):
+    one, other = (json.dumps(faithful(resolved(each, context)), sort_keys=True) for each in (one, other))
+    return one == other
+
+
+@ruling(ValueList, "render", "M5")
+def render_constant(original, self, context, inventory):
+    """M5: setting the same value again is not a change."""
+    constant = next((n for n, entry in enumerate(self._values) if entry.constant), None)
+    if constant is None or not self._settings.strict_constant_parameters:
+        return original(self, context, inventory)
+    alone = copy.copy(self)
+    alone._values = self._values[: constant + 1]
+    output = original(alone, context, inventory)
+    for number, entry in enumerate(self._values[constant + 1 :], constant + 1):
+        last = number == len(self._values) - 1
+        try:
+            new = entry.render(context, inventory)
+        except errors.ResolveError:
+            forgiven = self._settings.ignore_overwritten_missing_references
+            if not forgiven or last or isinstance(output, (dict, list)):
+                raise
+            print("[WARNING]", file=sys.stderr)
+            new = None
+        if not same(output, new, context):
+            raise errors.ChangedConstantError(f"{self._values[number - 1].uri}; {entry.uri}")
+    return output
+
+
+def living(self):
+    """R16: where the values that count begin."""
+    constant = next((n for n, entry in enumerate(self._values) if entry.constant), len(self._values))
+    replacing = [n for n, entry in enumerate(self._values) if entry.overwrite and n <= constant]
+    return replacing[-1] if replacing else 0
+
+
+@ruling(ValueList, "assembleRefs", "R16")
+def assemble_living(original, self, context={}):
+    living_values = copy.copy(self)
+    living_values._values = self._values[living(self) :]
+    original(living_values, context)
+    self._refs, self.allRefs = living_values._refs, living_values.allRefs
+
+
+REPLACED: list[typing.Any] = []
+
+
+@ruling(ValueList, "render", "R16")
+def render_living(original, self, context, inventory):
+    begin = living(self)
+    if begin == 0:
+        return original(self, context, inventory)
+    REPLACED.append((self, context, inventory))
+    living_values = copy.copy(self)
+    living_values._values = self._values[begin:]
+    return original(living_values, context, inventory)
+
+
+@ruling(Parameters, "interpolate", "R16")
+def interpolate_replaced(original, self, inventory=None):
+    """What was replaced is looked at when all else is known, for R6."""
+    REPLACED.clear()
+    try:
+        original(self, inventory)
+    except errors.ResolveErrorList:
+        pass
+    pending, REPLACED[:] = list(REPLACED), []
+    for values, context, _ in pending:
+        for entry in values._values:
+            entry.assembleRefs(context)
+            if not entry.allRefs:
+                raise errors.BadReferencesError(entry.get_references(), "", entry.uri)
+        RULED.discard("R16")
+        try:
+            values.render(context, inventory)
+        except errors.ResolveError as error:
+            self.resolve_errors.add(error)
+        finally:
+            RULED.add("R16")
+    if self.resolve_errors.have_errors():
+        raise self.resolve_errors
+
+
+@ruling(Parameters, "_merge_dict", "M9", "M6")
+def merge_dict(_original, self, cur, new):
+    """M9: prefixes below a prefix. M6: an empty key, and one that is a prefix alone."""
+    for key, value in new.items():
+        key = str(key)
+        prefixed = key[:1] in self._settings.dict_key_prefixes and key != ""
+        if prefixed and len(key) == 1 and "M6" in RULED:
+            prefixed = False
+        if prefixed:
+            newkey = key[1:]
+            if not isinstance(value, Value):
+                if "M9" in RULED and isinstance(value, dict):
+                    value = self._merge_recurse(None, value)
+                value = Value(value, self._settings, self._uri, parse_string=self._parse_strings)
+            if key[0] == self._settings.dict_key_override_prefix:
+                value.overwrite = True
+            else:
+                value.constant = True
+            key = newkey
+        cur[key] = self._merge_recurse(cur.get(key), value)
+    cur.uri = new.uri
+    return cur
+
+
+@ruling(core.Core, "_recurse_entity", "S4", "S7")
+def recurse_entity(_original, self, entity, merge_base=None, seen=None, nodename=None, environment=None):
+    """S4: a class name sees values that are references themselves."""
+    if seen is None:
+        seen = {}
+    if environment is None:
+        environment = self._settings.default_environment
+    if merge_base is None:
+        merge_base = Entity(self._settings, name=f"empty (@{nodename})")
+    for klass in entity.classes.as_list():
+        sentinels = (self._settings.reference_sentinels[0], self._settings.export_sentinels[0])
+        if any(sentinel in klass for sentinel in sentinels):
+            merged = copy.deepcopy(merge_base.parameters)
+            merged.initialise_interpolation()
+            name = Value(klass, self._settings, "")
+            try:
+                merged._interpolate_references(DictPath(self._settings.delimiter, ["class"]), name, None)
+                klass = str(resolved(name, merged._base))
+            except (errors.ResolveError, errors.BadReferencesError) as error:
+                raise errors.ClassNameResolveError(klass, nodename, entity.uri) from error
+        if klass not in seen:
+            try:
+                included = self._storage.get_class(klass, environment, self._settings)
+            except errors.ClassNotFound as error:
+                if self._settings.ignore_class_notfound and self._cnf_r.match(klass):
+                    if self._settings.ignore_class_notfound_warning:
+                        print("[WARNING] class", file=sys.stderr)
+                    continue
+                error.nodename = nodename
+                error.uri = entity.uri
+                raise
+            self._recurse_entity(
+                included, merge_base=merge_base, seen=seen, nodename=nodename, environment=environment
+            )
+            seen[klass] = True
+    merge_base.merge(entity)
+    return merge_base
+
+
+@ruling(yamldata.YamlData, "get_entity", "S5")
+def get_entity(original, self, name, pathname, settings):
+    """S5: in an init.yml a relative name that does not exist is what the documents say."""
+    known = STORAGE[0]._classes
+    names = self._data.get("classes") or []
+    fixed = []
+    for written in names:
+        if isinstance(written, str) and written.startswith("."):
+            tried = self.set_absolute_names(name, [written])
+            if os.path.basename(pathname) == "init" and "/" in pathname:
+                tried += self.set_absolute_names(name + ".init", [written])
+            tried += [each[: -len(".init")] for each in tried if each.endswith(".init")]
+            written = next((each for each in tried if each in known), tried[0])
+        fixed.append(written)
+    if names != fixed:
+        self._data = {**self._data, "classes": fixed}
+    return original(self, name, pathname, settings)
+
+
+@ruling(InvItem, "_parse_expression", "Q4")
+def parse_expression(original, self, expression):
+    original(self, expression)
+    self.ignore_failed_render = self.ignore_failed_render or self._settings.inventory_ignore_failed_render
+
+
+# ---- answers ---------------------------------------------------------------------------------
+
+
+@ruling(core.Core, "_get_class_mappings_entity", "S19")
+def class_mappings(original, self, entity):
+    """S19: a node at the top is tried as `./n` and as `n`."""
+    if not self._settings.class_mappings_match_path or not entity.pathname.startswith("./"):
+        return original(self, entity)
+    mappings, classes = self._class_mappings, Classes()
+    for mapping in mappings or []:
+        for pathname in (entity.pathname, entity.pathname[2:]):
+            tried = copy.copy(entity)
+            tried._pathname = pathname
+            self._class_mappings = [mapping]
+            found = original(self, tried).classes.as_list()
+            classes.merge_unique(found)
+            if found:
+                break
+    self._class_mappings = mappings
+    return Entity(self._settings, classes=classes, name="class mappings")
+
+
+@ruling(core.Core, "_get_automatic_parameters", "S12")
+def automatic_parameters(original, self, nodename, environment):
+    """S12: the short name is the first label, and only folders make parts."""
+    if not self._settings.automatic_parameters:
+        return original(self, nodename, environment)
+    parts, short = [nodename], nodename.split(".")[0]
+    if self._settings.compose_node_name:
+        folders = os.path.dirname(STORAGE[0]._nodes[nodename]).split(os.sep)
+        stem = os.path.splitext(os.path.basename(STORAGE[0]._nodes[nodename]))[0]
+        parts = [stem] if folders[0] == "" or folders[0].startswith("_") else [*folders, stem]
+        short = parts[-1]
+    name = {"full": nodename, "short": short, "path": os.path.join(*parts), "parts": parts}
+    automatic = {"_reclass_": {"name": name, "environment": environment}}
+    return Parameters(automatic, self._settings, "__auto__")
+
+
+_get_inventory = core.Core._get_inventory
+
+
+def quiet_inventory(*arguments):
+    """What is noticed in other nodes for a query is not said of the node that asks."""
+    with contextlib.redirect_stderr(io.StringIO()):
+        return _get_inventory(*arguments)
+
+
+core.Core._get_inventory = quiet_inventory
+
+
+@ruling(core.Core, "_get_inventory", "Q4")
+def inventory_of_readable(original, self, all_envs, environment, queries):
+    """Q4: whatever keeps a node from being read, `inventory_ignore_failed_node` leaves it out."""
+    if not self._settings.inventory_ignore_failed_node:
+        return original(self, all_envs, environment, queries)
+    readable = []
+    for name in self._storage.enumerate_nodes():
+        with contextlib.suppress(errors.ReclassException, yaml.YAMLError, RecursionError):
+            self._storage.get_node(name, self._settings)
+            self._node_entity(name)
+            readable.append(name)
+    storage = self._storage
+    self._storage = copy.copy(storage)
+    self._storage.enumerate_nodes = lambda: readable
+    try:
+        return original(self, all_envs, environment, queries)
+    finally:
+        self._storage = storage
+
+
+@ruling(Exports, "_interpolate_single_path_from_external", "Q4")
+def interpolate_single_path(_original, self, mainpath, external, query):
+    """Q4: whatever fails an export, it is left out where errors are ignored."""
+    ignored = query.ignore_failed_render
+    ignored = ignored() if callable(ignored) else ignored
+    while required := self._get_required_paths(mainpath):
+        for path in required:
+            value = path.get_value(self._base)
+            if isinstance(value, (Value, ValueList)):
+                try:
+                    external._interpolate_references(path, value, None)
+                    new = self._interpolate_render_from_external(external._base, path, value)
+                    path.set_value(self._base, new)
+                except errors.InterpolationError:
+                    if not ignored:
+                        raise
+                    path.delete(self._base)
+            del self._unrendered[path]
+
+
+class Scoped(dict):
+    """The exports of all nodes, and those of the environment alone."""
+
+    own: typing.Any = None
+
+
+@ruling(core.Core, "_get_inventory", "Q7")
+def scoped_inventory(original, self, all_envs, environment, queries):
+    """Q7: `+AllEnvs` counts for its own query."""
+    if queries is None or not all_envs:
+        return original(self, all_envs, environment, queries)
+    inventory = Scoped(original(self, True, environment, [q for q in queries if q[1].needs_all_envs]))
+    narrow = [
+        q
+        for q in queries
+        if any(not entry.needs_all_envs for entry in values_of(q[1]) if entry.has_inv_query)
+    ]
+    inventory.own = original(self, False, environment, narrow)
+    return inventory
+
+
+@ruling(InvItem, "render", "Q7")
+def render_scoped(original, self, context, inventory):
+    if isinstance(inventory, Scoped) and not self.needs_all_envs:
+        inventory = inventory.own
+    return original(self, context, inventory)
+
+
+class Uncached:
+    """A storage that gives everybody a node or class of their own (M10)."""
+
+    def __init__(self, storage):
+        self.storage = storage
+
+    def get_node(self, name, settings):
+        return self.storage.get_node(name, settings)
+
+    def get_class(self, name, environment, settings):
+        return self.storage.get_class(name, environment, settings)
+
+    def enumerate_nodes(self):
+        return sorted(self.storage.enumerate_nodes())
+
+
+def failure(error):
+    if isinstance(error, errors.ReclassException):
+        try:
+            message = error.message
+        except Exception as inner:
+            message = repr(inner)
+        return {"error": type(error).__name__, "rc": error.rc, "message": message}
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
+    where = [code.co_name for code in codes if f"{os.sep}reclass{os.sep}" in code.co_filename]
+    where = "" if isinstance(error, RecursionError) or not where else where[-1]
+    kind = "YAMLError" if isinstance(error, yaml.YAMLError) else type(error).__name__
+    return {"uncaught": kind, "where": where, "message": str(error)[:200]}
+
+
+def answer(name, storage, settings, mappings):
+    warnings = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(warnings):
+            info = core.Core(Uncached(storage), mappings, settings).nodeinfo(name)
+        del info["__reclass__"]["timestamp"]
+        try:
+            value = faithful(info)
+        except (TypeError, RecursionError) as error:
+            return {"uncaught": "leak", "where": "", "message": str(error)}
+        return {"value": value, "warned": "[WARNING]" in warnings.getvalue()}
+    except Exception as error:
+        return failure(error)
+
+
+def expire(_number, _frame):
+    raise Timeout
+
+
+def answers(job):
+    RULED.clear()
+    RULED.update(job["rulings"])
+    root = job["directory"]
+    options = job["settings"]
+    settings = reclass_settings.Settings(options)
+    use_parser(settings)
+    from_file.cache_clear()
+    try:
+        storage = STORAGE[0] = yaml_fs.ExternalNodeStorage(
+            os.path.join(root, "nodes"), os.path.join(root, "classes"), settings.compose_node_name
+        )
+    except Exception as error:
+        return {"storage": failure(error)}
+    results = {}
+    for name in sorted(storage.enumerate_nodes()):
+        signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
+        try:
+            results[name] = answer(name, storage, settings, options.get("class_mappings"))
+        except Timeout:
+            results[name] = {"timeout": True}
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    return {"nodes": results}
+
+
+def main():
+    gc.set_threshold(50000)
+    signal.signal(signal.SIGVTALRM, expire)
+    for line in sys.stdin:
+        print(json.dumps(answers(json.loads(line))), flush=True)
+
+
+if __name__ == "__main__":
+    main()

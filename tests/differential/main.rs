@@ -1,0 +1,205 @@
+//! Generated inventories, rendered by kapicorp-reclass and by us, are the same, or a ruling says why not.
+//!
+//! `RECLASS_DIFFERENTIAL_COUNT` inventories (2000) from `RECLASS_DIFFERENTIAL_SEED` (1) on. The
+//! first difference is shrunk and printed; with `RECLASS_DIFFERENTIAL_KEEP_GOING` the run goes
+//! on and collects up to that many. `RECLASS_DIFFERENTIAL_SHOW` prints the inventory of a seed.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::too_many_lines,
+    clippy::range_plus_one,
+    clippy::assigning_clones,
+    clippy::needless_for_each,
+    clippy::needless_pass_by_value,
+    reason = "a test writes files, reads its environment and says what it found"
+)]
+
+mod answer;
+#[path = "../yaml/faithful.rs"]
+mod faithful;
+mod generate;
+mod inventory;
+mod judge;
+mod oracle;
+#[path = "../yaml/random.rs"]
+#[expect(dead_code, reason = "the tests of YAML use all of it")]
+mod random;
+mod shrink;
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::process::ExitCode;
+use std::time::Instant;
+
+use inventory::Inventory;
+use judge::{Verdict, judge};
+use oracle::{Oracle, remove};
+
+/// How many inventories the oracle has in hand while we judge.
+const AHEAD: usize = 8;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(format!("RECLASS_DIFFERENTIAL_{name}")).ok()?.parse().ok()
+}
+
+fn main() -> ExitCode {
+    let Some(python) = oracle::python() else { return ExitCode::SUCCESS };
+    std::panic::set_hook(Box::new(|_| {}));
+    let first = number("SEED").unwrap_or(1);
+    let count = number("COUNT").unwrap_or(2000);
+    let wanted = number("KEEP_GOING").map_or(1, |wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
+    let mut oracle = Oracle::start(&python);
+    if let Some(seed) = number("SHOW") {
+        show(&generate::inventory(seed), &mut oracle);
+        return ExitCode::SUCCESS;
+    }
+    let mut second = Oracle::start(&python);
+    let mut tally = Tally::default();
+    let begin = Instant::now();
+    let mut ahead = VecDeque::new();
+    for seed in first..first + count + AHEAD as u64 {
+        if seed < first + count {
+            let inventory = generate::inventory(seed);
+            oracle.ask(&inventory, &[]);
+            ahead.push_back((seed, inventory));
+            if ahead.len() < AHEAD {
+                continue;
+            }
+        }
+        let Some((seed, inventory)) = ahead.pop_front() else { break };
+        let (answer, root) = oracle.answer();
+        let verdicts = judge(&inventory, &root, &answer::theirs(&answer), &mut second);
+        remove(&root);
+        tally.inventories += 1;
+        let mut found = None;
+        for (_, verdict) in verdicts {
+            if let Verdict::Unexplained { signature, .. } = &verdict {
+                found = Some(signature.clone());
+            }
+            tally.add(seed, verdict);
+        }
+        if let Some(signature) = found
+            && tally.wants(&signature)
+        {
+            let small = smallest(inventory, &signature, &mut second);
+            tally.difference(seed, &signature, small, &mut second);
+            if tally.shown.len() >= wanted {
+                break;
+            }
+        }
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    tally.print(first, seconds);
+    if tally.unexplained.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn verdicts(inventory: &Inventory, oracle: &mut Oracle) -> Vec<(String, Verdict)> {
+    oracle.ask(inventory, &[]);
+    let (answer, root) = oracle.answer();
+    let verdicts = judge(inventory, &root, &answer::theirs(&answer), oracle);
+    remove(&root);
+    verdicts
+}
+
+/// Prints an inventory and all that is said about it.
+fn show(inventory: &Inventory, oracle: &mut Oracle) {
+    println!("{}", inventory.show());
+    oracle.ask(inventory, &[]);
+    let (answer, root) = oracle.answer();
+    let sides = [("kapicorp", answer::theirs(&answer)), ("ours", answer::ours(inventory, &root, &[]))];
+    for (side, answers) in &sides {
+        match answers {
+            Ok(nodes) => {
+                nodes.iter().for_each(|(node, answer)| println!("{side} {node}: {}\n", answer.show()));
+            }
+            Err(refusal) => println!("{side}: {}\n", refusal.show()),
+        }
+    }
+    for (node, verdict) in judge(inventory, &root, &sides[0].1, oracle) {
+        println!("{node}: {verdict:.200?}");
+    }
+}
+
+fn smallest(inventory: Inventory, signature: &str, oracle: &mut Oracle) -> Inventory {
+    shrink::shrink(inventory, &mut |candidate| {
+        verdicts(candidate, oracle).iter().any(
+            |(_, verdict)| matches!(verdict, Verdict::Unexplained { signature: other, .. } if other == signature),
+        )
+    })
+}
+
+/// What a run came to.
+#[derive(Default)]
+struct Tally {
+    inventories: u64,
+    values: u64,
+    refusals: BTreeMap<String, (u64, Vec<u64>)>,
+    explained: BTreeMap<String, (u64, Vec<u64>)>,
+    unexplained: BTreeMap<String, (u64, Vec<u64>)>,
+    shown: BTreeSet<String>,
+}
+
+impl Tally {
+    fn add(&mut self, seed: u64, verdict: Verdict) {
+        let (table, label) = match verdict {
+            Verdict::Same(None) => {
+                self.values += 1;
+                return;
+            }
+            Verdict::Same(Some(kind)) => (&mut self.refusals, kind),
+            Verdict::Ruling(rulings) => (&mut self.explained, format!("by {rulings}")),
+            Verdict::Traceback(kind) => (&mut self.explained, format!("traceback of {kind}")),
+            Verdict::OtherReason(kinds) => (&mut self.explained, format!("other reason: {kinds}")),
+            Verdict::Unexplained { signature, .. } => (&mut self.unexplained, signature),
+        };
+        let (count, seeds) = table.entry(label).or_default();
+        *count += 1;
+        if seeds.len() < 6 && seeds.last() != Some(&seed) {
+            seeds.push(seed);
+        }
+    }
+
+    /// Whether one more difference of this sort is worth shrinking.
+    fn wants(&self, signature: &str) -> bool {
+        self.unexplained.get(signature).is_some_and(|(_, seeds)| seeds.len() <= 3)
+    }
+
+    fn difference(&mut self, seed: u64, signature: &str, small: Inventory, oracle: &mut Oracle) {
+        let shown = small.show();
+        if !self.shown.insert(shown.clone()) {
+            return;
+        }
+        println!("==== DIFFERENCE {signature} (seed {seed})\n{shown}");
+        for (node, verdict) in verdicts(&small, oracle) {
+            if let Verdict::Unexplained { theirs, ours, .. } = verdict {
+                println!("---- {node}\nkapicorp: {}\nours:     {}\n", theirs.show(), ours.show());
+            }
+        }
+    }
+
+    fn print(&self, first: u64, seconds: f64) {
+        let lines = |table: &BTreeMap<String, (u64, Vec<u64>)>| {
+            let mut rows: Vec<_> = table.iter().collect();
+            rows.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
+            for (label, (count, seeds)) in rows {
+                println!("{count:8}  {label}   (seeds {seeds:?})");
+            }
+            table.values().map(|(count, _)| count).sum::<u64>()
+        };
+        println!("equal refusals:");
+        let refusals = lines(&self.refusals);
+        println!("tolerated:");
+        let tolerated = lines(&self.explained);
+        println!("unexplained:");
+        let unexplained = lines(&self.unexplained);
+        println!(
+            "{} inventories from seed {first}: {} node answers, {} equal values, {} equal refusals, {tolerated} tolerated, {unexplained} unexplained; {:.0} inventories a second",
+            self.inventories,
+            self.values + refusals + tolerated + unexplained,
+            self.values,
+            refusals,
+            f64::from(u32::try_from(self.inventories).unwrap_or(u32::MAX)) / seconds,
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! The oracle: kapicorp-reclass in a Python of its own, asked over a pipe.
+
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value as Json, json};
+
+use crate::inventory::Inventory;
+
+/// The version that answers are compared with.
+const VERSION: &str = "2.0.0";
+
+/// A Python that has kapicorp-reclass; says so if there is none.
+pub fn python() -> Option<PathBuf> {
+    let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv-oracle/bin/python");
+    let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
+    let program = format!(
+        "import reclass.version as v; assert v.VERSION == '{VERSION}' and 'kapicorp' in v.RECLASS_NAME"
+    );
+    let found = named.into_iter().chain([local]).find(|python| {
+        let tried = Command::new(python).args(["-c", &program]).stderr(Stdio::null()).status();
+        tried.is_ok_and(|status| status.success())
+    });
+    if found.is_none() {
+        println!("SKIPPED: no Python with kapicorp-reclass {VERSION} in RECLASS_TEST_PYTHON or .venv-oracle");
+    }
+    found
+}
+
+/// A running oracle, and the inventories it was asked about.
+pub struct Oracle {
+    child: Child,
+    /// Closed to end it.
+    input: Option<BufWriter<ChildStdin>>,
+    output: BufReader<ChildStdout>,
+    folder: tempfile::TempDir,
+    asked: usize,
+    pending: VecDeque<PathBuf>,
+}
+
+impl Oracle {
+    /// Starts it.
+    pub fn start(python: &Path) -> Oracle {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/kapicorp_oracle.py");
+        let mut child = Command::new(python)
+            .arg(script)
+            .env("PYTHONHASHSEED", "0")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("python starts");
+        let memory = Path::new("/dev/shm");
+        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+        Oracle {
+            input: child.stdin.take().map(BufWriter::new),
+            output: BufReader::new(child.stdout.take().expect("stdout is piped")),
+            child,
+            folder: folder.expect("a temporary folder can be made"),
+            asked: 0,
+            pending: VecDeque::new(),
+        }
+    }
+
+    /// Writes an inventory and asks about it; the answer comes later. Gives its folder.
+    pub fn ask(&mut self, inventory: &Inventory, rulings: &[&str]) -> PathBuf {
+        self.asked += 1;
+        let root = self.folder.path().join(self.asked.to_string());
+        inventory.write(&root).expect("the temporary folder can be written");
+        let settings = Json::Object(inventory.settings.clone().into_iter().collect());
+        let question = json!({ "directory": root, "settings": settings, "rulings": rulings });
+        let input = self.input.as_mut().expect("it is open until the end");
+        writeln!(input, "{question}").and_then(|()| input.flush()).expect("the oracle listens");
+        self.pending.push_back(root.clone());
+        root
+    }
+
+    /// The oldest answer that is still due, and the folder, which the caller removes.
+    pub fn answer(&mut self) -> (Json, PathBuf) {
+        let root = self.pending.pop_front().expect("there was a question");
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("the oracle answers in UTF-8");
+        (serde_json::from_str(&line).expect("the oracle answers in JSON"), root)
+    }
+}
+
+impl Drop for Oracle {
+    fn drop(&mut self) {
+        drop(self.input.take());
+        let _ = self.child.wait();
+    }
+}
+
+/// Removes the folder of an inventory.
+pub fn remove(root: &Path) {
+    let _ = std::fs::remove_dir_all(root);
+}
