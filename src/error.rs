@@ -243,13 +243,13 @@ kinds! {
     // The parts of a node or class file.
     /// A file that is not a mapping.
     NotAMapping { found: &'static str } "not-a-mapping" 65
-        "a node or class file must be a mapping, not a {found}";
+        "a node or class file must be a mapping, not {}", article(found);
     /// A section of the wrong type (S18).
     SectionType { section: String, expected: &'static str, found: &'static str } "section-type" 65
-        "'{section}' must be a {expected}, not a {found}";
+        "'{section}' must be a {expected}, not {}", article(found);
     /// An entry of `classes` or `applications` that is not a string.
     EntryType { section: String, found: &'static str } "entry-type" 65
-        "an entry of '{section}' must be a string, not a {found}";
+        "an entry of '{section}' must be a string, not {}", article(found);
     /// A class name with a space or a slash, or an empty one.
     ClassNameInvalid { name: String, reason: String } "class-name-invalid" 65
         "invalid class name '{name}': {reason}";
@@ -332,6 +332,11 @@ kinds! {
     /// A defect of ours.
     Internal { message: String } "internal" 1
         "internal error: {message}";
+}
+
+fn article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
 }
 
 fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {

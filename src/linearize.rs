@@ -300,7 +300,11 @@ impl Linearizer<'_> {
             // The name may hold a parameter's value; what is similar to it would tell.
             similar: similar.filter(|_| entry.template.is_none()),
         };
-        let fault = self.place(Fault::new(kind), entry.origin, by);
+        let mut fault = self.place(Fault::new(kind), entry.origin, by);
+        if entry.template.is_some() {
+            // Not in the sentence: the name holds a parameter's value, and the sentence may reach a minion.
+            fault = fault.note(format!("its name comes to '{name}'"), None);
+        }
         self.faults.push(fault);
     }
 

@@ -216,6 +216,7 @@ impl FromValue for Text {
                     .into())
             }
             (Value::Str(text), _) if !text.is_empty() || row.shape != Shape::Word => Ok(text.clone()),
+            (Value::Str(_), _) => Err(wrong(row, value, "a string that is not empty").into()),
             _ => Err(wrong(row, value, "a string").into()),
         }
     }

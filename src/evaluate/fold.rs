@@ -193,7 +193,6 @@ impl Evaluator<'_> {
             let result = self.fold_entries(entries, usize::MAX, forgive);
             self.leave(before);
             match result {
-                Err(Stop::Missing(fault)) if forgive => self.warn_overwritten(&fault),
                 Err(Stop::Fault(fault)) if matches!(fault.kind, Kind::ReferenceCycle { .. }) => {}
                 Err(Stop::Missing(fault) | Stop::Fault(fault)) => self.faults.push(*fault),
                 Err(Stop::Reported) | Ok(_) => {}

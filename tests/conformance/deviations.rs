@@ -76,9 +76,38 @@ pub struct Later {
 
 impl Deviations {
     pub fn read() -> Deviations {
+        let deviations = Deviations::parse();
+        deviations.check();
+        deviations
+    }
+
+    fn parse() -> Deviations {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/deviations.toml");
         let text = std::fs::read_to_string(path).expect("the project has its deviations");
         toml::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
+    }
+
+    /// Refuses an entry that cites a ruling which is not there, and a second one for the same
+    /// answer: it would never be looked at.
+    fn check(&self) {
+        let rulings = include_str!("../../docs/semantics.md");
+        let mut seen = std::collections::BTreeSet::new();
+        let answers = self.answer.iter().flat_map(|entry| {
+            entry.nodes.iter().map(move |node| (&entry.ruling, format!("{} {node}", entry.case)))
+        });
+        let commands = self
+            .command
+            .iter()
+            .map(|entry| (&entry.ruling, format!("{} $ {}", entry.case, entry.arguments.join(" "))));
+        for (ruling, about) in answers.chain(commands) {
+            let stands =
+                ruling.split(['/', ' ', ',']).all(|number| rulings.contains(&format!("**{number}.")));
+            assert!(
+                stands,
+                "deviations.toml: {about} cites '{ruling}', which docs/semantics.md does not have"
+            );
+            assert!(seen.insert(about.clone()), "deviations.toml: {about} stands twice");
+        }
     }
 }
 
