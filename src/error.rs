@@ -340,7 +340,10 @@ fn article(noun: &str) -> String {
 }
 
 fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
-    if container.is_empty() {
+    if missing.is_empty() {
+        // The keys come from parameters' values, which no sentence may hold.
+        format!("'{reference}' leads to nothing")
+    } else if container.is_empty() {
         format!("no parameter '{missing}' for '{reference}'")
     } else {
         format!("no '{missing}' in '{container}' for '{reference}'")

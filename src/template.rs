@@ -415,7 +415,9 @@ impl<'s> Grammar<'s> {
         } else {
             (self.open, self.close)
         };
-        let message = if rest[sentinel.len().min(rest.len())..].starts_with(close) {
+        let message = if rest.matches(self.open).count() > MAX_NESTING {
+            format!("references nest deeper than {MAX_NESTING}")
+        } else if rest[sentinel.len().min(rest.len())..].starts_with(close) {
             format!("'{sentinel}{close}' is empty")
         } else {
             format!("'{sentinel}' is not closed by '{close}'")

@@ -405,6 +405,8 @@ impl Inputs {
     ) -> Result<Arc<Layer>> {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
+                let remarks = fault.notes.iter_mut().filter_map(|note| note.site.as_mut());
+                remarks.for_each(|site| site.path = shown.clone());
                 match &mut fault.site {
                     Some(site) => site.path = shown.clone(),
                     None => fault.site = Some(Site::file(shown.clone())),

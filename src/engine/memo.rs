@@ -11,10 +11,10 @@ use crate::engine::inputs::{Inputs, Version};
 use crate::engine::node::{Answer, Computation};
 use crate::engine::prefix::Prefix;
 use crate::engine::{Inventory, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::mappings::Mappings;
 use crate::settings::Settings;
-use crate::source::FileId;
+use crate::source::{FileId, Site};
 use crate::value::{Map, Text, Value};
 
 /// Everything that an inventory knows.
@@ -130,6 +130,14 @@ impl State {
             return Ok(catalog.nodes.keys().filter_map(|name| known.remove(name)).collect());
         }
         Err(self.unsettled())
+    }
+
+    /// Where a parameter of a node is written, for messages about its value.
+    pub fn place_of(&mut self, name: &str, request: &Request, path: &str) -> Option<(Site, Vec<Link>)> {
+        let catalog = self.begin().ok()?;
+        let key = self.key(name, request);
+        let path = crate::template::split_path(path, &self.settings.delimiter);
+        self.computation(&catalog).place_of(name, key.1.as_ref(), &path)
     }
 
     fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {

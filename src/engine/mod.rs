@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::engine::memo::State;
-use crate::error::{Result, Warning};
+use crate::error::{Error, Result, Warning};
 use crate::settings::Settings;
 use crate::value::{Map, Text, Value};
 
@@ -154,6 +154,19 @@ impl Inventory {
     /// Renders every node for a request, as [`Inventory::inventory`].
     pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
         self.state().inventory(request)
+    }
+
+    /// Completes problems with values of a node: the place where each was written, and how that
+    /// file came in.
+    pub fn place_values(&self, name: &str, request: &Request, error: &mut Error) {
+        let mut state = self.state();
+        for fault in error.faults_mut() {
+            let place = fault.path.as_deref().and_then(|path| state.place_of(name, request, path));
+            if let (None, Some((site, chain))) = (&fault.site, place) {
+                fault.site = Some(site);
+                fault.chain = chain;
+            }
+        }
     }
 
     /// The text of a file of the inventory as it was read, for excerpts in reports.

@@ -8,7 +8,7 @@ use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::inputs::Inputs;
 use crate::engine::prefix::Prefix;
 use crate::engine::{NodeInfo, automatic};
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Root};
 use crate::layer::{Applications, Layer};
 use crate::linearize::{AUTOMATIC, Given, Linearization, Lookup, Subjects, linearize};
@@ -16,7 +16,7 @@ use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps, with_entry};
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
-use crate::source::{FileId, Origin};
+use crate::source::{FileId, Origin, Site};
 use crate::value::{Key, Text, Value};
 
 /// The pattern of class names that may be missing: any of the settings' expressions, matched
@@ -335,6 +335,24 @@ impl Computation<'_> {
         }
     }
 
+    /// Where the value at a path of the parameters was written, as far as the path can be followed
+    /// without evaluation, and how that file came in. The last layer that has it says.
+    pub fn place_of(
+        &self,
+        name: &str,
+        environment: Option<&Text>,
+        path: &[Text],
+    ) -> Option<(Site, Vec<Link>)> {
+        let layers = self.layers(name, environment, None, false).ok()?;
+        let all = std::iter::once(&layers.layer).chain(layers.linearization.layers.iter().rev());
+        let (_, origin) = all
+            .map(|layer| deepest(&layer.parameters, path))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })
+            .filter(|(depth, _)| *depth > 0)?;
+        let site = crate::evaluate::site(self.inputs, origin, None)?;
+        Some((site, layers.linearization.chain_of_file(origin.file, self.inputs)))
+    }
+
     fn finish(&self, faults: Vec<Fault>, merged: &Layers) -> Error {
         let mut error = Error::new(faults);
         for fault in error.faults_mut() {
@@ -370,6 +388,24 @@ impl Lookup for Computation<'_> {
     fn may_be_missing(&self, name: &str) -> bool {
         self.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
     }
+}
+
+/// How many keys of a path a layer has, and where the last of them stands.
+fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
+    let (mut depth, mut origin) = (0, parameters.origin);
+    let mut slot = path.first().and_then(|key| parameters.entries.get(key.as_ref() as &str));
+    while let Some(here) = slot {
+        depth += 1;
+        origin = here.origin();
+        let key = path.get(depth);
+        slot = match (here, key) {
+            (Slot::Map(map), Some(key)) => map.entries.get(key.as_ref() as &str),
+            (Slot::Raw(raw), Some(key)) => raw.entries.get(key.as_ref() as &str),
+            (Slot::List(list), Some(key)) => key.parse().ok().and_then(|index: usize| list.items.get(index)),
+            _ => None,
+        };
+    }
+    (depth, origin)
 }
 
 /// Applications of all layers: each layer's removals, then its additions (S8).

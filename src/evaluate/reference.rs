@@ -45,6 +45,7 @@ impl Evaluator<'_> {
                 Ok(Head::Value(default).into())
             }
             (Ok(Err(missing)), None) => {
+                let missing = if reference.fixed.is_some() { missing } else { missing.unnamed() };
                 Err(self.not_found(missing, &reference.written, origin, Some((source, reference.span))))
             }
             (Err(stop), _) => Err(stop),
@@ -80,7 +81,7 @@ impl Evaluator<'_> {
         if let Some((name, place)) = missing.defined
             && let Some(site) = self.site(place)
         {
-            fault = fault.note(format!("'{name}' is set here"), Some(site));
+            fault = fault.note(format!("{name} is set here"), Some(site));
         }
         Stop::Missing(Box::new(fault))
     }
@@ -194,7 +195,7 @@ impl Evaluator<'_> {
         let similar = crate::similar::nearest(&key, names).map(str::to_owned);
         let defined = origin
             .filter(|origin| index > 0 && *origin != Origin::NONE)
-            .map(|origin| (parent.clone(), origin));
+            .map(|origin| (format!("'{parent}'"), origin));
         Missing { similar, container: parent, defined, key }
     }
 }
@@ -206,6 +207,16 @@ struct Missing {
     container: String,
     similar: Option<String>,
     defined: Option<(String, Origin)>,
+}
+
+impl Missing {
+    /// Without the keys: those of a reference with references in it are parameters' values.
+    fn unnamed(self) -> Missing {
+        Missing {
+            defined: self.defined.map(|(_, origin)| ("the mapping".into(), origin)),
+            ..Missing::default()
+        }
+    }
 }
 
 /// An index as Python's `int()` reads it: signs, spaces around, single underscores between

@@ -103,7 +103,10 @@ impl Inventory {
                 let Some(node) = minion(engine, minion_id, &request)? else {
                     return Ok(None);
                 };
-                let value = pillar_value(&node, &engine.settings().delimiter)?;
+                let value = pillar_value(&node, &engine.settings().delimiter).map_err(|mut error| {
+                    engine.place_values(minion_id, &request, &mut error);
+                    error
+                })?;
                 Ok(Some((value, node)))
             })?;
             let Some((value, node)) = answer else {

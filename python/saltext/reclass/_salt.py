@@ -76,6 +76,8 @@ def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, li
     from saltext.reclass._engine import Inventory
 
     tops = opts.get("master_tops") or {}
+    if not isinstance(tops, Mapping):
+        raise RefusedError("master_tops must be a mapping")
     settings = _settings(tops.get("reclass"), (), opts)
     minion_id = _authenticated_id(minion_opts, opts)
     environment = None
