@@ -20,27 +20,30 @@ import copy
 import functools
 import gc
 import io
+import itertools
 import json
 import os
 import pathlib
 import signal
 import sys
 import traceback
+import types
 import typing
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "yaml"))
 
 import pyparsing
-import yaml
 from pyyaml_oracle import faithful
-from reclass import core, errors, settings as reclass_settings
+from reclass import core, errors
+from reclass import settings as reclass_settings
 from reclass.datatypes.classes import Classes
 from reclass.datatypes.entity import Entity
 from reclass.datatypes.exports import Exports
 from reclass.datatypes.parameters import Parameters
-from reclass.storage import yamldata, yaml_fs
+from reclass.storage import yaml_fs, yamldata
 from reclass.storage.yaml_fs import directory
 from reclass.utils.dictpath import DictPath
+from reclass.utils.parameterdict import ParameterDict
 from reclass.values import parser_funcs
 from reclass.values.compitem import CompItem
 from reclass.values.invitem import InvItem
@@ -48,6 +51,8 @@ from reclass.values.parser import Parser
 from reclass.values.refitem import RefItem
 from reclass.values.value import Value
 from reclass.values.valuelist import ValueList
+
+import yaml
 
 SECONDS = 10
 
@@ -105,7 +110,7 @@ class Remembered:
         except pyparsing.ParseException as error:
             return None, error
 
-    def parseString(self, text):  # noqa: N802
+    def parseString(self, text):
         tokens, error = self.read(text)
         if error is not None:
             raise error
@@ -115,7 +120,7 @@ class Remembered:
 class Tokens(list):
     """What a grammar found."""
 
-    def asList(self):  # noqa: N802
+    def asList(self):
         return copy.deepcopy(list(self))
 
 
@@ -141,7 +146,8 @@ def use_parser(settings):
                 grammar.parse_with_tabs()
         parser._ref_parser, parser._simple_parser = map(Remembered, grammars)
     parser._old_settings = settings
-    Value._parser = core.Core._parser = parser
+    Value._parser = parser
+    core.Core._parser = NameParser(parser)
 
 
 # ---- rulings ---------------------------------------------------------------------------------
@@ -176,16 +182,12 @@ def child(container, part):
 
 @ruling(DictPath, "get_value", "R10")
 def get_value(_original, self, base):
-    for part in self.path:
-        base = child(base, part)
-    return base
+    return functools.reduce(child, self.path, base)
 
 
 @ruling(DictPath, "_get_innermost_container", "R10")
 def innermost_container(_original, self, base):
-    for part in self.path[:-1]:
-        base = child(base, part)
-    return base
+    return functools.reduce(child, self.path[:-1], base)
 
 
 @ruling(DictPath, "set_value", "R10")
@@ -232,44 +234,50 @@ def mapping_comes_in(value):
     return isinstance(value, ValueList) and any(isinstance(entry._item, RefItem) for entry in value._values)
 
 
+class Prepared:
+    """A value that tells its references only when what they need is there."""
+
+    def __init__(self, value, prepare):
+        self._value, self._prepare = value, prepare
+
+    def __getattr__(self, name):
+        return getattr(self._value, name)
+
+    def get_references(self):
+        self._prepare()
+        return self._value.get_references()
+
+
 @ruling(Parameters, "_interpolate_references", "R14", "order", "closed")
-def interpolate_references(_original, self, path, value, inventory):
+def interpolate_references(original, self, path, value, inventory):
     """Whatever a value needs is there before it is rendered: a place that only appears when
     what stands above it is rendered ("order"), all that is inside of a container that becomes
     text (R14), and what is inside of one that merges ("closed")."""
-    seen = -1
-    while True:
+
+    def prepare():
         texts = {ref for entry in values_of(value) for ref in embedded(entry._item)}
-        whole = "closed" in RULED and mapping_comes_in(value)
+        closed = "closed" in RULED and mapping_comes_in(value)
         for ref in value.get_references():
+            inside = closed or ("R14" in RULED and ref in texts)
             target = DictPath(self._settings.delimiter, ref)
-            need(self, path, ref, value, target, inventory)
-            if whole or ("R14" in RULED and ref in texts):
-                while True:
-                    inside = [other for other in self._unrendered if target.is_ancestor_of(other)]
-                    if not inside:
-                        break
-                    interpolate_once(self, path, ref, value, inside[0], inventory)
-        if value.allRefs:
-            return
-        seen = len(value.get_references())
-        value.assembleRefs(self._base)
-        if seen == len(value.get_references()):
-            raise errors.BadReferencesError(value.get_references(), str(path), value.uri)
+            while (place := first_unrendered(self, target, inside)) is not None:
+                if self._unrendered[place] is False:
+                    raise errors.InfiniteRecursionError(path, ref, value.uri)
+                self._interpolate_inner(place, inventory)
+
+    original(self, path, Prepared(value, prepare), inventory)
 
 
-def need(self, path, ref, value, target, inventory):
-    place = DictPath(self._settings.delimiter)
-    for part in target.path:
-        place = place.new_subpath(part)
-        while place in self._unrendered:
-            interpolate_once(self, path, ref, value, place, inventory)
-
-
-def interpolate_once(self, path, ref, value, place, inventory):
-    if self._unrendered[place] is False:
-        raise errors.InfiniteRecursionError(path, ref, value.uri)
-    self._interpolate_inner(place, inventory)
+def first_unrendered(parameters, target, inside):
+    """The next place that a reference has to wait for: the outermost on the way to its target,
+    then, if asked for, any inside of it."""
+    unrendered = parameters._unrendered
+    way = itertools.accumulate([part] for part in target.path)
+    places = (DictPath(parameters._settings.delimiter, parts) for parts in way)
+    found = (place for place in places if place in unrendered)
+    if inside:
+        found = itertools.chain(found, filter(target.is_ancestor_of, unrendered))
+    return next(found, None)
 
 
 def resolved(value, context):
@@ -291,25 +299,24 @@ def same(one, other, context):
 
 @ruling(ValueList, "render", "M5")
 def render_constant(original, self, context, inventory):
-    """M5: setting the same value again is not a change."""
-    constant = next((n for n, entry in enumerate(self._values) if entry.constant), None)
-    if constant is None or not self._settings.strict_constant_parameters:
+    """M5: setting the same value again is not a change, and is left out."""
+    end = next((n for n, entry in enumerate(self._values, 1) if entry.constant), None)
+    if end is None or not self._settings.strict_constant_parameters:
         return original(self, context, inventory)
-    alone = copy.copy(self)
-    alone._values = self._values[: constant + 1]
-    output = original(alone, context, inventory)
-    for number, entry in enumerate(self._values[constant + 1 :], constant + 1):
-        last = number == len(self._values) - 1
+    shortened = copy.copy(self)
+    shortened._values = self._values[:end]
+    output = original(shortened, context, inventory)
+
+    def repeats(entry):
         try:
-            new = entry.render(context, inventory)
+            return same(output, entry.render(context, inventory), context)
         except errors.ResolveError:
-            forgiven = self._settings.ignore_overwritten_missing_references
-            if not forgiven or last or isinstance(output, (dict, list)):
-                raise
-            print("[WARNING]", file=sys.stderr)
-            new = None
-        if not same(output, new, context):
-            raise errors.ChangedConstantError(f"{self._values[number - 1].uri}; {entry.uri}")
+            return False
+
+    changes = list(itertools.dropwhile(repeats, self._values[end:]))
+    if changes:
+        shortened._values += changes
+        output = original(shortened, context, inventory)
     return output
 
 
@@ -321,10 +328,10 @@ def living(self):
 
 
 @ruling(ValueList, "assembleRefs", "R16")
-def assemble_living(original, self, context={}):
+def assemble_living(original, self, *context):
     living_values = copy.copy(self)
     living_values._values = self._values[living(self) :]
-    original(living_values, context)
+    original(living_values, *context)
     self._refs, self.allRefs = living_values._refs, living_values.allRefs
 
 
@@ -346,10 +353,8 @@ def render_living(original, self, context, inventory):
 def interpolate_replaced(original, self, inventory=None):
     """What was replaced is looked at when all else is known, for R6."""
     REPLACED.clear()
-    try:
+    with contextlib.suppress(errors.ResolveErrorList):
         original(self, inventory)
-    except errors.ResolveErrorList:
-        pass
     pending, REPLACED[:] = list(REPLACED), []
     for values, context, _ in pending:
         for entry in values._values:
@@ -368,66 +373,57 @@ def interpolate_replaced(original, self, inventory=None):
 
 
 @ruling(Parameters, "_merge_dict", "M9", "M6")
-def merge_dict(_original, self, cur, new):
+def merge_dict(original, self, cur, new):
     """M9: prefixes below a prefix. M6: an empty key, and one that is a prefix alone."""
-    for key, value in new.items():
-        key = str(key)
-        prefixed = key[:1] in self._settings.dict_key_prefixes and key != ""
-        if prefixed and len(key) == 1 and "M6" in RULED:
-            prefixed = False
-        if prefixed:
-            newkey = key[1:]
-            if not isinstance(value, Value):
-                if "M9" in RULED and isinstance(value, dict):
-                    value = self._merge_recurse(None, value)
-                value = Value(value, self._settings, self._uri, parse_string=self._parse_strings)
-            if key[0] == self._settings.dict_key_override_prefix:
-                value.overwrite = True
-            else:
-                value.constant = True
-            key = newkey
-        cur[key] = self._merge_recurse(cur.get(key), value)
-    cur.uri = new.uri
-    return cur
+    prefixes = self._settings.dict_key_prefixes
+
+    def plain(entry):
+        key = str(entry[0])
+        return key == "" or (key in prefixes and "M6" in RULED)
+
+    def unprefixed_inside(key, value):
+        if "M9" not in RULED or not isinstance(value, dict) or str(key)[0] not in prefixes:
+            return value
+        inner = self._merge_recurse(None, value)
+        return Value(inner, self._settings, self._uri, parse_string=self._parse_strings)
+
+    for alone, run in itertools.groupby(new.items(), plain):
+        if alone:
+            cur.update((str(key), self._merge_recurse(cur.get(str(key)), value)) for key, value in run)
+        else:
+            ready = {key: unprefixed_inside(key, value) for key, value in run}
+            original(self, cur, ParameterDict(ready, uri=new.uri))
+    return original(self, cur, ParameterDict(uri=new.uri))
 
 
-@ruling(core.Core, "_recurse_entity", "S4", "S7")
-def recurse_entity(_original, self, entity, merge_base=None, seen=None, nodename=None, environment=None):
+class NameParser:
+    """What reads the class names that contain references."""
+
+    def __init__(self, parser):
+        self._parser = parser
+
+    def parse(self, text, settings):
+        if RULED.isdisjoint(("S4", "S7")):
+            return self._parser.parse(text, settings)
+        return ResolvedName(Value(text, settings, ""), settings)
+
+
+class ResolvedName:
     """S4: a class name sees values that are references themselves."""
-    if seen is None:
-        seen = {}
-    if environment is None:
-        environment = self._settings.default_environment
-    if merge_base is None:
-        merge_base = Entity(self._settings, name=f"empty (@{nodename})")
-    for klass in entity.classes.as_list():
-        sentinels = (self._settings.reference_sentinels[0], self._settings.export_sentinels[0])
-        if any(sentinel in klass for sentinel in sentinels):
-            merged = copy.deepcopy(merge_base.parameters)
-            merged.initialise_interpolation()
-            name = Value(klass, self._settings, "")
-            try:
-                merged._interpolate_references(DictPath(self._settings.delimiter, ["class"]), name, None)
-                klass = str(resolved(name, merged._base))
-            except (errors.ResolveError, errors.BadReferencesError) as error:
-                raise errors.ClassNameResolveError(klass, nodename, entity.uri) from error
-        if klass not in seen:
-            try:
-                included = self._storage.get_class(klass, environment, self._settings)
-            except errors.ClassNotFound as error:
-                if self._settings.ignore_class_notfound and self._cnf_r.match(klass):
-                    if self._settings.ignore_class_notfound_warning:
-                        print("[WARNING] class", file=sys.stderr)
-                    continue
-                error.nodename = nodename
-                error.uri = entity.uri
-                raise
-            self._recurse_entity(
-                included, merge_base=merge_base, seen=seen, nodename=nodename, environment=environment
-            )
-            seen[klass] = True
-    merge_base.merge(entity)
-    return merge_base
+
+    def __init__(self, name, settings):
+        self._name, self._settings = name, settings
+
+    def render(self, context, _inventory):
+        known = Parameters(None, self._settings, "")
+        known._base = context
+        known.initialise_interpolation()
+        place = DictPath(self._settings.delimiter, ["class"])
+        try:
+            known._interpolate_references(place, self._name, None)
+        except errors.BadReferencesError as error:
+            raise errors.ResolveError(str(self._name)) from error
+        return resolved(self._name, known._base)
 
 
 @ruling(yamldata.YamlData, "get_entity", "S5")
@@ -437,13 +433,14 @@ def get_entity(original, self, name, pathname, settings):
     names = self._data.get("classes") or []
     fixed = []
     for written in names:
+        found = written
         if isinstance(written, str) and written.startswith("."):
             tried = self.set_absolute_names(name, [written])
             if os.path.basename(pathname) == "init" and "/" in pathname:
                 tried += self.set_absolute_names(name + ".init", [written])
             tried += [each[: -len(".init")] for each in tried if each.endswith(".init")]
-            written = next((each for each in tried if each in known), tried[0])
-        fixed.append(written)
+            found = next((each for each in tried if each in known), tried[0])
+        fixed.append(found)
     if names != fixed:
         self._data = {**self._data, "classes": fixed}
     return original(self, name, pathname, settings)
@@ -488,9 +485,10 @@ def automatic_parameters(original, self, nodename, environment):
         stem = os.path.splitext(os.path.basename(STORAGE[0]._nodes[nodename]))[0]
         parts = [stem] if folders[0] == "" or folders[0].startswith("_") else [*folders, stem]
         short = parts[-1]
-    name = {"full": nodename, "short": short, "path": os.path.join(*parts), "parts": parts}
-    automatic = {"_reclass_": {"name": name, "environment": environment}}
-    return Parameters(automatic, self._settings, "__auto__")
+    automatic = original(self, nodename, environment)
+    corrected = {"short": short, "path": os.path.join(*parts), "parts": parts}
+    automatic._base["_reclass_"]["name"].update(automatic._wrap_dict(corrected))
+    return automatic
 
 
 _get_inventory = core.Core._get_inventory
@@ -525,24 +523,32 @@ def inventory_of_readable(original, self, all_envs, environment, queries):
         self._storage = storage
 
 
+class Forgiving:
+    """Parameters or exports in which whatever fails counts as a reference that is missing."""
+
+    def __init__(self, parameters):
+        self._parameters = parameters
+
+    def __getattr__(self, name):
+        found = getattr(self._parameters, name)
+        return functools.partial(self._call, found) if callable(found) else found
+
+    @staticmethod
+    def _call(method, *arguments):
+        try:
+            return method(*arguments)
+        except errors.InterpolationError as error:
+            raise errors.ResolveError("") from error
+
+
 @ruling(Exports, "_interpolate_single_path_from_external", "Q4")
-def interpolate_single_path(_original, self, mainpath, external, query):
+def interpolate_single_path(original, self, mainpath, external, query):
     """Q4: whatever fails an export, it is left out where errors are ignored."""
     ignored = query.ignore_failed_render
     ignored = ignored() if callable(ignored) else ignored
-    while required := self._get_required_paths(mainpath):
-        for path in required:
-            value = path.get_value(self._base)
-            if isinstance(value, (Value, ValueList)):
-                try:
-                    external._interpolate_references(path, value, None)
-                    new = self._interpolate_render_from_external(external._base, path, value)
-                    path.set_value(self._base, new)
-                except errors.InterpolationError:
-                    if not ignored:
-                        raise
-                    path.delete(self._base)
-            del self._unrendered[path]
+    if ignored:
+        self, external = Forgiving(self), Forgiving(external)
+    original(self, mainpath, external, types.SimpleNamespace(ignore_failed_render=lambda: ignored))
 
 
 class Scoped(dict):
@@ -593,7 +599,7 @@ def failure(error):
     if isinstance(error, errors.ReclassException):
         try:
             message = error.message
-        except Exception as inner:
+        except Exception as inner:  # noqa: BLE001 - what reclass does is the answer
             message = repr(inner)
         return {"error": type(error).__name__, "rc": error.rc, "message": message}
     codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -614,7 +620,7 @@ def answer(name, storage, settings, mappings):
         except (TypeError, RecursionError) as error:
             return {"uncaught": "leak", "where": "", "message": str(error)}
         return {"value": value, "warned": "[WARNING]" in warnings.getvalue()}
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - what reclass does is the answer
         return failure(error)
 
 
@@ -634,7 +640,7 @@ def answers(job):
         storage = STORAGE[0] = yaml_fs.ExternalNodeStorage(
             os.path.join(root, "nodes"), os.path.join(root, "classes"), settings.compose_node_name
         )
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - what reclass does is the answer
         return {"storage": failure(error)}
     results = {}
     for name in sorted(storage.enumerate_nodes()):
