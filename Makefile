@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench test-salts conformance wheel clean
+.PHONY: help build test check demo bench test-salts conformance differential wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -17,7 +17,7 @@ help: ## this list
 
 build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
 
-test: build .venv-oracle/.tools ## all tests, a real Salt master and minion included
+test: build ## all tests, a real Salt master and minion included
 	cargo test --locked --quiet
 	$(BIN)/pytest
 
@@ -35,6 +35,9 @@ demo: build ## the pillar and the top of a minion of examples/, through a real S
 
 conformance: ## compare with the recorded answers of the Python programs
 	cargo test --locked --test conformance -- --nocapture
+
+differential: .venv-oracle/.tools ## generated inventories, against kapicorp-reclass
+	cargo test --locked --test differential
 
 bench: build ## times beside kapicorp-reclass
 	$(BIN)/python benches/bench.py
