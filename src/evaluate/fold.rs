@@ -7,12 +7,19 @@
 
 use std::sync::Arc;
 
-use super::{Evaluator, Found, Head, Stop};
+use super::{Evaluator, Found, Head, Stop, join_path};
 use crate::error::{Fault, Kind};
 use crate::merge::{brought_in, map_of_values, merge_maps, normalize};
 use crate::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 use crate::source::Origin;
 use crate::value::{Key, Value};
+
+/// How deep a container that a reference brings in may stand. Each level of one that merges into
+/// its own inside is new, so that only their number tells: what is written in files nests less.
+const MAX_NESTING: usize = 500;
+
+/// How many keys of such a path a message shows.
+const SHOWN_NESTING: usize = 4;
 
 /// Values that a `~` replaced, to be examined when all else is known.
 pub(super) struct Replaced {
@@ -78,6 +85,8 @@ impl Evaluator<'_> {
         let mut constant = false;
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
+            // Nothing overwrites a constant.
+            let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
             let new = match self.compute(&entry.slot) {
                 Ok(found) => found,
                 Err(Stop::Missing(fault)) if forgive && !output.head.is_container() && index + 1 != total => {
@@ -87,11 +96,12 @@ impl Evaluator<'_> {
                 }
                 Err(stop) => return Err(stop),
             };
+            if new.brought && new.head.is_container() && self.path_keys().len() > MAX_NESTING {
+                return Err(self.endless(&new, origin).into());
+            }
             if constant {
                 // Saying the same again is no change (M5).
-                if self.settings.strict_constant_parameters
-                    && self.deep_found(&output)? != self.deep_found(&new)?
-                {
+                if self.settings.strict_constant_parameters && !self.same_value(&output, &new)? {
                     let fault = self
                         .place(Fault::new(Kind::ConstantChanged {}), origin, None)
                         .note("the constant is set here", self.site(output_origin));
@@ -111,6 +121,35 @@ impl Evaluator<'_> {
             Some(fault) if output.head.is_container() => Err(Stop::Fault(fault)),
             _ => Ok(output),
         }
+    }
+
+    /// Whether two heads have the same value. One that needs the place itself has none yet, and
+    /// what is compared with it is a change: the comparison is no circle of the inventory.
+    fn same_value(&mut self, one: &Found, other: &Found) -> Result<bool, Stop> {
+        let before = self.faults.len();
+        let values = self.deep_found(one).and_then(|one| Ok((one, self.deep_found(other)?)));
+        let cycle = |fault: &Fault| matches!(fault.kind, Kind::ReferenceCycle { .. });
+        let recorded = self.faults.len();
+        let mut index = 0;
+        self.faults.retain(|fault| {
+            index += 1;
+            index <= before || !cycle(fault)
+        });
+        match values {
+            Ok((one, other)) => Ok(one == other),
+            Err(Stop::Fault(fault)) if cycle(&fault) => Ok(false),
+            Err(Stop::Reported) if self.faults.len() < recorded => Ok(false),
+            Err(stop) => Err(stop),
+        }
+    }
+
+    /// The fault of a container that merges into its own inside, level after level.
+    fn endless(&self, found: &Found, origin: Origin) -> Fault {
+        let delimiter = &self.settings.delimiter;
+        let home = join_path(found.home.as_deref().unwrap_or_default(), delimiter);
+        let begin = join_path(&self.path_keys()[..SHOWN_NESTING], delimiter);
+        let fault = Fault::new(Kind::ReferenceCycle { cycle: format!("{home} -> {home}") });
+        self.place(fault.in_path(format!("{begin}{delimiter}…")), origin, None)
     }
 
     fn merge_heads(

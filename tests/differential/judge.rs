@@ -13,8 +13,8 @@ use crate::inventory::Inventory;
 use crate::oracle::{Oracle, remove};
 
 /// The rulings that the oracle knows, the most frequent first. `order` and `closed` are parts of R14 and M4.
-const RULINGS: [&str; 14] =
-    ["M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "R8"];
+const RULINGS: [&str; 15] =
+    ["M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "Q1", "R8"];
 
 /// The rulings that a flag of ours takes back.
 const FLAGGED: [(&str, &str); 2] = [("S12", "ComposeNodeNameLiteralDots"), ("R13", "ExpandTabs")];
@@ -97,6 +97,9 @@ impl Court<'_> {
             }
             (Answer::Uncaught(..), Answer::Uncaught(..), _) => {
                 Verdict::Traceback(format!("{}: {}", theirs.kind(), ours.kind()))
+            }
+            (Answer::Uncaught(..), Answer::Error(class, ..), Answer::Error(codes, ..)) => {
+                Verdict::OtherReason(format!("{} ({}): {}", theirs.kind(), class.join(" "), codes.join(" ")))
             }
             (Answer::Error(class, exit, _), _, Answer::Error(codes, code, _)) if exit == code => {
                 let all = self.ours_grouped(node);

@@ -59,7 +59,7 @@ impl Schema {
             top.insert(at, (Name { node: Node::text(name), text: name.into() }, Shape::Scalar));
         }
         let mut schema = Schema { top: top.clone(), places: Vec::new(), key: "b".into() };
-        let mut ranks: Vec<usize> = (1..1 + leaves(&top)).collect();
+        let mut ranks: Vec<usize> = (1..=leaves(&top)).collect();
         for index in (1..ranks.len()).rev() {
             ranks.swap(index, random.below(index + 1));
         }
@@ -67,7 +67,7 @@ impl Schema {
             schema.place(&[], name, shape, &mut ranks);
         }
         if let Some(place) = schema.places.iter().find(|place| place.path.len() > 1) {
-            schema.key = place.path[place.path.len() - 1].clone();
+            schema.key.clone_from(&place.path[place.path.len() - 1]);
         }
         schema
     }

@@ -69,7 +69,7 @@ const ODD: [&str; 62] = [
     "!!int '7'",
     "!!float 3",
     "!!binary aGk=",
-    "!!set {x: , y: }",
+    "!!set {x: }",
     "!!omap [a: 1]",
     "! 5",
     "_",
