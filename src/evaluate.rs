@@ -25,7 +25,7 @@ use crate::source::{Origin, Site, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
-pub use query::Others;
+pub use query::{Others, Told};
 pub use root::{Root, Shared, Source};
 
 /// Finds places for messages. Asked only when there is something to say.
