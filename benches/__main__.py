@@ -19,7 +19,7 @@ from benches.effort import FULL, QUICK
 from benches.inventories import GENERATOR
 from benches.page import page
 from benches.plots import draw
-from benches.programs import KEPT, REPOSITORY
+from benches.programs import KEPT, LOG, REPOSITORY
 
 LAST = KEPT / "results.pickle"
 
@@ -41,6 +41,7 @@ def main() -> int:
     if arguments.page:
         results: suite.Results = pickle.loads(LAST.read_bytes())  # noqa: S301 - written below
     else:
+        LOG.unlink(missing_ok=True)
         results = suite.measure(QUICK if arguments.quick else FULL)
         if not arguments.quick:
             LAST.write_bytes(pickle.dumps(results))

@@ -15,7 +15,7 @@ from benches.programs import KEPT, REPOSITORY, environment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-SHARED = Path(os.environ.get("RECLASS_SHARED", REPOSITORY.parent / "shared"))
+SHARED = Path(os.environ.get("RECLASS_SHARED", REPOSITORY.parent / "shared")).resolve()
 GENERATOR = SHARED / "bench/gen.py"
 REAL = SHARED / "conformance/real"
 

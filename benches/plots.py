@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from benches.measure import Growth, Row, seconds, size
@@ -29,12 +30,12 @@ def draw(results: Results, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     times = [row for row in results.targets if row.shown is seconds and len(row.figures) > 1]
     memory = [row for row in results.targets if row.shown is size]
-    _bars(times, folder / "times.svg", "seconds, logarithmic")
-    _bars(memory, folder / "memory.svg", "bytes, logarithmic")
+    _bars(times, folder / "times.svg")
+    _bars(memory, folder / "memory.svg")
     _lines(results.growth, folder / "growth.svg")
 
 
-def _bars(rows: Sequence[Row], file: Path, unit: str) -> None:
+def _bars(rows: Sequence[Row], file: Path) -> None:
     """A group of bars for each scenario, one for each program, with its figure at its end."""
     from matplotlib import pyplot
 
@@ -45,11 +46,14 @@ def _bars(rows: Sequence[Row], file: Path, unit: str) -> None:
             y = index + (place - (len(row.figures) - 1) / 2) * height
             axes.barh(y, measured.median, height * 0.9, color=_COLOURS[program], label=program)
             axes.annotate(f" {row.shown(measured.median)}", (measured.median, y), va="center", fontsize=7)
-    axes.set_yticks(range(len(rows)), [row.scenario.replace("`", "") for row in rows])
+    names = [fill(row.scenario.replace("`", ""), 26) for row in rows]
+    axes.set_yticks(range(len(rows)), names)
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.margins(x=0.15)
-    axes.set_xlabel(unit)
+    low, high = axes.get_xlim()
+    # A bar has no natural start on a logarithmic scale: half a decade below the shortest one.
+    axes.set_xlim(low / 3, high * 10)
+    axes.xaxis.set_major_formatter(lambda value, _: rows[0].shown(value))
     _legend(axes)
     _save(figure, file)
 
@@ -57,6 +61,7 @@ def _bars(rows: Sequence[Row], file: Path, unit: str) -> None:
 def _lines(grown: Sequence[Growth], file: Path) -> None:
     """A plot for each axis of growth, both scales logarithmic: the slope is the exponent."""
     from matplotlib import pyplot
+    from matplotlib.ticker import LogLocator
 
     figure, plots = pyplot.subplots(1, len(grown), figsize=(4 * len(grown), 3.6), squeeze=False)
     for axes, growth in zip(plots[0], grown, strict=True):
@@ -69,6 +74,12 @@ def _lines(grown: Sequence[Growth], file: Path) -> None:
         axes.set_title(growth.cost)
         axes.set_xlabel(growth.axis)
         axes.set_ylabel(growth.unit)
+        # Costs may span less than a decade.
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.minorticks_off()
+        measured = sorted({count for series in growth.series for count, _ in series.points})
+        axes.set_xticks(measured, [f"{count:,.0f}" for count in measured])
+        axes.yaxis.set_major_formatter(lambda value, _: seconds(value))
         axes.grid(visible=True, which="major", color="#e5e5e5")
         axes.legend(fontsize=7, frameon=False)
     _save(figure, file)
@@ -84,4 +95,4 @@ def _legend(axes: Any) -> None:
 
 def _save(figure: Any, file: Path) -> None:
     figure.tight_layout()
-    figure.savefig(file, metadata={"Date": None}, facecolor="white")
+    figure.savefig(file, metadata={"Date": None}, facecolor="white", bbox_inches="tight")

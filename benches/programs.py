@@ -68,7 +68,7 @@ class Worker:
     def __init__(self, python: str, module: str) -> None:
         LOG.parent.mkdir(parents=True, exist_ok=True)
         # Programs log what they think of an inventory.
-        with LOG.open("w") as log:
+        with LOG.open("a") as log:
             self._process = subprocess.Popen(
                 [python, "-m", f"benches.workers.{module}"],
                 cwd=REPOSITORY,

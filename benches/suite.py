@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ from benches.measure import (
     size,
 )
 from benches.one_node import LITERAL
-from benches.programs import KAPICORP, OURS, PROGRAMS, RECLASS_RS
+from benches.programs import KAPICORP, OURS, PROGRAMS, RECLASS_RS, REPOSITORY
 
 if TYPE_CHECKING:
     from benches.all_nodes import AllNodes
@@ -100,8 +101,11 @@ def machine() -> str:
 
 
 def versions() -> str:
-    """The peers as they are installed."""
-    return f"{KAPICORP} {version(KAPICORP)}, {RECLASS_RS} {version(RECLASS_RS)}"
+    """The commit of ours, and the peers as they are installed."""
+    command = ["git", "-C", str(REPOSITORY), "describe", "--always", "--dirty"]
+    commit = subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    peers = f"{KAPICORP} {version(KAPICORP)}, {RECLASS_RS} {version(RECLASS_RS)}"
+    return f"{OURS} at {commit or 'an unknown commit'}, {peers}"
 
 
 def _sizes(effort: Effort, *options: str) -> list[Inventory]:
