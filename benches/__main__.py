@@ -1,6 +1,6 @@
 """Measures saltext-reclass beside its peers, and writes docs/benchmarks.md.
 
-    make bench            everything, about 15 minutes
+    make bench            everything, 10 minutes or more
     make bench-quick      small samples, into target/bench
     make bench-record     only the instruction counts, recorded as those to hold against
 

@@ -75,7 +75,9 @@ def _lines(grown: Sequence[Growth], file: Path) -> None:
         axes.set_xlabel(growth.axis)
         axes.set_ylabel(growth.unit)
         # Costs may span less than a decade.
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        costs_of_all = [cost for series in growth.series for _, cost in series.points]
+        wide = max(costs_of_all) > 1000 * min(costs_of_all)
+        axes.yaxis.set_major_locator(LogLocator(subs=(1,) if wide else (1, 2, 5)))
         axes.minorticks_off()
         measured = sorted({count for series in growth.series for count, _ in series.points})
         axes.set_xticks(measured, [f"{count:,.0f}" for count in measured])

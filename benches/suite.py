@@ -88,7 +88,7 @@ def instructions(effort: Effort) -> dict[str, int]:
 
 
 def machine() -> str:
-    """Processor, cores, memory and system, in one line."""
+    """Processor, cores, memory, system, and what else is going on, in one line."""
     fields = dict(
         line.split(":", 1) for line in Path("/proc/cpuinfo").read_text().splitlines() if ":" in line
     )
@@ -96,7 +96,8 @@ def machine() -> str:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return (
         f"{processor or platform.machine()}, {os.cpu_count()} cores, {size(memory)}, "
-        f"{platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}"
+        f"{platform.system()} {platform.release().split('-')[0]}, Python {platform.python_version()}, "
+        f"{os.getloadavg()[1]:.1f} processes waiting or running before the start"
     )
 
 

@@ -1,8 +1,8 @@
 """Literal turns an answer into a Python function that builds an equal one from scratch.
 
-This is the floor that a warm answer is judged against. The body of the function is the answer as
-one expression: its strings and numbers are constants of the code, made and hashed once, and each
-call makes only the dicts and lists. No Python code builds the same thing faster.
+A warm answer is judged against it. The body of the function is the answer as one expression: its
+strings and numbers are constants of the code, made and hashed once, and each call makes only the
+dicts and lists.
 """
 
 from __future__ import annotations
