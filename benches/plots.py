@@ -25,7 +25,13 @@ def draw(results: Results, folder: Path) -> None:
     # The same results are the same file.
     mpl.use("svg")
     mpl.rcParams.update(
-        {"svg.hashsalt": "benches", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+        {
+            "svg.hashsalt": "benches",
+            "svg.fonttype": "none",
+            "font.size": 9,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+        }
     )
     folder.mkdir(exist_ok=True)
     times = [row for row in results.targets if row.shown is seconds and len(row.figures) > 1]
