@@ -268,10 +268,28 @@ def interpolate_references(original, self, path, value, inventory):
     original(self, path, Prepared(value, prepare), inventory)
 
 
+def indexed(parameters, path):
+    """A path whose indexes count from the start of their lists."""
+    parts, container = [], parameters._base
+    for part in path.path:
+        found = part
+        if isinstance(container, list):
+            with contextlib.suppress(ValueError, IndexError):
+                found = range(len(container))[int(part)]
+        parts.append(found)
+        try:
+            container = container[found]
+        except (KeyError, IndexError, TypeError):
+            container = None
+    return DictPath(parameters._settings.delimiter, parts)
+
+
 def first_unrendered(parameters, target, inside):
     """The next place that a reference has to wait for: the outermost on the way to its target,
     then, if asked for, any inside of it."""
     unrendered = parameters._unrendered
+    if "R10" in RULED:
+        target = indexed(parameters, target)
     way = itertools.accumulate([part] for part in target.path)
     places = (DictPath(parameters._settings.delimiter, parts) for parts in way)
     found = (place for place in places if place in unrendered)
@@ -524,7 +542,8 @@ def inventory_of_readable(original, self, all_envs, environment, queries):
 
 
 class Forgiving:
-    """Parameters or exports in which whatever fails counts as a reference that is missing."""
+    """Parameters or exports in which whatever fails counts as a reference that is missing, and
+    is as if it had not begun."""
 
     def __init__(self, parameters):
         self._parameters = parameters
@@ -533,22 +552,87 @@ class Forgiving:
         found = getattr(self._parameters, name)
         return functools.partial(self._call, found) if callable(found) else found
 
-    @staticmethod
-    def _call(method, *arguments):
+    def _call(self, method, *arguments):
         try:
             return method(*arguments)
         except errors.InterpolationError as error:
+            if isinstance(method.__self__, Parameters) and not isinstance(method.__self__, Exports):
+                self._parameters._unrendered.update(dict.fromkeys(self._parameters._unrendered, True))
             raise errors.ResolveError("") from error
+
+
+# What stands in place of a part of an export that fails.
+GONE = object()
+
+
+def left(value):
+    if isinstance(value, dict):
+        return {key: left(item) for key, item in value.items() if item is not GONE}
+    if isinstance(value, list):
+        return [left(item) for item in value if item is not GONE]
+    return value
+
+
+def spoiled(value):
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is GONE or any(map(spoiled, inside))
+
+
+@ruling(DictPath, "delete", "Q4")
+def delete(_original, self, base):
+    """Q4: the parts of a list keep their places until all of them are known."""
+    self.set_value(base, GONE)
+
+
+@ruling(Exports, "as_dict", "Q4")
+def exports_as_dict(original, self):
+    return left(original(self))
 
 
 @ruling(Exports, "_interpolate_single_path_from_external", "Q4")
 def interpolate_single_path(original, self, mainpath, external, query):
-    """Q4: whatever fails an export, it is left out where errors are ignored."""
+    """Q4: whatever fails an export, behind references too, fails the queries that need it, and
+    is left out of those that ignore errors."""
     ignored = query.ignore_failed_render
     ignored = ignored() if callable(ignored) else ignored
+    external._settings = copy.copy(external._settings)
+    external._settings.group_errors = False
+    place = self._base
+    for part in mainpath.path:
+        place = place.get(part) if isinstance(place, dict) else place
+    if not ignored and spoiled(place):
+        raise errors.ResolveError(str(mainpath))
     if ignored:
         self, external = Forgiving(self), Forgiving(external)
     original(self, mainpath, external, types.SimpleNamespace(ignore_failed_render=lambda: ignored))
+
+
+@ruling(Parameters, "_render_simple_container", "Q1")
+def render_simple_container(original, self, container, *what):
+    """Q1: a query is one wherever it stands, in a mapping that merges with another too."""
+    original(self, container, *what)
+    key, value, path = what
+    if isinstance(value, ValueList) and value.is_complex:
+        for entry in value._values:
+            if entry.is_container():
+                found = queries_in(entry.contents)
+                self._inv_queries.extend((path.new_subpath(key), query) for query in found)
+        self.needs_all_envs |= any(query.needs_all_envs for _, query in self._inv_queries)
+
+
+def queries_in(value):
+    if isinstance(value, (Value, ValueList)):
+        if value.has_inv_query:
+            yield value
+        for entry in values_of(value):
+            if entry.is_container():
+                yield from queries_in(entry.contents)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from queries_in(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from queries_in(item)
 
 
 class Scoped(dict):
