@@ -25,7 +25,7 @@ use crate::source::{Origin, Site, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
-pub use query::Others;
+pub use query::{Others, python_equal};
 pub use root::Root;
 
 /// Finds places for messages. Asked only when there is something to say.

@@ -13,7 +13,7 @@ use crate::catalog::Catalog;
 use crate::engine::inputs::Version;
 use crate::engine::node::{Computation, Layers};
 use crate::error::Fault;
-use crate::evaluate::{Evaluator, Others, Root};
+use crate::evaluate::{Evaluator, Others, Root, python_equal};
 use crate::source::FileId;
 use crate::value::{Text, Value};
 
@@ -77,8 +77,7 @@ impl OtherNodes<'_> {
             self.nodes(question.all_environments).is_ok_and(|nodes| {
                 nodes == question.nodes
                     && nodes.iter().zip(&question.exports).all(|(node, before)| {
-                        self.exports(node, &paths, question.ignore_errors)
-                            .is_ok_and(|now| same_exports(now.as_deref(), before.as_deref()))
+                        self.exports(node, &paths, question.ignore_errors).is_ok_and(|now| now == *before)
                     })
             })
         })
@@ -158,7 +157,8 @@ impl Others for OtherNodes<'_> {
             }
             match computation.inputs.layer(item) {
                 Ok(layer) => {
-                    if all_environments || computation.original_environment(&layer) == self.environment {
+                    let environment = computation.original_environment(&layer);
+                    if all_environments || python_equal(&environment, &self.environment) {
                         nodes.push(name.clone());
                     }
                 }
@@ -202,20 +202,5 @@ impl Others for OtherNodes<'_> {
         let (nodes, exports) = told.into_iter().unzip();
         let paths = paths.iter().map(|path| path.to_vec()).collect();
         self.asked.borrow_mut().push(Asked { all_environments, ignore_errors, paths, nodes, exports });
-    }
-}
-
-fn same_exports(now: Option<&[Option<Value>]>, before: Option<&[Option<Value>]>) -> bool {
-    match (now, before) {
-        (Some(now), Some(before)) => {
-            now.len() == before.len()
-                && now.iter().zip(before).all(|pair| match pair {
-                    (Some(Value::Map(a)), Some(Value::Map(b))) => Arc::ptr_eq(a, b) || a == b,
-                    (Some(Value::List(a)), Some(Value::List(b))) => Arc::ptr_eq(a, b) || a == b,
-                    (a, b) => a == b,
-                })
-        }
-        (None, None) => true,
-        _ => false,
     }
 }
