@@ -12,8 +12,9 @@ use crate::inventory::Inventory;
 use crate::oracle::Oracle;
 
 /// The rulings that the oracle knows, the most frequent first. `order` and `closed` are parts of R14 and M4.
-const RULINGS: [&str; 15] =
-    ["M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "Q1", "R8"];
+const RULINGS: [&str; 16] = [
+    "M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "Q1", "Q5", "R8",
+];
 
 /// The rulings that a flag of ours takes back.
 const FLAGGED: [(&str, &str); 2] = [("S12", "ComposeNodeNameLiteralDots"), ("R13", "ExpandTabs")];
@@ -190,7 +191,7 @@ fn expected(class: &str) -> &'static [&'static str] {
         "MappingFormatError" => &["setting-pattern"],
         "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
         "ParseError" => &["reference-syntax", "query-syntax"],
-        "ExpressionError" => &["query-operand", "query-syntax"],
+        "ExpressionError" => &["query-operand", "query-syntax", "query-embedded"],
         _ => &[],
     }
 }

@@ -97,6 +97,10 @@ yamldata.YamlData.from_file = from_file
 errors.traceback.format_exc = lambda: ""
 
 
+# The error of a query that merges with something asks for its text, which is not there.
+ValueList.contents = property(str)
+
+
 class Remembered:
     """A grammar that reads each text once."""
 
@@ -437,11 +441,13 @@ class ResolvedName:
         known._base = context
         known.initialise_interpolation()
         place = DictPath(self._settings.delimiter, ["class"])
-        try:
-            known._interpolate_references(place, self._name, None)
-        except errors.BadReferencesError as error:
-            raise errors.ResolveError(str(self._name)) from error
-        return resolved(self._name, known._base)
+        # What is missing now may come later: R6 is about the end.
+        with contextlib.redirect_stderr(io.StringIO()):
+            try:
+                known._interpolate_references(place, self._name, None)
+            except errors.BadReferencesError as error:
+                raise errors.ResolveError(str(self._name)) from error
+            return resolved(self._name, known._base)
 
 
 @ruling(yamldata.YamlData, "get_entity", "S5")
@@ -618,6 +624,14 @@ def render_simple_container(original, self, container, *what):
                 found = queries_in(entry.contents)
                 self._inv_queries.extend((path.new_subpath(key), query) for query in found)
         self.needs_all_envs |= any(query.needs_all_envs for _, query in self._inv_queries)
+
+
+@ruling(CompItem, "render", "Q5")
+def render_composite(original, self, context, inventory):
+    """Q5: a query is the whole string."""
+    if len(self.contents) > 1 and any(isinstance(item, InvItem) for item in self.contents):
+        raise errors.ExpressionError(f"A query must stand alone: {self}", tbFlag=False)
+    return original(self, context, inventory)
 
 
 def queries_in(value):
