@@ -1,7 +1,7 @@
 //! Judging turns our answer and the oracle's into a verdict.
 //!
 //! What differs is asked again of the oracle with the rulings in force (see
-//! `kapicorp_oracle.py`): equal then, it differs by the rulings that it took, and by no others.
+//! `kapicorp_rulings.py`): equal then, it differs by the rulings that it took, and by no others.
 
 use std::collections::BTreeMap;
 

@@ -15,8 +15,10 @@ use serde_json::Value as Json;
 use crate::answer::digest;
 use crate::inventory::Inventory;
 
-/// What the programs that answer say: another text is another oracle.
-const PROGRAMS: [&str; 2] = [include_str!("kapicorp_oracle.py"), include_str!("../yaml/pyyaml_oracle.py")];
+/// The texts of what answers: another text is another oracle.
+const PLAIN: [&str; 2] = [include_str!("kapicorp_oracle.py"), include_str!("../yaml/pyyaml_oracle.py")];
+/// What counts only where a ruling is in force.
+const RULED: [&str; 2] = [include_str!("kapicorp_rulings.py"), include_str!("kapicorp_queries.py")];
 
 /// Answers by the digest of their question.
 #[derive(Default)]
@@ -46,7 +48,8 @@ impl Kept {
 
     /// The name of a question.
     pub fn question(inventory: &Inventory, rulings: &[&str]) -> String {
-        digest(&format!("{}\n{}\n{}", inventory.show(), rulings.join(" "), PROGRAMS.concat()))
+        let ruled = if rulings.is_empty() { String::new() } else { rulings.join(" ") + &RULED.concat() };
+        digest(&format!("{}\n{ruled}\n{}", inventory.show(), PLAIN.concat()))
     }
 
     /// The answer to a question, if it was asked before.
