@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
 use crate::error::{Fault, Kind, Result, Warning};
@@ -52,17 +52,18 @@ impl Inventory {
     fn nodeinfo<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
-        environment: Option<&str>,
+        name: &Bound<'py, PyString>,
+        environment: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
+            let name = node_name(name)?;
             let request = Request {
-                environment: environment.map(Text::from),
+                environment: environment.map(environment_asked_for).transpose()?,
                 // As `reclass --environment` does: whoever asks in a program means it.
                 force_environment: true,
                 input_data: None,
             };
-            let node = self.ask(py, |engine| engine.nodeinfo(name, &request))?;
+            let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
             log(py, &node.warnings)?;
             mapping(py, &node.to_value(&now(py)?))
         })
@@ -88,12 +89,14 @@ impl Inventory {
     fn pillar<'py>(
         &self,
         py: Python<'py>,
-        minion_id: &str,
+        minion_id: &Bound<'py, PyString>,
         pillar: Option<&Bound<'py, PyAny>>,
-        environment: Option<&str>,
+        environment: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let mut request = Request { environment: environment.map(Text::from), ..Request::default() };
+            let minion_id = &node_name(minion_id)?;
+            let environment = environment.map(environment_asked_for).transpose()?;
+            let mut request = Request { environment, ..Request::default() };
             if let Some(pillar) = pillar
                 && self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
             {
@@ -122,11 +125,13 @@ impl Inventory {
     fn top<'py>(
         &self,
         py: Python<'py>,
-        minion_id: &str,
-        environment: Option<&str>,
+        minion_id: &Bound<'py, PyString>,
+        environment: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let request = Request { environment: environment.map(Text::from), ..Request::default() };
+            let minion_id = &node_name(minion_id)?;
+            let environment = environment.map(environment_asked_for).transpose()?;
+            let request = Request { environment, ..Request::default() };
             let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
             let top = PyDict::new(py);
             if let Some(node) = node {
@@ -149,6 +154,15 @@ impl Inventory {
         py.detach(|| question(&*engine::Inventory::shared(&self.options)?))
             .map_err(|error| exception(py, &error))
     }
+}
+
+/// The name of a node. A string of Python's can hold what no text does, a lone surrogate.
+fn node_name(name: &Bound<'_, PyString>) -> PyResult<Text> {
+    convert::text(name, "the name of the node")
+}
+
+fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
+    convert::text(name, "the environment asked for")
 }
 
 /// The node of a minion; `None` where there is none and the settings ask for no data then (S14).

@@ -250,6 +250,16 @@ def test_a_pillar_that_cannot_be_read_is_an_error_with_the_path(
         inventory.pillar("n", pillar)
 
 
+@pytest.mark.parametrize("method", ["nodeinfo", "pillar", "top"])
+def test_a_name_that_is_no_text_is_refused(write: Write, method: str) -> None:
+    base = write({"nodes/n": "parameters: {a: 1}"})
+    asked = getattr(Inventory(inventory_base_uri=str(base)), method)
+    with pytest.raises(reclass.WireError, match="the name of the node .* not Unicode text"):
+        asked("\ud800")
+    with pytest.raises(reclass.WireError, match="the environment asked for .* not Unicode text"):
+        asked("n", environment="\ud800")
+
+
 def test_errors_have_a_code_a_place_and_the_way_there(write: Write) -> None:
     base = write({"nodes/n": "classes: [a]", "classes/a": "classes:\n  - b", "classes/b": "classes:\n- gone"})
     with pytest.raises(reclass.ClassNotFoundError) as caught:
