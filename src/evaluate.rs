@@ -26,7 +26,7 @@ use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
 pub use query::{Others, python_equal};
-pub use root::Root;
+pub use root::{Root, Shared, Source};
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {

@@ -207,6 +207,13 @@ impl Inputs {
         asked
     }
 
+    /// Adds files to what is asked for.
+    pub fn also(&self, files: &[(FileId, Version)]) {
+        if let Some(asked) = self.asked.borrow_mut().last_mut() {
+            asked.extend(files.iter().copied());
+        }
+    }
+
     /// The folder of the nodes, for messages.
     pub fn node_folder(&self) -> String {
         join(&self.node_roots)
