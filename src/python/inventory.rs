@@ -7,11 +7,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::python::convert::{self, dict, string};
 use crate::python::errors::{exception, guard};
 use crate::report::concise_warning;
-use crate::settings::NodeNotFound;
+use crate::settings::{NodeNotFound, Settings};
 use crate::value::{Map, Text, Value};
 use crate::wire;
 
@@ -106,7 +106,7 @@ impl Inventory {
                 let Some(node) = minion(engine, minion_id, &request)? else {
                     return Ok(None);
                 };
-                let value = pillar_value(&node, &engine.settings().delimiter).map_err(|mut error| {
+                let value = pillar_value(&node, engine.settings()).map_err(|mut error| {
                     engine.place_values(minion_id, &request, &mut error);
                     error
                 })?;
@@ -180,22 +180,31 @@ fn minion(engine: &engine::Inventory, id: &str, request: &Request) -> Result<Opt
     }
 }
 
-/// The parameters and `__reclass__`, ready for the wire.
-fn pillar_value(node: &NodeInfo, delimiter: &str) -> Result<Value> {
+/// The parameters and `__reclass__`, ready for the wire; or all that cannot be carried, the first
+/// alone without `group_errors` (R5).
+fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
-    let carried = |value: &Value, root: &str| {
-        wire::carry(value, root, delimiter).map_err(|mut error| {
-            error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(node.name.clone()));
-            error
-        })
+    let mut faults = Vec::new();
+    let mut carried = |value: &Value, root: &str| {
+        let carried = wire::carry(value, root, &settings.delimiter);
+        carried.map_err(|error| faults.extend(error.into_faults())).unwrap_or_default()
     };
+    let parameters = carried(&node.parameters, "parameters");
+    let environment = carried(&node.environment, "environment");
+    if !faults.is_empty() {
+        faults.truncate(if settings.group_errors { usize::MAX } else { 1 });
+        for fault in &mut faults {
+            fault.node = Some(node.name.clone());
+        }
+        return Err(Error::new(faults));
+    }
     let mut about = Map::default();
     about.insert("nodename".into(), Value::Str(node.name.clone()));
     about.insert("applications".into(), texts(&node.applications));
     about.insert("classes".into(), texts(&node.classes));
-    about.insert("environment".into(), carried(&node.environment, "environment")?);
+    about.insert("environment".into(), environment);
     // A copy of the outermost level; what is below stays shared.
-    let mut pillar = carried(&node.parameters, "parameters")?.as_map().cloned().unwrap_or_default();
+    let mut pillar = parameters.as_map().cloned().unwrap_or_default();
     pillar.insert("__reclass__".into(), Value::map(about));
     Ok(Value::map(pillar))
 }

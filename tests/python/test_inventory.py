@@ -181,6 +181,19 @@ def test_what_salt_cannot_carry_is_an_error_with_its_path(write: Write, value: s
     assert "18446744073709551616" not in str(caught.value)
 
 
+def test_all_that_salt_cannot_carry_is_told_at_once(write: Write) -> None:
+    base = write({"nodes/n": "parameters: {a: 18446744073709551616, b: [99999999999999999999]}"})
+    with pytest.raises(reclass.WireError) as caught:
+        Inventory(inventory_base_uri=str(base)).pillar("n")
+    assert [line.rsplit(", at ", 1)[1] for line in str(caught.value).splitlines()] == [
+        "'a' (wire-type)",
+        "'b:0' (wire-type)",
+    ]
+    with pytest.raises(reclass.WireError) as caught:
+        Inventory(inventory_base_uri=str(base), group_errors=False).pillar("n")
+    assert len(str(caught.value).splitlines()) == 1
+
+
 class Strange(Mapping[str, Any]):
     """A mapping that is no dict, as Salt's `NamedLoaderContext`."""
 
