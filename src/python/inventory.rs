@@ -1,5 +1,6 @@
 //! Inventory turns the calls of Python into requests to the engine.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -73,7 +74,7 @@ impl Inventory {
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let nodes = self.ask(py, engine::Inventory::inventory)?;
-            for node in &nodes {
+            for node in nodes.iter() {
                 log(py, &node.warnings)?;
             }
             mapping(py, &engine::inventory_value(&nodes, &now(py)?))
@@ -98,7 +99,7 @@ impl Inventory {
             let environment = environment.map(environment_asked_for).transpose()?;
             let mut request = Request { environment, ..Request::default() };
             if let Some(pillar) = pillar
-                && self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
+                && *self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
             {
                 request.input_data = Some(convert::from_python(pillar, "the pillar")?);
             }
@@ -112,11 +113,11 @@ impl Inventory {
                 })?;
                 Ok(Some((value, node)))
             })?;
-            let Some((value, node)) = answer else {
+            let Some((value, node)) = &*answer else {
                 return Ok(PyDict::new(py));
             };
             log(py, &node.warnings)?;
-            mapping(py, &value)
+            mapping(py, value)
         })
     }
 
@@ -134,8 +135,8 @@ impl Inventory {
             let request = Request { environment, ..Request::default() };
             let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
             let top = PyDict::new(py);
-            if let Some(node) = node {
-                let environment = environment_name(&node).map_err(|error| exception(py, &error))?;
+            if let Some(node) = &*node {
+                let environment = environment_name(node).map_err(|error| exception(py, &error))?;
                 let applications = PyList::new(py, node.applications.iter().map(|name| string(py, name)))?;
                 top.set_item(string(py, &environment), applications)?;
             }
@@ -150,9 +151,36 @@ impl Inventory {
         &self,
         py: Python<'_>,
         question: impl FnOnce(&engine::Inventory) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        py.detach(|| question(&*engine::Inventory::shared(&self.options)?))
+    ) -> PyResult<Given<T>> {
+        py.detach(|| on_enough_stack(|| question(&*engine::Inventory::shared(&self.options)?)))
+            .map(|given| Given(Some(given)))
             .map_err(|error| exception(py, &error))
+    }
+}
+
+/// The stack, in bytes, on which anything can be taken apart: values nest 1,500 deep at most, by the
+/// limits of YAML and of references, and a level takes less than 100 bytes.
+const STACK: usize = 512 * 1024;
+
+/// Runs what may take values apart. Python's threads may have a stack of 32 KiB. Not for what
+/// calls Python, which keeps an eye on its own stack.
+fn on_enough_stack<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK, 2 * STACK, body)
+}
+
+/// What the engine gave. Where it is the last to hold a value, it takes it apart on enough stack.
+struct Given<T>(Option<T>);
+
+impl<T> Deref for Given<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl<T> Drop for Given<T> {
+    fn drop(&mut self) {
+        on_enough_stack(|| drop(self.0.take()));
     }
 }
 

@@ -194,6 +194,29 @@ def test_all_that_salt_cannot_carry_is_told_at_once(write: Write) -> None:
     assert len(str(caught.value).splitlines()) == 1
 
 
+def test_a_thread_with_a_small_stack_can_ask_for_what_is_deep(write: Write) -> None:
+    deep = "{a: " * 990 + "1" + "}" * 990
+    nodes = {"nodes/n": "classes: [c]\nparameters: {b: " + "{x: " * 480 + "'${a}'" + "}" * 481}
+    base = write({**nodes, "classes/c": f"parameters: {{a: {deep}}}"})
+    inventory = Inventory(inventory_base_uri=str(base))
+    answers = []
+
+    def ask() -> None:
+        answers.append(inventory.nodeinfo("n"))
+        # What was remembered is taken apart.
+        write({**nodes, "classes/c": "parameters: {a: 1}"})
+        answers.append(inventory.nodeinfo("n"))
+
+    before = threading.stack_size(64 * 1024)
+    try:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert [type(answer["parameters"]["a"]) for answer in answers] == [dict, int]
+
+
 class Strange(Mapping[str, Any]):
     """A mapping that is no dict, as Salt's `NamedLoaderContext`."""
 
