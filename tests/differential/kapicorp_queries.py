@@ -25,9 +25,17 @@ def parse_expression(original, self, expression):
     self.ignore_failed_render = self.ignore_failed_render or self._settings.inventory_ignore_failed_render
 
 
+def single(queries):
+    """The queries one by one, those that merge with others too: the options of each are its own."""
+    return queries and [
+        (path, entry) for path, value in queries for entry in values_of(value) if entry.has_inv_query
+    ]
+
+
 @ruling(core.Core, "_get_inventory", "Q4")
 def inventory_of_readable(original, self, all_envs, environment, queries):
     """Q4: whatever keeps a node from being read, `inventory_ignore_failed_node` leaves it out."""
+    queries = single(queries)
     if not self._settings.inventory_ignore_failed_node:
         return original(self, all_envs, environment, queries)
     readable = []
@@ -168,15 +176,11 @@ class Scoped(dict):
 @ruling(core.Core, "_get_inventory", "Q7")
 def scoped_inventory(original, self, all_envs, environment, queries):
     """Q7: `+AllEnvs` counts for its own query."""
+    queries = single(queries)
     if queries is None or not all_envs:
         return original(self, all_envs, environment, queries)
     inventory = Scoped(original(self, True, environment, [q for q in queries if q[1].needs_all_envs]))
-    narrow = [
-        q
-        for q in queries
-        if any(not entry.needs_all_envs for entry in values_of(q[1]) if entry.has_inv_query)
-    ]
-    inventory.own = original(self, False, environment, narrow)
+    inventory.own = original(self, False, environment, [q for q in queries if not q[1].needs_all_envs])
     return inventory
 
 
