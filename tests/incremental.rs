@@ -141,6 +141,42 @@ fn a_query_is_answered_anew_when_what_it_was_told_changes() {
 }
 
 #[test]
+fn what_differs_only_a_little_is_another_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/empty.yml", "");
+    write(base, "nodes/asks.yml", "parameters: {told: '$[ exports:e ]'}\n");
+    let texts = [
+        "[0.0]",
+        "[-0.0]",
+        "[0]",
+        "[false]",
+        "[.nan]",
+        "[{1: x}]",
+        "[{1.0: x}]",
+        "[{true: x}]",
+        "{1: x}",
+        "{1.0: x}",
+        "{a: x, b: y}",
+        "{b: y, a: x}",
+    ];
+    let mut said = std::collections::BTreeSet::new();
+    for text in texts {
+        write(base, "nodes/tells.yml", &format!("exports: {{e: {text}}}\n"));
+        let fresh = answers(&Inventory::open(&options(base, "off")).unwrap());
+        assert!(!fresh.contains("error"), "{fresh}");
+        said.insert(fresh);
+    }
+    assert_eq!(said.len(), texts.len(), "each of them is said in its own way");
+    let kept = Inventory::open(&options(base, "auto")).unwrap();
+    for text in texts.iter().chain(texts.iter().rev()) {
+        write(base, "nodes/tells.yml", &format!("exports: {{e: {text}}}\n"));
+        let fresh = Inventory::open(&options(base, "off")).unwrap();
+        assert_eq!(answers(&kept), answers(&fresh), "{text}");
+    }
+}
+
+#[test]
 fn a_broken_file_fails_the_nodes_that_use_it_and_no_other() {
     let folder = inventory();
     let kept = warm(&folder);

@@ -15,7 +15,7 @@ use crate::engine::files::Version;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
-use crate::evaluate::{Evaluator, Others, Told};
+use crate::evaluate::{Evaluator, Others, Told, python_equal};
 use crate::linearize::Lookup;
 use crate::source::FileId;
 use crate::value::{Text, Value};
@@ -81,8 +81,7 @@ impl OtherNodes<'_> {
                 nodes == question.nodes
                     && self.exports(nodes, &paths, question.ignore_errors).is_ok_and(|told| {
                         let told = told.iter().zip(&question.exports);
-                        told.into_iter()
-                            .all(|((_, now), before)| same_exports(now.as_deref(), before.as_deref()))
+                        told.into_iter().all(|((_, now), before)| now == before)
                     })
             })
         })
@@ -184,7 +183,8 @@ impl Others for OtherNodes<'_> {
             }
             match computation.peek(item) {
                 Ok(layer) => {
-                    if all_environments || computation.original_environment(&layer) == self.environment {
+                    let environment = computation.original_environment(&layer);
+                    if all_environments || python_equal(&environment, &self.environment) {
                         nodes.push(name.clone());
                     }
                 }
@@ -225,20 +225,5 @@ impl Others for OtherNodes<'_> {
         let (nodes, exports) = told.into_iter().unzip();
         let paths = paths.iter().map(|path| path.to_vec()).collect();
         self.asked.borrow_mut().push(Asked { all_environments, ignore_errors, paths, nodes, exports });
-    }
-}
-
-fn same_exports(now: Option<&[Option<Value>]>, before: Option<&[Option<Value>]>) -> bool {
-    match (now, before) {
-        (Some(now), Some(before)) => {
-            now.len() == before.len()
-                && now.iter().zip(before).all(|pair| match pair {
-                    (Some(Value::Map(a)), Some(Value::Map(b))) => Arc::ptr_eq(a, b) || a == b,
-                    (Some(Value::List(a)), Some(Value::List(b))) => Arc::ptr_eq(a, b) || a == b,
-                    (a, b) => a == b,
-                })
-        }
-        (None, None) => true,
-        _ => false,
     }
 }

@@ -190,7 +190,7 @@ impl Evaluator<'_> {
 }
 
 /// Python's `==`: numbers and booleans compare across types.
-fn python_equal(a: &Value, b: &Value) -> bool {
+pub fn python_equal(a: &Value, b: &Value) -> bool {
     use crate::value::Key;
     match (a, b) {
         (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
@@ -201,7 +201,9 @@ fn python_equal(a: &Value, b: &Value) -> bool {
                 && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| python_equal(value, other)))
         }
         (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => false,
-        (Value::Set(a), Value::Set(b)) => a.len() == b.len() && a.iter().all(|item| b.contains(item)),
+        (Value::Set(a), Value::Set(b)) => {
+            a.len() == b.len() && a.iter().all(|item| b.iter().any(|other| python_equal(item, other)))
+        }
         // Of floats, only one that is not a number differs from itself.
         (Value::Float(a), Value::Float(b)) if a.is_nan() || b.is_nan() => false,
         _ => Key(a.clone()) == Key(b.clone()),
