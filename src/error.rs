@@ -319,6 +319,11 @@ kinds! {
     EvaluationLimit { what: &'static str, limit: usize } "evaluation-limit" 65
         "{what} exceeds the limit of {limit}";
 
+    // Questions.
+    /// A path, class or application to explain that a node does not have.
+    NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
+        "no {what} '{name}' in this node";
+
     // Shells.
     /// A value that cannot be carried to the caller (Y4).
     WireType { what: String } "wire-type" 65
@@ -358,6 +363,7 @@ impl Kind {
             | Kind::UnknownSection { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
+            | Kind::NothingToExplain { similar: Some(name), .. }
             | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))

@@ -57,6 +57,17 @@ pub struct Included {
     pub listed: Origin,
 }
 
+/// One entry of a class list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The class that it came to.
+    pub class: Text,
+    /// Whose list it is.
+    pub by: By,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
 /// Who included a class.
 #[derive(Clone, Debug)]
 pub enum By {
@@ -83,6 +94,8 @@ pub struct Linearization {
     pub classes: Vec<Text>,
     /// Every file that came in, the node first.
     pub included: Vec<Included>,
+    /// Every entry of every class list on the way, whether it brought its class in or not.
+    pub listings: Vec<Listed>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
@@ -126,6 +139,7 @@ pub fn linearize(
                 by: By::Node,
                 listed: Origin::NONE,
             }],
+            listings: Vec::new(),
             warnings: Vec::new(),
         },
         listed: FxHashSet::default(),
@@ -223,7 +237,10 @@ impl Linearizer<'_> {
                     None => continue,
                 },
             };
-            shown.push(self.include(entry, &resolved, by));
+            let name = self.include(entry, &resolved, by);
+            let class = if name == entry.name { resolved } else { name.clone() };
+            self.output.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
+            shown.push(name);
         }
         shown
     }
@@ -443,7 +460,8 @@ impl Linearization {
         index.map_or_else(Vec::new, |index| self.chain(index, sources))
     }
 
-    fn includer(&self, by: &By) -> String {
+    /// Who that is, as links of a chain say it.
+    pub fn includer(&self, by: &By) -> String {
         match by {
             By::Node => "node".into(),
             By::Mapping(mapping) => format!("class mapping '{mapping}'"),

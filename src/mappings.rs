@@ -333,7 +333,7 @@ pub fn translate(pattern: &str) -> String {
 }
 
 /// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
-fn glob_matches(glob: &[char], name: &[char]) -> bool {
+pub(crate) fn glob_matches(glob: &[char], name: &[char]) -> bool {
     let (mut g, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {

@@ -18,6 +18,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         name: "reclass",
         command,
         modes: &["nodeinfo", "inventory", "nodeapps"],
+        verbs: true,
         defaults: Map::from_iter([("inventory_base_uri".into(), Value::text("/etc/reclass"))]),
         answer,
     };
@@ -27,7 +28,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 fn command(command: Command) -> Command {
     command
         .about("Merge data by recursive descent down an ancestry hierarchy")
-        .override_usage("reclass [OPTIONS] (--nodeinfo <NODE> | --inventory | --nodeapps <NODE>)")
+        .override_usage(
+            "reclass [OPTIONS] (--nodeinfo <NODE> | --inventory | --nodeapps <NODE>)\n       reclass [OPTIONS] <COMMAND>",
+        )
         .arg(
             Arg::new("environment")
                 .short('e')

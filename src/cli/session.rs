@@ -12,7 +12,7 @@ use reclass::engine::{Inventory, NodeInfo};
 use reclass::error::{Error, Result};
 use reclass::value::{Map, Value};
 
-use super::{configuration, flags, terminal};
+use super::{configuration, flags, terminal, verbs};
 
 /// The exit code of a command line that makes no sense.
 const USAGE: u8 = 2;
@@ -25,6 +25,8 @@ pub struct Program {
     pub command: fn(Command) -> Command,
     /// The names of its modes.
     pub modes: &'static [&'static str],
+    /// Whether it has the verbs beside its modes.
+    pub verbs: bool,
     /// Its own defaults, weaker than the configuration file.
     pub defaults: Map,
     /// Answers.
@@ -62,11 +64,19 @@ pub fn run(program: Program, arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => defaults.extend(options),
         Err(error) => return fail(&error),
     }
-    let command = (program.command)(flags::add(base(program.name), &defaults));
+    let mut command = (program.command)(flags::add(base(program.name), &defaults));
+    if program.verbs {
+        command = verbs::add(command, &defaults);
+    }
     let matches = match command.clone().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),
     };
+    if let Some((verb, rest)) = matches.subcommand() {
+        let mut options = defaults;
+        options.extend(flags::settings(&matches));
+        return verbs::run(verb, rest, options);
+    }
     let mode = match flags::chosen_mode(&matches, program.modes) {
         Ok(mode) => mode,
         Err(message) => {
@@ -105,7 +115,8 @@ fn base(name: &'static str) -> Command {
         )
 }
 
-fn fail(error: &Error) -> ExitCode {
+/// Prints an error and turns it into the exit code.
+pub fn fail(error: &Error) -> ExitCode {
     terminal::fail(error);
     let code = error.exit_code();
     ExitCode::from(if code == 0 { USAGE } else { code })

@@ -63,7 +63,16 @@ fn complain(text: &str) {
 }
 
 fn colours() -> bool {
-    io::stderr().is_terminal()
+    coloured(io::stderr().is_terminal())
+}
+
+/// Whether the answer may have colours.
+pub fn colours_in_answer() -> bool {
+    coloured(io::stdout().is_terminal())
+}
+
+fn coloured(terminal: bool) -> bool {
+    terminal
         && environment("NO_COLOR").is_none()
         && environment("TERM").is_none_or(|terminal| terminal != "dumb")
 }

@@ -443,6 +443,11 @@ impl Inputs {
         self.counts.set(counts);
     }
 
+    /// The path of a file, as messages show it.
+    pub fn path_of(&self, file: FileId) -> Option<Arc<str>> {
+        self.files.borrow().get(file.0 as usize).map(|known| known.shown.clone())
+    }
+
     /// The text of a file that was read, for excerpts.
     pub fn text(&self, path: &str) -> Option<String> {
         let files = self.files.borrow();

@@ -86,7 +86,8 @@ pub struct Layers {
     pub exports: Arc<MapSlot>,
     /// The environment.
     pub environment: Value,
-    given: Given,
+    /// The parameters that come from no file.
+    pub given: Given,
 }
 
 impl Computation<'_> {
@@ -172,7 +173,8 @@ impl Computation<'_> {
         }
     }
 
-    fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
+    /// The other nodes as the queries of this one see them.
+    pub fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
         let original = self.original_environment(&merged.layer);
         let moved = environment.is_some() && original != merged.environment;
         OtherNodes {
@@ -202,7 +204,7 @@ impl Computation<'_> {
     }
 
     /// Merges all parameters of a node.
-    fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
+    pub fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
         let prefixes = Prefixes::new(self.settings);
         let linearization = &merged.linearization;
         let automatic = merged.given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC));
@@ -321,7 +323,8 @@ impl Computation<'_> {
         Some(Arc::new(MapSlot::new(entries, own.origin, false)))
     }
 
-    fn mapped_classes(&self, item: &Item) -> Result<Vec<Mapped>> {
+    /// The classes that mappings give to a node.
+    pub fn mapped_classes(&self, item: &Item) -> Result<Vec<Mapped>> {
         if self.mappings.is_empty() {
             return Ok(Vec::new());
         }
@@ -409,7 +412,7 @@ fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
 }
 
 /// Applications of all layers: each layer's removals, then its additions (S8).
-fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
+pub(crate) fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
     let mut all: Vec<Text> = Vec::new();
     for layer in layers {
         for (removed, _) in &layer.removals {
