@@ -105,7 +105,10 @@ impl Fault {
     }
     /// The stable code, `reference-not-found`.
     pub fn code(&self) -> &'static str {
-        self.kind.code()
+        match &self.kind {
+            Kind::Lint { rule, .. } => rule,
+            kind => kind.code(),
+        }
     }
 }
 
@@ -324,6 +327,11 @@ kinds! {
     NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
         "no {what} '{name}' in this node";
 
+    // Lints.
+    /// Something that is probably not meant: the rule is its code.
+    Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1
+        "{message}";
+
     // Shells.
     /// A value that cannot be carried to the caller (Y4).
     WireType { what: String } "wire-type" 65
@@ -368,6 +376,7 @@ impl Kind {
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))
             }
+            Kind::Lint { help, .. } => help.clone(),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
             ),

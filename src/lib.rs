@@ -12,6 +12,7 @@ pub mod explain;
 pub mod json;
 pub mod layer;
 pub mod linearize;
+pub mod lint;
 pub mod list;
 pub mod mappings;
 pub mod merge;

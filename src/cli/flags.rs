@@ -105,11 +105,18 @@ fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
 
 /// The settings that the command line gives.
 pub fn settings(matches: &ArgMatches) -> Map {
+    given(matches, |_| true)
+}
+
+/// The settings that the options of [`add_database`] give.
+pub fn database_settings(matches: &ArgMatches) -> Map {
+    given(matches, |flag| flag.heading == DATABASE)
+}
+
+fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
     let mut settings = Map::default();
-    for flag in FLAGS {
-        if !matches.ids().any(|id| id == flag.name)
-            || matches.value_source(flag.name) != Some(ValueSource::CommandLine)
-        {
+    for flag in FLAGS.iter().filter(|flag| which(flag)) {
+        if matches.value_source(flag.name) != Some(ValueSource::CommandLine) {
             continue;
         }
         let value = match flag.effect {

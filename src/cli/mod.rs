@@ -8,6 +8,7 @@
 pub mod configuration;
 pub mod explain;
 pub mod flags;
+pub mod lint;
 pub mod list;
 pub mod reclass;
 pub mod session;

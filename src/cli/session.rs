@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command};
 use reclass::engine::{Inventory, NodeInfo};
 use reclass::error::{Error, Result};
+use reclass::secrets::Secrets;
 use reclass::value::{Map, Value};
 
 use super::{configuration, flags, terminal, verbs};
@@ -89,6 +90,7 @@ pub fn run(program: Program, arguments: Vec<OsString>) -> ExitCode {
     options.extend(flags::settings(&matches));
     let done = Inventory::open(&options).and_then(|inventory| {
         inventory.settings_warnings().iter().for_each(terminal::warn);
+        terminal::mask(Secrets::of(inventory.settings()));
         let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
         let value = (program.answer)(&session)?;
         let text = terminal::format(&value, session.inventory.settings());

@@ -13,7 +13,7 @@ use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use super::{explain, flags, list, terminal};
+use super::{explain, flags, lint, list, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -33,7 +33,7 @@ pub struct Verb {
 
 /// All verbs.
 pub const VERBS: &[Verb] =
-    &[explain::VERB, list::NODES, list::CLASSES, list::APPLICATIONS, list::PARAMS, list::REFS];
+    &[explain::VERB, lint::VERB, list::NODES, list::CLASSES, list::APPLICATIONS, list::PARAMS, list::REFS];
 
 /// What was asked.
 pub struct Question<'a> {
@@ -112,12 +112,13 @@ pub fn add(command: Command, defaults: &Map) -> Command {
 /// Answers to a verb.
 pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
-    options.extend(flags::settings(matches));
+    options.extend(flags::database_settings(matches));
     let done = Inventory::open(&options).and_then(|inventory| {
         inventory.settings_warnings().iter().for_each(terminal::warn);
         let output = matches.get_one::<String>("output").map_or("", String::as_str);
         let paint = Paint(terminal::colours_in_answer());
         let question = Question { matches, options: &options, inventory, output, paint };
+        terminal::mask(question.secrets());
         let answer = (verb.answer)(&question);
         // The process ends: taking everything apart would take longer than it took to make it.
         std::mem::forget(question);

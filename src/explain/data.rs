@@ -4,10 +4,10 @@
 
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation, Listing};
 use super::{Part, Place, ReferenceStory, Step, Story};
-use crate::error::{Fault, Link};
+use crate::error::Fault;
 use crate::evaluate::join_path;
+use crate::report::{link_value, site_value};
 use crate::secrets::Secrets;
-use crate::source::Site;
 use crate::value::{Key, Map, Value};
 
 /// Builds a mapping in the order of the arguments.
@@ -93,24 +93,6 @@ fn place(place: &Place) -> Value {
         "layer": text(&place.layer),
         "site": optional(place.site.as_ref(), site_value),
         "chain": list(&place.chain, link_value),
-    }
-}
-
-/// A place in a file as plain data.
-pub fn site_value(site: &Site) -> Value {
-    map! {
-        "file": text(&site.path),
-        "line": Value::Int(site.line.into()),
-        "column": Value::Int(site.column.into()),
-    }
-}
-
-/// A step of a chain as plain data.
-pub fn link_value(link: &Link) -> Value {
-    map! {
-        "includer": text(&link.includer),
-        "class": text(&link.class),
-        "site": optional(link.site.as_ref(), site_value),
     }
 }
 

@@ -21,7 +21,6 @@ use crate::pattern::{Glob, PathPattern};
 use crate::value::{Key, Text, Value};
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
-pub use data::{link_value, site_value};
 pub use parts::Part;
 pub use paths::Paths;
 pub use place::{Place, Places};

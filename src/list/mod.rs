@@ -13,6 +13,7 @@ pub use names::{Name, applications, classes};
 pub use nodes::{NodeFilter, NodeRow, nodes};
 pub use parameters::{ParameterRow, parameters};
 pub use references::{Bearing, ReferenceRow, references};
+pub(crate) use references::{each, texts_in};
 
 /// What the lists are made of.
 pub type Rows<T> = Result<Vec<T>>;

@@ -3,8 +3,8 @@
 use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
-use crate::explain::site_value;
 use crate::pattern::{Glob, PathPattern};
+use crate::report::site_value;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
 use crate::survey::Survey;
