@@ -28,7 +28,7 @@ use crate::value::{Key, Map, Text, Value};
 
 pub(crate) use explore::Traced;
 pub use query::Others;
-pub use root::Root;
+pub use root::{Root, Shared, Source};
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {

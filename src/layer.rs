@@ -224,7 +224,8 @@ impl Builder<'_> {
         for item in self.list("classes", node) {
             let Some(written) = self.word("classes", item) else { continue };
             let origin = self.origin(item.index);
-            match class_entry(&written, self.subject, origin) {
+            let parse = |name: &Text| self.pool.parse(name, self.subject.settings);
+            match class_entry(&written, self.subject, origin, parse) {
                 Ok(entry) => {
                     if seen.insert(entry.name.clone()) {
                         classes.push(entry);
@@ -331,8 +332,13 @@ fn grow<T>(level: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
 }
 
-/// Reads one class name: relative names become absolute, references are parsed.
-pub fn class_entry(written: &Text, subject: Subject<'_>, origin: Origin) -> Result<ClassEntry, Fault> {
+/// Reads one class name: relative names become absolute, references are parsed by `parse`.
+pub fn class_entry(
+    written: &Text,
+    subject: Subject<'_>,
+    origin: Origin,
+    parse: impl FnOnce(&Text) -> Result<Parsed, Fault>,
+) -> Result<ClassEntry, Fault> {
     let invalid = |reason: &str| {
         Fault::new(Kind::ClassNameInvalid { name: written.to_string(), reason: reason.to_owned() })
     };
@@ -361,7 +367,7 @@ pub fn class_entry(written: &Text, subject: Subject<'_>, origin: Origin) -> Resu
             return Err(invalid(&format!("it contains {what}")));
         }
     }
-    let (lookup, template) = match crate::template::parse(&name, subject.settings)? {
+    let (lookup, template) = match parse(&name)? {
         Parsed::Template(template) => (name.clone(), Some(template)),
         Parsed::Text(plain) => (plain, None),
         Parsed::Query(_) => return Err(invalid("it is an inventory query")),

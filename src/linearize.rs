@@ -4,21 +4,26 @@
 //! (S1). Names may contain references; those see the parameters merged so far (S4). Classes
 //! are reached through [`Lookup`] only, which records what was asked, found or not.
 
+mod trail;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::engine::prefix::Prefix;
+use crate::engine::inputs::Version;
+use crate::engine::sequence::{Brought, Sequence, Step};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
-use crate::evaluate::{Evaluator, Locate, Root};
+use crate::evaluate::{Evaluator, Locate, Root, Source};
 use crate::layer::{ClassEntry, Layer, Subject};
 use crate::mappings::Mapped;
-use crate::merge::{Prefixes, merge_maps};
+use crate::merge::{Prefixes, fold, with_entry};
 use crate::settings::Settings;
 use crate::slot::MapSlot;
 use crate::source::{FileId, Origin, Site};
 use crate::template::Template;
-use crate::value::Text;
+use crate::value::{Key, Text};
+
+pub use trail::Trail;
 
 /// Where classes come from.
 pub trait Lookup {
@@ -28,10 +33,20 @@ pub trait Lookup {
     fn about_missing(&self, name: &str) -> (String, Option<String>);
     /// Whether `ignore_class_notfound` covers this name.
     fn may_be_missing(&self, name: &str) -> bool;
+    /// Begins to record which files are asked for.
+    fn begin_record(&self);
+    /// What was asked for since.
+    fn recorded(&self) -> Vec<(FileId, Version)>;
+    /// Adds to what is asked for.
+    fn record(&self, files: &[(FileId, Version)]);
+    /// Counts the times at which anything may have changed.
+    fn generation(&self) -> u64;
+    /// Whether files are what they were.
+    fn current(&self, files: &[(FileId, Version)]) -> bool;
 }
 
 /// The parameters that come neither from a class nor from the node's file (S2).
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Given {
     /// Input data: a pillar that was passed on.
     pub input: Option<Arc<MapSlot>>,
@@ -53,7 +68,7 @@ pub struct Included {
     pub file: FileId,
     /// Who included it.
     pub by: By,
-    /// Where it is listed.
+    /// Where it is listed; [`Linearization`] knows it of what the node's file lists.
     pub listed: Origin,
 }
 
@@ -75,27 +90,23 @@ pub enum By {
     Node,
     /// A class mapping.
     Mapping(Text),
-    /// The file with this index in [`Linearization::included`].
+    /// The file with this index among those that came in; the node's own file is the first.
     Includer(usize),
 }
 
 /// The layers of a node, in the order in which they merge.
 #[derive(Debug)]
 pub struct Linearization {
-    /// The classes, the node's own layer not among them.
-    pub layers: Vec<Arc<Layer>>,
-    /// How many of them class mappings brought in.
-    pub mapped: usize,
-    /// The merged state of all of `layers`, shared with other nodes.
-    pub prefix: Arc<Prefix>,
-    /// The merged state of the mapped ones.
-    pub mapped_prefix: Arc<Prefix>,
-    /// `classes` of the result (S3).
-    pub classes: Vec<Text>,
-    /// Every file that came in, the node first.
-    pub included: Vec<Included>,
-    /// Every entry of every class list on the way, whether it brought its class in or not.
-    pub listings: Vec<Listed>,
+    /// The classes, shared with other nodes; the node's own layer is not among them.
+    pub sequence: Arc<Sequence>,
+    /// Those that class mappings brought in.
+    pub mapped: Arc<Sequence>,
+    /// The names that the node's file lists, for `classes` of the result.
+    shown: Vec<Text>,
+    /// The classes that the node's file lists, and where.
+    listed: Vec<(Text, Origin)>,
+    /// The node.
+    node: Included,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
@@ -116,47 +127,52 @@ pub struct Subjects<'a> {
 /// Orders the layers of a node. All missing classes and unreadable files are reported at once.
 pub fn linearize(
     subjects: &Subjects<'_>,
-    root: &Arc<Prefix>,
+    root: &Arc<Sequence>,
     settings: &Settings,
     lookup: &dyn Lookup,
     sources: &dyn Locate,
 ) -> Result<Linearization> {
     let mut linearizer = Linearizer {
-        given: subjects.given,
+        subjects,
         settings,
         prefixes: Prefixes::new(settings),
         lookup,
         sources,
-        output: Linearization {
-            layers: Vec::new(),
-            mapped: 0,
-            prefix: root.clone(),
-            mapped_prefix: root.clone(),
-            classes: Vec::new(),
-            included: vec![Included {
-                name: subjects.name.clone(),
-                file: subjects.layer.file,
-                by: By::Node,
-                listed: Origin::NONE,
-            }],
-            listings: Vec::new(),
-            warnings: Vec::new(),
-        },
-        listed: FxHashSet::default(),
+        sequence: root.clone(),
+        brought: Brought::default(),
+        listed: Vec::new(),
+        shown: FxHashSet::default(),
         done: FxHashSet::default(),
+        noted: root.clone(),
         active: Vec::new(),
+        own: false,
+        warnings: Vec::new(),
         faults: Vec::new(),
+        node: Included {
+            name: subjects.name.clone(),
+            file: subjects.layer.file,
+            by: By::Node,
+            listed: Origin::NONE,
+        },
+        mapped: root.clone(),
         before_node: true,
     };
-    linearizer.mapped_classes(subjects);
+    linearizer.mapped_classes();
     linearizer.before_node = false;
-    linearizer.output.mapped = linearizer.output.layers.len();
-    linearizer.output.mapped_prefix = linearizer.output.prefix.clone();
-    let shown = linearizer.parents(&subjects.layer.classes, &By::Includer(0));
-    linearizer.list(shown);
+    linearizer.mapped = linearizer.sequence.clone();
+    let shown = linearizer.top(&subjects.layer.classes, None);
     if linearizer.faults.is_empty() {
-        Ok(linearizer.output)
+        Ok(Linearization {
+            sequence: linearizer.sequence,
+            mapped: linearizer.mapped,
+            shown,
+            listed: linearizer.listed,
+            node: linearizer.node,
+            warnings: linearizer.warnings,
+        })
     } else {
+        // An answer asks its sequence whether it holds; an error has none.
+        linearizer.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.files));
         let mut faults = linearizer.faults;
         for fault in &mut faults {
             fault.node = Some(subjects.name.clone());
@@ -172,19 +188,31 @@ pub fn linearize(
 }
 
 struct Linearizer<'a> {
-    given: &'a Given,
+    subjects: &'a Subjects<'a>,
     settings: &'a Settings,
     prefixes: Prefixes,
     lookup: &'a dyn Lookup,
     sources: &'a dyn Locate,
-    output: Linearization,
-    /// Names in `output.classes`.
-    listed: FxHashSet<Text>,
-    /// Classes whose layers are in.
+    /// All steps that are complete.
+    sequence: Arc<Sequence>,
+    /// What the step that is not complete brought in so far.
+    brought: Brought,
+    /// Classes of the node's list, and where they stand there.
+    listed: Vec<(Text, Origin)>,
+    /// Names for `classes` of the result, from all steps up to `noted` and this one.
+    shown: FxHashSet<Text>,
+    /// Classes whose layers are in, likewise.
     done: FxHashSet<Text>,
-    /// Classes that are being entered: name, and the index of their `included`.
+    noted: Arc<Sequence>,
+    /// Classes that are being entered: name, and the index of their file.
     active: Vec<(Text, usize)>,
+    /// Whether this step is nobody else's.
+    own: bool,
+    warnings: Vec<Warning>,
     faults: Vec<Fault>,
+    node: Included,
+    /// Those that class mappings brought in.
+    mapped: Arc<Sequence>,
     /// Whether only class mappings have been looked at so far.
     before_node: bool,
 }
@@ -193,35 +221,119 @@ struct Linearizer<'a> {
 const MAX_DEPTH: usize = 2_000;
 
 impl Linearizer<'_> {
-    fn mapped_classes(&mut self, subjects: &Subjects<'_>) {
+    fn mapped_classes(&mut self) {
         let mut shown = Vec::new();
-        for mapped in subjects.mapped {
+        for mapped in self.subjects.mapped {
             let by = By::Mapping(mapped.mapping.clone());
             let subject = Subject { file: FileId::NONE, name: "", init: false, settings: self.settings };
             // A dot at the start means nothing in a mapping.
             let entry = if mapped.class.starts_with('.') {
                 Ok(ClassEntry::plain(mapped.class.clone()))
             } else {
-                crate::layer::class_entry(&mapped.class, subject, Origin::NONE)
+                let parse = |name: &Text| crate::template::parse(name, self.settings);
+                crate::layer::class_entry(&mapped.class, subject, Origin::NONE, parse)
             };
             match entry {
                 Ok(mut entry) => {
                     entry.alternatives.extend(mapped.alternative.clone());
-                    shown.extend(self.parents(std::slice::from_ref(&entry), &by));
+                    shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
                 }
                 Err(fault) => {
                     self.faults.push(fault.note(format!("in the class mapping '{}'", mapped.mapping), None));
                 }
             }
         }
-        self.list(shown);
+        if !shown.is_empty() {
+            self.step(Step::Shown(shown.clone()), |linearizer| linearizer.list(shown));
+        }
+    }
+
+    /// Brings in classes that the node lists, or a mapping gives to it, step by step.
+    fn top(&mut self, entries: &[ClassEntry], mapping: Option<&By>) -> Vec<Text> {
+        let by = mapping.unwrap_or(&By::Includer(0));
+        let mut shown = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let resolved = match &entry.template {
+                None => entry.lookup.clone(),
+                Some(template) => match self.resolve(entry, template, by) {
+                    Some(name) => name,
+                    None => continue,
+                },
+            };
+            if mapping.is_none() {
+                self.listed.push((resolved.clone(), entry.origin));
+            }
+            if entry.alternatives.is_empty() {
+                let mapping = match by {
+                    By::Mapping(text) => Some(text.clone()),
+                    _ => None,
+                };
+                self.step(Step::Class(resolved.clone(), mapping), |linearizer| {
+                    linearizer.include(entry, &resolved, by);
+                });
+                shown.push(entry.name.clone());
+            } else {
+                let alternatives = entry.alternatives.iter().map(|name| (name.clone(), entry.origin));
+                self.listed.extend(alternatives.filter(|_| mapping.is_none()));
+                self.note();
+                shown.push(self.include(entry, &resolved, by));
+                self.complete();
+            }
+        }
+        shown
+    }
+
+    /// Takes a step that another node has taken, or takes it for all.
+    fn step(&mut self, step: Step, take: impl FnOnce(&mut Self)) {
+        let generation = self.lookup.generation();
+        let next = self.sequence.next(&step, generation, |files| self.lookup.current(files));
+        if let Some(next) = next {
+            self.sequence = next;
+            return;
+        }
+        self.note();
+        self.own = false;
+        let (warnings, faults) = (self.warnings.len(), self.faults.len());
+        take(self);
+        let before = self.sequence.clone();
+        let own = self.own || self.warnings.len() > warnings || self.faults.len() > faults;
+        self.complete();
+        if !own {
+            before.share(step, &self.sequence);
+        }
+    }
+
+    /// Adds what was brought in to the sequence.
+    fn complete(&mut self) {
+        let mut brought = std::mem::take(&mut self.brought);
+        brought.files = self.lookup.recorded();
+        if brought.layers.is_empty() && brought.classes.is_empty() {
+            // A class that is there already, or is missing: it may have been asked for all the same.
+            self.lookup.record(&brought.files);
+            return;
+        }
+        self.sequence = self.sequence.child(brought, self.lookup.generation());
+        self.noted = self.sequence.clone();
+    }
+
+    /// Takes note of what shared steps brought in, and begins to record what is asked for.
+    fn note(&mut self) {
+        self.lookup.begin_record();
+        if Arc::ptr_eq(&self.noted, &self.sequence) {
+            return;
+        }
+        for step in self.sequence.steps_after(&self.noted) {
+            self.shown.extend(step.classes.iter().cloned());
+            self.done.extend(step.included.iter().map(|included| included.name.clone()));
+        }
+        self.noted = self.sequence.clone();
     }
 
     /// Appends the class list of one file that is complete.
     fn list(&mut self, shown: Vec<Text>) {
         for name in shown {
-            if self.listed.insert(name.clone()) {
-                self.output.classes.push(name);
+            if self.shown.insert(name.clone()) {
+                self.brought.classes.push(name);
             }
         }
     }
@@ -232,14 +344,18 @@ impl Linearizer<'_> {
         for entry in entries {
             let resolved = match &entry.template {
                 None => entry.lookup.clone(),
-                Some(template) => match self.resolve(entry, template, by) {
-                    Some(name) => name,
-                    None => continue,
-                },
+                Some(template) => {
+                    // What is merged so far holds what the node itself says.
+                    self.own = true;
+                    match self.resolve(entry, template, by) {
+                        Some(name) => name,
+                        None => continue,
+                    }
+                }
             };
             let name = self.include(entry, &resolved, by);
             let class = if name == entry.name { resolved } else { name.clone() };
-            self.output.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
+            self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
             shown.push(name);
         }
         shown
@@ -287,16 +403,18 @@ impl Linearizer<'_> {
             self.faults.push(self.place(Fault::new(kind), listed, by));
             return;
         }
-        let index = self.output.included.len();
-        self.output.included.push(Included { name: name.clone(), file: layer.file, by: by.clone(), listed });
+        let index = 1 + self.sequence.entered + self.brought.included.len();
+        // Where the node's file lists it is for that node alone to know.
+        let listed = if matches!(by, By::Includer(0)) { Origin::NONE } else { listed };
+        let included = Included { name: name.clone(), file: layer.file, by: by.clone(), listed };
+        self.brought.included.push(included);
         self.active.push((name.clone(), index));
         let shown = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || {
             self.parents(&layer.classes, &By::Includer(index))
         });
         self.active.pop();
         self.list(shown);
-        self.output.prefix = self.output.prefix.child(layer);
-        self.output.layers.push(layer.clone());
+        self.brought.layers.push(layer.clone());
         self.done.insert(name.clone());
     }
 
@@ -305,7 +423,7 @@ impl Linearizer<'_> {
             if self.settings.ignore_class_notfound_warning {
                 let kind = Kind::ClassSkipped { name: name.to_string() };
                 let warning = self.place(Fault::new(kind), entry.origin, by);
-                self.output.warnings.push(warning);
+                self.warnings.push(warning);
             }
             return;
         }
@@ -353,12 +471,13 @@ impl Linearizer<'_> {
 
     /// What references in class names see.
     fn merged_so_far(&self) -> Root {
-        if self.before_node {
-            return Root::whole(self.output.prefix.merged(&self.prefixes).parameters.clone());
-        }
+        let none = Given::default();
+        let given = if self.before_node { &none } else { self.subjects.given };
         // The scalars of the node come before everything: what classes say counts.
-        let scalars = self.given.scalars.iter().cloned();
-        Root::of(scalars.chain(self.output.parameters(self.given, &self.prefixes)).collect())
+        let scalars = given.scalars.iter().cloned().map(Source::Map);
+        let mapped = if self.before_node { &self.sequence } else { &self.mapped };
+        let classes = sources(&self.sequence, mapped, &self.brought.layers, given, &self.prefixes);
+        Root::of(scalars.chain(classes).collect(), &self.prefixes)
     }
 
     fn cycle(&self, at: usize, entry: &ClassEntry, by: &By) -> Fault {
@@ -366,8 +485,8 @@ impl Linearizer<'_> {
         names.push(names[0]);
         let mut fault = Fault::new(Kind::ClassCycle { cycle: names.join(" -> ") });
         for (name, index) in &self.active[at..] {
-            let included = &self.output.included[*index];
-            fault = fault.note(format!("'{name}' is listed here"), self.site(included.listed));
+            let listed = self.trail().included(*index).map(|included| self.trail().listed(included));
+            fault = fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.site(at)));
         }
         self.place(fault, entry.origin, by)
     }
@@ -383,99 +502,115 @@ impl Linearizer<'_> {
     }
 
     fn site(&self, origin: Origin) -> Option<Site> {
-        self.output.site(origin, self.sources)
+        trail::site(origin, self.sources)
     }
 
     fn chain_of(&self, by: &By) -> Vec<Link> {
         match by {
-            By::Includer(index) => self.output.chain(*index, self.sources),
+            By::Includer(index) => self.trail().chain(*index, self.sources),
             By::Node | By::Mapping(_) => Vec::new(),
+        }
+    }
+
+    fn trail(&self) -> Trail<'_> {
+        Trail {
+            node: &self.node,
+            listed: &self.listed,
+            sequence: &self.sequence,
+            brought: Some(&self.brought),
         }
     }
 
     fn chain(&self, by: &By, name: &Text, listed: Origin) -> Vec<Link> {
         let mut chain = self.chain_of(by);
-        chain.push(Link { includer: self.output.includer(by), class: name.clone(), site: self.site(listed) });
+        chain.push(Link {
+            includer: self.trail().includer(by),
+            class: name.clone(),
+            site: self.site(listed),
+        });
         chain
     }
 }
 
 impl Linearization {
-    /// Whether the shared merged state cannot be used as it is: input data comes in between, or
-    /// a class has a say in the automatic parameters.
-    pub fn needs_own_fold(&self, given: &Given) -> bool {
-        given.input.is_some()
-            || (given.automatic.is_some()
-                && self.layers.iter().any(|layer| layer.parameters.entries.contains_key(AUTOMATIC)))
+    /// How files came in.
+    pub fn trail(&self) -> Trail<'_> {
+        Trail { node: &self.node, listed: &self.listed, sequence: &self.sequence, brought: None }
     }
 
-    /// The parameters of all layers so far, as maps that are still to be merged in this order.
-    /// Those of the classes are shared with other nodes.
-    pub fn parameters(&self, given: &Given, prefixes: &Prefixes) -> Vec<Arc<MapSlot>> {
-        if self.needs_own_fold(given) {
-            return vec![self.fold(given, prefixes)];
-        }
-        let shared = self.prefix.merged(prefixes).parameters.clone();
-        std::iter::once(shared).chain(given.automatic.clone()).collect()
+    /// The layers of all classes.
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Arc<Layer>> {
+        self.sequence.layers()
     }
 
-    /// The parameters of all layers so far, merged one by one in the order of ruling S2.
-    pub fn fold(&self, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
-        let mapped = self.mapped.min(self.layers.len());
-        let layers =
-            |range: &[Arc<Layer>]| range.iter().map(|layer| layer.parameters.clone()).collect::<Vec<_>>();
-        layers(&self.layers[..mapped])
-            .into_iter()
-            .chain(given.input.clone())
-            .chain(given.automatic.clone())
-            .chain(layers(&self.layers[mapped..]))
-            .fold(Arc::new(MapSlot::empty()), |merged, layer| merge_maps(merged, &layer, prefixes))
+    /// `classes` of the result (S3).
+    pub fn classes(&self) -> Vec<Text> {
+        let mut classes: Vec<Text> =
+            self.sequence.steps().into_iter().flat_map(|step| step.brought.classes.iter().cloned()).collect();
+        let known: FxHashSet<Text> = classes.iter().cloned().collect();
+        classes.extend(self.shown.iter().filter(|name| !known.contains(*name)).cloned());
+        classes
     }
 
-    /// How the file with this index came in, from the node down.
-    pub fn chain(&self, index: usize, sources: &dyn Locate) -> Vec<Link> {
-        let mut chain = Vec::new();
-        let mut at = index;
-        while let Some(included) = self.included.get(at) {
-            if matches!(included.by, By::Node) {
-                break;
+    /// The parameters of all layers, `own` behind them, for an evaluation that asks for few.
+    pub fn root(&self, given: &Given, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
+        let mut sources = sources(&self.sequence, &self.mapped, &[], given, prefixes);
+        sources.push(Source::Map(own.clone()));
+        Root::of(sources, prefixes)
+    }
+
+    /// The parameters of all layers, merged, shared with other nodes as far as can be.
+    pub fn parameters(&self, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
+        let shared = || self.sequence.prefix.merged(prefixes);
+        match given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
+            _ if is_between(&self.sequence, &[], given) => {
+                let maps = sources_between(&self.sequence, &self.mapped, &[], given);
+                fold(maps, prefixes)
             }
-            chain.push(Link {
-                includer: self.includer(&included.by),
-                class: included.name.clone(),
-                site: self.site(included.listed, sources),
-            });
-            match included.by {
-                By::Includer(up) => at = up,
-                By::Node | By::Mapping(_) => break,
+            // Automatic parameters come after the mapped classes (S2): there their key stands.
+            Some(slot) => {
+                let at = self.mapped.prefix.merged(prefixes).entries.len();
+                with_entry(shared(), at, Key::from(AUTOMATIC), slot.clone())
             }
-        }
-        chain.reverse();
-        chain
-    }
-
-    /// The chain of the file that holds a value.
-    pub fn chain_of_file(&self, file: FileId, sources: &dyn Locate) -> Vec<Link> {
-        let index = self.included.iter().position(|included| included.file == file);
-        index.map_or_else(Vec::new, |index| self.chain(index, sources))
-    }
-
-    /// Who that is, as links of a chain say it.
-    pub fn includer(&self, by: &By) -> String {
-        match by {
-            By::Node => "node".into(),
-            By::Mapping(mapping) => format!("class mapping '{mapping}'"),
-            By::Includer(index) => match self.included.get(*index) {
-                Some(Included { by: By::Node, name, .. }) => format!("node '{name}'"),
-                Some(included) => format!("class '{}'", included.name),
-                None => String::new(),
-            },
+            None => shared().clone(),
         }
     }
+}
 
-    #[expect(clippy::unused_self, reason = "reads like its siblings")]
-    fn site(&self, origin: Origin, sources: &dyn Locate) -> Option<Site> {
-        let (path, span) = sources.locate(origin)?;
-        Some(Site { path, line: span.line + 1, column: span.column + 1, length: 0 })
+/// The parameters of layers in the order of ruling S2.
+fn sources(
+    sequence: &Arc<Sequence>,
+    mapped: &Arc<Sequence>,
+    brought: &[Arc<Layer>],
+    given: &Given,
+    prefixes: &Prefixes,
+) -> Vec<Source> {
+    if is_between(sequence, brought, given) {
+        return sources_between(sequence, mapped, brought, given).into_iter().map(Source::Map).collect();
     }
+    let shared = Source::Shared(sequence.parameters(prefixes).clone());
+    let brought = brought.iter().map(|layer| &layer.parameters);
+    std::iter::once(shared).chain(given.automatic.iter().chain(brought).cloned().map(Source::Map)).collect()
+}
+
+/// Whether what a node is given stands between layers that it shares with others: input data
+/// does, and automatic parameters where a class has a say in them.
+fn is_between(sequence: &Sequence, brought: &[Arc<Layer>], given: &Given) -> bool {
+    let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
+    given.input.is_some() || (given.automatic.is_some() && (sequence.automatic || brought.iter().any(says)))
+}
+
+fn sources_between(
+    sequence: &Sequence,
+    mapped: &Sequence,
+    brought: &[Arc<Layer>],
+    given: &Given,
+) -> Vec<Arc<MapSlot>> {
+    let before = mapped.layers().count();
+    let layers: Vec<&Arc<Layer>> = sequence.layers().chain(brought).collect();
+    let (mapped, listed) = layers.split_at(before);
+    let maps =
+        |layers: &[&Arc<Layer>]| -> Vec<_> { layers.iter().map(|layer| layer.parameters.clone()).collect() };
+    let given = given.input.iter().chain(&given.automatic).cloned();
+    maps(mapped).into_iter().chain(given).chain(maps(listed)).collect()
 }

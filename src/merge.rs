@@ -148,10 +148,16 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
     Arc::new(merged)
 }
 
-/// What merging these maps in order would give for one key, without merging the rest. The
-/// maps must not have prefixed keys of their own ([`MapSlot::prefixed`]).
-pub fn merge_key(maps: &[Arc<MapSlot>], key: &str, prefixes: &Prefixes) -> Option<Slot> {
-    let mut slots = maps.iter().filter_map(|map| map.entries.get(key));
+/// Merges maps in order.
+pub fn fold(maps: impl IntoIterator<Item = Arc<MapSlot>>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    let empty = Arc::new(MapSlot::empty());
+    maps.into_iter().fold(empty, |merged, map| merge_maps(merged, &map, prefixes))
+}
+
+/// What the slots that layers have for one place come to, earliest first, without merging the
+/// maps that hold them. Those must not have prefixed keys of their own ([`MapSlot::prefixed`]).
+pub fn merge_slots<'s>(slots: impl IntoIterator<Item = &'s Slot>, prefixes: &Prefixes) -> Option<Slot> {
+    let mut slots = slots.into_iter();
     let first = settle(slots.next()?.clone(), prefixes);
     Some(slots.fold(first, |earlier, later| merge(earlier, later.clone(), prefixes)))
 }

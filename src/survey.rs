@@ -12,6 +12,7 @@ use crate::catalog::Item;
 use crate::engine::node::{Computation, Layers, applications};
 use crate::error::Error;
 use crate::layer::Layer;
+use crate::linearize::{Included, Listed, Trail};
 use crate::source::FileId;
 use crate::value::{Text, Value};
 
@@ -24,23 +25,21 @@ pub struct Surveyed {
     pub path: Arc<str>,
     /// Its layers in order, or why there are none.
     pub layers: Result<Arc<Layers>, Error>,
+    /// The files that came in, its own first.
+    pub included: Vec<Included>,
+    /// The entries of the lists of classes on the way.
+    pub listings: Vec<Listed>,
 }
 
 impl Surveyed {
     /// The names of its classes, in the order in which they were met.
     pub fn classes(&self) -> impl Iterator<Item = &Text> {
-        self.included().map(|included| &included.name)
+        self.included.iter().skip(1).map(|included| &included.name)
     }
 
-    fn included(&self) -> impl Iterator<Item = &crate::linearize::Included> {
-        let layers = self.layers.as_ref().ok();
-        layers.into_iter().flat_map(|layers| layers.linearization.included.iter().skip(1))
-    }
-
-    /// Its files: those of its classes, and its own.
+    /// Its files: its own, and those of its classes.
     pub fn files(&self) -> impl Iterator<Item = FileId> {
-        let layers = self.layers.as_ref().ok();
-        layers.into_iter().flat_map(|layers| layers.linearization.included.iter().map(|one| one.file))
+        self.included.iter().map(|included| included.file)
     }
 
     /// All its layers in the order in which they merge, its own last.
@@ -48,7 +47,7 @@ impl Surveyed {
         let layers = self.layers.as_ref().ok();
         layers
             .into_iter()
-            .flat_map(|layers| layers.linearization.layers.iter().chain(std::iter::once(&layers.layer)))
+            .flat_map(|layers| layers.linearization.layers().chain(std::iter::once(&layers.layer)))
     }
 
     /// Its applications.
@@ -94,10 +93,16 @@ impl Survey {
         let nodes: Vec<Surveyed> = catalog
             .nodes
             .values()
-            .map(|item| Surveyed {
-                name: item.name.clone(),
-                path: shown(item),
-                layers: computation.layers(&item.name, None, None, false).map(Arc::new),
+            .map(|item| {
+                let layers = computation.layers(&item.name, None, None, false).map(Arc::new);
+                let trail = layers.as_ref().ok().map(|layers| layers.linearization.trail());
+                Surveyed {
+                    name: item.name.clone(),
+                    path: shown(item),
+                    included: trail.map_or_else(Vec::new, Trail::all),
+                    listings: trail.map_or_else(Vec::new, Trail::listings),
+                    layers,
+                }
             })
             .collect();
         let classes = catalog.classes.values().map(|item| (item, true));

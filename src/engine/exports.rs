@@ -13,7 +13,8 @@ use crate::catalog::Catalog;
 use crate::engine::inputs::Version;
 use crate::engine::node::{Computation, Layers};
 use crate::error::Fault;
-use crate::evaluate::{Evaluator, Others, Root};
+use crate::evaluate::{Evaluator, Others};
+use crate::linearize::Lookup;
 use crate::source::FileId;
 use crate::value::{Text, Value};
 
@@ -101,9 +102,11 @@ impl OtherNodes<'_> {
         if let Some(entry) = known.get_mut(node) {
             if entry.checked != computation.generation {
                 let current = Arc::ptr_eq(&entry.catalog, computation.catalog)
-                    && entry.files.iter().all(|(file, version)| {
-                        computation.inputs.is_current(*file, *version, computation.catalog)
-                    });
+                    && computation.current(&entry.files)
+                    && entry
+                        .layers
+                        .as_ref()
+                        .map_or(true, |layers| computation.sequence_holds(&layers.linearization.sequence));
                 if current {
                     entry.checked = computation.generation;
                 } else {
@@ -140,7 +143,7 @@ impl OtherNodes<'_> {
             return value.clone();
         }
         computation.inputs.count(|counts| counts.exported += 1);
-        let root = Root::of(layers.parameters.clone());
+        let root = computation.root(layers);
         let mut evaluator = Evaluator::new(root, computation.settings, computation.inputs);
         let value = evaluator.export(&layers.exports, path, false);
         let exported = match evaluator.finish().into_iter().next() {

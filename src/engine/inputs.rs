@@ -207,6 +207,13 @@ impl Inputs {
         asked
     }
 
+    /// Adds files to what is asked for.
+    pub fn also(&self, files: &[(FileId, Version)]) {
+        if let Some(asked) = self.asked.borrow_mut().last_mut() {
+            asked.extend(files.iter().copied());
+        }
+    }
+
     /// The folder of the nodes, for messages.
     pub fn node_folder(&self) -> String {
         join(&self.node_roots)
@@ -441,6 +448,16 @@ impl Inputs {
         let mut counts = self.counts.get();
         change(&mut counts);
         self.counts.set(counts);
+    }
+
+    /// The versions of all files that were read.
+    pub fn versions(&self) -> Vec<(FileId, Version)> {
+        let files = self.files.borrow();
+        (0u32..)
+            .map(FileId)
+            .zip(files.iter().map(File::version))
+            .filter(|(_, version)| *version > 0)
+            .collect()
     }
 
     /// The path of a file, as messages show it.

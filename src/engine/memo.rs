@@ -10,6 +10,7 @@ use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::inputs::{Inputs, Version};
 use crate::engine::node::{Answer, Computation};
 use crate::engine::prefix::Prefix;
+use crate::engine::sequence::Sequence;
 use crate::engine::{Inventory, NodeInfo, Request};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::mappings::Mappings;
@@ -25,7 +26,10 @@ pub struct State {
     settings: Arc<Settings>,
     mappings: Mappings,
     ignored: Option<fancy_regex::Regex>,
-    root: Arc<Prefix>,
+    /// The classes of all nodes, in the names of one catalog.
+    sequences: (Arc<Catalog>, Arc<Sequence>),
+    /// Their layers.
+    prefixes: Arc<Prefix>,
     index: ExportIndex,
     /// Counts the times at which anything may have changed.
     generation: u64,
@@ -36,9 +40,10 @@ pub struct State {
 #[derive(Debug)]
 struct Remembered {
     info: Arc<NodeInfo>,
-    /// Keeps the merged states alive that other nodes share.
-    _prefix: Arc<Prefix>,
+    /// The node's classes, which other nodes share.
+    sequence: Arc<Sequence>,
     catalog: Arc<Catalog>,
+    /// Files that are not in the sequence.
     files: Vec<(FileId, Version)>,
     original_environment: Value,
     asked: Vec<Asked>,
@@ -52,12 +57,14 @@ const ATTEMPTS: usize = 5;
 impl State {
     /// The state of an inventory of which nothing is known yet.
     pub fn new(settings: Arc<Settings>) -> Result<State> {
+        let prefixes = Prefix::root();
         Ok(State {
             inputs: Inputs::new(settings.clone())?,
             mappings: Mappings::parse(&settings.class_mappings)?,
             ignored: crate::engine::node::ignored_classes(&settings)?,
             settings,
-            root: Prefix::root(),
+            sequences: (Arc::default(), Sequence::root(prefixes.clone())),
+            prefixes,
             index: ExportIndex::default(),
             generation: 0,
             answers: FxHashMap::default(),
@@ -69,7 +76,11 @@ impl State {
         if self.inputs.begin() {
             self.generation += 1;
         }
-        self.inputs.catalog()
+        let catalog = self.inputs.catalog()?;
+        if !Arc::ptr_eq(&self.sequences.0, &catalog) {
+            self.sequences = (catalog.clone(), Sequence::root(self.prefixes.clone()));
+        }
+        Ok(catalog)
     }
 
     /// The answer for one node: the remembered one if nothing changed, else a new one.
@@ -144,10 +155,10 @@ impl State {
     pub fn inspect<T>(&mut self, look: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
         let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
-            self.inputs.record();
             let seen = look(&self.computation(&catalog));
-            let files = self.inputs.recorded();
+            let files = self.inputs.versions();
             let now = self.begin()?;
+            // Whatever it looked at is among all files that were ever read.
             if Arc::ptr_eq(&now, &catalog)
                 && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
             {
@@ -190,8 +201,10 @@ impl State {
         Arc::ptr_eq(now, before)
             && computed.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, now))
             && computed.result.as_ref().map_or(true, |answer| {
+                let computation = self.computation(now);
                 let original = &answer.original_environment;
-                self.computation(now).still_holds(&key.0, original, key.1.as_ref(), &answer.asked)
+                computation.sequence_holds(&answer.sequence)
+                    && computation.still_holds(&key.0, original, key.1.as_ref(), &answer.asked)
             })
     }
 
@@ -208,7 +221,7 @@ impl State {
         if plain && &*self.settings.cache != "off" {
             let remembered = Remembered {
                 info: info.clone(),
-                _prefix: answer.prefix,
+                sequence: answer.sequence,
                 catalog,
                 files: computed.files,
                 original_environment: answer.original_environment,
@@ -230,13 +243,15 @@ impl State {
         if remembered.checked == self.generation {
             return Some(remembered.info.clone());
         }
+        let computation = self.computation(catalog);
         let original = &remembered.original_environment;
         let current = Arc::ptr_eq(&remembered.catalog, catalog)
             && remembered
                 .files
                 .iter()
                 .all(|(file, version)| self.inputs.is_current(*file, *version, catalog))
-            && self.computation(catalog).still_holds(&key.0, original, key.1.as_ref(), &remembered.asked);
+            && computation.sequence_holds(&remembered.sequence)
+            && computation.still_holds(&key.0, original, key.1.as_ref(), &remembered.asked);
         if !current {
             return None;
         }
@@ -252,7 +267,7 @@ impl State {
             mappings: &self.mappings,
             ignored: self.ignored.as_ref(),
             catalog,
-            root: &self.root,
+            root: &self.sequences.1,
             index: &self.index,
             generation: self.generation,
         }

@@ -8,6 +8,7 @@ pub mod inputs;
 pub mod memo;
 pub mod node;
 pub mod prefix;
+pub mod sequence;
 
 use std::sync::Arc;
 

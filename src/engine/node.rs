@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
-use crate::engine::inputs::Inputs;
-use crate::engine::prefix::Prefix;
+use crate::engine::inputs::{Inputs, Version};
+use crate::engine::sequence::Sequence;
 use crate::engine::{NodeInfo, automatic};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Root};
 use crate::layer::{Applications, Layer};
-use crate::linearize::{AUTOMATIC, Given, Linearization, Lookup, Subjects, linearize};
+use crate::linearize::{Given, Linearization, Lookup, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
-use crate::merge::{Prefixes, map_of_values, merge_maps, with_entry};
+use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
@@ -43,8 +43,8 @@ pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>
 pub struct Answer {
     /// The answer.
     pub info: NodeInfo,
-    /// The shared state of the node's classes.
-    pub prefix: Arc<Prefix>,
+    /// The node's classes.
+    pub sequence: Arc<Sequence>,
     /// The environment that the node's file names.
     pub original_environment: Value,
     /// What its queries asked of other nodes.
@@ -63,8 +63,8 @@ pub struct Computation<'a> {
     pub ignored: Option<&'a fancy_regex::Regex>,
     /// The names.
     pub catalog: &'a Arc<Catalog>,
-    /// The empty sequence of layers.
-    pub root: &'a Arc<Prefix>,
+    /// The empty sequence of classes.
+    pub root: &'a Arc<Sequence>,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
@@ -80,8 +80,6 @@ pub struct Layers {
     pub layer: Arc<Layer>,
     /// The layers of its classes.
     pub linearization: Linearization,
-    /// The parameters, as maps that are to be merged in this order.
-    pub parameters: Vec<Arc<MapSlot>>,
     /// The exports, merged.
     pub exports: Arc<MapSlot>,
     /// The environment.
@@ -119,18 +117,27 @@ impl Computation<'_> {
                 let info = self.info(&merged, parameters, exports, &mut warnings);
                 Ok(Answer {
                     info,
-                    prefix: merged.linearization.prefix,
+                    sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     asked: others.asked.take(),
                 })
             }
-            _ => Err(self.finish(faults, &merged)),
+            _ => {
+                // An answer asks its sequence whether it holds; an error has none.
+                merged
+                    .linearization
+                    .sequence
+                    .steps()
+                    .iter()
+                    .for_each(|step| self.record(&step.brought.files));
+                Err(self.finish(faults, &merged))
+            }
         }
     }
 
     /// The queries with text around them in all layers of a node (Q5).
     fn embedded(&self, layers: &Layers) -> Vec<Fault> {
-        let all = layers.linearization.layers.iter().chain(std::iter::once(&layers.layer));
+        let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
         let placed = |fault: &Fault| {
             let mut fault = fault.clone();
             fault.site = fault.origin.and_then(|origin| crate::evaluate::site(self.inputs, origin, None));
@@ -147,9 +154,9 @@ impl Computation<'_> {
         warnings: &mut Vec<Warning>,
     ) -> NodeInfo {
         let linearization = &merged.linearization;
-        let layers = linearization.layers.iter().chain(std::iter::once(&merged.layer));
+        let layers: Vec<_> = linearization.layers().chain(std::iter::once(&merged.layer)).collect();
         let mut all = Vec::new();
-        for layer in layers.clone() {
+        for layer in &layers {
             all.extend(layer.warnings.iter().cloned());
         }
         all.extend(linearization.warnings.iter().cloned());
@@ -165,8 +172,8 @@ impl Computation<'_> {
             name: merged.name.clone(),
             uri: uri.into(),
             environment: merged.environment.clone(),
-            classes: linearization.classes.clone(),
-            applications: applications(layers.map(|layer| &layer.applications)),
+            classes: linearization.classes(),
+            applications: applications(layers.iter().map(|layer| &layer.applications)),
             parameters,
             exports,
             warnings: all,
@@ -183,6 +190,11 @@ impl Computation<'_> {
             environment: original,
             asked: RefCell::default(),
         }
+    }
+
+    /// Whether the files of a node's classes are what they were.
+    pub fn sequence_holds(&self, sequence: &Sequence) -> bool {
+        sequence.holds(self.generation, |files| self.current(files))
     }
 
     /// Whether what an answer's queries asked would be answered the same now.
@@ -206,22 +218,8 @@ impl Computation<'_> {
     /// Merges all parameters of a node.
     pub fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
         let prefixes = Prefixes::new(self.settings);
-        let linearization = &merged.linearization;
-        let automatic = merged.given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC));
-        let base = match automatic {
-            Some(slot) if !linearization.needs_own_fold(&merged.given) => {
-                // Automatic parameters come after the mapped classes (S2): there their key stands.
-                let at = linearization.mapped_prefix.merged(&prefixes).parameters.entries.len();
-                let shared = &linearization.prefix.merged(&prefixes).parameters;
-                with_entry(shared, at, Key::from(AUTOMATIC), slot.clone())
-            }
-            _ => linearization
-                .parameters(&merged.given, &prefixes)
-                .into_iter()
-                .reduce(|earlier, later| merge_maps(earlier, &later, &prefixes))
-                .unwrap_or_else(|| Arc::new(MapSlot::empty())),
-        };
-        merge_maps(base, &merged.layer.parameters, &prefixes)
+        let classes = merged.linearization.parameters(&merged.given, &prefixes);
+        merge_maps(classes, &merged.layer.parameters, &prefixes)
     }
 
     /// Orders the layers of a node.
@@ -249,17 +247,15 @@ impl Computation<'_> {
         let mapped_classes = self.mapped_classes(&item)?;
         let subjects = Subjects { name: &item.name, layer: &layer, mapped: &mapped_classes, given: &given };
         let linearization = linearize(&subjects, self.root, self.settings, self, self.inputs)?;
-        let mut parameters = linearization.parameters(&given, &prefixes);
-        parameters.push(layer.parameters.clone());
-        if layer.parameters.prefixed {
-            // Prefixes that are still text take effect when the whole is merged.
-            let whole =
-                parameters.into_iter().reduce(|earlier, later| merge_maps(earlier, &later, &prefixes));
-            parameters = whole.into_iter().collect();
-        }
         let exports =
-            merge_maps(linearization.prefix.merged(&prefixes).exports.clone(), &layer.exports, &prefixes);
-        Ok(Layers { name: item.name.clone(), layer, linearization, parameters, exports, environment, given })
+            merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
+        Ok(Layers { name: item.name.clone(), layer, linearization, exports, environment, given })
+    }
+
+    /// The parameters of a node for an evaluation that asks for few of them.
+    pub fn root(&self, layers: &Layers) -> Root {
+        let prefixes = Prefixes::new(self.settings);
+        layers.linearization.root(&layers.given, &layers.layer.parameters, &prefixes)
     }
 
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
@@ -347,13 +343,13 @@ impl Computation<'_> {
         path: &[Text],
     ) -> Option<(Site, Vec<Link>)> {
         let layers = self.layers(name, environment, None, false).ok()?;
-        let all = std::iter::once(&layers.layer).chain(layers.linearization.layers.iter().rev());
+        let all = std::iter::once(&layers.layer).chain(layers.linearization.layers().rev());
         let (_, origin) = all
             .map(|layer| deepest(&layer.parameters, path))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .filter(|(depth, _)| *depth > 0)?;
         let site = crate::evaluate::site(self.inputs, origin, None)?;
-        Some((site, layers.linearization.chain_of_file(origin.file, self.inputs)))
+        Some((site, layers.linearization.trail().chain_of_file(origin.file, self.inputs)))
     }
 
     fn finish(&self, faults: Vec<Fault>, merged: &Layers) -> Error {
@@ -373,7 +369,7 @@ impl Computation<'_> {
             && fault.chain.is_empty()
             && origin.file != FileId::NONE
         {
-            fault.chain = merged.linearization.chain_of_file(origin.file, self.inputs);
+            fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
     }
 }
@@ -390,6 +386,26 @@ impl Lookup for Computation<'_> {
 
     fn may_be_missing(&self, name: &str) -> bool {
         self.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
+    }
+
+    fn begin_record(&self) {
+        self.inputs.record();
+    }
+
+    fn recorded(&self) -> Vec<(FileId, Version)> {
+        self.inputs.recorded()
+    }
+
+    fn record(&self, files: &[(FileId, Version)]) {
+        self.inputs.also(files);
+    }
+
+    fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    fn current(&self, files: &[(FileId, Version)]) -> bool {
+        files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
     }
 }
 

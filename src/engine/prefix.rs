@@ -15,19 +15,11 @@ use crate::slot::MapSlot;
 pub struct Prefix {
     parent: Option<Arc<Prefix>>,
     layer: Option<Arc<Layer>>,
-    merged: OnceLock<Merged>,
+    /// Their parameters, merged.
+    merged: OnceLock<Arc<MapSlot>>,
     /// By the address of the next layer, which the child keeps alive. A sequence lives as long
     /// as something that was computed from it.
     children: Mutex<FxHashMap<usize, Weak<Prefix>>>,
-}
-
-/// What the layers of a prefix come to.
-#[derive(Clone, Debug, Default)]
-pub struct Merged {
-    /// Parameters.
-    pub parameters: Arc<MapSlot>,
-    /// Exports.
-    pub exports: Arc<MapSlot>,
 }
 
 impl Prefix {
@@ -56,14 +48,14 @@ impl Prefix {
         child
     }
 
-    /// The merged state. On the way from the last state that is known, states are kept where
+    /// The merged parameters. On the way from the last state that is known, states are kept where
     /// sequences part: what only leads on to one other is changed in place, not copied.
-    pub fn merged(&self, prefixes: &Prefixes) -> &Merged {
+    pub fn merged(&self, prefixes: &Prefixes) -> &Arc<MapSlot> {
         if let Some(merged) = self.merged.get() {
             return merged;
         }
         let mut pending = vec![self];
-        let mut state = Merged::default();
+        let mut state = Arc::new(MapSlot::empty());
         while let Some(parent) = pending.last().and_then(|prefix| prefix.parent.as_deref()) {
             if let Some(merged) = parent.merged.get() {
                 state = merged.clone();
@@ -73,8 +65,7 @@ impl Prefix {
         }
         while let Some(prefix) = pending.pop() {
             if let Some(layer) = &prefix.layer {
-                state.parameters = merge_maps(state.parameters, &layer.parameters, prefixes);
-                state.exports = merge_maps(state.exports, &layer.exports, prefixes);
+                state = merge_maps(state, &layer.parameters, prefixes);
             }
             if !pending.is_empty() && prefix.parts() {
                 let _ = prefix.merged.set(state.clone());

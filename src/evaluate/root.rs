@@ -1,85 +1,202 @@
-//! The root turns the first key of a reference into the slot of that parameter.
+//! The root turns the first keys of a reference into the slot of that parameter.
+//!
+//! Parameters of several sources are merged key by key, and only where a reference leads: a class
+//! name, or an export of another node, asks for one or two of hundreds.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::merge::{Prefixes, merge_key};
+use crate::merge::{Prefixes, fold, merge_slots};
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Text};
 
-/// Where references begin: the merged parameters of a node, or maps that are merged key by key
-/// as references ask for them. Of another node, a query wants one or two parameters.
+/// Where references begin: parameters, in sources that are merged in their order.
 #[derive(Debug)]
 pub struct Root {
-    maps: Vec<Arc<MapSlot>>,
+    sources: Vec<Source>,
     /// Slots that were merged; their addresses stay what they are.
-    merged: FxHashMap<Vec<Text>, Arc<Slot>>,
+    merged: FxHashMap<Box<[Text]>, Arc<Slot>>,
+}
+
+/// Some of the parameters of a node.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A map of its own.
+    Map(Arc<MapSlot>),
+    /// What it shares with other nodes.
+    Shared(Arc<Shared>),
+}
+
+/// The parameters of several layers, merged key by key, once for all who share them.
+#[derive(Debug)]
+pub struct Shared {
+    maps: Vec<Arc<MapSlot>>,
+    known: Mutex<FxHashMap<Box<[Text]>, Option<Arc<Place>>>>,
+}
+
+/// What the layers have at one path.
+#[derive(Debug)]
+struct Place {
+    /// Whether each of them has a plain map, so that the next key decides.
+    plain: bool,
+    slots: Vec<Slot>,
+    merged: OnceLock<Arc<Slot>>,
+}
+
+impl Shared {
+    /// The parameters of layers, earliest first.
+    pub fn new(maps: Vec<Arc<MapSlot>>, prefixes: &Prefixes) -> Shared {
+        let maps = match maps.iter().any(|map| map.prefixed) {
+            // Prefixes that are still text take effect when the whole is merged.
+            true => vec![fold(maps, prefixes)],
+            false => maps.into_iter().filter(|map| !map.entries.is_empty()).collect(),
+        };
+        Shared { maps, known: Mutex::default() }
+    }
+
+    /// What is at a path that leads through plain maps only.
+    fn at(&self, path: &[Text]) -> Option<Arc<Place>> {
+        if let Some(known) = self.known.lock().get(path) {
+            return known.clone();
+        }
+        let (last, outer) = path.split_last()?;
+        let slots: Vec<Slot> = if outer.is_empty() {
+            self.maps.iter().filter_map(|map| map.entries.get(last.as_ref() as &str).cloned()).collect()
+        } else {
+            let outer = self.at(outer)?;
+            outer
+                .slots
+                .iter()
+                .filter_map(|slot| plain(slot)?.entries.get(last.as_ref() as &str).cloned())
+                .collect()
+        };
+        let place = (!slots.is_empty()).then(|| {
+            let plain = slots.iter().all(|slot| plain(slot).is_some());
+            Arc::new(Place { plain, slots, merged: OnceLock::new() })
+        });
+        self.known.lock().insert(path.into(), place.clone());
+        place
+    }
+}
+
+impl Place {
+    fn merged(&self, prefixes: &Prefixes) -> Option<Arc<Slot>> {
+        if let Some(merged) = self.merged.get() {
+            return Some(merged.clone());
+        }
+        let merged = Arc::new(merge_slots(&self.slots, prefixes)?);
+        Some(self.merged.get_or_init(|| merged).clone())
+    }
+}
+
+/// A map whose keys can be looked up before it is merged.
+fn plain(slot: &Slot) -> Option<&Arc<MapSlot>> {
+    match slot {
+        Slot::Map(map) if !map.prefixed => Some(map),
+        _ => None,
+    }
+}
+
+/// What a source has at a path.
+enum Here<'s> {
+    Slot(&'s Slot),
+    Place(Arc<Place>),
+}
+
+impl Here<'_> {
+    fn plain(&self) -> bool {
+        match self {
+            Here::Slot(slot) => plain(slot).is_some(),
+            Here::Place(place) => place.plain,
+        }
+    }
+}
+
+impl Source {
+    /// What stands at a path; `before` stands at the path without its last key.
+    fn at<'s>(&'s self, path: &[Text], before: Option<&Here<'s>>) -> Option<Here<'s>> {
+        let key = path.last()?.as_ref() as &str;
+        match (self, before) {
+            (Source::Shared(shared), _) => shared.at(path).map(Here::Place),
+            (Source::Map(map), None) => map.entries.get(key).map(Here::Slot),
+            (Source::Map(_), Some(Here::Slot(slot))) => plain(slot)?.entries.get(key).map(Here::Slot),
+            (Source::Map(_), Some(Here::Place(_))) => None,
+        }
+    }
 }
 
 impl Root {
     /// Parameters that are merged already.
     pub fn whole(map: Arc<MapSlot>) -> Root {
-        Root { maps: vec![map], merged: FxHashMap::default() }
+        Root { sources: vec![Source::Map(map)], merged: FxHashMap::default() }
     }
 
-    /// Parameters of several layers, earliest first. None may have prefixed keys of its own.
-    pub fn of(maps: Vec<Arc<MapSlot>>) -> Root {
-        Root { maps, merged: FxHashMap::default() }
+    /// Parameters of several sources, earliest first.
+    pub fn of(sources: Vec<Source>, prefixes: &Prefixes) -> Root {
+        let prefixed = |source: &Source| matches!(source, Source::Map(map) if map.prefixed);
+        if sources.len() > 1 && sources.iter().any(prefixed) {
+            let maps = sources.iter().flat_map(|source| match source {
+                Source::Map(map) => std::slice::from_ref(map),
+                Source::Shared(shared) => &shared.maps,
+            });
+            return Root::whole(fold(maps.cloned(), prefixes));
+        }
+        Root { sources, merged: FxHashMap::default() }
     }
 
-    /// The slot at the beginning of a path, and how many of its keys lead there. Where all maps
+    /// The slot at the beginning of a path, and how many of its keys lead there. Where all sources
     /// have plain maps for a key, the next key decides, so that no more is merged than is named.
     pub(super) fn get(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
-        if let [map] = self.maps.as_slice() {
+        if let [Source::Map(map)] = self.sources.as_slice() {
             let index = map.entries.get_index_of(path.first()?.as_ref() as &str)?;
             return Some((RootSlot::In(map.clone(), index), 1));
         }
-        let mut maps = self.maps.clone();
-        for depth in 1..=path.len() {
-            let key = &path[depth - 1];
-            let slots: Vec<&Slot> =
-                maps.iter().filter_map(|map| map.entries.get(key.as_ref() as &str)).collect();
-            let inner = slots.iter().map(|slot| match slot {
-                Slot::Map(map) if !map.prefixed => Some(map.clone()),
-                _ => None,
-            });
-            match inner.collect::<Option<Vec<_>>>() {
-                Some(inner) if depth < path.len() && inner.len() > 1 => maps = inner,
-                _ if slots.is_empty() && depth > 1 => {
-                    // The maps are there, the key is not: the one who follows the path says so.
-                    return self.merged(&path[..depth - 1], prefixes).map(|slot| (slot, depth - 1));
-                }
-                _ => return self.merged(&path[..depth], prefixes).map(|slot| (slot, depth)),
+        let mut here: Vec<(&Source, Here<'_>)> = Vec::new();
+        let mut depth = 0;
+        while depth < path.len() && here.iter().all(|(_, here)| here.plain()) {
+            let path = &path[..=depth];
+            let next: Vec<_> = if depth == 0 {
+                self.sources.iter().filter_map(|source| Some((source, source.at(path, None)?))).collect()
+            } else {
+                here.iter()
+                    .filter_map(|(source, here)| Some((*source, source.at(path, Some(here))?)))
+                    .collect()
+            };
+            if next.is_empty() {
+                // The maps are there, the key is not: the one who follows the path says so.
+                break;
             }
+            here = next;
+            depth += 1;
         }
-        None
-    }
-
-    /// The slot at a path through plain maps, merged once.
-    fn merged(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<RootSlot> {
-        if let Some(slot) = self.merged.get(path) {
-            return Some(RootSlot::Merged(slot.clone()));
-        }
-        let (last, outer) = path.split_last()?;
-        let mut maps = self.maps.clone();
-        for key in outer {
-            maps = maps
-                .iter()
-                .filter_map(|map| match map.entries.get(key.as_ref() as &str) {
-                    Some(Slot::Map(inner)) => Some(inner.clone()),
-                    _ => None,
-                })
-                .collect();
-        }
-        let slot = Arc::new(merge_key(&maps, last, prefixes)?);
-        self.merged.insert(path.to_vec(), slot.clone());
-        Some(RootSlot::Merged(slot))
+        let slot = match here.as_slice() {
+            [] => return None,
+            [(_, Here::Place(place))] => place.merged(prefixes)?,
+            _ => match self.merged.get(&path[..depth]) {
+                Some(slot) => slot.clone(),
+                None => {
+                    let slots = here.iter().flat_map(|(_, here)| match here {
+                        Here::Slot(slot) => std::slice::from_ref(*slot),
+                        Here::Place(place) => &place.slots,
+                    });
+                    let slot = Arc::new(merge_slots(slots, prefixes)?);
+                    self.merged.insert(path[..depth].into(), slot.clone());
+                    slot
+                }
+            },
+        };
+        Some((RootSlot::Merged(slot), depth))
     }
 
     /// The names of all parameters, for messages.
     pub(super) fn names(&self) -> Vec<&str> {
-        self.maps.iter().flat_map(|map| map.entries.keys().filter_map(Key::as_str)).collect()
+        let maps = self.sources.iter().flat_map(|source| match source {
+            Source::Map(map) => std::slice::from_ref(map),
+            Source::Shared(shared) => &shared.maps,
+        });
+        maps.flat_map(|map| map.entries.keys().filter_map(Key::as_str)).collect()
     }
 }
 

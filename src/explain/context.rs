@@ -92,13 +92,14 @@ fn section(computation: &Computation<'_>, file: FileId, name: &str) -> Option<Or
 
 /// The classes that any of the globs choose.
 pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ClassStory> {
-    let linearization = &layers.linearization;
+    let trail = layers.linearization.trail();
+    let (included, listings) = (trail.all(), trail.listings());
     let inputs = computation.inputs;
     let mut names: Vec<&Text> = Vec::new();
     // In the order in which they merge, then the missing ones.
-    let by_file = |file: FileId| linearization.included.iter().skip(1).find(|one| one.file == file);
-    names.extend(linearization.layers.iter().filter_map(|layer| by_file(layer.file).map(|one| &one.name)));
-    for listed in &linearization.listings {
+    let by_file = |file: FileId| included.iter().skip(1).find(|one| one.file == file);
+    names.extend(layers.linearization.layers().filter_map(|layer| by_file(layer.file).map(|one| &one.name)));
+    for listed in &listings {
         if !names.contains(&&listed.class) {
             names.push(&listed.class);
         }
@@ -107,27 +108,27 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
     names
         .into_iter()
         .map(|name| {
-            let included = linearization.included.iter().skip(1).find(|one| one.name == *name);
+            let included = included.iter().skip(1).find(|one| one.name == *name);
             let path = included.and_then(|included| inputs.path_of(included.file));
-            let mut listings = Vec::new();
-            for listed in linearization.listings.iter().filter(|listed| listed.class == *name) {
+            let mut entries = Vec::new();
+            for listed in listings.iter().filter(|listed| listed.class == *name) {
                 let mut chain = match &listed.by {
-                    By::Includer(index) => linearization.chain(*index, inputs),
+                    By::Includer(index) => trail.chain(*index, inputs),
                     By::Node | By::Mapping(_) => Vec::new(),
                 };
                 let site = crate::evaluate::site(inputs, listed.origin, None);
                 chain.push(Link {
-                    includer: linearization.includer(&listed.by),
+                    includer: trail.includer(&listed.by),
                     class: listed.class.clone(),
                     site: site.clone(),
                 });
                 let effective = included
                     .is_some_and(|included| included.listed == listed.origin && same(included, &listed.by));
-                listings.push(Listing { site, chain, effective });
+                entries.push(Listing { site, chain, effective });
             }
             // A list is complete after the lists of what it names.
-            listings.sort_by_key(|listing| !listing.effective);
-            ClassStory { name: name.clone(), file: path.map(Site::file), listings }
+            entries.sort_by_key(|listing: &Listing| !listing.effective);
+            ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
         })
         .collect()
 }
@@ -144,7 +145,7 @@ fn same(included: &Included, by: &By) -> bool {
 pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ApplicationStory> {
     let places = Places::new(computation, layers);
     let mut stories: Vec<ApplicationStory> = Vec::new();
-    for layer in layers.linearization.layers.iter().chain(std::iter::once(&layers.layer)) {
+    for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
         let removals = layer.applications.removals.iter().map(|one| (one, true));
         let additions = layer.applications.additions.iter().map(|one| (one, false));
         for ((name, origin), removes) in removals.chain(additions) {

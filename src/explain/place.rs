@@ -45,11 +45,11 @@ impl<'a> Places<'a> {
 
     /// The place of an origin; `elsewhere` names the layer of what no file wrote.
     pub fn of(&self, origin: Origin, elsewhere: &str) -> Place {
-        let linearization = &self.layers.linearization;
+        let trail = self.layers.linearization.trail();
         if origin.file == FileId::NONE {
             return Place { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
         }
-        let included = linearization.included.iter().find(|included| included.file == origin.file);
+        let included = trail.of_file(origin.file);
         let (layer, class) = match included {
             Some(included) if matches!(included.by, By::Node) => (format!("node '{}'", included.name), None),
             Some(included) => (format!("class '{}'", included.name), Some(included.name.clone())),
@@ -59,7 +59,7 @@ impl<'a> Places<'a> {
             site: self.site(origin),
             layer,
             class,
-            chain: linearization.chain_of_file(origin.file, self.computation.inputs),
+            chain: trail.chain_of_file(origin.file, self.computation.inputs),
         }
     }
 

@@ -643,16 +643,18 @@ fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<Ordered> 
     let file = |map: &Arc<MapSlot>| Ordered { map: settled(map, prefixes), elsewhere: "class mapping" };
     let linearization = &layers.linearization;
     if exports {
-        let all = linearization.layers.iter().chain(std::iter::once(&layers.layer));
+        let all = linearization.layers().chain(std::iter::once(&layers.layer));
         return all.map(|layer| file(&layer.exports)).collect();
     }
-    let (mapped, classes) =
-        linearization.layers.split_at(linearization.mapped.min(linearization.layers.len()));
+    let all: Vec<_> = linearization.layers().collect();
+    let (mapped, classes) = all.split_at(linearization.mapped.layers().count().min(all.len()));
     let given = |map: &Option<Arc<MapSlot>>, elsewhere| map.clone().map(|map| Ordered { map, elsewhere });
     let mut all: Vec<Ordered> = mapped.iter().map(|layer| file(&layer.parameters)).collect();
     all.extend(given(&layers.given.input, "input data"));
     all.extend(given(&layers.given.automatic, "automatic parameters"));
-    all.extend(classes.iter().chain(std::iter::once(&layers.layer)).map(|layer| file(&layer.parameters)));
+    all.extend(
+        classes.iter().copied().chain(std::iter::once(&layers.layer)).map(|layer| file(&layer.parameters)),
+    );
     all
 }
 

@@ -38,11 +38,9 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let mut entries: FxHashMap<(FileId, u32), Entry> = FxHashMap::default();
     let mut order = Vec::new();
     for node in &linter.survey.nodes {
-        let Ok(layers) = &node.layers else { continue };
-        let linearization = &layers.linearization;
         let brought: rustc_hash::FxHashSet<(FileId, u32)> =
-            linearization.included.iter().map(|one| (one.listed.file, one.listed.node)).collect();
-        for listed in &linearization.listings {
+            node.included.iter().map(|one| (one.listed.file, one.listed.node)).collect();
+        for listed in &node.listings {
             if !matches!(listed.by, By::Includer(_)) || listed.origin == Origin::NONE {
                 continue;
             }
@@ -53,7 +51,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             });
             entry.nodes += 1;
             entry.effective |=
-                brought.contains(&key) || !linearization.included.iter().any(|one| one.name == listed.class);
+                brought.contains(&key) || !node.included.iter().any(|one| one.name == listed.class);
         }
     }
     for key in order {

@@ -123,9 +123,9 @@ fn node_row(
         };
         if !has(node) {
             by_query = node.layers.as_ref().is_ok_and(|layers| {
-                layers.parameters.iter().any(|map| asks(map)) && {
+                node.all_layers().any(|layer| asks(&layer.parameters)) && {
                     let environment = &layers.environment;
-                    let all = layers.parameters.iter().any(|map| asks_all(map));
+                    let all = node.all_layers().any(|layer| asks_all(&layer.parameters));
                     survey
                         .nodes
                         .iter()
