@@ -136,13 +136,8 @@ fn explain_layers(
             |glob| classes.iter().any(|story| glob.matches(&story.name)),
             layers,
             || {
-                layers
-                    .linearization
-                    .included
-                    .iter()
-                    .skip(1)
-                    .map(|included| included.name.to_string())
-                    .collect()
+                let all = layers.linearization.trail().all();
+                all.iter().skip(1).map(|included| included.name.to_string()).collect()
             },
         )?;
     }
