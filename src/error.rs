@@ -323,6 +323,9 @@ kinds! {
         "{what} exceeds the limit of {limit}";
 
     // Questions.
+    /// A revision of a git repository that cannot be read.
+    Revision { revision: String, message: String } "revision" 74
+        "cannot read the revision '{revision}': {message}";
     /// A path, class or application to explain that a node does not have.
     NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
         "no {what} '{name}' in this node";

@@ -5,6 +5,7 @@
 //! reads and writes documents. `docs/design.md` tells the whole.
 
 pub mod catalog;
+pub mod diff;
 pub mod engine;
 pub mod error;
 pub mod evaluate;

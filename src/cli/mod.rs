@@ -6,6 +6,7 @@
 //! are modules of their own beside them.
 
 pub mod configuration;
+pub mod diff;
 pub mod explain;
 pub mod flags;
 pub mod lint;

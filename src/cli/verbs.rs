@@ -13,7 +13,7 @@ use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use super::{explain, flags, lint, list, terminal};
+use super::{diff, explain, flags, lint, list, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -32,8 +32,16 @@ pub struct Verb {
 }
 
 /// All verbs.
-pub const VERBS: &[Verb] =
-    &[explain::VERB, lint::VERB, list::NODES, list::CLASSES, list::APPLICATIONS, list::PARAMS, list::REFS];
+pub const VERBS: &[Verb] = &[
+    explain::VERB,
+    lint::VERB,
+    diff::VERB,
+    list::NODES,
+    list::CLASSES,
+    list::APPLICATIONS,
+    list::PARAMS,
+    list::REFS,
+];
 
 /// What was asked.
 pub struct Question<'a> {

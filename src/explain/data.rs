@@ -88,7 +88,8 @@ fn application(story: &ApplicationStory) -> Value {
     }
 }
 
-fn place(place: &Place) -> Value {
+/// A place as plain data: `{layer, site, chain}`.
+pub fn place(place: &Place) -> Value {
     map! {
         "layer": text(&place.layer),
         "site": optional(place.site.as_ref(), site_value),

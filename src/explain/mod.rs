@@ -21,9 +21,11 @@ use crate::pattern::{Glob, PathPattern};
 use crate::value::{Key, Text, Value};
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
+pub use data::place as place_value;
 pub use parts::Part;
 pub use paths::Paths;
 pub use place::{Place, Places};
+pub use steps::places;
 pub(crate) use steps::written;
 pub use steps::{Effect, ReferenceStory, Step};
 pub use text::{brief, explanation as to_text};

@@ -109,6 +109,19 @@ struct Ordered {
     elsewhere: &'static str,
 }
 
+/// Where the values of several paths of one node stand; a path is one of the exports if so marked.
+pub fn places(of: &Places<'_>, paths: &[(&[Key], bool)]) -> Vec<Option<Place>> {
+    let (computation, layers) = (of.computation(), of.layers());
+    let others = computation.others(layers, None);
+    let mut parameters = Teller::new(computation, layers, &others, false);
+    let mut exports = Teller::new(computation, layers, &others, true);
+    let mut place = |(path, exported): &(&[Key], bool)| {
+        let teller = if *exported { &mut exports } else { &mut parameters };
+        teller.place(path)
+    };
+    paths.iter().map(&mut place).collect()
+}
+
 /// What one layer says of a path.
 struct Said {
     /// The entry, alive as long as its layer.
@@ -304,6 +317,16 @@ impl<'a> Teller<'a> {
         let found = self.evaluator.descend(slot, rest).ok().flatten();
         self.evaluator.faults.truncate(before);
         found
+    }
+
+    /// Where the value of a path stands.
+    fn place(&mut self, path: &[Key]) -> Option<Place> {
+        self.told.clear();
+        // What its references found is no matter here.
+        self.depth = MAX_DEPTH;
+        let place = self.history(path).place;
+        self.depth = 0;
+        place
     }
 
     /// Value, place and steps of a path.
