@@ -119,7 +119,10 @@ impl Reader<'_, '_> {
         };
         let Some(span) = self.span(index) else { return };
         let message = format!("{what}'{written}' is read as {read}");
-        let help = format!("write \"{written}\" for the text, or {read} for what it is");
+        let help = match value {
+            Value::Str(_) => format!("write \"{written}\" if it is meant as text"),
+            _ => format!("write \"{written}\" for the text, or {read} for what it is"),
+        };
         self.say("scalar-misread", message, Some(help), span);
     }
 
