@@ -72,6 +72,17 @@ pub struct Included {
     pub listed: Origin,
 }
 
+/// One entry of a class list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The class that it came to.
+    pub class: Text,
+    /// Whose list it is.
+    pub by: By,
+    /// Where it stands.
+    pub origin: Origin,
+}
+
 /// Who included a class.
 #[derive(Clone, Debug)]
 pub enum By {
@@ -342,7 +353,10 @@ impl Linearizer<'_> {
                     }
                 }
             };
-            shown.push(self.include(entry, &resolved, by));
+            let name = self.include(entry, &resolved, by);
+            let class = if name == entry.name { resolved } else { name.clone() };
+            self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
+            shown.push(name);
         }
         shown
     }

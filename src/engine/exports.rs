@@ -59,6 +59,16 @@ pub struct Asked {
     exports: Vec<Option<Vec<Option<Value>>>>,
 }
 
+impl Asked {
+    /// The nodes that had any of the exports.
+    pub fn answering(&self) -> impl Iterator<Item = &Text> {
+        let has = |exports: &Option<Vec<Option<Value>>>| {
+            exports.as_ref().is_some_and(|values| values.iter().any(Option::is_some))
+        };
+        self.nodes.iter().zip(&self.exports).filter(move |(_, exports)| has(exports)).map(|(node, _)| node)
+    }
+}
+
 /// The other nodes, for the queries of one node.
 pub struct OtherNodes<'a> {
     /// How to compute.

@@ -287,6 +287,18 @@ impl Files {
         }
     }
 
+    /// The versions of all files that were read.
+    pub fn versions(&self) -> Vec<(FileId, Version)> {
+        let known = self.known.lock();
+        let versions = (0u32..).map(FileId).zip(known.files.iter().map(File::version));
+        versions.filter(|(_, version)| *version > 0).collect()
+    }
+
+    /// The path of a file, as messages show it.
+    pub fn path_of(&self, file: FileId) -> Option<Arc<str>> {
+        self.known.lock().files.get(file.0 as usize).map(|known| known.shown.clone())
+    }
+
     /// The text of a file that was read, for excerpts.
     pub fn text(&self, path: &str) -> Option<String> {
         let known = self.known.lock();

@@ -157,6 +157,24 @@ impl State {
         self.computation(&catalog).place_of(name, key.1.as_ref(), &path)
     }
 
+    /// Shows one state of the inventory to `look`, again where files changed while it looked.
+    pub fn inspect<T>(&mut self, look: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
+        let mut catalog = self.begin()?;
+        for _ in 0..ATTEMPTS {
+            let seen = look(&self.computation(&catalog));
+            let files = self.inputs.files.versions();
+            let now = self.begin()?;
+            // Whatever it looked at is among all files that were ever read.
+            if Arc::ptr_eq(&now, &catalog)
+                && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
+            {
+                return Ok(seen);
+            }
+            catalog = now;
+        }
+        Err(self.unsettled())
+    }
+
     fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
         let heeded = request.force_environment || self.settings.allow_adapter_env_override;
         (Text::from(name), request.environment.clone().filter(|_| heeded))

@@ -160,6 +160,12 @@ impl Inventory {
         self.state().inventory(request)
     }
 
+    /// Shows the records of the engine to `look`: names, layers, and how they are merged and
+    /// evaluated. All that it sees is of one state of the files, for which it may run again.
+    pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
+        self.state().inspect(&look)
+    }
+
     /// Completes problems with values of a node: the place where each was written, and how that
     /// file came in.
     pub fn place_values(&self, name: &str, request: &Request, error: &mut Error) {

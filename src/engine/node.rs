@@ -115,7 +115,8 @@ pub struct Layers {
     pub exports: Arc<MapSlot>,
     /// The environment.
     pub environment: Value,
-    given: Given,
+    /// The parameters that come from no file.
+    pub given: Given,
 }
 
 impl Computation<'_> {
@@ -129,9 +130,7 @@ impl Computation<'_> {
     ) -> Result<Answer> {
         let merged = self.layers(name, environment, input_data, mapped)?;
         let others = self.others(&merged, environment);
-        let prefixes = Prefixes::new(self.settings);
-        let classes = merged.linearization.parameters(&merged.given, &prefixes);
-        let parameters = merge_maps(classes, &merged.layer.parameters, &prefixes);
+        let parameters = self.merge(&merged);
         let root = Root::whole(parameters.clone());
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(&others);
         let parameters = evaluator.evaluate(&parameters);
@@ -212,7 +211,8 @@ impl Computation<'_> {
         }
     }
 
-    fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
+    /// The other nodes as the queries of this one see them.
+    pub fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
         let original = self.original_environment(&merged.layer);
         let moved = environment.is_some() && original != merged.environment;
         OtherNodes {
@@ -244,6 +244,13 @@ impl Computation<'_> {
             asked: RefCell::default(),
         };
         others.still_holds(asked)
+    }
+
+    /// Merges all parameters of a node.
+    pub fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
+        let prefixes = Prefixes::new(self.settings);
+        let classes = merged.linearization.parameters(&merged.given, &prefixes);
+        merge_maps(classes, &merged.layer.parameters, &prefixes)
     }
 
     /// Orders the layers of a node.
@@ -355,7 +362,8 @@ impl Computation<'_> {
         Some(Arc::new(MapSlot::new(entries, own.origin, false)))
     }
 
-    fn mapped_classes(&self, item: &Item) -> Result<Vec<Mapped>> {
+    /// The classes that mappings give to a node.
+    pub fn mapped_classes(&self, item: &Item) -> Result<Vec<Mapped>> {
         if self.mappings.is_empty() {
             return Ok(Vec::new());
         }
@@ -463,7 +471,7 @@ fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
 }
 
 /// Applications of all layers: each layer's removals, then its additions (S8).
-fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
+pub(crate) fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
     let mut all: Vec<Text> = Vec::new();
     for layer in layers {
         for (removed, _) in &layer.removals {

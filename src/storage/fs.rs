@@ -171,6 +171,19 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
 /// The largest class or node file, in bytes; the largest real one has 300 KB.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
 
+/// Writes a file or a link into a folder of our own, with the folders around it.
+pub fn put(path: &Path, bytes: &[u8], link: bool) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    if link {
+        use std::os::unix::ffi::OsStrExt as _;
+        std::os::unix::fs::symlink(std::ffi::OsStr::from_bytes(bytes), path)
+    } else {
+        fs::write(path, bytes)
+    }
+}
+
 /// What the operating system says, without the number.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
