@@ -77,6 +77,17 @@ class Inventory:
         A state is a git revision, the base folder of an inventory, or ``.`` for this one.
         """
 
+    def cache_info(self) -> dict[str, Any]:
+        """What this process remembers of the inventory, and what was done for it.
+
+        ``hits`` and ``misses`` count answers given again and computed (also
+        ``nodes_computed``), ``files_read``, ``files_parsed``, ``trees_listed`` and
+        ``exports_computed`` the work behind them. ``answers`` and ``files`` are kept now,
+        in about ``answers_memory`` and ``files_memory`` bytes; ``answers_limit`` is the
+        setting ``cache_size`` in bytes. ``last_full_check`` is when every file was last
+        looked at, in seconds since 1970, ``watching`` whether the kernel tells of changes.
+        """
+
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:
         """What ``reclass --nodeinfo`` prints of a node.
 
