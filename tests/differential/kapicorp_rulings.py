@@ -324,6 +324,8 @@ class ResolvedName:
                 known._interpolate_references(place, self._name, None)
             except errors.BadReferencesError as error:
                 raise errors.ResolveError(str(self._name)) from error
+            if known.resolve_errors.have_errors():
+                raise errors.ResolveError(str(self._name))
             return resolved(self._name, known._base)
 
 
