@@ -1,5 +1,6 @@
 //! The events that the library reads from a text, compared with those that `PyYAML` reads.
 
+use reclass::yaml::compose::compose;
 use reclass::yaml::trace::{Traced, Trouble, trace};
 use serde_json::{Value as Json, json};
 
@@ -23,7 +24,23 @@ pub fn difference(text: &[u8], answer: &Json) -> Option<String> {
     if said != answer["error"] {
         return Some(format!("error {said}\nnot   {}", answer["error"]));
     }
-    (events.len() != theirs.len()).then(|| format!("{} events, not {}", events.len(), theirs.len()))
+    if events.len() != theirs.len() {
+        return Some(format!("{} events, not {}", events.len(), theirs.len()));
+    }
+    misplaced(text, &answer["refused"])
+}
+
+/// Where what makes no data of good YAML is told at another place. The words are our own.
+fn misplaced(text: &[u8], refused: &Json) -> Option<String> {
+    let error = compose(text).err().filter(|_| !refused.is_null())?;
+    // PyYAML goes on with a value that holds itself, to whatever else is wrong.
+    if error.first().kind.to_string().ends_with("stands within its own anchor") {
+        return None;
+    }
+    let site = error.first().site.as_ref()?;
+    let ours = json!([site.line - 1, site.column - 1]);
+    let theirs = json!([refused[0], refused[1]]);
+    (ours != theirs).then(|| format!("{error} at {ours}\nnot at {theirs}: {}", refused[2]))
 }
 
 fn described(event: &Traced) -> Json {

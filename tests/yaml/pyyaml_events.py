@@ -1,10 +1,12 @@
 """The events that PyYAML reads from YAML texts through libyaml, as JSON lines.
 
-Reads {"text": base64 of the bytes} and answers {"events": [...], "error": ...}. An event is
+Reads {"text": base64 of the bytes} and answers {"events": [...], "error": ..., "refused": ...}.
+An event is
   [name, start line, start column, end line, end column, anchor, tag, value, plain]
 where the last two are those of a scalar. An error is null,
   ["syntax", context, line, column, problem, line, column]   what the scanner and the parser say
   ["unreadable", message]                                    bytes or characters that no text has
+Where the events make no data, "refused" is [line, column, what is wrong].
 Lines and columns count from zero.
 """
 
@@ -52,10 +54,23 @@ def answer(data):
     return events, None
 
 
+def refused(data):
+    try:
+        yaml.load(data.decode(), Loader=yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        return [*place(error.problem_mark or error.context_mark), error.problem or error.context]
+    except Exception:  # noqa: BLE001 - what has no place is not compared by place
+        return None
+    return None
+
+
 def main():
+    sys.setrecursionlimit(20000)
     for line in sys.stdin:
-        events, error = answer(base64.b64decode(json.loads(line)["text"]))
-        print(json.dumps({"events": events, "error": error}), flush=True)
+        data = base64.b64decode(json.loads(line)["text"])
+        events, error = answer(data)
+        result = {"events": events, "error": error, "refused": None if error else refused(data)}
+        print(json.dumps(result), flush=True)
 
 
 if __name__ == "__main__":
