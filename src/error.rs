@@ -105,7 +105,10 @@ impl Fault {
     }
     /// The stable code, `reference-not-found`.
     pub fn code(&self) -> &'static str {
-        self.kind.code()
+        match &self.kind {
+            Kind::Lint { rule, .. } => rule,
+            kind => kind.code(),
+        }
     }
 }
 
@@ -319,6 +322,19 @@ kinds! {
     EvaluationLimit { what: &'static str, limit: usize } "evaluation-limit" 65
         "{what} exceeds the limit of {limit}";
 
+    // Questions.
+    /// A revision of a git repository that cannot be read.
+    Revision { revision: String, message: String } "revision" 74
+        "cannot read the revision '{revision}': {message}";
+    /// A path, class or application to explain that a node does not have.
+    NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
+        "no {what} '{name}' in this node";
+
+    // Lints.
+    /// Something that is probably not meant: the rule is its code.
+    Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1
+        "{message}";
+
     // Shells.
     /// A value that cannot be carried to the caller (Y4).
     WireType { what: String } "wire-type" 65
@@ -358,10 +374,12 @@ impl Kind {
             | Kind::UnknownSection { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
+            | Kind::NothingToExplain { similar: Some(name), .. }
             | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))
             }
+            Kind::Lint { help, .. } => help.clone(),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
             ),

@@ -8,6 +8,7 @@
 //! Everything that goes wrong is recorded at the place where it stands, and places that depend
 //! on it stay silent, so that one run reports every problem of a node once (R5).
 
+pub(crate) mod explore;
 mod fold;
 mod query;
 mod reference;
@@ -25,7 +26,8 @@ use crate::source::{Origin, Site, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
-pub use query::{Others, python_equal};
+pub(crate) use explore::Traced;
+pub use query::{Others, Told, python_equal};
 pub use root::{Root, Shared, Source};
 
 /// Finds places for messages. Asked only when there is something to say.

@@ -5,24 +5,32 @@
 //! reads and writes documents. `docs/design.md` tells the whole.
 
 pub mod catalog;
+pub mod diff;
 pub mod engine;
 pub mod error;
 pub mod evaluate;
+pub mod explain;
 pub mod json;
 pub mod layer;
 pub mod linearize;
+pub mod lint;
+pub mod list;
 pub mod mappings;
 pub mod merge;
+pub mod pattern;
 pub mod pystr;
 #[cfg(feature = "python")]
 pub mod python;
 pub mod query;
 pub mod report;
+pub mod secrets;
 pub mod settings;
 pub mod similar;
 pub mod slot;
 pub mod source;
 pub mod storage;
+pub mod style;
+pub mod survey;
 pub mod template;
 pub mod value;
 pub mod wire;

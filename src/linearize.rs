@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::engine::inputs::Version;
+use crate::engine::files::Version;
 use crate::engine::sequence::{Brought, Sequence, Step};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Locate, Root, Source};
@@ -70,6 +70,17 @@ pub struct Included {
     pub by: By,
     /// Where it is listed; [`Linearization`] knows it of what the node's file lists.
     pub listed: Origin,
+}
+
+/// One entry of a class list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The class that it came to.
+    pub class: Text,
+    /// Whose list it is.
+    pub by: By,
+    /// Where it stands.
+    pub origin: Origin,
 }
 
 /// Who included a class.
@@ -342,7 +353,10 @@ impl Linearizer<'_> {
                     }
                 }
             };
-            shown.push(self.include(entry, &resolved, by));
+            let name = self.include(entry, &resolved, by);
+            let class = if name == entry.name { resolved } else { name.clone() };
+            self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
+            shown.push(name);
         }
         shown
     }

@@ -209,7 +209,7 @@ impl Word {
 }
 
 /// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
-fn glob_matches(glob: &[char], name: &[char]) -> bool {
+pub(crate) fn glob_matches(glob: &[char], name: &[char]) -> bool {
     let (mut g, mut n) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while n < name.len() {

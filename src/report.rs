@@ -1,16 +1,20 @@
 //! Report turns errors and warnings into text for people and programs.
 //!
-//! Two forms: [`concise`], one line a problem, for exceptions and logs; and
-//! [`full`], with an excerpt of the source, for terminals. The concise form
-//! never holds source text. Whatever comes from a file or a name is made inert
+//! Two forms for people: [`concise`], one line a problem, for exceptions and logs; and
+//! [`full`], with an excerpt of the source, for terminals. Programs get JSON, annotations of
+//! GitHub or SARIF (`data`). The concise form never holds source text. Whatever comes from a file or a name is made inert
 //! first ([`inert`]): no form sends a control character to a terminal.
 
+mod data;
+mod finding;
 mod full;
 mod narrow;
 
 use std::fmt::Write as _;
 
-pub use full::{full, full_warning};
+pub use data::{findings_value, github, link_value, sarif, site_value};
+pub use finding::{Finding, Level, grouped};
+pub use full::{full, full_finding, full_warning};
 pub use narrow::narrow;
 
 use crate::error::{Error, Fault, Kind, Note, Warning};

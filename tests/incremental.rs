@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use reclass::engine::inputs::Counts;
+use reclass::engine::counts::Counts;
 use reclass::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 

@@ -208,6 +208,22 @@ fn shells() -> Vec<Fault> {
         in_node(Kind::WireType { what: "a set cannot be sent to a minion".into() }, 5, 5, 7).in_path("a:b"),
         in_node(Kind::OutputType { what: "JSON has no form for a mapping as key".into() }, 5, 5, 7)
             .in_path("a:b"),
+        Fault::new(Kind::NothingToExplain {
+            what: "parameter",
+            name: "nginx:lisen".into(),
+            similar: Some("nginx:listen".into()),
+        }),
+        Fault::new(Kind::Revision { revision: "mian".into(), message: "Needed a single revision".into() }),
+        in_node(
+            Kind::Lint {
+                rule: "scalar-misread",
+                message: "'no' is read as false".into(),
+                help: Some("write \"no\" for the text, or false for what it is".into()),
+            },
+            5,
+            14,
+            8,
+        ),
         Fault::new(Kind::Usage { message: "exactly one mode has to be given".into() }),
         Fault::new(Kind::Internal { message: "a layer without a file".into() }),
     ]
@@ -231,13 +247,48 @@ fn golden(name: &str, actual: &str) {
 #[test]
 fn every_kind_has_an_example() {
     let faults: Vec<Fault> = [settings(), files(), evaluation(), shells()].concat();
-    let shown: BTreeSet<&str> = faults.iter().map(Fault::code).collect();
+    // The code of a lint is its rule, of which each has an example of its own (`tests/lint.rs`).
+    let shown: BTreeSet<&str> = faults.iter().map(|fault| fault.kind.code()).collect();
     let missing: Vec<_> = Kind::CODES.iter().filter(|code| !shown.contains(**code)).collect();
     assert!(missing.is_empty(), "codes without an example: {missing:?}");
     for fault in faults {
-        let code = fault.code();
+        let code = fault.kind.code();
         golden(code, &show(&fault.into()));
     }
+}
+
+/// Two problems in three nodes, one of them in two.
+fn findings() -> Vec<report::Finding> {
+    let shared = |node: &str| {
+        let mut fault =
+            in_class(missing("${network:adress}", "adress", "network", Some("address")), 4, 11, 17);
+        fault.node = Some(node.into());
+        fault
+    };
+    let notice =
+        Kind::Lint { rule: "class-unused", message: "no node has the class 'a,b'".into(), help: None };
+    report::grouped([
+        (report::Level::Error, shared("web1")),
+        (report::Level::Error, shared("web2")),
+        (report::Level::Info, Fault::new(notice).at_site(Site::file("/srv/classes/100% a,b.yml"))),
+    ])
+}
+
+#[test]
+fn the_same_problem_is_said_once() {
+    let text: Vec<String> =
+        findings().iter().map(|finding| report::full_finding(finding, false, &read)).collect();
+    golden("findings-full", &format!("{}\n", text.join("\n\n")));
+}
+
+#[test]
+fn programs_read_findings() {
+    let json = |value| reclass::json::dumps(&value, true).expect("plain data");
+    let findings = findings();
+    golden("findings-json", &format!("{}\n", json(report::findings_value(&findings))));
+    golden("findings-github", &format!("{}\n", report::github(&findings, "/srv")));
+    let rules = [("class-unused", "No node has the class.")];
+    golden("findings-sarif", &format!("{}\n", json(report::sarif(&findings, &rules, "/srv"))));
 }
 
 #[test]

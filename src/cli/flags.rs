@@ -62,7 +62,16 @@ const FLAGS: &[Flag] = &[
 /// Adds the shared options to a program. `defaults` are what the program and the configuration
 /// file say; they are shown in the help.
 pub fn add(command: Command, defaults: &Map) -> Command {
-    FLAGS.iter().fold(command, |command, flag| {
+    add_flags(command, defaults, |_| true)
+}
+
+/// Adds the options that say which inventory it is.
+pub fn add_database(command: Command, defaults: &Map) -> Command {
+    add_flags(command, defaults, |flag| flag.heading == DATABASE)
+}
+
+fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) -> Command {
+    FLAGS.iter().filter(|flag| which(flag)).fold(command, |command, flag| {
         let row = TABLE.iter().find(|row| row.name == flag.setting);
         let base = Arg::new(flag.name)
             .short(flag.letter)
@@ -105,8 +114,17 @@ fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
 
 /// The settings that the command line gives.
 pub fn settings(matches: &ArgMatches) -> Map {
+    given(matches, |_| true)
+}
+
+/// The settings that the options of [`add_database`] give.
+pub fn database_settings(matches: &ArgMatches) -> Map {
+    given(matches, |flag| flag.heading == DATABASE)
+}
+
+fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
     let mut settings = Map::default();
-    for flag in FLAGS {
+    for flag in FLAGS.iter().filter(|flag| which(flag)) {
         if matches.value_source(flag.name) != Some(ValueSource::CommandLine) {
             continue;
         }

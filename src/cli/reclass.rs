@@ -5,8 +5,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{Arg, Command};
-use reclass::engine::{NodeInfo, Request, inventory_value};
-use reclass::error::Result;
+use reclass::engine::{Inventory, NodeInfo, Request, inventory_value};
+use reclass::error::{Error, Fault, Result};
+use reclass::report::{Level, grouped};
 use reclass::value::{Map, Value};
 
 use super::flags;
@@ -18,6 +19,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         name: "reclass",
         command,
         modes: &["nodeinfo", "inventory", "nodeapps"],
+        verbs: true,
         defaults: Map::from_iter([("inventory_base_uri".into(), Value::text("/etc/reclass"))]),
         answer,
     };
@@ -27,7 +29,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 fn command(command: Command) -> Command {
     command
         .about("Merge data by recursive descent down an ancestry hierarchy")
-        .override_usage("reclass [OPTIONS] (--nodeinfo <NODE> | --inventory | --nodeapps <NODE>)")
+        .override_usage(
+            "reclass [OPTIONS] (--nodeinfo <NODE> | --inventory | --nodeapps <NODE>)\n       reclass [OPTIONS] <COMMAND>",
+        )
         .arg(
             Arg::new("environment")
                 .short('e')
@@ -44,7 +48,8 @@ fn command(command: Command) -> Command {
 fn answer(session: &Session<'_>) -> Result<Value> {
     let (mode, node) = session.mode;
     let Some(node) = node else {
-        let nodes = session.inventory.inventory()?;
+        let nodes =
+            session.inventory.inventory().map_err(|error| everything_wrong(&session.inventory, error))?;
         warn(nodes.iter().map(Arc::as_ref));
         return Ok(inventory_value(&nodes, &session.timestamp));
     };
@@ -57,6 +62,29 @@ fn answer(session: &Session<'_>) -> Result<Value> {
     let info = session.inventory.nodeinfo(node, &request)?;
     warn([info.as_ref()]);
     Ok(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) })
+}
+
+/// All problems of all nodes, each once, where the first of them has stopped the whole.
+fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
+    if !inventory.settings().group_errors {
+        return first;
+    }
+    let problems = inventory.inspect(|computation| {
+        let names = computation.catalog.nodes.keys();
+        let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
+        failed.flat_map(Error::into_faults).map(|fault| (Level::Error, fault)).collect::<Vec<_>>()
+    });
+    let Ok(problems) = problems else { return first };
+    let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();
+    // The exit code is that of the first node that fails.
+    let is_first = |fault: &Fault| (fault.code(), &fault.site) == (first.first().code(), &first.first().site);
+    match faults.iter().position(is_first) {
+        Some(at) => {
+            faults[..=at].rotate_right(1);
+            Error::new(faults)
+        }
+        None => first,
+    }
 }
 
 /// What `--nodeapps` prints: the applications and nothing else.

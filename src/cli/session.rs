@@ -10,9 +10,10 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command};
 use reclass::engine::{Inventory, NodeInfo};
 use reclass::error::{Error, Result};
+use reclass::secrets::Secrets;
 use reclass::value::{Map, Value};
 
-use super::{configuration, flags, terminal};
+use super::{configuration, flags, terminal, verbs};
 
 /// The exit code of a command line that makes no sense.
 const USAGE: u8 = 2;
@@ -25,6 +26,8 @@ pub struct Program {
     pub command: fn(Command) -> Command,
     /// The names of its modes.
     pub modes: &'static [&'static str],
+    /// Whether it has the verbs beside its modes.
+    pub verbs: bool,
     /// Its own defaults, weaker than the configuration file.
     pub defaults: Map,
     /// Answers.
@@ -62,11 +65,19 @@ pub fn run(program: Program, arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => defaults.extend(options),
         Err(error) => return fail(&error),
     }
-    let command = (program.command)(flags::add(base(program.name), &defaults));
+    let mut command = (program.command)(flags::add(base(program.name), &defaults));
+    if program.verbs {
+        command = verbs::add(command, &defaults);
+    }
     let matches = match command.clone().try_get_matches_from(arguments) {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),
     };
+    if let Some((verb, rest)) = matches.subcommand() {
+        let mut options = defaults;
+        options.extend(flags::settings(&matches));
+        return verbs::run(verb, rest, options);
+    }
     let mode = match flags::chosen_mode(&matches, program.modes) {
         Ok(mode) => mode,
         Err(message) => {
@@ -79,6 +90,7 @@ pub fn run(program: Program, arguments: Vec<OsString>) -> ExitCode {
     options.extend(flags::settings(&matches));
     let done = Inventory::open(&options).and_then(|inventory| {
         inventory.settings_warnings().iter().for_each(terminal::warn);
+        terminal::mask(Secrets::of(inventory.settings()));
         let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
         let value = (program.answer)(&session)?;
         let text = terminal::format(&value, session.inventory.settings());
@@ -105,7 +117,8 @@ fn base(name: &'static str) -> Command {
         )
 }
 
-fn fail(error: &Error) -> ExitCode {
+/// Prints an error and turns it into the exit code.
+pub fn fail(error: &Error) -> ExitCode {
     terminal::fail(error);
     let code = error.exit_code();
     ExitCode::from(if code == 0 { USAGE } else { code })

@@ -5,12 +5,14 @@
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
+use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use reclass::error::{Error, Result, Warning};
+use reclass::secrets::Secrets;
 use reclass::settings::Settings;
-use reclass::value::Value;
+use reclass::value::{Map, Value};
 use reclass::yaml::emit::{EmitOptions, emit};
 use reclass::{json, report};
 
@@ -63,14 +65,42 @@ fn complain(text: &str) {
 }
 
 fn colours() -> bool {
-    io::stderr().is_terminal()
+    coloured(io::stderr().is_terminal())
+}
+
+/// Whether the answer may have colours.
+pub fn colours_in_answer() -> bool {
+    coloured(io::stdout().is_terminal())
+}
+
+fn coloured(terminal: bool) -> bool {
+    terminal
         && environment("NO_COLOR").is_none()
         && environment("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
-/// A file of the inventory, for excerpts.
-fn source(path: &str) -> Option<String> {
-    read_file(Path::new(path)).ok()
+/// A file of the inventory, for excerpts: secrets as stars.
+pub fn source(path: &str) -> Option<String> {
+    let text = read_file(Path::new(path)).ok()?;
+    let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Secrets::of(&settings));
+    Some(match SECRETS.get() {
+        Some(secrets) => secrets.source(&text),
+        None => standard().map_or(text.clone(), |secrets| secrets.source(&text)),
+    })
+}
+
+/// What is masked in excerpts, once the settings are known.
+static SECRETS: OnceLock<Secrets> = OnceLock::new();
+
+/// Says what is masked in excerpts from now on.
+pub fn mask(secrets: Secrets) {
+    // The first inventory of the process is the only one.
+    let _ = SECRETS.set(secrets);
+}
+
+/// The current directory, for paths below it.
+pub fn folder() -> String {
+    std::env::current_dir().map_or_else(|_| String::new(), |path| path.to_string_lossy().into_owned())
 }
 
 /// The text of a file that a program reads itself: its configuration, and excerpts for errors.

@@ -3,10 +3,13 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
+pub mod counts;
 pub mod exports;
+pub mod files;
 pub mod inputs;
 pub mod memo;
 pub mod node;
+pub mod parallel;
 pub mod prefix;
 pub mod sequence;
 
@@ -157,6 +160,12 @@ impl Inventory {
         self.state().inventory(request)
     }
 
+    /// Shows the records of the engine to `look`: names, layers, and how they are merged and
+    /// evaluated. All that it sees is of one state of the files, for which it may run again.
+    pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
+        self.state().inspect(&look)
+    }
+
     /// Completes problems with values of a node: the place where each was written, and how that
     /// file came in.
     pub fn place_values(&self, name: &str, request: &Request, error: &mut Error) {
@@ -172,12 +181,12 @@ impl Inventory {
 
     /// The text of a file of the inventory as it was read, for excerpts in reports.
     pub fn text(&self, path: &str) -> Option<String> {
-        self.state().inputs.text(path)
+        self.state().inputs.files.text(path)
     }
 
     /// What was done so far.
-    pub fn counts(&self) -> inputs::Counts {
-        self.state().inputs.counts.get()
+    pub fn counts(&self) -> counts::Counts {
+        self.state().inputs.counters.counts()
     }
 }
 

@@ -10,11 +10,11 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::engine::inputs::Version;
+use crate::engine::files::Version;
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
 use crate::layer::Layer;
-use crate::linearize::{AUTOMATIC, Included};
+use crate::linearize::{AUTOMATIC, Included, Listed};
 use crate::merge::{Prefixes, fold};
 use crate::slot::MapSlot;
 use crate::source::FileId;
@@ -38,6 +38,8 @@ pub struct Brought {
     pub classes: Vec<Text>,
     /// The files, in the order in which they were entered.
     pub included: Vec<Included>,
+    /// The entries of class lists on the way, whether they brought their classes in or not.
+    pub listings: Vec<Listed>,
     /// What was read for it.
     pub files: Vec<(FileId, Version)>,
 }

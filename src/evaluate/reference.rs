@@ -87,7 +87,12 @@ impl Evaluator<'_> {
     }
 
     /// The inside of a reference that holds references: those first, then split (R3, R7).
-    fn inside(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<FixedPath, Stop> {
+    pub(super) fn inside(
+        &mut self,
+        parts: &[Part],
+        source: &Text,
+        origin: Origin,
+    ) -> Result<FixedPath, Stop> {
         let double = self.settings.delimiter.repeat(2);
         let mut text = String::new();
         for part in parts {
@@ -116,7 +121,7 @@ impl Evaluator<'_> {
     }
 
     /// Walks from the root; the inner result is what was missing.
-    fn follow(&mut self, segments: &[Text]) -> Result<Result<Found, Missing>, Stop> {
+    pub(super) fn follow(&mut self, segments: &[Text]) -> Result<Result<Found, Missing>, Stop> {
         let Some(first) = segments.first() else {
             return Ok(Err(Missing::default()));
         };
@@ -202,7 +207,7 @@ impl Evaluator<'_> {
 
 /// What a reference did not find.
 #[derive(Default)]
-struct Missing {
+pub(super) struct Missing {
     key: String,
     container: String,
     similar: Option<String>,

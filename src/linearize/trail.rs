@@ -1,9 +1,11 @@
 //! The trail of a node turns a file that came in into the chain of those that brought it in.
 
+use rustc_hash::FxHashSet;
+
 use crate::engine::sequence::{Brought, Sequence};
 use crate::error::Link;
 use crate::evaluate::Locate;
-use crate::linearize::{By, Included};
+use crate::linearize::{By, Included, Listed};
 use crate::source::{FileId, Origin, Site};
 use crate::value::Text;
 
@@ -21,6 +23,34 @@ pub struct Trail<'a> {
 }
 
 impl<'a> Trail<'a> {
+    /// Every file that came in, the node first, each with the place where it is listed.
+    pub fn all(self) -> Vec<Included> {
+        let classes = self.classes().map(|one| Included { listed: self.listed(one), ..one.clone() });
+        std::iter::once(self.node.clone()).chain(classes).collect()
+    }
+
+    /// Every entry of the lists of classes, whether it brought its class in or not.
+    pub fn listings(self) -> Vec<Listed> {
+        let names: FxHashSet<&Text> = self.classes().map(|included| &included.name).collect();
+        let mut own: Vec<Listed> = Vec::new();
+        for (class, origin) in self.listed {
+            // A relative name stands here under each of its forms: the one that exists counts.
+            match own.last_mut() {
+                Some(last) if last.origin == *origin => {
+                    if !names.contains(&last.class) && names.contains(class) {
+                        last.class = class.clone();
+                    }
+                }
+                _ => own.push(Listed { class: class.clone(), by: By::Includer(0), origin: *origin }),
+            }
+        }
+        let mapped = self.classes().filter(|one| matches!(one.by, By::Mapping(_)));
+        let mapped =
+            mapped.map(|one| Listed { class: one.name.clone(), by: one.by.clone(), origin: one.listed });
+        let steps = self.sequence.steps().into_iter().flat_map(|step| step.brought.listings.iter().cloned());
+        mapped.chain(own).chain(steps).collect()
+    }
+
     /// The files after the node's own, in the order in which they came in.
     fn classes(self) -> impl Iterator<Item = &'a Included> {
         let steps = self.sequence.steps().into_iter().flat_map(|step| &step.brought.included);
@@ -33,6 +63,11 @@ impl<'a> Trail<'a> {
             None => Some(self.node),
             Some(index) => self.classes().nth(index),
         }
+    }
+
+    /// How a file came in.
+    pub fn of_file(self, file: FileId) -> Option<&'a Included> {
+        std::iter::once(self.node).chain(self.classes()).find(|included| included.file == file)
     }
 
     /// Where a file is listed by what brought it in.

@@ -9,8 +9,11 @@ use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
 use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::explain::Selection;
+use crate::list::NodeFilter;
 use crate::python::convert::{self, dict, string};
 use crate::python::errors::{exception, guard};
+use crate::python::questions;
 use crate::report::concise_warning;
 use crate::settings::{NodeNotFound, Settings};
 use crate::value::{Map, Text, Value};
@@ -40,11 +43,112 @@ impl Inventory {
         })
     }
 
-    /// The names of all nodes, sorted.
-    fn nodes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+    /// The names of all nodes, sorted, or of those that pass all filters.
+    #[pyo3(signature = (*globs, classes = None, applications = None, environments = None, parameters = None, files = None))]
+    fn nodes<'py>(
+        &self,
+        py: Python<'py>,
+        globs: Vec<String>,
+        classes: Option<Vec<String>>,
+        applications: Option<Vec<String>>,
+        environments: Option<Vec<String>>,
+        parameters: Option<Vec<String>>,
+        files: Option<Vec<String>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
-            let names = self.ask(py, engine::Inventory::nodes)?;
-            PyList::new(py, names.iter().map(|name| string(py, name)))
+            let lists = [classes, applications, environments, parameters, files];
+            let everything = globs.is_empty() && lists.iter().all(Option::is_none);
+            let [classes, applications, environments, parameters, files] =
+                lists.map(Option::unwrap_or_default);
+            let filter = NodeFilter { names: globs, classes, applications, environments, parameters, files };
+            self.answer(py, |engine| {
+                if everything {
+                    // A broken class is no matter where names alone are asked for.
+                    return Ok(Value::list(engine.nodes()?.into_iter().map(Value::Str).collect()));
+                }
+                questions::nodes(engine, &filter)
+            })
+        })
+    }
+
+    /// The classes that any of the globs choose, each with its file and its nodes.
+    #[pyo3(signature = (*globs))]
+    fn classes<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.answer(py, |engine| questions::classes(engine, &globs)))
+    }
+
+    /// The applications that any of the globs choose, each with its nodes.
+    #[pyo3(signature = (*globs))]
+    fn applications<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.answer(py, |engine| questions::applications(engine, &globs)))
+    }
+
+    /// The parameters that any of the patterns choose, each with the places that set it and its nodes.
+    #[pyo3(signature = (*paths, nodes = None, show_secrets = false))]
+    fn params<'py>(
+        &self,
+        py: Python<'py>,
+        paths: Vec<String>,
+        nodes: Option<Vec<String>>,
+        show_secrets: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let nodes = nodes.unwrap_or_default();
+        guard(|| self.answer(py, |engine| questions::parameters(engine, &paths, &nodes, show_secrets)))
+    }
+
+    /// What refers to the parameters that any of the patterns choose.
+    #[pyo3(signature = (*paths))]
+    fn refs<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.answer(py, |engine| questions::references(engine, &paths)))
+    }
+
+    /// Where the values of a node come from: what `reclass explain -o json` prints. Without paths and
+    /// without anything else that is chosen, everything.
+    #[pyo3(signature = (node, *paths, exports = None, classes = None, applications = None, environment = None, show_secrets = false))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        node: &str,
+        paths: Vec<String>,
+        exports: Option<Vec<String>>,
+        classes: Option<Vec<String>>,
+        applications: Option<Vec<String>>,
+        environment: Option<&str>,
+        show_secrets: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| {
+            let [exports, classes, applications] =
+                [exports, classes, applications].map(Option::unwrap_or_default);
+            let selection =
+                Selection { parameters: paths, exports, classes, applications, environment: false };
+            let ask = |engine: &engine::Inventory| {
+                questions::explanation(engine, node, &selection, environment, show_secrets)
+            };
+            self.answer(py, ask)
+        })
+    }
+
+    /// What keeps nodes from rendering and what is probably not meant: what `reclass lint -o json`
+    /// prints, notes included.
+    #[pyo3(signature = (*nodes))]
+    fn lint<'py>(&self, py: Python<'py>, nodes: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| self.answer(py, |_| questions::findings(&self.options, &nodes)))
+    }
+
+    /// What differs between two states of the inventory: what `reclass diff -o json` prints.
+    #[pyo3(signature = (old, new = ".", *nodes, show_secrets = false))]
+    fn diff<'py>(
+        &self,
+        py: Python<'py>,
+        old: &str,
+        new: &str,
+        nodes: Vec<String>,
+        show_secrets: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| {
+            self.answer(py, |engine| {
+                questions::difference(engine, &self.options, (old, new), &nodes, show_secrets)
+            })
         })
     }
 
@@ -146,6 +250,16 @@ impl Inventory {
 }
 
 impl Inventory {
+    /// The engine's answer as Python data.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        question: impl FnOnce(&engine::Inventory) -> Result<Value> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = self.ask(py, question)?;
+        convert::to_python(py, &given)
+    }
+
     /// Asks the engine while other threads may use the interpreter.
     fn ask<T: Send>(
         &self,

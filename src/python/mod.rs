@@ -1,7 +1,7 @@
 //! The Python module `saltext.reclass._engine`: the engine as Python sees it.
 //!
 //! Nothing but translation: [`convert`] carries data over the border,
-//! [`errors`] carries failures, [`inventory`] asks the engine. Three promises
+//! [`errors`] carries failures, [`inventory`] and [`questions`] ask the engine. Three promises
 //! to a Salt master hold for each method:
 //!
 //! * a panic becomes an ordinary exception ([`errors::guard`]): Salt does not
@@ -13,6 +13,7 @@
 pub mod convert;
 pub mod errors;
 pub mod inventory;
+pub mod questions;
 
 /// The compiled part of `saltext.reclass`; use it through that package.
 #[pyo3::pymodule]

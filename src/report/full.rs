@@ -3,7 +3,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
-use super::{inert, is_active, narrow, remarks};
+use super::{Finding, inert, is_active, narrow, remarks};
 use crate::error::{Error, Fault, Note, Warning};
 use crate::source::Site;
 
@@ -23,6 +23,16 @@ pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) 
 /// A warning in the same form.
 pub fn full_warning(warning: &Warning, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
     render(warning, &Level::WARNING, colour, read)
+}
+
+/// A finding in the same form.
+pub fn full_finding(finding: &Finding, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
+    let level = match finding.level {
+        super::Level::Error => Level::ERROR,
+        super::Level::Warning => Level::WARNING,
+        super::Level::Info | super::Level::Off => Level::INFO,
+    };
+    render(&finding.fault, &level, colour, read)
 }
 
 fn render(

@@ -3,6 +3,7 @@
 //! The only user of the file system. Everything else sees names, bytes and [`Stamp`]s.
 
 pub mod fs;
+pub mod git;
 pub mod watch;
 
 pub use fs::{Found, Listing, Stamp};

@@ -1,4 +1,4 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 __all__ = ["Inventory", "__version__", "panic"]
@@ -18,8 +18,64 @@ class Inventory:
     """
 
     def __new__(cls, **settings: Any) -> Inventory: ...
-    def nodes(self) -> list[str]:
-        """The names of all nodes, sorted."""
+    def nodes(
+        self,
+        *globs: str,
+        classes: Sequence[str] | None = None,
+        applications: Sequence[str] | None = None,
+        environments: Sequence[str] | None = None,
+        parameters: Sequence[str] | None = None,
+        files: Sequence[str] | None = None,
+    ) -> list[str]:
+        """The names of all nodes, sorted, or of those that pass all filters.
+
+        ``classes``, ``applications`` and ``environments`` are globs, ``parameters`` are
+        paths as for :meth:`explain`, ``files`` are files that have a part in the node.
+        """
+
+    def classes(self, *globs: str) -> list[dict[str, Any]]:
+        """The classes, each with ``name``, ``file`` and ``nodes``."""
+
+    def applications(self, *globs: str) -> list[dict[str, Any]]:
+        """The applications, each with ``name`` and ``nodes``."""
+
+    def params(
+        self, *paths: str, nodes: Sequence[str] | None = None, show_secrets: bool = False
+    ) -> list[dict[str, Any]]:
+        """The parameters, each with ``path``, the ``places`` that set it, and ``nodes``."""
+
+    def refs(self, *paths: str) -> list[dict[str, Any]]:
+        """What refers to parameters; see ``docs/listings.md``."""
+
+    def explain(
+        self,
+        node: str,
+        *paths: str,
+        exports: Sequence[str] | None = None,
+        classes: Sequence[str] | None = None,
+        applications: Sequence[str] | None = None,
+        environment: str | None = None,
+        show_secrets: bool = False,
+    ) -> dict[str, Any]:
+        """Where the values of a node come from; ``docs/explain.md`` describes the answer.
+
+        Paths are as in references, ``linux:system:name``; keys may be globs, ``**`` is any
+        number of keys. With nothing chosen, everything is explained.
+
+        Raises :class:`~saltext.reclass.ReclassError` with the code ``nothing-to-explain``
+        for a path, class or application that the node does not have.
+        """
+
+    def lint(self, *nodes: str) -> list[dict[str, Any]]:
+        """The findings of ``reclass lint``, notes included; see ``docs/lint.md``."""
+
+    def diff(
+        self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False
+    ) -> dict[str, Any]:
+        """What differs between two states of the inventory; see ``docs/diff.md``.
+
+        A state is a git revision, the base folder of an inventory, or ``.`` for this one.
+        """
 
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:
         """What ``reclass --nodeinfo`` prints of a node.

@@ -1,0 +1,47 @@
+//! `reclass diff` turns two states of an inventory into what differs.
+
+use clap::{Arg, ArgAction, Command};
+use reclass::diff::{diff, summary, text};
+use reclass::error::Result;
+
+use super::verbs::{Answer, Question, Verb, node_globs};
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "diff",
+    about: "Render all nodes in two states of the inventory and show what differs",
+    page: "docs/diff.md",
+    outputs: &["text", "json"],
+    arguments,
+    answer,
+};
+
+fn arguments(command: Command) -> Command {
+    command
+        .arg(Arg::new("old").value_name("A").required(true).help(
+            "The state before: a git revision, the base folder of an inventory, or . for this inventory",
+        ))
+        .arg(Arg::new("new").value_name("B").default_value(".").help("The state after"))
+        .arg(node_globs("Compare these nodes; all by default"))
+        .arg(
+            Arg::new("summary")
+                .long("summary")
+                .action(ArgAction::SetTrue)
+                .help("Say how much differs, and in how many nodes each path does"),
+        )
+}
+
+fn answer(question: &Question<'_>) -> Result<Answer> {
+    let name = |name: &str| question.matches.get_one::<String>(name).map_or(".", String::as_str);
+    let shows = question.matches.get_flag("show-secrets");
+    let difference = diff(question.options, (name("old"), name("new")), &question.words("nodes"), shows)?;
+    let delimiter = &question.inventory.settings().delimiter;
+    let text = if question.output == "json" {
+        question.json(&difference.to_value(delimiter))?.text
+    } else if question.matches.get_flag("summary") {
+        summary(&difference, delimiter)
+    } else {
+        text(&difference, delimiter, question.paint)
+    };
+    Ok(Answer { text, found: !difference.is_empty() })
+}

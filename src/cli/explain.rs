@@ -1,0 +1,64 @@
+//! `reclass explain` turns a node and paths into where their values come from.
+
+use clap::{Arg, ArgAction, Command};
+use reclass::engine::Request;
+use reclass::error::Result;
+use reclass::explain::{Selection, explain, to_text};
+
+use super::verbs::{Answer, Question, Verb};
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "explain",
+    about: "Tell where the values of a node come from",
+    page: "docs/explain.md",
+    outputs: &["text", "json"],
+    arguments,
+    answer,
+};
+
+fn arguments(command: Command) -> Command {
+    let many = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
+    };
+    command
+        .arg(Arg::new("node").value_name("NODE").required(true).help("The node"))
+        .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
+            "Parameters as in references, linux:system:name; each key may be a glob, ** is any number of keys",
+        ))
+        .arg(many("export", "PATH", "Explain exports"))
+        .arg(many("class", "GLOB", "Tell why classes are here"))
+        .arg(many("application", "GLOB", "Tell who added and who removed applications"))
+        .arg(
+            Arg::new("environment")
+                .short('e')
+                .long("environment")
+                .value_name("NAME")
+                .help("Render the node as if it were in this environment"),
+        )
+}
+
+fn answer(question: &Question<'_>) -> Result<Answer> {
+    let node = question.matches.get_one::<String>("node").map_or("", String::as_str);
+    let selection = Selection {
+        parameters: question.words("path"),
+        exports: question.words("export"),
+        classes: question.words("class"),
+        applications: question.words("application"),
+        environment: false,
+    };
+    let environment = question.matches.get_one::<String>("environment");
+    let request = Request {
+        force_environment: environment.is_some(),
+        environment: environment.map(|name| name.as_str().into()),
+        input_data: None,
+    };
+    let explanation = explain(&question.inventory, node, &request, &selection)?;
+    let mut secrets = question.secrets();
+    explanation.teach(&mut secrets);
+    let delimiter = &question.inventory.settings().delimiter;
+    if question.output == "json" {
+        return question.json(&explanation.to_value(delimiter, &secrets));
+    }
+    Ok(Answer::plain(to_text(&explanation, delimiter, &secrets, question.paint)))
+}

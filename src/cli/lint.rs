@@ -1,0 +1,90 @@
+//! `reclass lint` turns an inventory into findings.
+
+use clap::Command;
+use clap::builder::PossibleValuesParser;
+use reclass::error::{Error, Result};
+use reclass::lint::{RULES, lint};
+use reclass::report::{self, Finding, Level};
+
+use super::list::count;
+use super::terminal;
+use super::verbs::{Answer, Question, Verb, node_globs};
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "lint",
+    about: "Find what keeps nodes from rendering, and what is probably not meant",
+    page: "docs/lint.md",
+    outputs: &["full", "concise", "json", "github", "sarif"],
+    arguments,
+    answer,
+};
+
+fn arguments(command: Command) -> Command {
+    command.arg(node_globs("Look at what belongs to these nodes; all by default")).arg(
+        clap::Arg::new("level")
+            .long("level")
+            .value_name("LEVEL")
+            .value_parser(PossibleValuesParser::new(&Level::NAMES[1..]))
+            .default_value(Level::Warning.name())
+            .help("Say what is at least as bad as this"),
+    )
+}
+
+fn answer(question: &Question<'_>) -> Result<Answer> {
+    let mut findings = lint(question.options, &question.words("nodes"))?;
+    let found = findings.iter().any(|finding| finding.level >= Level::Warning);
+    let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
+    let summary = summary(&findings, level.unwrap_or(Level::Warning));
+    findings.retain(|finding| Some(finding.level) >= level);
+    let folder = terminal::folder();
+    let text = match question.output {
+        "json" => question.json(&report::findings_value(&findings))?.text,
+        "github" => report::github(&findings, &folder),
+        "sarif" => {
+            let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
+            let own = RULES.iter().map(|rule| (rule.id, rule.about));
+            let rules: Vec<(&str, &str)> = own
+                .chain(codes.filter(|code| reclass::lint::rule(code).is_none()).map(|code| (*code, *code)))
+                .collect();
+            question.json(&report::sarif(&findings, &rules, &folder))?.text
+        }
+        "concise" => lines(findings.iter().map(concise), &summary, "\n"),
+        _ => lines(
+            findings.iter().map(|finding| {
+                report::full_finding(finding, question.paint.0, &|path| terminal::source(path))
+            }),
+            &summary,
+            "\n\n",
+        ),
+    };
+    Ok(Answer { text, found })
+}
+
+fn lines(lines: impl Iterator<Item = String>, summary: &str, between: &str) -> String {
+    lines.chain(std::iter::once(summary.to_owned())).collect::<Vec<_>>().join(between)
+}
+
+/// One line: level, then the concise form, then the number of nodes.
+fn concise(finding: &Finding) -> String {
+    let text = report::concise(&Error::from(finding.fault.clone()));
+    let others = match finding.nodes.len() {
+        0 | 1 => String::new(),
+        number => format!(" [{number} nodes]"),
+    };
+    format!("{}: {text}{others}", finding.level.name())
+}
+
+/// `2 errors, 1 warning; 7 notes are not shown`
+fn summary(findings: &[Finding], level: Level) -> String {
+    let number = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
+    let words = [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Info, "note")];
+    let shown = words.iter().filter(|(one, _)| *one >= level).map(|(one, word)| count(number(*one), word));
+    let hidden = words.iter().filter(|(one, _)| *one < level && number(*one) > 0);
+    let hidden: Vec<String> = hidden.map(|(one, word)| count(number(*one), word)).collect();
+    let mut text = shown.collect::<Vec<_>>().join(", ");
+    if !hidden.is_empty() {
+        text.push_str(&format!("; not shown: {}", hidden.join(", ")));
+    }
+    text
+}

@@ -1,0 +1,212 @@
+//! The lists turn `reclass nodes`, `classes`, `applications`, `params` and `refs` into rows.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgAction};
+use reclass::error::Result;
+use reclass::evaluate::join_path;
+use reclass::explain::brief;
+use reclass::list::{self, Name, NodeFilter};
+use reclass::report::inert;
+use reclass::style::Style;
+use reclass::value::{Text, Value};
+
+use super::verbs::{Answer, Question, Verb};
+
+const PAGE: &str = "docs/listings.md";
+const OUTPUTS: &[&str] = &["text", "json"];
+
+/// `reclass nodes`
+pub const NODES: Verb = Verb {
+    name: "nodes",
+    about: "List the nodes, or those that have a class, an application, a parameter or a file",
+    page: PAGE,
+    outputs: OUTPUTS,
+    arguments: |command| {
+        command
+            .arg(globs("NODE", "Only nodes of these names"))
+            .arg(many("class", "GLOB", "Only nodes with one of these classes"))
+            .arg(many("application", "GLOB", "Only nodes with one of these applications"))
+            .arg(many("environment", "GLOB", "Only nodes of these environments"))
+            .arg(many("param", "PATH", "Only nodes with one of these parameters"))
+            .arg(many("file", "FILE", "Only nodes that an edit of one of these files touches"))
+            .arg(long())
+    },
+    answer: |question| {
+        let filter = NodeFilter {
+            names: question.words("glob"),
+            classes: question.words("class"),
+            applications: question.words("application"),
+            environments: question.words("environment"),
+            parameters: question.words("param"),
+            files: question.words("file"),
+        };
+        let rows = list::nodes(&question.inventory, &filter)?;
+        if question.output == "json" {
+            return question.json(&Value::list(rows.iter().map(list::NodeRow::to_value).collect()));
+        }
+        let long = question.matches.get_flag("long");
+        Ok(lines(rows.iter().map(|row| {
+            let name = inert(&row.name);
+            let mut line = name.clone();
+            if long {
+                let environment = brief(&row.environment);
+                let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
+                line = format!(
+                    "{name}  {environment}  {} classes  [{}]  {}",
+                    row.classes,
+                    applications.join(", "),
+                    question.paint.of(Style::Place, &inert(&row.file)),
+                );
+            }
+            if row.by_query {
+                line.push_str("  (by an inventory query)");
+            }
+            if let Some(code) = row.error {
+                let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
+            }
+            line
+        })))
+    },
+};
+
+/// `reclass classes`
+pub const CLASSES: Verb = Verb {
+    name: "classes",
+    about: "List the classes, and the nodes that have them",
+    page: PAGE,
+    outputs: OUTPUTS,
+    arguments: |command| {
+        command.arg(globs("CLASS", "Only classes of these names")).arg(long()).arg(
+            Arg::new("unused")
+                .long("unused")
+                .action(ArgAction::SetTrue)
+                .help("Only classes that no node has"),
+        )
+    },
+    answer: |question| {
+        let mut rows = list::classes(&question.inventory, &question.words("glob"))?;
+        if question.matches.get_flag("unused") {
+            rows.retain(|row| row.nodes.is_empty());
+        }
+        names(question, &rows)
+    },
+};
+
+/// `reclass applications`
+pub const APPLICATIONS: Verb = Verb {
+    name: "applications",
+    about: "List the applications, and the nodes that have them",
+    page: PAGE,
+    outputs: OUTPUTS,
+    arguments: |command| command.arg(globs("APPLICATION", "Only applications of these names")).arg(long()),
+    answer: |question| names(question, &list::applications(&question.inventory, &question.words("glob"))?),
+};
+
+/// `reclass params`
+pub const PARAMS: Verb = Verb {
+    name: "params",
+    about: "List the parameters, and the places that set them",
+    page: PAGE,
+    outputs: OUTPUTS,
+    arguments: |command| {
+        command
+            .arg(globs("PATH", "Only these parameters; keys may be globs, ** is any number of keys"))
+            .arg(many("node", "GLOB", "Only what the files of these nodes set"))
+            .arg(long())
+    },
+    answer: |question| {
+        let rows = list::parameters(&question.inventory, &question.words("glob"), &question.words("node"))?;
+        let delimiter = &question.inventory.settings().delimiter;
+        let secrets = question.secrets();
+        if question.output == "json" {
+            let rows = rows.iter().map(|row| row.to_value(delimiter, &secrets));
+            return question.json(&Value::list(rows.collect()));
+        }
+        let long = question.matches.get_flag("long");
+        Ok(lines(rows.iter().map(|row| {
+            let path = inert(&join_path(&row.path, delimiter));
+            let (places, nodes) = (count(row.places.len(), "place"), count(row.nodes.len(), "node"));
+            let mut line = format!("{path}  {places}, {nodes}");
+            if long {
+                for (site, value) in &row.places {
+                    let value = question.paint.of(Style::Value, &brief(&secrets.value(&row.path, value)));
+                    let site = question.paint.of(Style::Place, &inert(&site.to_string()));
+                    let _ = write!(line, "\n  {site}  {value}");
+                }
+            }
+            line
+        })))
+    },
+};
+
+/// `reclass refs`
+pub const REFS: Verb = Verb {
+    name: "refs",
+    about: "List what refers to a parameter",
+    page: PAGE,
+    outputs: OUTPUTS,
+    arguments: |command| command.arg(globs("PATH", "The parameters").required(true)).arg(long()),
+    answer: |question| {
+        let rows = list::references(&question.inventory, &question.words("glob"))?;
+        if question.output == "json" {
+            return question.json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
+        }
+        let long = question.matches.get_flag("long");
+        Ok(lines(rows.iter().map(|row| {
+            let site = question.paint.of(Style::Place, &inert(&row.site.to_string()));
+            let reference = question.paint.of(Style::Reference, &inert(&row.reference));
+            let bearing = match row.bearing {
+                list::Bearing::Exact => String::new(),
+                other => format!(" ({})", other.name()),
+            };
+            let nodes = count(row.nodes.len(), "node");
+            let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
+            with_nodes(line, &row.nodes, long)
+        })))
+    },
+};
+
+fn names(question: &Question<'_>, rows: &[Name]) -> Result<Answer> {
+    if question.output == "json" {
+        return question.json(&Value::list(rows.iter().map(Name::to_value).collect()));
+    }
+    let long = question.matches.get_flag("long");
+    Ok(lines(rows.iter().map(|row| {
+        let mut line = format!("{}  {}", inert(&row.name), count(row.nodes.len(), "node"));
+        if let Some(file) = &row.file {
+            let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
+        }
+        with_nodes(line, &row.nodes, long)
+    })))
+}
+
+fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
+    if long {
+        for node in nodes {
+            let _ = write!(line, "\n  {}", inert(node));
+        }
+    }
+    line
+}
+
+fn globs(value: &'static str, help: &'static str) -> Arg {
+    Arg::new("glob").value_name(value).num_args(0..).help(help)
+}
+
+fn many(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
+}
+
+fn long() -> Arg {
+    Arg::new("long").short('l').long("long").action(ArgAction::SetTrue).help("Say more of each")
+}
+
+fn lines(lines: impl Iterator<Item = String>) -> Answer {
+    Answer::plain(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// `1 node`, `2 nodes`
+pub fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}

@@ -1,0 +1,147 @@
+//! Verbs turn `reclass explain …` and its siblings into an opened inventory, a question and its
+//! printed answer: what all of them have in common.
+//!
+//! They stand beside the flags of the Python programs in one program: a word in the first place is
+//! a verb, and a command line without one is read as before.
+
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use reclass::engine::Inventory;
+use reclass::error::Result;
+use reclass::secrets::Secrets;
+use reclass::style::Paint;
+use reclass::value::{Map, Value};
+
+use super::{diff, explain, flags, lint, list, terminal};
+
+/// A verb.
+pub struct Verb {
+    /// The word.
+    pub name: &'static str,
+    /// One line for the list of verbs.
+    pub about: &'static str,
+    /// The pages of its documentation, below the help.
+    pub page: &'static str,
+    /// The forms of its answer, the first one by default.
+    pub outputs: &'static [&'static str],
+    /// Its own arguments.
+    pub arguments: fn(Command) -> Command,
+    /// Answers.
+    pub answer: fn(&Question<'_>) -> Result<Answer>,
+}
+
+/// All verbs.
+pub const VERBS: &[Verb] = &[
+    explain::VERB,
+    lint::VERB,
+    diff::VERB,
+    list::NODES,
+    list::CLASSES,
+    list::APPLICATIONS,
+    list::PARAMS,
+    list::REFS,
+];
+
+/// What was asked.
+pub struct Question<'a> {
+    /// The arguments of the verb.
+    pub matches: &'a ArgMatches,
+    /// The settings of the inventory, by name.
+    pub options: &'a Map,
+    /// The inventory.
+    pub inventory: Inventory,
+    /// The form of the answer.
+    pub output: &'a str,
+    /// Colours for the answer.
+    pub paint: Paint,
+}
+
+/// What is printed, and how the program ends.
+pub struct Answer {
+    /// The text, without a newline at its end.
+    pub text: String,
+    /// Whether something was found for which the exit code is 1.
+    pub found: bool,
+}
+
+impl Answer {
+    /// An answer that is no finding.
+    pub fn plain(text: String) -> Answer {
+        Answer { text, found: false }
+    }
+}
+
+impl Question<'_> {
+    /// All values of an argument that may stand several times.
+    pub fn words(&self, name: &str) -> Vec<String> {
+        self.matches.get_many::<String>(name).into_iter().flatten().cloned().collect()
+    }
+
+    /// What is masked in the answer: nothing with `--show-secrets`.
+    pub fn secrets(&self) -> Secrets {
+        if self.matches.get_flag("show-secrets") {
+            Secrets::none()
+        } else {
+            Secrets::of(self.inventory.settings())
+        }
+    }
+
+    /// Data as JSON, one entry a line.
+    pub fn json(&self, value: &Value) -> Result<Answer> {
+        reclass::json::dumps(value, true).map(Answer::plain)
+    }
+}
+
+/// Adds the verbs to the program.
+pub fn add(command: Command, defaults: &Map) -> Command {
+    VERBS.iter().fold(command, |command, verb| {
+        let base = Command::new(verb.name)
+            .about(verb.about)
+            .infer_long_args(true)
+            .args_override_self(true)
+            .after_help(format!("Documentation: {}", verb.page));
+        let output = Arg::new("output")
+            .short('o')
+            .long("output")
+            .value_name("FORMAT")
+            .value_parser(clap::builder::PossibleValuesParser::new(verb.outputs))
+            .default_value(verb.outputs.first().copied().unwrap_or_default())
+            .help("The form of the answer");
+        let secrets = Arg::new("show-secrets")
+            .long("show-secrets")
+            .action(ArgAction::SetTrue)
+            .help("Show the values that the setting secret_keys masks");
+        let verb = (verb.arguments)(flags::add_database(base, defaults)).arg(output).arg(secrets);
+        command.subcommand(verb)
+    })
+}
+
+/// Answers to a verb.
+pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
+    let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
+    options.extend(flags::database_settings(matches));
+    let done = Inventory::open(&options).and_then(|inventory| {
+        inventory.settings_warnings().iter().for_each(terminal::warn);
+        let output = matches.get_one::<String>("output").map_or("", String::as_str);
+        let paint = Paint(terminal::colours_in_answer());
+        let question = Question { matches, options: &options, inventory, output, paint };
+        terminal::mask(question.secrets());
+        let answer = (verb.answer)(&question);
+        // The process ends: taking everything apart would take longer than it took to make it.
+        std::mem::forget(question);
+        answer
+    });
+    match done {
+        Ok(answer) => {
+            let printed = terminal::print(&answer.text);
+            if answer.found && printed == ExitCode::SUCCESS { ExitCode::FAILURE } else { printed }
+        }
+        Err(error) => super::session::fail(&error),
+    }
+}
+
+/// The nodes that a verb is about.
+pub fn node_globs(help: &'static str) -> Arg {
+    Arg::new("nodes").value_name("NODE").num_args(0..).help(help)
+}

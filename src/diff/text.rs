@@ -1,0 +1,266 @@
+//! Differences as text: what is the same in the same nodes stands together, below their names.
+
+use std::fmt::Write as _;
+
+use indexmap::IndexMap;
+
+use super::{Difference, Group};
+use crate::error::{Error, Fault};
+use crate::evaluate::join_path;
+use crate::explain::{Place, brief};
+use crate::report::{concise, inert};
+use crate::style::{Paint, Style};
+use crate::value::{Text, Value};
+
+/// How many names stand above the changes that they have in common.
+const NAMED: usize = 6;
+
+/// The text of a difference.
+pub fn text(difference: &Difference, delimiter: &str, paint: Paint) -> String {
+    let mut writer = Writer { out: String::new(), difference, delimiter, paint };
+    writer.nodes("new nodes", &difference.added, Style::Added);
+    writer.nodes("nodes that are gone", &difference.removed, Style::Error);
+    writer.problems("stops rendering", &difference.broken, Style::Error);
+    writer.problems("renders again; before it was", &difference.mended, Style::Added);
+    writer.problems(
+        "does not render, as before, but for another reason",
+        &difference.otherwise,
+        Style::Error,
+    );
+    let mut together: IndexMap<&[Text], Vec<&Group>> = IndexMap::new();
+    for group in &difference.changes {
+        together.entry(&group.nodes).or_default().push(group);
+    }
+    for (nodes, groups) in together {
+        writer.heading(nodes);
+        groups.iter().for_each(|group| writer.group(group));
+        writer.out.push('\n');
+    }
+    writer.out.push_str(&line(difference));
+    writer.out
+}
+
+/// The counts, and the paths with the number of nodes in which each changes.
+pub fn summary(difference: &Difference, delimiter: &str) -> String {
+    let mut paths: IndexMap<String, usize> = IndexMap::new();
+    for group in &difference.changes {
+        let path = place_of(group, delimiter);
+        *paths.entry(path).or_default() += group.nodes.len();
+    }
+    let mut paths: Vec<(String, usize)> = paths.into_iter().collect();
+    paths.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let mut out = String::new();
+    for (path, nodes) in paths {
+        let _ = writeln!(out, "{}  {path}", count(nodes, "node"));
+    }
+    out.push_str(&line(difference));
+    out
+}
+
+fn count(number: usize, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// `3 of 12 nodes differ: 2 changes, 1 new node`
+fn line(difference: &Difference) -> String {
+    if difference.is_empty() {
+        return format!("nothing differs in {}", count(difference.nodes, "node"));
+    }
+    let mut parts = Vec::new();
+    for (number, what, whats) in [
+        (difference.changes.len(), "change", "changes"),
+        (difference.added.len(), "new node", "new nodes"),
+        (difference.removed.len(), "node gone", "nodes gone"),
+        (difference.broken.len(), "stops rendering", "stop rendering"),
+        (difference.mended.len(), "renders again", "render again"),
+        (difference.otherwise.len(), "fails otherwise", "fail otherwise"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{number} {}", if number == 1 { what } else { whats }));
+        }
+    }
+    let touched = difference.touched().len();
+    let verb = if touched == 1 { "differs" } else { "differ" };
+    format!("{touched} of {} {verb}: {}", count(difference.nodes, "node"), parts.join(", "))
+}
+
+/// `parameters a:b`, or the section alone.
+fn place_of(group: &Group, delimiter: &str) -> String {
+    let path = inert(&join_path(&group.change.path, delimiter));
+    if path.is_empty() {
+        group.change.section.name().into()
+    } else {
+        format!("{} {path}", group.change.section.name())
+    }
+}
+
+struct Writer<'a> {
+    out: String,
+    difference: &'a Difference,
+    delimiter: &'a str,
+    paint: Paint,
+}
+
+impl Writer<'_> {
+    fn nodes(&mut self, what: &str, nodes: &[Text], style: Style) {
+        if nodes.is_empty() {
+            return;
+        }
+        let heading = self.paint.of(style, what);
+        let _ = writeln!(self.out, "{heading}");
+        for node in nodes {
+            let _ = writeln!(self.out, "  {}", inert(node));
+        }
+        self.out.push('\n');
+    }
+
+    fn problems(&mut self, what: &str, nodes: &[(Text, Vec<Fault>)], style: Style) {
+        // The same problems in many nodes are said once.
+        let mut together: IndexMap<String, Vec<Text>> = IndexMap::new();
+        for (node, faults) in nodes {
+            let bare = faults.iter().map(|fault| Fault { node: None, ..fault.clone() }).collect();
+            together.entry(concise(&Error::new(bare))).or_default().push(node.clone());
+        }
+        for (text, nodes) in together {
+            self.heading(&nodes);
+            let what = self.paint.of(style, what);
+            let _ = writeln!(self.out, "  {what}");
+            for line in text.lines() {
+                let _ = writeln!(self.out, "    {line}");
+            }
+            self.out.push('\n');
+        }
+    }
+
+    fn heading(&mut self, nodes: &[Text]) {
+        let names: Vec<String> = nodes.iter().take(NAMED).map(|name| inert(name)).collect();
+        let mut text = names.join(", ");
+        if nodes.len() > NAMED {
+            let _ = write!(text, " and {} more", nodes.len() - NAMED);
+        }
+        if nodes.len() > 1 {
+            let _ = write!(text, " ({} nodes)", nodes.len());
+        }
+        let text = self.paint.of(Style::Heading, &text);
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    fn group(&mut self, group: &Group) {
+        let change = &group.change;
+        let _ = writeln!(self.out, "  {}", place_of(group, self.delimiter));
+        if let (Some(Value::List(old)), Some(Value::List(new))) = (&change.old, &change.new) {
+            let (old, new) = (self.masked(group, old), self.masked(group, new));
+            self.lists(&old, &new);
+            self.places(group);
+            return;
+        }
+        for (sign, value, place, style) in [
+            ('-', &change.old, &group.old_place, Style::Error),
+            ('+', &change.new, &group.new_place, Style::Added),
+        ] {
+            if let Some(value) = value {
+                let value = brief(&self.difference.secrets.value(&change.path, value));
+                let value = self.paint.of(style, &format!("{sign} {value}"));
+                let place = self.place(place.as_ref());
+                let text = format!("    {value}  {place}");
+                let _ = writeln!(self.out, "{}", text.trim_end());
+            }
+        }
+    }
+
+    fn masked(&self, group: &Group, items: &[Value]) -> Vec<String> {
+        let masked = |item: &Value| brief(&self.difference.secrets.value(&group.change.path, item));
+        items.iter().map(masked).collect()
+    }
+
+    fn places(&mut self, group: &Group) {
+        for (sign, place) in [('-', &group.old_place), ('+', &group.new_place)] {
+            if let Some(place) = place {
+                let place = self.place(Some(place));
+                let _ = writeln!(self.out, "    {sign} last set at {place}");
+            }
+        }
+    }
+
+    fn place(&self, place: Option<&Place>) -> String {
+        let text = place.map_or_else(String::new, |place| {
+            place.site.as_ref().map_or_else(|| place.layer.clone(), ToString::to_string)
+        });
+        if text.is_empty() { text } else { self.paint.of(Style::Place, &inert(&text)) }
+    }
+
+    /// Items that are gone and items that are new, with those around them left out.
+    fn lists(&mut self, old: &[String], new: &[String]) {
+        for step in steps(old, new) {
+            let (sign, item, style) = match step {
+                ListStep::Same(_) => continue,
+                ListStep::Gone(item) => ('-', item, Style::Error),
+                ListStep::New(item) => ('+', item, Style::Added),
+            };
+            let text = self.paint.of(style, &format!("{sign} {item}"));
+            let _ = writeln!(self.out, "    {text}");
+        }
+    }
+}
+
+#[derive(PartialEq, Debug)]
+enum ListStep<'a> {
+    Same(&'a str),
+    Gone(&'a str),
+    New(&'a str),
+}
+
+/// The longest lists that are compared item by item: the work is the product of both lengths.
+const LONGEST: usize = 2_000;
+
+/// How one list becomes the other, by their longest common subsequence.
+fn steps<'a>(old: &'a [String], new: &'a [String]) -> Vec<ListStep<'a>> {
+    if old.len() > LONGEST || new.len() > LONGEST {
+        let gone = old.iter().map(|item| ListStep::Gone(item));
+        return gone.chain(new.iter().map(|item| ListStep::New(item))).collect();
+    }
+    let width = new.len() + 1;
+    let mut lengths = vec![0u32; (old.len() + 1) * width];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            lengths[i * width + j] = if old[i] == new[j] {
+                lengths[(i + 1) * width + j + 1] + 1
+            } else {
+                lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut steps = Vec::new();
+    while i < old.len() || j < new.len() {
+        if i < old.len() && j < new.len() && old[i] == new[j] {
+            steps.push(ListStep::Same(&old[i]));
+            i += 1;
+            j += 1;
+        } else if j == new.len()
+            || (i < old.len() && lengths[(i + 1) * width + j] >= lengths[i * width + j + 1])
+        {
+            steps.push(ListStep::Gone(&old[i]));
+            i += 1;
+        } else {
+            steps.push(ListStep::New(&new[j]));
+            j += 1;
+        }
+    }
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_differ_by_their_items() {
+        let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let (old, new) = (list("a b c"), list("a c d"));
+        assert_eq!(
+            steps(&old, &new),
+            [ListStep::Same("a"), ListStep::Gone("b"), ListStep::Same("c"), ListStep::New("d")]
+        );
+    }
+}

@@ -1,0 +1,156 @@
+//! Values turn two renderings of a node into the paths at which they differ.
+
+use std::sync::Arc;
+
+use super::texts;
+use crate::engine::NodeInfo;
+use crate::value::{Key, Map, Text, Value};
+
+/// The part of a node.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Section {
+    /// The environment.
+    Environment,
+    /// The classes, in order.
+    Classes,
+    /// The applications, in order.
+    Applications,
+    /// A parameter.
+    Parameters,
+    /// An export.
+    Exports,
+}
+
+impl Section {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Section::Environment => "environment",
+            Section::Classes => "classes",
+            Section::Applications => "applications",
+            Section::Parameters => "parameters",
+            Section::Exports => "exports",
+        }
+    }
+}
+
+/// One path at which two renderings differ.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// The part of the node.
+    pub section: Section,
+    /// The path in it; empty for the parts that are one value.
+    pub path: Vec<Key>,
+    /// What was there; `None` for nothing.
+    pub old: Option<Value>,
+    /// What is there now.
+    pub new: Option<Value>,
+}
+
+impl Change {
+    /// What is the same for the same change.
+    pub(super) fn key(&self) -> (Section, Vec<String>, String) {
+        let text = |value: &Option<Value>| value.as_ref().map_or("-".into(), crate::pystr::repr);
+        (self.section, texts(&self.path), format!("{}\0{}", text(&self.old), text(&self.new)))
+    }
+}
+
+/// All paths at which two renderings differ. Mappings are compared key by key; a list is one
+/// value, but for lists of equal length that hold mappings.
+pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<Change> {
+    let mut walk = Walk { section: Section::Environment, path: Vec::new(), changes: Vec::new() };
+    walk.values(&old.environment, &new.environment);
+    for (section, old, new) in [
+        (Section::Classes, &old.classes, &new.classes),
+        (Section::Applications, &old.applications, &new.applications),
+    ] {
+        walk.section = section;
+        if old != new {
+            let list = |names: &[Text]| Value::list(names.iter().cloned().map(Value::Str).collect());
+            walk.say(Some(list(old)), Some(list(new)));
+        }
+    }
+    walk.section = Section::Parameters;
+    walk.values(&old.parameters, &new.parameters);
+    walk.section = Section::Exports;
+    walk.values(&old.exports, &new.exports);
+    walk.changes
+}
+
+struct Walk {
+    section: Section,
+    path: Vec<Key>,
+    changes: Vec<Change>,
+}
+
+impl Walk {
+    fn say(&mut self, old: Option<Value>, new: Option<Value>) {
+        self.changes.push(Change { section: self.section, path: self.path.clone(), old, new });
+    }
+
+    fn values(&mut self, old: &Value, new: &Value) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match (old, new) {
+            (Value::Map(old), Value::Map(new)) if Arc::ptr_eq(old, new) => {}
+            (Value::Map(old), Value::Map(new)) if !old.is_empty() && !new.is_empty() => self.maps(old, new),
+            (Value::List(before), Value::List(now))
+                if before.len() == now.len() && before.iter().chain(now.iter()).any(is_container) =>
+            {
+                for (index, (old, new)) in (0i64..).zip(before.iter().zip(now.iter())) {
+                    self.path.push(Key(Value::Int(index)));
+                    self.values(old, new);
+                    self.path.pop();
+                }
+            }
+            _ => {
+                if !same(old, new) {
+                    self.say(Some(old.clone()), Some(new.clone()));
+                }
+            }
+        });
+    }
+
+    fn maps(&mut self, old: &Map, new: &Map) {
+        for (key, old) in old {
+            self.path.push(key.clone());
+            match new.get(key) {
+                Some(new) => self.values(old, new),
+                None => self.leaves(old, true),
+            }
+            self.path.pop();
+        }
+        for (key, new) in new {
+            if !old.contains_key(key) {
+                self.path.push(key.clone());
+                self.leaves(new, false);
+                self.path.pop();
+            }
+        }
+    }
+
+    /// What is on one side alone, leaf by leaf.
+    fn leaves(&mut self, value: &Value, gone: bool) {
+        match value {
+            Value::Map(map) if !map.is_empty() => {
+                for (key, value) in map.iter() {
+                    self.path.push(key.clone());
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.leaves(value, gone));
+                    self.path.pop();
+                }
+            }
+            _ if gone => self.say(Some(value.clone()), None),
+            _ => self.say(None, Some(value.clone())),
+        }
+    }
+}
+
+fn is_container(value: &Value) -> bool {
+    matches!(value, Value::Map(_) | Value::List(_))
+}
+
+/// Whether two values are the same. A number that is none is the same as another.
+fn same(old: &Value, new: &Value) -> bool {
+    match (old, new) {
+        (Value::Float(old), Value::Float(new)) => old == new || (old.is_nan() && new.is_nan()),
+        _ => old == new,
+    }
+}

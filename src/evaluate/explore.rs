@@ -1,0 +1,125 @@
+//! Exploration turns a path into what stands there, and a reference into what it found: the
+//! questions of an explanation, asked of the same heads and references as evaluation itself.
+
+use super::{Evaluator, Found, Head, Stop};
+use crate::error::Fault;
+use crate::slot::Slot;
+use crate::source::Origin;
+use crate::template::{Part, Reference, Template};
+use crate::value::{Key, Text, Value};
+
+/// What a reference of a text led to.
+#[derive(Debug)]
+pub(crate) struct Traced {
+    /// The reference as written.
+    pub(crate) written: Text,
+    /// The path it came to, where the references inside of it could be resolved.
+    pub(crate) path: Option<Vec<Text>>,
+    /// What it came to, its default counted.
+    pub(crate) value: Result<Value, Box<Fault>>,
+    /// Whether nothing stood there and its default was taken.
+    pub(crate) default_used: bool,
+    /// The references inside of it.
+    pub(crate) inner: Vec<Traced>,
+}
+
+impl Evaluator<'_> {
+    /// The head of the place that a path leads to from a slot; `None` where nothing stands there.
+    /// The slot must live as long as the evaluator: heads are remembered by their addresses.
+    pub(crate) fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
+        let mut found = self.head(slot)?;
+        for key in path {
+            match self.part(&found, key)? {
+                Some(next) => found = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The head of one part of a container.
+    pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
+        let head = match &found.head {
+            Head::Map(map) => map.entries.get(key).map(|slot| self.head(slot)).transpose()?,
+            Head::Raw(raw) => raw.entries.get(key).map(|slot| self.head(slot)).transpose()?,
+            Head::List(list) => {
+                index(key).and_then(|at| list.items.get(at)).map(|slot| self.head(slot)).transpose()?
+            }
+            Head::Value(Value::Map(map)) => map.get(key).map(|value| Head::Value(value.clone()).into()),
+            Head::Value(Value::List(items) | Value::Tuple(items)) => {
+                index(key).and_then(|at| items.get(at)).map(|value| Head::Value(value.clone()).into())
+            }
+            Head::Value(_) => None,
+        };
+        Ok(head)
+    }
+
+    /// The whole value of a place, and what went wrong first where there is none.
+    pub(crate) fn value_below(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Value>, Option<Fault>> {
+        let before = self.faults.len();
+        let found = self.descend(slot, path);
+        let value = found.and_then(|found| found.map(|found| self.deep_found(&found)).transpose());
+        value.map_err(|stop| {
+            self.report(stop);
+            let mut new = self.faults.split_off(before.min(self.faults.len()));
+            if new.is_empty() { None } else { Some(new.swap_remove(0)) }
+        })
+    }
+
+    /// All references of a text, outermost ones, with what they found.
+    pub(crate) fn trace(&mut self, template: &Template, origin: Origin) -> Vec<Traced> {
+        self.trace_parts(&template.parts, &template.source, origin)
+    }
+
+    fn trace_parts(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Vec<Traced> {
+        let mut traced = Vec::new();
+        for part in parts {
+            if let Part::Reference(reference) = part {
+                traced.push(self.trace_one(reference, source, origin));
+            }
+        }
+        traced
+    }
+
+    fn trace_one(&mut self, reference: &Reference, source: &Text, origin: Origin) -> Traced {
+        let before = self.faults.len();
+        let path = match &reference.fixed {
+            Some(path) => Some(path.clone()),
+            None => self.inside(&reference.parts, source, origin).ok(),
+        };
+        let default_used = path.as_ref().is_some_and(|path| {
+            path.default.is_some() && {
+                let way = self.enter([]);
+                let missing = matches!(self.follow(&path.segments), Ok(Err(_)));
+                self.leave(way);
+                missing
+            }
+        });
+        let value = self.resolve(reference, source, origin).and_then(|found| self.deep_found(&found));
+        let value = value.map_err(|stop| {
+            self.report(stop);
+            let fault = self.faults.get(before).cloned();
+            Box::new(fault.unwrap_or_else(|| {
+                let message = "what it leads to cannot be resolved".to_owned();
+                Fault::new(crate::error::Kind::ReferenceSyntax { message }).at(origin)
+            }))
+        });
+        self.faults.truncate(before);
+        let inner = self.trace_parts(&reference.parts, source, origin);
+        Traced {
+            written: reference.written.clone(),
+            path: path.map(|path| path.segments),
+            value,
+            default_used,
+            inner,
+        }
+    }
+}
+
+fn index(key: &Key) -> Option<usize> {
+    match &key.0 {
+        Value::Int(number) => usize::try_from(*number).ok(),
+        Value::Str(text) => text.parse().ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,171 @@
+//! The context of a node turns into why it is so: which lists name a class, which layers add an
+//! application or take it away, what says the environment.
+
+use super::place::{Place, Places};
+use crate::engine::node::{Computation, Layers};
+use crate::error::Link;
+use crate::linearize::{By, Included};
+use crate::pattern::{Glob, chosen};
+use crate::source::{FileId, Origin, Site};
+use crate::value::{Text, Value};
+use crate::yaml::compose::{Data, compose};
+
+/// Why a class is here.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ClassStory {
+    /// Its name.
+    pub name: Text,
+    /// Its file; `None` for a class that is missing and may be.
+    pub file: Option<Site>,
+    /// Every entry of a list that names it, in the order in which they were met.
+    pub listings: Vec<Listing>,
+}
+
+/// One entry of a list of classes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Listing {
+    /// Where it stands; `None` in a class mapping.
+    pub site: Option<Site>,
+    /// The steps from the node down to the class.
+    pub chain: Vec<Link>,
+    /// Whether this entry brought the class in: later ones change nothing.
+    pub effective: bool,
+}
+
+/// Who added an application, and who took it away.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ApplicationStory {
+    /// Its name.
+    pub name: Text,
+    /// Whether it is among the applications in the end.
+    pub present: bool,
+    /// What each layer did, in order.
+    pub steps: Vec<ApplicationStep>,
+}
+
+/// What one layer did to an application.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ApplicationStep {
+    /// `adds`, `repeats` where it was there already, `removes`, or `misses` where a removal finds nothing.
+    pub effect: &'static str,
+    /// Where.
+    pub place: Place,
+}
+
+/// What says the environment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EnvironmentStory {
+    /// The environment.
+    pub value: Value,
+    /// `request`, `node`, or `default_environment` for the setting.
+    pub source: &'static str,
+    /// Where the node says so.
+    pub place: Option<Place>,
+}
+
+/// The environment of a node.
+pub fn environment(
+    computation: &Computation<'_>,
+    layers: &Layers,
+    requested: Option<&Text>,
+) -> EnvironmentStory {
+    let value = layers.environment.clone();
+    if requested.is_some() {
+        return EnvironmentStory { value, source: "request", place: None };
+    }
+    if layers.layer.environment.is_none() {
+        return EnvironmentStory { value, source: "default_environment", place: None };
+    }
+    let place = section(computation, layers.layer.file, "environment")
+        .map(|origin| Places::new(computation, layers).of(origin, "node"));
+    EnvironmentStory { value, source: "node", place }
+}
+
+/// The value of a section of a file.
+fn section(computation: &Computation<'_>, file: FileId, name: &str) -> Option<Origin> {
+    let text = computation.inputs.files.text(&computation.inputs.files.path_of(file)?)?;
+    let document = compose(text.as_bytes()).ok()?;
+    let Data::Map(entries) = document.root?.data else { return None };
+    let entry = entries.iter().find(|entry| entry.key.as_str() == Some(name))?;
+    Some(Origin { file, node: entry.value.index })
+}
+
+/// The classes that any of the globs choose.
+pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ClassStory> {
+    let trail = layers.linearization.trail();
+    let (included, listings) = (trail.all(), trail.listings());
+    let inputs = computation.inputs;
+    let mut names: Vec<&Text> = Vec::new();
+    // In the order in which they merge, then the missing ones.
+    let by_file = |file: FileId| included.iter().skip(1).find(|one| one.file == file);
+    names.extend(layers.linearization.layers().filter_map(|layer| by_file(layer.file).map(|one| &one.name)));
+    for listed in &listings {
+        if !names.contains(&&listed.class) {
+            names.push(&listed.class);
+        }
+    }
+    names.retain(|name| chosen(globs, name));
+    names
+        .into_iter()
+        .map(|name| {
+            let included = included.iter().skip(1).find(|one| one.name == *name);
+            let path = included.and_then(|included| inputs.files.path_of(included.file));
+            let mut entries = Vec::new();
+            for listed in listings.iter().filter(|listed| listed.class == *name) {
+                let mut chain = match &listed.by {
+                    By::Includer(index) => trail.chain(*index, inputs),
+                    By::Node | By::Mapping(_) => Vec::new(),
+                };
+                let site = crate::evaluate::site(inputs, listed.origin, None);
+                chain.push(Link {
+                    includer: trail.includer(&listed.by),
+                    class: listed.class.clone(),
+                    site: site.clone(),
+                });
+                let effective = included
+                    .is_some_and(|included| included.listed == listed.origin && same(included, &listed.by));
+                entries.push(Listing { site, chain, effective });
+            }
+            // A list is complete after the lists of what it names.
+            entries.sort_by_key(|listing: &Listing| !listing.effective);
+            ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
+        })
+        .collect()
+}
+
+fn same(included: &Included, by: &By) -> bool {
+    match (&included.by, by) {
+        (By::Includer(one), By::Includer(other)) => one == other,
+        (By::Mapping(one), By::Mapping(other)) => one == other,
+        _ => false,
+    }
+}
+
+/// The applications that any of the globs choose, in the order of their first mention.
+pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ApplicationStory> {
+    let places = Places::new(computation, layers);
+    let mut stories: Vec<ApplicationStory> = Vec::new();
+    for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
+        let removals = layer.applications.removals.iter().map(|one| (one, true));
+        let additions = layer.applications.additions.iter().map(|one| (one, false));
+        for ((name, origin), removes) in removals.chain(additions) {
+            if !chosen(globs, name) {
+                continue;
+            }
+            let at = stories.iter().position(|story| story.name == *name).unwrap_or_else(|| {
+                stories.push(ApplicationStory { name: name.clone(), present: false, steps: Vec::new() });
+                stories.len() - 1
+            });
+            let story = &mut stories[at];
+            let effect = match (removes, story.present) {
+                (true, true) => "removes",
+                (true, false) => "misses",
+                (false, true) => "repeats",
+                (false, false) => "adds",
+            };
+            story.present = !removes;
+            story.steps.push(ApplicationStep { effect, place: places.of(*origin, "class mapping") });
+        }
+    }
+    stories
+}

@@ -1,0 +1,250 @@
+//! Explanations turn a path of a node into where its value comes from: file, line and column, how
+//! that file came in, what was replaced or merged on the way, and what each reference found.
+//!
+//! Nothing is computed in a second way. The layers of the node are merged once more, one by one,
+//! with the functions of the engine, and what stands at the path after each of them is asked of
+//! the evaluator. What a layer itself says is read from the layer.
+
+mod context;
+mod data;
+mod parts;
+mod paths;
+mod place;
+mod steps;
+mod text;
+
+use crate::catalog::Catalog;
+use crate::engine::node::{Computation, Layers};
+use crate::engine::{Inventory, Request};
+use crate::error::{Fault, Kind, Result};
+use crate::pattern::{Glob, PathPattern};
+use crate::value::{Key, Text, Value};
+
+pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
+pub use data::place as place_value;
+pub use parts::Part;
+pub use paths::Paths;
+pub use place::{Place, Places};
+pub use steps::places;
+pub(crate) use steps::written;
+pub use steps::{Effect, ReferenceStory, Step};
+pub use text::{brief, explanation as to_text};
+
+/// What is to be explained. With nothing chosen, everything is.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Paths of parameters, `linux:system:name`; keys may be globs, `**` is any number of keys.
+    pub parameters: Vec<String>,
+    /// Paths of exports.
+    pub exports: Vec<String>,
+    /// Globs of classes.
+    pub classes: Vec<String>,
+    /// Globs of applications.
+    pub applications: Vec<String>,
+    /// The environment.
+    pub environment: bool,
+}
+
+impl Selection {
+    /// Whether nothing was chosen.
+    pub fn is_everything(&self) -> bool {
+        self.parameters.is_empty()
+            && self.exports.is_empty()
+            && self.classes.is_empty()
+            && self.applications.is_empty()
+            && !self.environment
+    }
+}
+
+/// Where everything that was asked for comes from.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The name of the node.
+    pub node: Text,
+    /// Its environment, if asked for.
+    pub environment: Option<EnvironmentStory>,
+    /// Its classes in the order in which they merge.
+    pub classes: Vec<ClassStory>,
+    /// Its applications in order, with those that were taken away again.
+    pub applications: Vec<ApplicationStory>,
+    /// Parameters.
+    pub parameters: Vec<Story>,
+    /// Exports.
+    pub exports: Vec<Story>,
+    /// What cannot be computed.
+    pub faults: Vec<Fault>,
+    /// All parameters, to know the secrets among them wherever they are shown.
+    secrets: Option<Value>,
+}
+
+/// The history of one value.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// Its path.
+    pub path: Vec<Key>,
+    /// The value; `None` where it cannot be computed or was removed again.
+    pub value: Option<Value>,
+    /// Why there is none.
+    pub fault: Option<Fault>,
+    /// Where it was set: for what was merged of several layers, where the last of them stands.
+    pub place: Option<Place>,
+    /// What each layer did to it, in order.
+    pub steps: Vec<Step>,
+    /// What is in it, leaf by leaf and item by item.
+    pub parts: Vec<Part>,
+}
+
+/// Explains a node. A path that leads nowhere is an error that names what is similar.
+pub fn explain(
+    inventory: &Inventory,
+    node: &str,
+    request: &Request,
+    selection: &Selection,
+) -> Result<Explanation> {
+    let heeded = request.force_environment || inventory.settings().allow_adapter_env_override;
+    let environment = request.environment.clone().filter(|_| heeded);
+    inventory.inspect(|computation| {
+        let layers = computation.layers(node, environment.as_ref(), request.input_data.as_ref(), false)?;
+        explain_layers(computation, &layers, environment.as_ref(), selection)
+    })?
+}
+
+fn explain_layers(
+    computation: &Computation<'_>,
+    layers: &Layers,
+    environment: Option<&Text>,
+    selection: &Selection,
+) -> Result<Explanation> {
+    let everything = selection.is_everything();
+    let others = computation.others(layers, environment);
+    let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
+    let mut explanation = Explanation {
+        node: layers.name.clone(),
+        environment: (everything || selection.environment)
+            .then(|| context::environment(computation, layers, environment)),
+        classes: Vec::new(),
+        applications: Vec::new(),
+        parameters: Vec::new(),
+        exports: Vec::new(),
+        faults: Vec::new(),
+        secrets: steps::Teller::new(computation, layers, &others, false).everything(),
+    };
+    if everything || !selection.classes.is_empty() {
+        explanation.classes = context::classes(computation, layers, &globs(&selection.classes));
+        let (classes, wanted) = (&explanation.classes, &selection.classes);
+        found(
+            "class",
+            wanted,
+            |glob| classes.iter().any(|story| glob.matches(&story.name)),
+            layers,
+            || {
+                let all = layers.linearization.trail().all();
+                all.iter().skip(1).map(|included| included.name.to_string()).collect()
+            },
+        )?;
+    }
+    if everything || !selection.applications.is_empty() {
+        explanation.applications =
+            context::applications(computation, layers, &globs(&selection.applications));
+        let (stories, wanted) = (&explanation.applications, &selection.applications);
+        found(
+            "application",
+            wanted,
+            |glob| stories.iter().any(|s| glob.matches(&s.name)),
+            layers,
+            || {
+                let all = context::applications(computation, layers, &[]);
+                all.iter().map(|story| story.name.to_string()).collect()
+            },
+        )?;
+    }
+    for exports in [false, true] {
+        let wanted = if exports { &selection.exports } else { &selection.parameters };
+        if !everything && wanted.is_empty() {
+            continue;
+        }
+        let mut teller = steps::Teller::new(computation, layers, &others, exports);
+        let mut stories = Vec::new();
+        if everything {
+            stories.push(teller.overview());
+        }
+        for text in wanted {
+            let pattern = PathPattern::new(text, &computation.settings.delimiter);
+            let paths = teller.matching(&pattern);
+            if paths.is_empty() {
+                return Err(no_path(&teller, text, exports, layers).into());
+            }
+            for path in paths {
+                if !stories.iter().any(|story: &Story| story.path == path) {
+                    stories.push(teller.story(&path));
+                }
+            }
+        }
+        if exports {
+            explanation.exports = stories;
+        } else {
+            explanation.parameters = stories;
+        }
+    }
+    let mut faults: Vec<Fault> = explanation
+        .parameters
+        .iter_mut()
+        .chain(&mut explanation.exports)
+        .filter_map(|story| story.fault.as_mut())
+        .map(|fault| {
+            computation.complete(fault, layers);
+            fault.clone()
+        })
+        .collect();
+    faults.dedup();
+    explanation.faults = faults;
+    Ok(explanation)
+}
+
+/// That each glob found something.
+fn found(
+    what: &'static str,
+    wanted: &[String],
+    is_found: impl Fn(&Glob) -> bool,
+    layers: &Layers,
+    names: impl Fn() -> Vec<String>,
+) -> Result<()> {
+    for text in wanted {
+        if !is_found(&Glob::new(text)) {
+            let names = names();
+            let similar = crate::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
+            let kind = Kind::NothingToExplain { what, name: text.clone(), similar };
+            let mut fault = Fault::new(kind);
+            fault.node = Some(layers.name.clone());
+            return Err(fault.into());
+        }
+    }
+    Ok(())
+}
+
+fn no_path(teller: &steps::Teller<'_>, text: &str, exports: bool, layers: &Layers) -> Fault {
+    let what = if exports { "export" } else { "parameter" };
+    let known = teller.paths();
+    let similar = crate::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);
+    let mut fault = Fault::new(Kind::NothingToExplain { what, name: text.to_owned(), similar });
+    fault.node = Some(layers.name.clone());
+    fault
+}
+
+/// The names of the nodes that globs choose, sorted; a glob that finds none is an error.
+pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
+    let all = catalog.nodes.keys();
+    if globs.is_empty() {
+        return Ok(all.cloned().collect());
+    }
+    let parsed: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
+    for (glob, text) in parsed.iter().zip(globs) {
+        if !catalog.nodes.keys().any(|name| glob.matches(name)) {
+            let similar = crate::similar::nearest(text, catalog.nodes.keys().map(AsRef::as_ref));
+            let similar = similar.map(str::to_owned);
+            let folder = "the inventory".to_owned();
+            return Err(Fault::new(Kind::NodeNotFound { name: text.clone(), folder, similar }).into());
+        }
+    }
+    Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
+}

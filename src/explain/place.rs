@@ -1,0 +1,70 @@
+//! Places turn the origin of a value into what a person can open: a file with line and column, the
+//! layer that it belongs to, and the chain of includes that brought the layer in.
+
+use crate::engine::node::{Computation, Layers};
+use crate::error::Link;
+use crate::linearize::By;
+use crate::source::{FileId, Origin, Site};
+use crate::value::Text;
+
+/// Where something was written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// File, line and column; `None` for what no file wrote.
+    pub site: Option<Site>,
+    /// Whose file it is: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
+    pub layer: String,
+    /// The name of the class, where it is one.
+    pub class: Option<Text>,
+    /// How the class came in, from the node down.
+    pub chain: Vec<Link>,
+}
+
+/// The places of one node.
+#[derive(Clone, Copy)]
+pub struct Places<'a> {
+    computation: &'a Computation<'a>,
+    layers: &'a Layers,
+}
+
+impl<'a> Places<'a> {
+    /// The places of a node whose layers are known.
+    pub fn new(computation: &'a Computation<'a>, layers: &'a Layers) -> Places<'a> {
+        Places { computation, layers }
+    }
+
+    /// How the node is computed.
+    pub fn computation(&self) -> &'a Computation<'a> {
+        self.computation
+    }
+
+    /// The layers of the node.
+    pub fn layers(&self) -> &'a Layers {
+        self.layers
+    }
+
+    /// The place of an origin; `elsewhere` names the layer of what no file wrote.
+    pub fn of(&self, origin: Origin, elsewhere: &str) -> Place {
+        let trail = self.layers.linearization.trail();
+        if origin.file == FileId::NONE {
+            return Place { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
+        }
+        let included = trail.of_file(origin.file);
+        let (layer, class) = match included {
+            Some(included) if matches!(included.by, By::Node) => (format!("node '{}'", included.name), None),
+            Some(included) => (format!("class '{}'", included.name), Some(included.name.clone())),
+            None => (elsewhere.to_owned(), None),
+        };
+        Place {
+            site: self.site(origin),
+            layer,
+            class,
+            chain: trail.chain_of_file(origin.file, self.computation.inputs),
+        }
+    }
+
+    /// File, line and column of an origin.
+    pub fn site(&self, origin: Origin) -> Option<Site> {
+        crate::evaluate::site(self.computation.inputs, origin, None)
+    }
+}

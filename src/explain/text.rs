@@ -1,0 +1,325 @@
+//! Explanations as text: the value, then what each layer did to it, latest first, with what each
+//! reference found below the text that holds it.
+
+use std::fmt::Write as _;
+
+use super::data::prefix;
+use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
+use super::{Effect, Part, Place, ReferenceStory, Step, Story};
+use crate::evaluate::join_path;
+use crate::report::inert;
+use crate::secrets::Secrets;
+use crate::style::{Paint, Style};
+use crate::value::{Key, Value};
+
+/// The longest value that stands on a line, in characters.
+const WIDTH: usize = 96;
+
+/// The text of an explanation.
+pub fn explanation(explanation: &Explanation, delimiter: &str, secrets: &Secrets, paint: Paint) -> String {
+    let mut writer = Writer { out: String::new(), delimiter, secrets, paint };
+    if let Some(story) = &explanation.environment {
+        writer.environment(story);
+    }
+    if !explanation.classes.is_empty() {
+        writer.heading("classes");
+        explanation.classes.iter().for_each(|story| writer.class(story));
+        writer.out.push('\n');
+    }
+    if !explanation.applications.is_empty() {
+        writer.heading("applications");
+        explanation.applications.iter().for_each(|story| writer.application(story));
+        writer.out.push('\n');
+    }
+    for (name, stories) in [("parameters", &explanation.parameters), ("exports", &explanation.exports)] {
+        for story in stories {
+            if story.path.is_empty() {
+                if !story.parts.is_empty() {
+                    writer.heading(name);
+                    story.parts.iter().for_each(|part| writer.part(part, &[]));
+                    writer.out.push('\n');
+                }
+            } else {
+                writer.story(story);
+            }
+        }
+    }
+    writer.out.truncate(writer.out.trim_end().len());
+    writer.out
+}
+
+/// A value on one line: flow style, cut where it is too long.
+pub fn brief(value: &Value) -> String {
+    let mut text = String::new();
+    flow(value, &mut text);
+    let mut chars = text.chars();
+    let cut: String = chars.by_ref().take(WIDTH).collect();
+    if chars.next().is_some() { format!("{cut}…") } else { cut }
+}
+
+fn flow(value: &Value, out: &mut String) {
+    // What is cut anyway is not written.
+    if out.len() > WIDTH * 8 {
+        return;
+    }
+    let mut items = |open: char, close: char, items: &mut dyn FnMut(&mut String)| {
+        out.push(open);
+        items(out);
+        out.push(close);
+    };
+    match value {
+        Value::Null => out.push_str("null"),
+        Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
+        Value::Str(text) if is_plain(text) => out.push_str(text),
+        Value::Str(text) => {
+            let text = inert(text).replace('"', "\\\"");
+            let _ = write!(out, "\"{text}\"");
+        }
+        Value::Map(map) => items('{', '}', &mut |out| {
+            for (index, (key, value)) in map.iter().enumerate() {
+                let _ = write!(
+                    out,
+                    "{}{}: ",
+                    if index > 0 { ", " } else { "" },
+                    inert(&crate::pystr::str(&key.0))
+                );
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || flow(value, out));
+            }
+        }),
+        Value::List(list) | Value::Tuple(list) | Value::Set(list) => items('[', ']', &mut |out| {
+            for (index, value) in list.iter().enumerate() {
+                out.push_str(if index > 0 { ", " } else { "" });
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || flow(value, out));
+            }
+        }),
+        Value::Date(_) | Value::DateTime(_) => out.push_str(&crate::pystr::iso(value, 'T')),
+        Value::Binary(bytes) => out.push_str(&crate::json::encode_base64(bytes)),
+        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => out.push_str(&crate::pystr::str(value)),
+    }
+}
+
+/// Whether a string can stand without quotes and nobody takes it for something else.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.trim() == text
+        && !text.starts_with(['"', '\'', '[', '{', '&', '!', '|', '>', '%', '@', '`', '#'])
+        && !text.contains([',', ']', '}', '\n', '\t', '\r', '"'])
+        && inert(text) == text
+        && matches!(crate::yaml::parse_value(text), Ok(Value::Str(same)) if *same == *text)
+}
+
+struct Writer<'a> {
+    out: String,
+    delimiter: &'a str,
+    secrets: &'a Secrets,
+    paint: Paint,
+}
+
+impl Writer<'_> {
+    fn heading(&mut self, text: &str) {
+        let text = self.paint.of(Style::Heading, text);
+        let _ = writeln!(self.out, "{text}");
+    }
+
+    /// A line without blanks at its end.
+    fn line(&mut self, text: &str) {
+        self.out.push_str(text.trim_end());
+        self.out.push('\n');
+    }
+
+    fn path(&self, path: &[Key]) -> String {
+        inert(&join_path(path, self.delimiter))
+    }
+
+    /// `/srv/classes/a.yml:3:5`, or the name of what no file wrote.
+    fn place(&self, place: &Place) -> String {
+        let text = place.site.as_ref().map_or_else(|| place.layer.clone(), ToString::to_string);
+        self.paint.of(Style::Place, &inert(&text))
+    }
+
+    /// `(node 'web1' < role.web < app.nginx)`: from the file up to the node.
+    fn chain(&self, place: &Place) -> String {
+        let text = match (&place.class, place.chain.first()) {
+            (Some(class), Some(first)) => {
+                let classes: Vec<&str> = place.chain.iter().rev().map(|link| &*link.class).collect();
+                debug_assert_eq!(classes.first().copied(), Some(&**class));
+                format!("{} < {}", classes.join(" < "), first.includer)
+            }
+            // What no file wrote has no other place than this.
+            _ if place.site.is_none() => String::new(),
+            _ => place.layer.clone(),
+        };
+        self.paint.of(Style::Faint, &inert(&text))
+    }
+
+    fn value(&self, path: &[Key], value: &Value) -> String {
+        self.paint.of(Style::Value, &brief(&self.secrets.value(path, value)))
+    }
+
+    fn environment(&mut self, story: &EnvironmentStory) {
+        let value = self.value(&[], &story.value);
+        let from = match (&story.place, story.source) {
+            (Some(place), _) => self.place(place),
+            (None, "request") => "asked for".into(),
+            (None, _) => "the setting default_environment".into(),
+        };
+        self.heading("environment");
+        let _ = writeln!(self.out, "  {value}  {from}\n");
+    }
+
+    fn class(&mut self, story: &ClassStory) {
+        let name = self.paint.of(Style::Value, &inert(&story.name));
+        let file = story.file.as_ref().map_or_else(
+            || "no file, and may be missing".to_owned(),
+            |site| self.paint.of(Style::Place, &inert(&site.to_string())),
+        );
+        let _ = writeln!(self.out, "  {name}  {file}");
+        for listing in &story.listings {
+            let late = if listing.effective { "" } else { "  (it is in already)" };
+            let above: Vec<&str> = listing.chain.iter().rev().skip(1).map(|link| &*link.class).collect();
+            let by = listing.chain.first().map_or("", |link| &*link.includer);
+            let above =
+                if above.is_empty() { by.to_owned() } else { format!("{} < {by}", above.join(" < ")) };
+            let above = self.paint.of(Style::Faint, &inert(&above));
+            let site = listing.site.as_ref().map_or_else(String::new, ToString::to_string);
+            let site = self.paint.of(Style::Place, &inert(&site));
+            self.line(&format!("    listed   {site}  {above}{late}"));
+        }
+    }
+
+    fn application(&mut self, story: &ApplicationStory) {
+        let name = self.paint.of(Style::Value, &inert(&story.name));
+        let gone = if story.present { "" } else { "  (taken away)" };
+        let _ = writeln!(self.out, "  {name}{gone}");
+        for step in &story.steps {
+            let (place, chain) = (self.place(&step.place), self.chain(&step.place));
+            self.line(&format!("    {:<8} {place}  {chain}", step.effect));
+        }
+    }
+
+    fn story(&mut self, story: &Story) {
+        let path = self.path(&story.path);
+        let heading = self.paint.of(Style::Heading, &path);
+        match (&story.value, &story.fault) {
+            (Some(Value::Map(map)), _) if !self.secrets.covers(&story.path) => {
+                let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
+            }
+            (Some(value), _) => {
+                let value = self.value(&story.path, value);
+                let _ = writeln!(self.out, "{heading}: {value}");
+            }
+            (None, Some(fault)) => {
+                let text = format!("error[{}]: {}", fault.code(), inert(&fault.kind.to_string()));
+                let text = self.paint.of(Style::Error, &text);
+                let _ = writeln!(self.out, "{heading}: {text}");
+            }
+            (None, None) => {
+                let _ = writeln!(self.out, "{heading}: no value");
+            }
+        }
+        for step in story.steps.iter().rev() {
+            self.step(story, step, 2);
+        }
+        let inner = story.parts.iter().filter(|part| part.path.len() > story.path.len());
+        let inner: Vec<&Part> = inner.collect();
+        if !inner.is_empty() {
+            self.out.push_str("  it holds\n");
+            inner.iter().for_each(|part| self.part(part, &story.path));
+        }
+        self.out.push('\n');
+    }
+
+    fn step(&mut self, story: &Story, step: &Step, indent: usize) {
+        let here = &story.path[..step.depth.min(story.path.len())];
+        let (place, chain) = (self.place(&step.place), self.chain(&step.place));
+        let effect = if step.counts { Style::Plain } else { Style::Faint };
+        let effect = self.paint.of(effect, &format!("{:<8}", step.effect.name()));
+        let pad = " ".repeat(indent);
+        self.line(&format!("{pad}{effect} {place}  {chain}"));
+        let pad = " ".repeat(indent + 9);
+        let written = match &step.written {
+            Value::Map(map) if !self.secrets.covers(here) && map.len() > 3 => {
+                format!("a mapping of {}", keys(map.len()))
+            }
+            written => self.value(here, written),
+        };
+        let what = if step.depth < story.path.len() {
+            format!("'{}{}' is {written}", prefix(step), self.path(here))
+        } else if prefix(step).is_empty() {
+            written
+        } else {
+            format!("{written}, with the prefix {}", prefix(step))
+        };
+        let _ = writeln!(self.out, "{pad}{what}");
+        if let (Effect::Extends, Some(after)) = (step.effect, &step.after) {
+            let after = self.value(&story.path, after);
+            let _ = writeln!(self.out, "{pad}then it is {after}");
+        }
+        if let Some(setting) = step.setting {
+            let _ = writeln!(self.out, "{pad}by the setting {setting}");
+        }
+        for reference in &step.references {
+            self.reference(reference, indent + 9);
+        }
+        for (node, at) in &step.answers {
+            let at = at.as_ref().map_or_else(String::new, |place| self.place(place));
+            let _ = writeln!(self.out, "{pad}answered by node '{}' {at}", inert(node));
+        }
+    }
+
+    fn reference(&mut self, reference: &ReferenceStory, indent: usize) {
+        let pad = " ".repeat(indent);
+        let path = reference.path.as_deref().unwrap_or_default();
+        let found = match (&reference.value, &reference.fault, reference.default_used) {
+            (_, Some(fault), _) => self
+                .paint
+                .of(Style::Error, &format!("error[{}]: {}", fault.code(), inert(&fault.kind.to_string()))),
+            (Some(value), _, true) => format!("{}, its default", self.value(path, value)),
+            (Some(value), _, _) => self.value(path, value),
+            (None, _, _) => "a mapping".into(),
+        };
+        let written = self.paint.of(Style::Reference, &inert(&reference.written));
+        let resolved = match (&reference.path, reference.inner.is_empty()) {
+            (Some(path), false) => format!(" is {},", self.path(path)),
+            _ => String::new(),
+        };
+        let _ = writeln!(self.out, "{pad}{written}{resolved} is {found}");
+        for inner in &reference.inner {
+            self.reference(inner, indent + 2);
+        }
+        if let Some(story) = &reference.story {
+            for step in story.steps.iter().rev().filter(|step| step.counts) {
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.step(story, step, indent + 2));
+            }
+        }
+    }
+
+    fn part(&mut self, part: &Part, below: &[Key]) {
+        let rest = &part.path[below.len().min(part.path.len())..];
+        let path = self.path(rest);
+        let value = match &part.value {
+            Some(value) => self.value(&part.path, value),
+            None => self.paint.of(Style::Error, "cannot be computed"),
+        };
+        let place = self.place(&part.place);
+        let written = match &part.written {
+            Some(written) if !self.secrets.covers(&part.path) => {
+                format!(
+                    "  {}",
+                    self.paint.of(Style::Reference, &brief(&self.secrets.value(&part.path, written)))
+                )
+            }
+            _ => String::new(),
+        };
+        let _ = writeln!(self.out, "    {path}: {value}  {place}{written}");
+        for (written, at) in &part.via {
+            let written = brief(&self.secrets.value(&[], written));
+            let at = self.place(at);
+            let _ = writeln!(self.out, "      by {written}  {at}");
+        }
+    }
+}
+
+fn keys(count: usize) -> String {
+    if count == 1 { "1 key".into() } else { format!("{count} keys") }
+}

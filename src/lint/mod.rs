@@ -1,0 +1,211 @@
+//! Lint turns a whole inventory into findings: what keeps nodes from rendering, and what is probably
+//! not meant.
+//!
+//! Everything is looked at once: the files as they are written, the layers of every node, and what
+//! rendering notices. Nothing is merged or evaluated in another way than for a pillar.
+
+mod classes;
+mod parameters;
+mod rules;
+mod silence;
+mod structure;
+mod written;
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::engine::node::Computation;
+use crate::engine::{Inventory, NodeInfo};
+use crate::error::{Error, Fault, Kind, Result};
+use crate::pattern::{Glob, chosen};
+use crate::report::{Finding, Level, grouped};
+use crate::secrets::Secrets;
+use crate::settings::Settings;
+use crate::source::{Origin, Site};
+use crate::survey::{Survey, Surveyed, SurveyedFile};
+use crate::value::{Map, Value};
+
+pub use rules::{RULES, Rule, rule};
+
+/// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
+/// Findings are ordered by file and line; those that are off are left out.
+pub fn lint(options: &Map, nodes: &[String]) -> Result<Vec<Finding>> {
+    let mut options = options.clone();
+    // What rendering notices by itself, all of it.
+    options.insert("verbose_warnings".into(), Value::Bool(true));
+    options.insert("group_errors".into(), Value::Bool(true));
+    let inventory = Inventory::open(&options)?;
+    let levels = Levels::of(inventory.settings())?;
+    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
+    let looked = inventory.inspect(|computation| {
+        if !nodes.is_empty() {
+            crate::explain::chosen_nodes(computation.catalog, nodes)?;
+        }
+        let mut linter = Linter::new(computation, &globs);
+        linter.look();
+        Ok(linter.problems)
+    });
+    let problems = match looked.and_then(|problems| problems) {
+        Ok(problems) => problems,
+        // Without names nothing can be looked at; that they clash is a finding.
+        Err(error) if matches!(error.first().kind, Kind::DuplicateDefinition { .. }) => error.into_faults(),
+        Err(error) => return Err(error),
+    };
+    let problems = inventory.settings_warnings().iter().cloned().chain(problems);
+    let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
+    let mut silence = silence::Silence::new(&inventory);
+    Ok(grouped(problems.filter(|(level, _)| *level != Level::Off))
+        .into_iter()
+        .filter(|finding| !silence.covers(&finding.fault))
+        .collect())
+}
+
+/// The levels of the codes, as the setting `lint_levels` changes them.
+struct Levels {
+    changed: FxHashMap<String, Level>,
+}
+
+impl Levels {
+    fn of(settings: &Settings) -> Result<Levels> {
+        let mut changed = FxHashMap::default();
+        let wrong = |allowed: &str| -> Error {
+            Fault::new(Kind::SettingValue { name: "lint_levels".into(), allowed: allowed.into() }).into()
+        };
+        match &settings.lint_levels {
+            Value::Null => {}
+            Value::Map(map) => {
+                for (code, level) in map.iter() {
+                    let code = crate::pystr::str(&code.0);
+                    if rule(&code).is_none() && !Kind::CODES.contains(&code.as_str()) {
+                        return Err(wrong("the codes of rules and errors"));
+                    }
+                    // YAML reads a bare `off` as false.
+                    let level = match level {
+                        Value::Bool(false) => Some(Level::Off),
+                        other => other.as_str().and_then(Level::from_name),
+                    };
+                    changed.insert(code, level.ok_or_else(|| wrong(&Level::NAMES.join(", ")))?);
+                }
+            }
+            _ => return Err(wrong("mappings of a code to a level")),
+        }
+        Ok(Levels { changed })
+    }
+
+    fn of_code(&self, code: &str) -> Level {
+        let changed = self.changed.get(code).copied();
+        changed.or_else(|| rule(code).map(|rule| rule.level)).unwrap_or(Level::Error)
+    }
+}
+
+/// Looks at one state of an inventory.
+struct Linter<'a> {
+    computation: &'a Computation<'a>,
+    survey: Survey,
+    secrets: Secrets,
+    /// Whether each node of the survey is looked at.
+    chosen: Vec<bool>,
+    /// Whether that is all of them: only then nothing can be missing.
+    all: bool,
+    problems: Vec<Fault>,
+}
+
+impl<'a> Linter<'a> {
+    fn new(computation: &'a Computation<'a>, globs: &[Glob]) -> Linter<'a> {
+        let survey = Survey::of(computation);
+        let chosen = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
+        Linter {
+            computation,
+            secrets: Secrets::of(computation.settings),
+            chosen,
+            all: globs.is_empty(),
+            survey,
+            problems: Vec::new(),
+        }
+    }
+
+    fn look(&mut self) {
+        let rendered = self.render();
+        let mut found = Vec::new();
+        for file in self.files() {
+            written::look(self, file, &mut found);
+            if let Err(error) = &file.layer {
+                // Where nobody includes it, no node has told.
+                let unused = file.nodes.is_empty() && file.is_class;
+                found.extend(error.faults().iter().filter(|_| unused).cloned());
+            }
+        }
+        structure::look(self, &mut found);
+        parameters::look(self, &rendered, &self.problems, &mut found);
+        classes::look(self, &mut found);
+        self.problems.append(&mut found);
+    }
+
+    /// Renders the chosen nodes: problems and warnings are findings, the rest is looked at further.
+    fn render(&mut self) -> Vec<Option<Arc<NodeInfo>>> {
+        let mut rendered = Vec::with_capacity(self.survey.nodes.len());
+        let mut problems = Vec::new();
+        for (node, chosen) in self.survey.nodes.iter().zip(&self.chosen) {
+            if !chosen {
+                rendered.push(None);
+                continue;
+            }
+            match self.computation.answer(&node.name, None, None, false) {
+                Ok(answer) => {
+                    problems.extend(answer.info.warnings.iter().cloned());
+                    rendered.push(Some(Arc::new(answer.info)));
+                }
+                Err(error) => {
+                    problems.extend(error.into_faults().into_iter().map(|fault| self.counted(fault)));
+                    rendered.push(None);
+                }
+            }
+        }
+        self.problems = problems;
+        rendered
+    }
+
+    /// A reference that leads nowhere, with how many nodes include the file that holds it.
+    fn counted(&self, fault: Fault) -> Fault {
+        let users =
+            fault.origin.and_then(|origin| self.survey.file(origin.file)).map(|file| file.nodes.len());
+        match (&fault.kind, users) {
+            (Kind::ReferenceNotFound { .. }, Some(users)) if users > 1 => {
+                fault.note(format!("{users} nodes have this file"), None)
+            }
+            _ => fault,
+        }
+    }
+
+    /// The files that are looked at: all, or those of the chosen nodes.
+    fn files(&self) -> impl Iterator<Item = &SurveyedFile> {
+        self.survey.files.iter().filter(|file| self.all || file.nodes.iter().any(|at| self.is_chosen(*at)))
+    }
+
+    fn is_chosen(&self, node: usize) -> bool {
+        self.chosen.get(node).copied().unwrap_or(false)
+    }
+
+    /// The chosen nodes.
+    fn nodes(&self) -> impl Iterator<Item = &Surveyed> {
+        self.survey.nodes.iter().zip(&self.chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node)
+    }
+
+    fn site(&self, origin: Origin) -> Option<Site> {
+        crate::evaluate::site(self.computation.inputs, origin, None)
+    }
+
+    /// A finding at the origin of a value.
+    fn at(&self, rule: &'static str, message: String, origin: Origin) -> Fault {
+        let mut fault = lint_fault(rule, message, None).at(origin);
+        fault.site = self.site(origin);
+        fault
+    }
+}
+
+/// A finding without a place.
+fn lint_fault(rule: &'static str, message: String, help: Option<String>) -> Fault {
+    debug_assert!(RULES.iter().any(|known| known.id == rule), "{rule}");
+    Fault::new(Kind::Lint { rule, message, help })
+}

@@ -1,0 +1,286 @@
+//! Parameters and what refers to them: keys that nobody needs, keys that nobody sets, defaults that
+//! are never taken, queries that nobody answers.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Linter, lint_fault};
+use crate::engine::NodeInfo;
+use crate::error::{Fault, Kind};
+use crate::evaluate::site;
+use crate::list::{each, texts_in};
+use crate::pattern::Glob;
+use crate::query::{Operand, Query};
+use crate::slot::{MapSlot, Slot};
+use crate::source::{Origin, Site};
+use crate::template::{Part, Reference, split_path};
+use crate::value::{Key, Text};
+
+/// The key whose entries exist to be referred to.
+const PARAM: &str = "_param";
+
+/// A reference in a file.
+struct Referring {
+    reference: Reference,
+    site: Option<Site>,
+    /// The file, by its index in the survey.
+    file: usize,
+}
+
+/// Looks at references in all files.
+pub(super) fn look(
+    linter: &Linter<'_>,
+    rendered: &[Option<Arc<NodeInfo>>],
+    problems: &[Fault],
+    found: &mut Vec<Fault>,
+) {
+    let referring = references(linter);
+    if linter.all {
+        keys(linter, &referring, problems, found);
+        queries(linter, found);
+        defaults(linter, &referring, rendered, found);
+    }
+}
+
+fn references(linter: &Linter<'_>) -> Vec<Referring> {
+    let mut all = Vec::new();
+    for (file, surveyed) in linter.survey.files.iter().enumerate() {
+        let Ok(layer) = &surveyed.layer else { continue };
+        let mut take = |parts: &[Part], source: &Text, origin: Origin| {
+            each(parts, &mut |reference| {
+                let site = site(linter.computation.inputs, origin, Some((source, reference.span)));
+                all.push(Referring { reference: reference.clone(), site, file });
+            });
+        };
+        for entry in &layer.classes {
+            if let Some(template) = &entry.template {
+                take(&template.parts, &template.source, entry.origin);
+            }
+        }
+        for map in [&layer.parameters, &layer.exports] {
+            texts_in(map, &mut Vec::new(), &mut |_, template, origin| {
+                take(&template.parts, &template.source, origin);
+            });
+        }
+    }
+    all
+}
+
+/// What references say of the keys of `_param`.
+#[derive(Default)]
+struct Used {
+    keys: FxHashSet<String>,
+    globs: Vec<Glob>,
+    /// Whether one may name any of them.
+    anything: bool,
+}
+
+impl Used {
+    fn take(&mut self, reference: &Reference, delimiter: &str) {
+        if let Some(path) = &reference.fixed {
+            self.path(&path.segments);
+            return;
+        }
+        let begin = match reference.parts.first() {
+            Some(Part::Literal(text)) => text,
+            _ => {
+                self.anything = true;
+                return;
+            }
+        };
+        let known = split_path(begin, delimiter);
+        if known.first().map(AsRef::as_ref) != Some(PARAM) && known.len() > 1 {
+            return;
+        }
+        // `_param:${a}_url`: the rest of the key as a glob.
+        let text: String = reference
+            .parts
+            .iter()
+            .map(|part| match part {
+                Part::Literal(text) => text.to_string(),
+                Part::Reference(_) => "*".to_owned(),
+            })
+            .collect();
+        match split_path(&text, delimiter).get(1) {
+            Some(key) if known.len() > 1 => self.globs.push(Glob::new(key)),
+            _ => self.anything = true,
+        }
+    }
+
+    fn path(&mut self, segments: &[Text]) {
+        match segments {
+            [first, key, ..] if &**first == PARAM => drop(self.keys.insert(key.to_string())),
+            [first] if &**first == PARAM => self.anything = true,
+            _ => {}
+        }
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.anything || self.keys.contains(key) || self.globs.iter().any(|glob| glob.matches(key))
+    }
+}
+
+/// Keys of `_param` that nothing refers to, and those that are referred to and never set.
+fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found: &mut Vec<Fault>) {
+    let delimiter = &linter.computation.settings.delimiter;
+    let mut used = Used::default();
+    for one in referring {
+        used.take(&one.reference, delimiter);
+    }
+    each_query(linter, &mut |query, _| {
+        for test in query.comparisons() {
+            if let Operand::Parameter(path) = &test.operand {
+                used.path(path);
+            }
+        }
+    });
+    let mut set: FxHashSet<String> = FxHashSet::default();
+    let mut dynamic = false;
+    let mut first: Vec<(String, Origin)> = Vec::new();
+    for file in &linter.survey.files {
+        let Ok(layer) = &file.layer else { continue };
+        let Some(slot) = layer.parameters.entries.get(&Key::from(PARAM)) else { continue };
+        entries_of(slot, &mut dynamic, &mut |key, slot| {
+            let key = crate::pystr::str(&key.0);
+            if set.insert(key.clone()) {
+                first.push((key, slot.origin()));
+            }
+        });
+    }
+    for (key, origin) in first {
+        if !used.has(&key) {
+            let message = format!("nothing refers to '{PARAM}{delimiter}{key}'");
+            found.push(linter.at("parameter-unused", message, origin));
+        }
+    }
+    // Where a reference brings `_param` in, its keys are not known here.
+    if dynamic {
+        return;
+    }
+    let reported: FxHashSet<&Site> = problems
+        .iter()
+        .filter(|fault| matches!(fault.kind, Kind::ReferenceNotFound { .. } | Kind::ClassReference { .. }))
+        .filter_map(|fault| fault.site.as_ref())
+        .collect();
+    for one in referring {
+        let Some(path) = &one.reference.fixed else { continue };
+        let [param, key, ..] = path.segments.as_slice() else { continue };
+        let known = &**param != PARAM || path.default.is_some() || set.contains(&**key);
+        if known || one.site.as_ref().is_some_and(|site| reported.contains(site)) {
+            continue;
+        }
+        let similar = crate::similar::nearest(key, set.iter().map(String::as_str));
+        let help = similar.map(|name| format!("'{name}' is similar"));
+        let message = format!("no file sets '{PARAM}{delimiter}{key}'");
+        let mut fault = lint_fault("parameter-never-set", message, help);
+        fault.site.clone_from(&one.site);
+        found.push(fault);
+    }
+}
+
+fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &Slot)) {
+    match slot {
+        Slot::Map(map) => map.entries.iter().for_each(|(key, slot)| visit(key, slot)),
+        Slot::Stack(stack) => stack.entries.iter().for_each(|entry| entries_of(&entry.slot, dynamic, visit)),
+        Slot::Text(..) | Slot::Query(..) => *dynamic = true,
+        _ => {}
+    }
+}
+
+/// Defaults that were taken in no node, though every node that has the file was rendered.
+fn defaults(
+    linter: &Linter<'_>,
+    referring: &[Referring],
+    rendered: &[Option<Arc<NodeInfo>>],
+    found: &mut Vec<Fault>,
+) {
+    let warnings = rendered.iter().flatten().flat_map(|info| &info.warnings);
+    let taken: FxHashSet<&Site> = warnings
+        .filter(|warning| matches!(warning.kind, Kind::DefaultUsed { .. }))
+        .filter_map(|warning| warning.site.as_ref())
+        .collect();
+    let double = linter.computation.settings.delimiter.repeat(2);
+    for one in referring {
+        let Some(file) = linter.survey.files.get(one.file) else { continue };
+        let has_default = match &one.reference.fixed {
+            Some(path) => path.default.is_some(),
+            None => one
+                .reference
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::Literal(text) if text.contains(&double))),
+        };
+        let all_known = !file.nodes.is_empty()
+            && file.nodes.iter().all(|at| rendered.get(*at).is_some_and(Option::is_some));
+        if !has_default || !all_known || one.site.as_ref().is_none_or(|site| taken.contains(site)) {
+            continue;
+        }
+        let message = format!("the default of '{}' is taken in no node", one.reference.written);
+        let mut fault = lint_fault("default-unused", message, None);
+        fault.site.clone_from(&one.site);
+        found.push(fault);
+    }
+}
+
+/// Queries for an export that no node has.
+fn queries(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    let mut known: FxHashMap<Vec<Text>, bool> = FxHashMap::default();
+    let mut unanswered = Vec::new();
+    each_query(linter, &mut |query, origin| {
+        let paths = query.comparisons().map(|test| &test.export).chain(&query.value);
+        for path in paths {
+            let has = *known.entry(path.clone()).or_insert_with(|| {
+                linter
+                    .survey
+                    .nodes
+                    .iter()
+                    .any(|node| node.layers.as_ref().is_ok_and(|layers| exports(&layers.exports, path)))
+            });
+            if !has {
+                let delimiter = &linter.computation.settings.delimiter;
+                let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
+                unanswered.push((format!("no node exports '{}'", keys.join(delimiter)), origin));
+                break;
+            }
+        }
+    });
+    for (message, origin) in unanswered {
+        found.push(linter.at("query-unanswered", message, origin));
+    }
+}
+
+/// Whether a map may have a path.
+fn exports(map: &MapSlot, path: &[Text]) -> bool {
+    fn inside(slot: &Slot, rest: &[Text]) -> bool {
+        match slot {
+            _ if rest.is_empty() => true,
+            Slot::Map(map) => exports(map, rest),
+            Slot::Stack(stack) => stack.entries.iter().any(|entry| inside(&entry.slot, rest)),
+            Slot::Text(..) | Slot::Query(..) | Slot::List(_) => true,
+            _ => false,
+        }
+    }
+    let Some((first, rest)) = path.split_first() else { return true };
+    map.entries.get(&**first).is_some_and(|slot| inside(slot, rest))
+}
+
+/// Visits the queries in the parameters of all files.
+fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&Query, Origin)) {
+    fn inside(slot: &Slot, visit: &mut dyn FnMut(&Query, Origin)) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
+            Slot::Query(query, origin) => visit(query, *origin),
+            Slot::Map(map) if map.dynamic => map.entries.values().for_each(|slot| inside(slot, visit)),
+            Slot::Raw(raw) if raw.dynamic => raw.entries.values().for_each(|slot| inside(slot, visit)),
+            Slot::List(list) if list.dynamic => list.items.iter().for_each(|slot| inside(slot, visit)),
+            Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, visit)),
+            _ => {}
+        });
+    }
+    for file in &linter.survey.files {
+        let Ok(layer) = &file.layer else { continue };
+        if layer.parameters.dynamic {
+            layer.parameters.entries.values().for_each(|slot| inside(slot, visit));
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The rules of lint: their codes, their levels by default, and what they look for.
+
+use crate::report::Level;
+
+/// One rule.
+#[derive(Debug)]
+pub struct Rule {
+    /// Its stable code.
+    pub id: &'static str,
+    /// Its level, where the setting `lint_levels` says nothing.
+    pub level: Level,
+    /// What it finds, in one sentence.
+    pub about: &'static str,
+}
+
+const fn new(id: &'static str, level: Level, about: &'static str) -> Rule {
+    Rule { id, level, about }
+}
+
+/// All rules beside the errors, which are findings under their own codes.
+pub const RULES: &[Rule] = &[
+    new("duplicate-key", Level::Warning, "A key stands twice in a mapping; the last one counts."),
+    new("unknown-section", Level::Warning, "A top-level key of a file means nothing."),
+    new("unknown-setting", Level::Warning, "A setting that nobody knows."),
+    new("class-skipped", Level::Warning, "A class does not exist, and the settings let it be missing."),
+    new("overwritten-reference", Level::Warning, "A reference leads nowhere, but a later layer replaces it."),
+    new("default-used", Level::Off, "A reference leads nowhere, and its default is taken."),
+    new("dropped-unrendered", Level::Off, "A value with references is replaced without being resolved."),
+    new("class-unused", Level::Info, "No node has the class."),
+    new(
+        "class-redundant",
+        Level::Info,
+        "Whatever node it is, the class is in already when this entry is met.",
+    ),
+    new("listed-twice", Level::Warning, "A class or application stands twice in one list."),
+    new("removal-without-effect", Level::Warning, "A ~application takes nothing away in any node."),
+    new("override-without-effect", Level::Warning, "A ~key replaces nothing in any node."),
+    new("constant-held", Level::Warning, "A value is left out in every node, because a constant holds."),
+    new("default-unused", Level::Info, "The default of a reference is taken in no node."),
+    new("parameter-unused", Level::Info, "Nothing refers to a key of _param."),
+    new("parameter-never-set", Level::Warning, "A reference names a key of _param that no file sets."),
+    new("query-unanswered", Level::Warning, "An inventory query asks for an export that no node has."),
+    new("node-unmapped", Level::Info, "There are class mappings, and none of them matches the node."),
+    new("scalar-misread", Level::Warning, "YAML 1.1 reads the scalar as something else than it looks like."),
+    new("secret-plain", Level::Warning, "A secret stands in the file as plain text."),
+    new("tab", Level::Warning, "A tab stands between tokens."),
+    new("odd-name", Level::Warning, "The name of a file makes a name that is hard to refer to."),
+];
+
+/// The rule of a code.
+pub fn rule(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}

@@ -1,0 +1,152 @@
+//! The structure of the layers: overrides that replace nothing, constants that hold, removals that
+//! find nothing.
+
+use rustc_hash::FxHashMap;
+
+use super::Linter;
+use crate::error::Fault;
+use crate::evaluate::join_path;
+use crate::slot::{MapSlot, Prefix, Slot};
+use crate::source::{FileId, Origin};
+use crate::survey::SurveyedFile;
+use crate::value::{Key, Text, Value};
+
+/// A key with a prefix.
+struct Prefixed {
+    path: Vec<Key>,
+    prefix: Prefix,
+    origin: Origin,
+    /// What a constant is, where that is written as it is.
+    value: Option<Value>,
+}
+
+/// Looks at all files that are looked at, in all nodes that have them.
+pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    let delimiter = &linter.computation.settings.delimiter;
+    for file in linter.files().filter(|file| !file.nodes.is_empty()) {
+        let Ok(layer) = &file.layer else { continue };
+        let mut prefixed = Vec::new();
+        collect(&layer.parameters, &mut Vec::new(), &mut prefixed);
+        for one in prefixed {
+            let path = join_path(&one.path, delimiter);
+            if one.prefix.overrides && !replaces(linter, file, layer.file, &one.path) {
+                let message = format!("the ~ in front of '{path}' replaces nothing in any node");
+                found.push(linter.at("override-without-effect", message, one.origin));
+            }
+            if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {
+                held(linter, file, layer.file, &one, &path, found);
+            }
+        }
+        for (name, origin) in &layer.applications.removals {
+            if !takes_away(linter, file, layer.file, name) {
+                let message = format!("'~{name}' takes nothing away in any node");
+                found.push(linter.at("removal-without-effect", message, *origin));
+            }
+        }
+    }
+}
+
+/// The keys with prefixes in a map. One that replaces what stands in front of it in the same
+/// mapping has an effect.
+fn collect(map: &MapSlot, path: &mut Vec<Key>, out: &mut Vec<Prefixed>) {
+    for (key, slot) in &map.entries {
+        path.push(key.clone());
+        match slot {
+            Slot::Map(inner) => stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, out)),
+            Slot::Stack(stack) => {
+                for (index, entry) in stack.entries.iter().enumerate() {
+                    if entry.prefix.any() && index == 0 {
+                        let value = match &entry.slot {
+                            Slot::Value(value, _) => Some(value.clone()),
+                            _ => None,
+                        };
+                        let (path, prefix) = (path.clone(), entry.prefix);
+                        out.push(Prefixed { path, prefix, origin: entry.slot.origin(), value });
+                    }
+                    if let Slot::Map(inner) = &entry.slot {
+                        stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, out));
+                    }
+                }
+            }
+            _ => {}
+        }
+        path.pop();
+    }
+}
+
+/// Whether a map may say anything of a path: a reference on the way may bring it in.
+fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
+    fn inside(slot: &Slot, rest: &[Key]) -> Option<Origin> {
+        match slot {
+            _ if rest.is_empty() => Some(slot.origin()),
+            Slot::Map(map) => has(map, rest),
+            Slot::Stack(stack) => stack.entries.iter().rev().find_map(|entry| inside(&entry.slot, rest)),
+            Slot::Text(_, origin) | Slot::Query(_, origin) => Some(*origin),
+            _ => None,
+        }
+    }
+    let (first, rest) = path.split_first()?;
+    inside(map.entries.get(first)?, rest)
+}
+
+/// Whether in any node a layer before the file says something of the path.
+fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
+    let nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
+    let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
+    for node in nodes {
+        for layer in node.all_layers().take_while(|layer| layer.file != id) {
+            if *known.entry(layer.file).or_insert_with(|| has(&layer.parameters, path).is_some()) {
+                return true;
+            }
+        }
+        let given = node.layers.as_ref().ok().map(|layers| &layers.given);
+        if given.and_then(|given| has(given.automatic.as_ref()?, path)).is_some() {
+            return true;
+        }
+    }
+    false
+}
+
+/// The values that a constant keeps out.
+fn held(
+    linter: &Linter<'_>,
+    file: &SurveyedFile,
+    id: FileId,
+    constant: &Prefixed,
+    path: &str,
+    found: &mut Vec<Fault>,
+) {
+    let mut known: FxHashMap<FileId, ()> = FxHashMap::default();
+    for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
+        for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
+            if known.insert(layer.file, ()).is_some() {
+                continue;
+            }
+            let Some(origin) = has(&layer.parameters, &constant.path) else { continue };
+            if constant.value.is_some() && value_at(&layer.parameters, &constant.path) == constant.value {
+                continue;
+            }
+            let message = format!("'{path}' is left out: it is a constant");
+            let fault = linter.at("constant-held", message, origin);
+            found.push(fault.note("the constant is set here", linter.site(constant.origin)));
+        }
+    }
+}
+
+/// The value that a map writes at a path as it is.
+fn value_at(map: &MapSlot, path: &[Key]) -> Option<Value> {
+    let (first, rest) = path.split_first()?;
+    match map.entries.get(first)? {
+        Slot::Value(value, _) if rest.is_empty() => Some(value.clone()),
+        Slot::Map(inner) => value_at(inner, rest),
+        _ => None,
+    }
+}
+
+fn takes_away(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, name: &Text) -> bool {
+    let mut nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
+    nodes.any(|node| {
+        let mut layers = node.all_layers().take_while(|layer| layer.file != id);
+        layers.any(|layer| layer.applications.additions.iter().any(|(added, _)| added == name))
+    })
+}

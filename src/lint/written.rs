@@ -1,0 +1,290 @@
+//! What is written in one file: scalars that are not what they look like, plain secrets, tabs,
+//! entries that stand twice, odd names.
+
+use rustc_hash::FxHashMap;
+
+use super::{Linter, lint_fault};
+use crate::error::Fault;
+use crate::source::{Site, Span};
+use crate::survey::SurveyedFile;
+use crate::value::{Key, Value};
+use crate::yaml::compose::{Data, Document, Entry, Node, compose};
+
+/// Looks at one file.
+pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
+    odd_name(file, found);
+    let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
+    let Ok(document) = compose(text.as_bytes()) else { return };
+    let mut reader = Reader { linter, file, text: &text, document: &document, path: Vec::new(), found };
+    reader.tabs();
+    let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return };
+    for entry in entries.iter() {
+        match entry.key.as_str() {
+            Some(name @ ("classes" | "applications")) => reader.twice(name, &entry.value),
+            Some("parameters" | "exports") => reader.node(&entry.value),
+            _ => {}
+        }
+    }
+}
+
+fn odd_name(file: &SurveyedFile, found: &mut Vec<Fault>) {
+    let stem = std::path::Path::new(&*file.path).file_stem().unwrap_or_default().to_string_lossy();
+    let what = if file.is_class { "class" } else { "node" };
+    let reason = if file.name.chars().any(char::is_whitespace) {
+        "it contains a space, so that no list can name it"
+    } else if file.is_class && stem.contains('.') {
+        "a dot in the name of a file reads like a folder"
+    } else if !file.name.is_ascii() {
+        "it is not ASCII"
+    } else if file.name.starts_with(['.', '~', '=']) || file.name.ends_with('.') || file.name.contains("..") {
+        "its dots or prefixes read like something else"
+    } else {
+        return;
+    };
+    let message = format!("odd name of the {what} '{}': {reason}", file.name);
+    found.push(lint_fault("odd-name", message, None).at_site(Site::file(file.path.clone())));
+}
+
+struct Reader<'a, 'f> {
+    linter: &'a Linter<'a>,
+    file: &'a SurveyedFile,
+    text: &'a str,
+    document: &'a Document,
+    path: Vec<Key>,
+    found: &'f mut Vec<Fault>,
+}
+
+impl Reader<'_, '_> {
+    fn span(&self, index: u32) -> Option<Span> {
+        self.document.spans.get(index as usize).copied()
+    }
+
+    fn say(&mut self, rule: &'static str, message: String, help: Option<String>, span: Span) {
+        let length = span.end.saturating_sub(span.start);
+        let site =
+            Site { path: self.file.path.clone(), line: span.line + 1, column: span.column + 1, length };
+        self.found.push(lint_fault(rule, message, help).at_site(site));
+    }
+
+    /// The text of a plain scalar, without its anchor; `None` for one in quotes or with a tag.
+    fn plain(&self, index: u32) -> Option<&str> {
+        let span = self.span(index)?;
+        let mut text = self.text.get(span.start as usize..span.end as usize)?;
+        while text.starts_with('&') {
+            text = text.split_once(char::is_whitespace)?.1.trim_start();
+        }
+        (!text.starts_with(['"', '\'', '!', '|', '>', '*', '{', '['])).then_some(text)
+    }
+
+    fn node(&mut self, node: &Node) {
+        match &node.data {
+            Data::Value(value) => self.scalar(value, node.index),
+            Data::List(items) => {
+                for item in items.iter() {
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(item));
+                }
+            }
+            Data::Map(entries) => {
+                for entry in entries.iter() {
+                    self.entry(entry);
+                }
+            }
+        }
+    }
+
+    fn entry(&mut self, entry: &Entry) {
+        let name = crate::pystr::str(&entry.key.0);
+        // Prefixes are no part of the name.
+        let bare = Key::from(name.trim_start_matches(['~', '=']));
+        self.misread(&entry.key.0, entry.key_index, "the key ");
+        self.path.push(bare);
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(&entry.value));
+        self.path.pop();
+    }
+
+    fn scalar(&mut self, value: &Value, index: u32) {
+        if self.linter.secrets.covers(&self.path) {
+            self.secret(value, index);
+        } else {
+            self.misread(value, index, "");
+        }
+    }
+
+    fn misread(&mut self, value: &Value, index: u32, what: &str) {
+        let Some((written, read)) = self.plain(index).and_then(|written| {
+            let written = written.trim_end();
+            Some((written.to_owned(), misreading(value, written)?))
+        }) else {
+            return;
+        };
+        let Some(span) = self.span(index) else { return };
+        let message = format!("{what}'{written}' is read as {read}");
+        let help = match value {
+            Value::Str(_) => format!("write \"{written}\" if it is meant as text"),
+            _ => format!("write \"{written}\" for the text, or {read} for what it is"),
+        };
+        self.say("scalar-misread", message, Some(help), span);
+    }
+
+    fn secret(&mut self, value: &Value, index: u32) {
+        let plain = match value {
+            Value::Str(text) => !text.is_empty() && !is_covered(text, self.linter),
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => true,
+            _ => false,
+        };
+        let key = self.path.last().map(|key| crate::pystr::str(&key.0)).unwrap_or_default();
+        if let (true, Some(span)) = (plain, self.span(index)) {
+            let help = "encrypt it, or refer to it".to_owned();
+            // An excerpt marks where, and shows no more than stars.
+            let message = format!("a secret stands here as plain text, under '{key}'");
+            self.say("secret-plain", message, Some(help), span);
+        }
+    }
+
+    /// Entries of a list that stand in it already.
+    fn twice(&mut self, section: &str, node: &Node) {
+        let Data::List(items) = &node.data else { return };
+        let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
+        for item in items.iter() {
+            let Data::Value(Value::Str(name)) = &item.data else { continue };
+            match seen.get(&**name) {
+                None => drop(seen.insert(name, item.index)),
+                Some(first) => {
+                    let line = self.span(*first).map_or(0, |span| span.line + 1);
+                    let message = format!("'{name}' stands in these {section} already, at line {line}");
+                    if let Some(span) = self.span(item.index) {
+                        self.say("listed-twice", message, None, span);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Tabs that are in no scalar and no comment.
+    fn tabs(&mut self) {
+        if !self.text.contains('\t') {
+            return;
+        }
+        let mut offset = 0;
+        let mut places = Vec::new();
+        for (number, line) in (0u32..).zip(self.text.split_inclusive('\n')) {
+            let comment =
+                line.find(" #").or_else(|| line.starts_with('#').then_some(0)).unwrap_or(line.len());
+            if let Some(at) = line[..comment].trim_end().find('\t') {
+                let column = u32::try_from(line[..at].chars().count()).unwrap_or(0);
+                places.push((offset + at, number, column));
+            }
+            offset += line.len();
+        }
+        let mut scalars = Vec::new();
+        if let Some(root) = &self.document.root {
+            collect_scalars(root, &mut scalars);
+        }
+        for (at, line, column) in places {
+            let inside = |index: &u32| {
+                self.span(*index).is_some_and(|span| (span.start as usize..span.end as usize).contains(&at))
+            };
+            if !scalars.iter().any(inside) {
+                let start = u32::try_from(at).unwrap_or(u32::MAX - 1);
+                let span = Span { start, end: start + 1, line, column };
+                self.say("tab", "a tab stands between tokens".into(), Some("use spaces".into()), span);
+            }
+        }
+    }
+}
+
+fn collect_scalars(node: &Node, out: &mut Vec<u32>) {
+    match &node.data {
+        Data::Value(_) => out.push(node.index),
+        Data::List(items) => {
+            items
+                .iter()
+                .for_each(|item| stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_scalars(item, out)));
+        }
+        Data::Map(entries) => entries.iter().for_each(|entry| {
+            out.push(entry.key_index);
+            stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_scalars(&entry.value, out));
+        }),
+    }
+}
+
+/// Whether a text under a secret's key is no secret itself: a reference, or encrypted.
+fn is_covered(text: &str, linter: &Linter<'_>) -> bool {
+    let settings = linter.computation.settings;
+    let text = text.trim();
+    text.contains(&*settings.reference_sentinels.0)
+        || text.contains(&*settings.export_sentinels.0)
+        || [
+            "-----BEGIN PGP MESSAGE",
+            "-----BEGIN AGE ENCRYPTED",
+            "ENC[",
+            "?{",
+            "$ANSIBLE_VAULT;",
+            "sdb://",
+            "gAAAA",
+        ]
+        .iter()
+        .any(|begin| text.starts_with(begin))
+}
+
+/// What a scalar is read as, where that is not what it looks like (ruling Y1).
+fn misreading(value: &Value, written: &str) -> Option<String> {
+    let digits = written.trim_start_matches(['+', '-']);
+    let begins_with_digit = digits.starts_with(|c: char| c.is_ascii_digit());
+    match value {
+        Value::Bool(flag) if !matches!(written.to_ascii_lowercase().as_str(), "true" | "false") => {
+            Some(flag.to_string())
+        }
+        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+            let octal =
+                digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
+            (octal || written.contains('_') || written.contains(':')).then(|| crate::pystr::str(value))
+        }
+        Value::Str(_) if begins_with_digit => {
+            let octal = digits.len() > 1
+                && digits.starts_with('0')
+                && (digits.bytes().all(|b| b.is_ascii_digit())
+                    || digits
+                        .strip_prefix("0o")
+                        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit())));
+            let exponent = digits.split_once(['e', 'E']).is_some_and(|(mantissa, exponent)| {
+                let number =
+                    |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+                number(mantissa) && number(exponent.trim_start_matches(['+', '-']))
+            });
+            (octal || exponent).then(|| format!("the text \"{written}\""))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::misreading;
+    use crate::yaml::parse_value;
+
+    #[test]
+    fn scalars_that_are_not_what_they_look_like() {
+        for (written, read) in [
+            ("no", Some("false")),
+            ("On", Some("true")),
+            ("012", Some("10")),
+            ("1_000", Some("1000")),
+            ("12:30", Some("750")),
+            ("1e3", Some("the text \"1e3\"")),
+            ("08", Some("the text \"08\"")),
+            ("0o17", Some("the text \"0o17\"")),
+            ("true", None),
+            ("10.0.0.1", None),
+            ("0x1f", None),
+            ("0", None),
+            ("1.5", None),
+            ("2001-01-01", None),
+            ("e", None),
+            ("1.0e+3", None),
+        ] {
+            let value = parse_value(written).expect("yaml");
+            assert_eq!(misreading(&value, written).as_deref(), read, "{written}");
+        }
+    }
+}

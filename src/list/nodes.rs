@@ -1,0 +1,182 @@
+//! Filters turn all nodes into those that have what is asked for.
+
+use std::path::Path;
+
+use super::{Rows, row, texts};
+use crate::engine::Inventory;
+use crate::engine::node::Computation;
+use crate::error::{Fault, Kind, Result};
+use crate::explain::Paths;
+use crate::pattern::{Glob, PathPattern, chosen};
+use crate::slot::{MapSlot, Slot};
+use crate::survey::{Survey, Surveyed};
+use crate::value::{Text, Value};
+
+/// What a node must have. Within one list any entry will do; all lists count.
+#[derive(Clone, Debug, Default)]
+pub struct NodeFilter {
+    /// Globs of names.
+    pub names: Vec<String>,
+    /// Globs of classes.
+    pub classes: Vec<String>,
+    /// Globs of applications.
+    pub applications: Vec<String>,
+    /// Globs of environments.
+    pub environments: Vec<String>,
+    /// Patterns of parameters.
+    pub parameters: Vec<String>,
+    /// Files that have a part in the node: absolute, or as the end of a path.
+    pub files: Vec<String>,
+}
+
+/// One node in a list.
+#[derive(Clone, Debug)]
+pub struct NodeRow {
+    /// Its name.
+    pub name: Text,
+    /// Its environment.
+    pub environment: Value,
+    /// Its file.
+    pub file: String,
+    /// Its applications.
+    pub applications: Vec<Text>,
+    /// How many classes it has.
+    pub classes: usize,
+    /// Whether it is here for an inventory query alone: a node that it may ask has the file.
+    pub by_query: bool,
+    /// The code of its first problem, where its layers cannot be ordered.
+    pub error: Option<&'static str>,
+}
+
+impl NodeRow {
+    /// The row as plain data.
+    pub fn to_value(&self) -> Value {
+        row([
+            ("name", Value::Str(self.name.clone())),
+            ("environment", self.environment.clone()),
+            ("file", Value::text(self.file.as_str())),
+            ("classes", Value::Int(i64::try_from(self.classes).unwrap_or(i64::MAX))),
+            ("applications", texts(&self.applications)),
+            ("by_query", Value::Bool(self.by_query)),
+            ("error", self.error.map_or(Value::Null, Value::text)),
+        ])
+    }
+}
+
+/// The nodes that pass a filter, sorted by name.
+pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
+    inventory.inspect(|computation| {
+        let survey = Survey::of(computation);
+        check_files(&survey, filter)?;
+        let rows = survey.nodes.iter().filter_map(|node| node_row(computation, &survey, node, filter));
+        Ok(rows.collect())
+    })?
+}
+
+/// A file that is no part of the inventory touches nothing: more likely it is a slip.
+fn check_files(survey: &Survey, filter: &NodeFilter) -> Result<()> {
+    for wanted in &filter.files {
+        if !survey.files.iter().any(|file| is_file(&file.path, wanted)) {
+            let message = "it is no file of this inventory".to_owned();
+            return Err(Fault::new(Kind::FileUnreadable { path: wanted.clone(), message }).into());
+        }
+    }
+    Ok(())
+}
+
+/// Whether a path is the one that was asked for, or ends with it.
+fn is_file(path: &str, wanted: &str) -> bool {
+    let wanted = wanted.strip_prefix("./").unwrap_or(wanted);
+    Path::new(path).ends_with(wanted)
+}
+
+fn node_row(
+    computation: &Computation<'_>,
+    survey: &Survey,
+    node: &Surveyed,
+    filter: &NodeFilter,
+) -> Option<NodeRow> {
+    let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
+    let any = |texts: &[String], name: &str| {
+        let globs = globs(texts);
+        globs.iter().any(|glob| glob.matches(name))
+    };
+    if !chosen(&globs(&filter.names), &node.name) {
+        return None;
+    }
+    if !filter.classes.is_empty() && !node.classes().any(|class| any(&filter.classes, class)) {
+        return None;
+    }
+    let applications = node.applications();
+    if !filter.applications.is_empty() && !applications.iter().any(|name| any(&filter.applications, name)) {
+        return None;
+    }
+    let environment = node.environment();
+    if !filter.environments.is_empty() && !any(&filter.environments, &crate::pystr::str(&environment)) {
+        return None;
+    }
+    let mut by_query = false;
+    if !filter.files.is_empty() {
+        let has = |node: &Surveyed| {
+            let paths = node.files().filter_map(|file| survey.file(file)).map(|file| &file.path);
+            paths.chain(std::iter::once(&node.path)).any(|path| filter.files.iter().any(|f| is_file(path, f)))
+        };
+        if !has(node) {
+            by_query = node.layers.as_ref().is_ok_and(|layers| {
+                node.all_layers().any(|layer| asks(&layer.parameters)) && {
+                    let environment = &layers.environment;
+                    let all = node.all_layers().any(|layer| asks_all(&layer.parameters));
+                    survey
+                        .nodes
+                        .iter()
+                        .any(|other| (all || other.environment() == *environment) && has(other))
+                }
+            });
+            if !by_query {
+                return None;
+            }
+        }
+    }
+    if !filter.parameters.is_empty() {
+        let layers = node.layers.as_ref().ok()?;
+        let mut paths = Paths::new(computation, layers);
+        let delimiter = &computation.settings.delimiter;
+        let has = |text: &String| paths.any(&PathPattern::new(text, delimiter));
+        if !filter.parameters.iter().any(has) {
+            return None;
+        }
+    }
+    Some(NodeRow {
+        name: node.name.clone(),
+        environment,
+        file: node.path.to_string(),
+        classes: node.classes().count(),
+        applications,
+        by_query,
+        error: node.layers.as_ref().err().map(|error| error.first().code()),
+    })
+}
+
+/// Whether a map holds an inventory query.
+fn asks(map: &MapSlot) -> bool {
+    query_in(map, &|_| true)
+}
+
+/// Whether one of them looks at all environments.
+fn asks_all(map: &MapSlot) -> bool {
+    query_in(map, &|query| query.all_environments)
+}
+
+fn query_in(map: &MapSlot, is: &dyn Fn(&crate::query::Query) -> bool) -> bool {
+    fn inside(slot: &Slot, is: &dyn Fn(&crate::query::Query) -> bool) -> bool {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
+            Slot::Query(query, _) => is(query),
+            Slot::Map(map) => map.dynamic && map.entries.values().any(|slot| inside(slot, is)),
+            Slot::Raw(raw) => raw.dynamic && raw.entries.values().any(|slot| inside(slot, is)),
+            Slot::List(list) => list.dynamic && list.items.iter().any(|slot| inside(slot, is)),
+            Slot::Stack(stack) => stack.entries.iter().any(|entry| inside(&entry.slot, is)),
+            Slot::Value(..) | Slot::Text(..) => false,
+        })
+    }
+    map.dynamic && map.entries.values().any(|slot| inside(slot, is))
+}

@@ -1,0 +1,96 @@
+//! Parameters turn the files of an inventory into paths, each with the places that set it.
+
+use indexmap::IndexMap;
+
+use super::{Rows, row, texts};
+use crate::engine::Inventory;
+use crate::evaluate::{join_path, site};
+use crate::explain::written;
+use crate::pattern::{Glob, PathPattern, chosen};
+use crate::report::site_value;
+use crate::secrets::Secrets;
+use crate::slot::{MapSlot, Slot};
+use crate::source::{Origin, Site};
+use crate::survey::Survey;
+use crate::value::{Key, Text, Value};
+
+/// A path of the parameters.
+#[derive(Clone, Debug)]
+pub struct ParameterRow {
+    /// The path.
+    pub path: Vec<Key>,
+    /// Every place that sets it, by file, with what it says: references are as written.
+    pub places: Vec<(Site, Value)>,
+    /// The nodes that a file of these has a part in, sorted.
+    pub nodes: Vec<Text>,
+}
+
+impl ParameterRow {
+    /// The row as plain data, secrets masked.
+    pub fn to_value(&self, delimiter: &str, secrets: &Secrets) -> Value {
+        let place = |(site, value): &(Site, Value)| {
+            row([("site", site_value(site)), ("written", secrets.value(&self.path, value))])
+        };
+        row([
+            ("path", Value::text(join_path(&self.path, delimiter))),
+            ("places", Value::list(self.places.iter().map(place).collect())),
+            ("nodes", texts(&self.nodes)),
+        ])
+    }
+}
+
+/// The paths that any of the patterns choose, sorted, as the files of the chosen nodes set them:
+/// scalars and lists, and mappings that are empty. Without a node all files count.
+pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) -> Rows<ParameterRow> {
+    let delimiter = &inventory.settings().delimiter;
+    let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, delimiter)).collect();
+    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
+    inventory.inspect(|computation| {
+        let survey = Survey::of(computation);
+        let mut rows: IndexMap<String, (Vec<Key>, Vec<(Site, Value)>, Vec<usize>)> = IndexMap::new();
+        for file in &survey.files {
+            let used = |at: &&usize| survey.nodes.get(**at).is_some_and(|node| chosen(&globs, &node.name));
+            let users: Vec<usize> = file.nodes.iter().filter(used).copied().collect();
+            if users.is_empty() && !globs.is_empty() {
+                continue;
+            }
+            let Ok(layer) = &file.layer else { continue };
+            leaves(&layer.parameters, &mut Vec::new(), &mut |path, slot, origin| {
+                if !patterns.is_empty() && !patterns.iter().any(|pattern| pattern.matches(path)) {
+                    return;
+                }
+                let Some(site) = site(computation.inputs, origin, None) else { return };
+                let entry = rows
+                    .entry(join_path(path, delimiter))
+                    .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new()));
+                entry.1.push((site, written(slot)));
+                entry.2.extend(&users);
+            });
+        }
+        rows.sort_unstable_keys();
+        let row = |(path, places, mut nodes): (Vec<Key>, Vec<(Site, Value)>, Vec<usize>)| {
+            nodes.sort_unstable();
+            nodes.dedup();
+            ParameterRow { path, places, nodes: survey.names(&nodes) }
+        };
+        rows.into_values().map(row).collect()
+    })
+}
+
+/// Visits what a map sets, prefixes seen through.
+pub(crate) fn leaves(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Origin)) {
+    fn inside(slot: &Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Origin)) {
+        match slot {
+            Slot::Map(map) if !map.entries.is_empty() => {
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || leaves(map, path, visit));
+            }
+            Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, path, visit)),
+            _ => visit(path, slot, slot.origin()),
+        }
+    }
+    for (key, slot) in &map.entries {
+        path.push(key.clone());
+        inside(slot, path, visit);
+        path.pop();
+    }
+}

@@ -1,0 +1,139 @@
+//! Patterns turn what a person types into a choice of names and of paths.
+//!
+//! A name is a glob as in class mappings (`*`, `?`, `[a-z]`). A path is written as in references,
+//! `linux:system:name`; each of its keys may be a glob, and `**` stands for any number of keys.
+
+use crate::mappings::glob_matches;
+use crate::value::Key;
+
+/// A glob for names.
+#[derive(Clone, Debug)]
+pub struct Glob {
+    chars: Vec<char>,
+    wild: bool,
+}
+
+impl Glob {
+    /// Reads a glob; every text is one.
+    pub fn new(text: &str) -> Glob {
+        Glob { chars: text.chars().collect(), wild: text.contains(['*', '?', '[']) }
+    }
+
+    /// Whether a name matches: a name without wildcards matches itself.
+    pub fn matches(&self, name: &str) -> bool {
+        if self.wild {
+            glob_matches(&self.chars, &name.chars().collect::<Vec<_>>())
+        } else {
+            self.chars.iter().copied().eq(name.chars())
+        }
+    }
+}
+
+/// Whether any of the globs matches, or there is none.
+pub fn chosen(globs: &[Glob], name: &str) -> bool {
+    globs.is_empty() || globs.iter().any(|glob| glob.matches(name))
+}
+
+/// One key of a path pattern.
+#[derive(Clone, Debug)]
+enum Segment {
+    /// `**`
+    Any,
+    One(Glob),
+}
+
+/// A pattern for paths.
+#[derive(Clone, Debug)]
+pub struct PathPattern {
+    segments: Vec<Segment>,
+    /// The pattern as it was given.
+    pub source: String,
+}
+
+impl PathPattern {
+    /// Reads a pattern; every text is one.
+    pub fn new(text: &str, delimiter: &str) -> PathPattern {
+        let segments =
+            crate::template::split_path(text, delimiter).into_iter().map(|segment| match &*segment {
+                "**" => Segment::Any,
+                one => Segment::One(Glob::new(one)),
+            });
+        PathPattern { segments: segments.collect(), source: text.to_owned() }
+    }
+
+    /// Where one is in the pattern before the first key.
+    pub fn start(&self) -> Progress {
+        self.closed(vec![0])
+    }
+
+    /// Where one is after one more key.
+    pub fn step(&self, progress: &Progress, key: &Key) -> Progress {
+        let name = crate::pystr::str(&key.0);
+        let next = progress.0.iter().filter_map(|at| match self.segments.get(*at)? {
+            Segment::Any => Some(*at),
+            Segment::One(glob) => glob.matches(&name).then_some(at + 1),
+        });
+        self.closed(next.collect())
+    }
+
+    /// Whether the keys so far match the whole pattern.
+    pub fn is_match(&self, progress: &Progress) -> bool {
+        progress.0.contains(&self.segments.len())
+    }
+
+    /// Whether a path matches.
+    pub fn matches(&self, path: &[Key]) -> bool {
+        let end = path.iter().fold(self.start(), |progress, key| self.step(&progress, key));
+        self.is_match(&end)
+    }
+
+    /// `**` may stand for no key at all.
+    fn closed(&self, mut places: Vec<usize>) -> Progress {
+        let mut at = 0;
+        while let Some(place) = places.get(at).copied() {
+            if matches!(self.segments.get(place), Some(Segment::Any)) && !places.contains(&(place + 1)) {
+                places.push(place + 1);
+            }
+            at += 1;
+        }
+        places.sort_unstable();
+        places.dedup();
+        Progress(places)
+    }
+}
+
+/// How far the keys of a path have come in a pattern.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Progress(Vec<usize>);
+
+impl Progress {
+    /// Whether no further key can lead to a match.
+    pub fn is_dead(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_match_key_by_key() {
+        for (pattern, path, expected) in [
+            ("a:b", "a:b", true),
+            ("a:b", "a", false),
+            ("a:*", "a:b", true),
+            ("a:*", "a:b:c", false),
+            ("a:**", "a", true),
+            ("a:**", "a:b:c", true),
+            ("**:c", "a:b:c", true),
+            ("**:c", "c", true),
+            ("a:[bx]*", "a:bee", true),
+            (r"a\:b", r"a\:b", true),
+            ("", "", true),
+        ] {
+            let keys: Vec<Key> = crate::template::split_path(path, ":").into_iter().map(Key::from).collect();
+            assert_eq!(PathPattern::new(pattern, ":").matches(&keys), expected, "{pattern} {path}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Questions turn the keyword arguments of `explain`, `lint`, `diff` and the listings into what the
+//! engine is asked, and its answers into plain data.
+
+use crate::diff::diff;
+use crate::engine::{Inventory, Request};
+use crate::error::Result;
+use crate::explain::{Selection, explain};
+use crate::lint::lint;
+use crate::list;
+use crate::report::findings_value;
+use crate::secrets::Secrets;
+use crate::value::{Map, Text, Value};
+
+/// What `reclass explain -o json` prints.
+pub fn explanation(
+    inventory: &Inventory,
+    node: &str,
+    selection: &Selection,
+    environment: Option<&str>,
+    show_secrets: bool,
+) -> Result<Value> {
+    let request =
+        Request { environment: environment.map(Text::from), force_environment: true, input_data: None };
+    let explanation = explain(inventory, node, &request, selection)?;
+    let mut secrets = secrets(inventory, show_secrets);
+    explanation.teach(&mut secrets);
+    Ok(explanation.to_value(&inventory.settings().delimiter, &secrets))
+}
+
+/// What `reclass lint -o json --level info` prints.
+pub fn findings(options: &Map, nodes: &[String]) -> Result<Value> {
+    Ok(findings_value(&lint(options, nodes)?))
+}
+
+/// What `reclass diff -o json` prints.
+pub fn difference(
+    inventory: &Inventory,
+    options: &Map,
+    names: (&str, &str),
+    nodes: &[String],
+    show_secrets: bool,
+) -> Result<Value> {
+    let difference = diff(options, names, nodes, show_secrets)?;
+    Ok(difference.to_value(&inventory.settings().delimiter))
+}
+
+/// What `reclass params -o json` prints.
+pub fn parameters(
+    inventory: &Inventory,
+    paths: &[String],
+    nodes: &[String],
+    show_secrets: bool,
+) -> Result<Value> {
+    let secrets = secrets(inventory, show_secrets);
+    let delimiter = &inventory.settings().delimiter;
+    let rows = list::parameters(inventory, paths, nodes)?;
+    Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter, &secrets)).collect()))
+}
+
+/// What is masked in an answer.
+fn secrets(inventory: &Inventory, show: bool) -> Secrets {
+    if show { Secrets::none() } else { Secrets::of(inventory.settings()) }
+}
+
+/// The nodes that pass a filter, by name.
+pub fn nodes(inventory: &Inventory, filter: &list::NodeFilter) -> Result<Value> {
+    let rows = list::nodes(inventory, filter)?;
+    Ok(Value::list(rows.into_iter().map(|row| Value::Str(row.name)).collect()))
+}
+
+/// What `reclass classes -o json` prints.
+pub fn classes(inventory: &Inventory, globs: &[String]) -> Result<Value> {
+    Ok(Value::list(list::classes(inventory, globs)?.iter().map(list::Name::to_value).collect()))
+}
+
+/// What `reclass applications -o json` prints.
+pub fn applications(inventory: &Inventory, globs: &[String]) -> Result<Value> {
+    Ok(Value::list(list::applications(inventory, globs)?.iter().map(list::Name::to_value).collect()))
+}
+
+/// What `reclass refs -o json` prints.
+pub fn references(inventory: &Inventory, paths: &[String]) -> Result<Value> {
+    let rows = list::references(inventory, paths)?;
+    Ok(Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()))
+}

@@ -1,0 +1,88 @@
+//! Findings turn the problems of many nodes into a list in which each is said once.
+//!
+//! What is wrong with a class is wrong in every node that includes it: the same code at the same
+//! place with the same sentence is one finding, with all of its nodes.
+
+use indexmap::IndexMap;
+
+use crate::error::{Fault, Note};
+use crate::value::Text;
+
+/// How bad something is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Not said.
+    Off,
+    /// Worth knowing.
+    Info,
+    /// Probably not meant.
+    Warning,
+    /// No node can be rendered with it.
+    Error,
+}
+
+impl Level {
+    /// All words for levels.
+    pub const NAMES: [&'static str; 4] = ["off", "info", "warning", "error"];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        Level::NAMES[self as usize]
+    }
+
+    /// The level of a word.
+    pub fn from_name(name: &str) -> Option<Level> {
+        [Level::Off, Level::Info, Level::Warning, Level::Error].into_iter().find(|level| level.name() == name)
+    }
+}
+
+/// A problem, and the nodes that have it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Finding {
+    /// The problem, as the first of its nodes has it.
+    pub fault: Fault,
+    /// How bad it is.
+    pub level: Level,
+    /// The nodes, in the order in which they were met; empty for what is about no node.
+    pub nodes: Vec<Text>,
+}
+
+/// How many further nodes a remark names.
+const NAMED: usize = 5;
+
+/// Says each problem once, ordered by file and line.
+pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Finding> {
+    let mut findings: IndexMap<(&'static str, String, String), Finding> = IndexMap::new();
+    for (level, fault) in problems {
+        let place = fault.site.as_ref().map_or_else(String::new, ToString::to_string);
+        let key = (fault.code(), place, fault.kind.to_string());
+        let node = fault.node.clone();
+        let finding = findings.entry(key).or_insert_with(|| Finding { fault, level, nodes: Vec::new() });
+        if let Some(node) = node
+            && finding.nodes.last() != Some(&node)
+        {
+            finding.nodes.push(node);
+        }
+    }
+    let mut findings: Vec<Finding> = findings.into_values().collect();
+    for finding in &mut findings {
+        if let [_, others @ ..] = finding.nodes.as_slice()
+            && !others.is_empty()
+        {
+            let names: Vec<String> = others.iter().take(NAMED).map(|name| format!("'{name}'")).collect();
+            let more = if others.len() > NAMED { ", …" } else { "" };
+            let what = if others.len() == 1 { "node" } else { "nodes" };
+            let text = format!("the same in {} further {what}: {}{more}", others.len(), names.join(", "));
+            finding.fault.notes.push(Note { text, site: None });
+        }
+    }
+    findings.sort_by(|a, b| order(a).cmp(&order(b)));
+    findings
+}
+
+fn order(finding: &Finding) -> (&str, u32, u32, &'static str) {
+    let site = finding.fault.site.as_ref();
+    site.map_or(("", 0, 0, finding.fault.code()), |site| {
+        (&*site.path, site.line, site.column, finding.fault.code())
+    })
+}

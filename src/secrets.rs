@@ -1,0 +1,265 @@
+//! Secrets turn values that are not for every eye into `***`, wherever a program shows them.
+//!
+//! Which values those are is said by the keys above them: the setting `secret_keys` lists globs.
+//! A secret that references carry elsewhere, into a URL for example, is known by its text and
+//! masked there too. In excerpts of files the text behind such keys becomes stars, one for one,
+//! so that columns hold.
+
+use crate::pattern::Glob;
+use crate::settings::Settings;
+use crate::value::{Key, Map, Value};
+
+/// What is shown for a secret.
+pub const MASK: &str = "***";
+
+/// A secret shorter than this is not looked for in other values: it would be found by chance.
+const SHORTEST: usize = 4;
+
+/// What is secret, and the texts that are known to be.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    keys: Vec<Glob>,
+    known: Vec<String>,
+}
+
+impl Secrets {
+    /// The secrets that settings name.
+    pub fn of(settings: &Settings) -> Secrets {
+        let keys = settings.secret_keys.iter().map(|text| Glob::new(&text.to_lowercase())).collect();
+        Secrets { keys, known: Vec::new() }
+    }
+
+    /// Nothing is secret.
+    pub fn none() -> Secrets {
+        Secrets::default()
+    }
+
+    /// Whether the value under a key of this name is secret.
+    pub fn is_secret_name(&self, name: &str) -> bool {
+        !self.keys.is_empty() && {
+            let name = name.to_lowercase();
+            self.keys.iter().any(|glob| glob.matches(&name))
+        }
+    }
+
+    /// Whether the value under a key is secret.
+    pub fn is_secret(&self, key: &Key) -> bool {
+        key.as_str().is_some_and(|name| self.is_secret_name(name))
+    }
+
+    /// Whether a path leads to or through a secret.
+    pub fn covers(&self, path: &[Key]) -> bool {
+        path.iter().any(|key| self.is_secret(key))
+    }
+
+    /// Learns the secrets in a value, to know them where references carry them.
+    pub fn learn(&mut self, value: &Value) {
+        if !self.keys.is_empty() {
+            self.collect(value, false);
+            self.known.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+            self.known.dedup();
+        }
+    }
+
+    fn collect(&mut self, value: &Value, secret: bool) {
+        match value {
+            Value::Map(map) => {
+                for (key, value) in map.iter() {
+                    let secret = secret || self.is_secret(key);
+                    deeper(|| self.collect(value, secret));
+                }
+            }
+            Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
+                for item in items.iter() {
+                    deeper(|| self.collect(item, secret));
+                }
+            }
+            Value::Str(text) if secret && text.len() >= SHORTEST => self.known.push(text.to_string()),
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) if secret => {
+                let text = crate::pystr::str(value);
+                if text.len() >= SHORTEST {
+                    self.known.push(text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// A text without the secrets that are known.
+    pub fn text(&self, text: &str) -> String {
+        let mut out = text.to_owned();
+        for secret in &self.known {
+            if out.contains(secret.as_str()) {
+                out = out.replace(secret.as_str(), MASK);
+            }
+        }
+        out
+    }
+
+    /// The value at a path, masked.
+    pub fn value(&self, path: &[Key], value: &Value) -> Value {
+        if self.keys.is_empty() {
+            return value.clone();
+        }
+        if self.covers(path) { masked(value) } else { self.inside(value) }
+    }
+
+    fn inside(&self, value: &Value) -> Value {
+        match value {
+            Value::Map(map) => deeper(|| {
+                let entries = map.iter().map(|(key, value)| {
+                    let value = if self.is_secret(key) { masked(value) } else { self.inside(value) };
+                    (key.clone(), value)
+                });
+                Value::map(entries.collect::<Map>())
+            }),
+            Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
+                deeper(|| Value::list(items.iter().map(|item| self.inside(item)).collect()))
+            }
+            Value::Str(text) => Value::text(self.text(text)),
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+                let text = crate::pystr::str(value);
+                if self.known.contains(&text) { Value::text(MASK) } else { value.clone() }
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// The text of a YAML file with what stands behind secret keys as stars, references left.
+    pub fn source(&self, text: &str) -> String {
+        if self.keys.is_empty() {
+            return text.to_owned();
+        }
+        let mut out = String::with_capacity(text.len());
+        // The indentation of the secret key that the lines below belong to.
+        let mut inside: Option<usize> = None;
+        for line in text.split_inclusive('\n') {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            let blank = line.trim().is_empty();
+            if inside.is_some_and(|outer| !blank && indent <= outer) {
+                inside = None;
+            }
+            if inside.is_some() {
+                out.push_str(&starred(line));
+                continue;
+            }
+            let (shown, open) = self.line(line);
+            out.push_str(&shown);
+            inside = open;
+        }
+        out
+    }
+
+    /// One line, and the indentation of the secret key whose value goes on below it.
+    fn line(&self, line: &str) -> (String, Option<usize>) {
+        let mut out = String::with_capacity(line.len());
+        let mut rest = line;
+        let mut open = None;
+        while let Some((at, end)) = self.secret_key(rest) {
+            out.push_str(&rest[..end]);
+            // The key of a block mapping has the whole line behind it, one in braces does not.
+            let flow = out.contains('{');
+            let value = &rest[end..];
+            let length = if flow { value.find([',', '}']).unwrap_or(value.len()) } else { value.len() };
+            out.push_str(&starred(&value[..length]));
+            rest = &value[length..];
+            if !flow {
+                open = Some(line.len() - line.trim_start_matches([' ', '-']).len());
+            }
+            debug_assert!(at <= end);
+        }
+        out.push_str(rest);
+        (out, open)
+    }
+
+    /// Where the first secret key of a line begins, and where its value does.
+    fn secret_key(&self, line: &str) -> Option<(usize, usize)> {
+        let mut from = 0;
+        while let Some(colon) = line[from..].find(':').map(|at| from + at) {
+            let ends = line[colon + 1..].chars().next().is_none_or(char::is_whitespace);
+            let before = &line[..colon];
+            let start = before.rfind([' ', '{', ',', '\t']).map_or(0, |at| at + 1);
+            let name = before[start..].trim_matches(['"', '\'']).trim_start_matches(['~', '=']);
+            if ends && self.is_secret_name(name) {
+                return Some((start, colon + 1));
+            }
+            from = colon + 1;
+        }
+        None
+    }
+}
+
+/// A secret container shows its shape and nothing else.
+fn masked(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Null,
+        Value::Map(map) => deeper(|| {
+            Value::map(map.iter().map(|(key, value)| (key.clone(), masked(value))).collect::<Map>())
+        }),
+        Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
+            deeper(|| Value::list(items.iter().map(masked).collect()))
+        }
+        _ => Value::text(MASK),
+    }
+}
+
+/// Stars for all but white space, what YAML itself needs, and references, which are no secrets.
+fn starred(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if rest.starts_with("${")
+            && let Some(end) = rest.find('}')
+        {
+            out.push_str(&rest[..=end]);
+            rest = &rest[end + 1..];
+            continue;
+        }
+        let keeps = c.is_whitespace() || matches!(c, '\'' | '"' | '|' | '>' | '&' | '!' | '#' | '[' | ']');
+        out.push(if keeps { c } else { '*' });
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+fn deeper<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_value;
+
+    fn secrets() -> Secrets {
+        Secrets::of(&Settings::from_options(&Map::default()).expect("the defaults are right").0)
+    }
+
+    #[test]
+    fn values_are_masked_by_their_keys_and_by_what_they_say() {
+        let value = parse_value(
+            "{db: {password: S3CRET, port: 5432, pin: 1}, url: 'pg://S3CRET@h', api_token: 77777, n: 77777}",
+        )
+        .expect("yaml");
+        let mut secrets = secrets();
+        secrets.learn(&value);
+        let shown = crate::json::dumps(&secrets.value(&[], &value), false).expect("json");
+        assert_eq!(
+            shown,
+            r#"{"db":{"password":"***","port":5432,"pin":1},"url":"pg://***@h","api_token":"***","n":"***"}"#
+        );
+        assert_eq!(secrets.value(&["password".into()], &Value::text("x")), Value::text(MASK));
+        assert_eq!(Secrets::none().value(&[], &value), value);
+    }
+
+    #[test]
+    fn files_keep_their_columns() {
+        let text = "a: b\npassword: 'S3 CRET${x:y}z'\ntoken: |\n  abc\n  def\nc: {user: u, passwd: p, d: 1}\n  - secret: x\n    d: y\n";
+        let shown = secrets().source(text);
+        assert_eq!(
+            shown,
+            "a: b\npassword: '** ****${x:y}*'\ntoken: |\n  ***\n  ***\nc: {user: u, passwd: *, d: 1}\n  - secret: *\n    d: y\n"
+        );
+        assert_eq!(shown.chars().count(), text.chars().count());
+    }
+}

@@ -1,0 +1,244 @@
+//! Generated inventories turn explanations into predictions, and the engine into their judge.
+//!
+//! An explanation says where a value is written and which files it depends on. So: another scalar
+//! written at that very place is the new value; and a file that the explanation does not name may
+//! lose all its parameters, and value and place stay as they are.
+//! `RECLASS_SEEDS=1000 cargo test --test explain_truth` looks at more.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
+#![allow(dead_code, reason = "the generator is that of the differential test, which uses all of it")]
+
+#[path = "differential/generate/mod.rs"]
+mod generate;
+#[path = "differential/inventory.rs"]
+mod inventory;
+#[path = "yaml/random.rs"]
+mod random;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use reclass::engine::{Inventory, Request};
+use reclass::explain::{ReferenceStory, Selection, Story, explain};
+use reclass::source::Site;
+use reclass::value::{Key, Map, Text, Value};
+use reclass::yaml::compose::{Data, Node, compose};
+
+/// What is written in place of a value.
+const ANOTHER: &str = "another-value";
+
+fn open(root: &Path, generated: &inventory::Inventory) -> Option<Inventory> {
+    let settings = serde_json::to_string(&generated.settings).unwrap();
+    let Value::Map(settings) = reclass::yaml::parse_value(&settings).unwrap() else { return None };
+    let mut options: Map = (*settings).clone();
+    options.insert("inventory_base_uri".into(), Value::text(root.to_str().unwrap()));
+    options.insert("cache".into(), Value::text("off"));
+    Inventory::open(&options).ok()
+}
+
+/// The stories of the leaves of a node, and its classes.
+fn stories(inventory: &Inventory, node: &str, paths: &[String]) -> Option<(Vec<Story>, Vec<Text>)> {
+    let selection = Selection { parameters: paths.to_vec(), ..Selection::default() };
+    let explanation = explain(inventory, node, &Request::default(), &selection).ok()?;
+    let classes = inventory.nodeinfo(node, &Request::default()).ok()?.classes.clone();
+    Some((explanation.parameters, classes))
+}
+
+/// Every file that a story names; `None` where other nodes have a say in it.
+fn files(story: &Story, files: &mut BTreeSet<String>) -> Option<()> {
+    for step in &story.steps {
+        if matches!(&step.written, Value::Str(text) if text.starts_with("$[") || text.contains("%[")) {
+            return None;
+        }
+        files.extend(step.place.site.iter().map(|site| site.path.to_string()));
+        step.references.iter().try_for_each(|reference| in_reference(reference, files))?;
+    }
+    Some(())
+}
+
+fn in_reference(reference: &ReferenceStory, named: &mut BTreeSet<String>) -> Option<()> {
+    reference.inner.iter().try_for_each(|inner| in_reference(inner, named))?;
+    reference.story.iter().try_for_each(|story| files(story, named))
+}
+
+/// The bytes of the plain scalar that begins at a place of a file.
+fn scalar(text: &str, site: &Site) -> Option<(usize, usize)> {
+    fn find(node: &Node, wanted: &dyn Fn(u32) -> bool, found: &mut Option<(u32, bool)>) {
+        match &node.data {
+            Data::Value(value) if wanted(node.index) => {
+                *found = Some((node.index, !matches!(value, Value::Set(_) | Value::List(_) | Value::Map(_))));
+            }
+            Data::Value(_) => {}
+            Data::List(items) => items.iter().for_each(|item| find(item, wanted, found)),
+            Data::Map(entries) => entries.iter().for_each(|entry| find(&entry.value, wanted, found)),
+        }
+    }
+    let document = compose(text.as_bytes()).ok()?;
+    let at = |index: u32| {
+        document
+            .spans
+            .get(index as usize)
+            .is_some_and(|span| (span.line + 1, span.column + 1) == (site.line, site.column))
+    };
+    let mut found = None;
+    find(document.root.as_ref()?, &at, &mut found);
+    let (index, true) = found? else { return None };
+    let span = document.spans[index as usize];
+    let (start, end) = (span.start as usize, span.end as usize);
+    let written = text.get(start..end)?;
+    (!written.is_empty() && !written.starts_with(['&', '!', '|', '>'])).then_some((start, end))
+}
+
+/// The text of a file without its parameters.
+fn without_parameters(text: &str) -> Option<String> {
+    let document = compose(text.as_bytes()).ok()?;
+    let Data::Map(entries) = document.root?.data else { return None };
+    let entry = entries.iter().find(|entry| entry.key.as_str() == Some("parameters"))?;
+    let span = document.spans[entry.value.index as usize];
+    // An anchor in it may be named elsewhere.
+    let (start, end) = (span.start as usize, span.end as usize);
+    // What comes after it stays on its lines.
+    let lines = "\n".repeat(text.get(start..end)?.matches('\n').count());
+    (!text.contains('&')).then(|| format!("{}{{}}{lines}{}", &text[..start], &text[end..]))
+}
+
+#[derive(Default, Debug)]
+struct Tally {
+    stories: usize,
+    rewritten: usize,
+    emptied: usize,
+    wrong: Vec<String>,
+}
+
+impl Tally {
+    fn expect(&mut self, right: bool, message: impl FnOnce() -> String) {
+        if !right {
+            self.wrong.push(message());
+        }
+    }
+}
+
+/// Whether two values are the same; a number that is none is the same as itself.
+fn same(one: Option<&Value>, other: Option<&Value>) -> bool {
+    one == other || format!("{one:?}") == format!("{other:?}")
+}
+
+#[test]
+fn explanations_foretell_what_an_edit_does() {
+    let seeds: u64 = std::env::var("RECLASS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let mut tally = Tally::default();
+    for seed in 0..seeds {
+        check(seed, &mut tally);
+    }
+    let wrong = std::mem::take(&mut tally.wrong);
+    println!("{tally:?}");
+    assert!(wrong.is_empty(), "{} are wrong\n{}", wrong.len(), wrong[..wrong.len().min(4)].join("\n\n"));
+    assert!(tally.stories > 2000 && tally.rewritten > 300 && tally.emptied > 300, "{tally:?}");
+}
+
+fn check(seed: u64, tally: &mut Tally) {
+    let generated = generate::inventory(seed);
+    let folder = tempfile::tempdir().unwrap();
+    generated.write(folder.path()).unwrap();
+    let Some(inventory) = open(folder.path(), &generated) else { return };
+    let Ok(nodes) = inventory.nodes() else { return };
+    for node in nodes.iter().take(2) {
+        let Some((before, classes)) = stories(&inventory, node, &["**".to_owned()]) else { continue };
+        for (index, story) in before.iter().enumerate() {
+            tally.stories += 1;
+            if let Some(last) = story.steps.iter().rev().find(|step| step.counts) {
+                let container = matches!(story.value, Some(Value::Map(_)) | None);
+                tally.expect(container || same(last.after.as_ref(), story.value.as_ref()), || {
+                    format!("seed {seed}: {node}: {} ends as {:?}\n{story:#?}", path(story), last.after)
+                });
+            }
+            // A few of each node: writing files is slow.
+            if index % 4 == usize::try_from(seed % 4).unwrap() {
+                rewrite(seed, &inventory, node, story, tally);
+                empty(seed, folder.path(), &inventory, node, story, &classes, tally);
+            }
+        }
+    }
+}
+
+/// Another scalar, written where the explanation says that the value is, is the value.
+fn rewrite(seed: u64, inventory: &Inventory, node: &str, story: &Story, tally: &mut Tally) {
+    let Some(last) = story.steps.iter().rev().find(|step| step.counts) else { return };
+    let Some(site) = &last.place.site else { return };
+    let whole = last.depth == story.path.len();
+    let scalar_there = !matches!(last.written, Value::List(_) | Value::Map(_));
+    // In a list, what follows stays; a constant does not take it.
+    if !whole || !scalar_there || matches!(story.value, Some(Value::List(_) | Value::Map(_)) | None) {
+        return;
+    }
+    let text = fs::read_to_string(&*site.path).unwrap();
+    let Some((start, end)) = scalar(&text, site) else { return };
+    fs::write(&*site.path, format!("{}{ANOTHER}{}", &text[..start], &text[end..])).unwrap();
+    let after = stories(inventory, node, &[path(story)]);
+    fs::write(&*site.path, &text).unwrap();
+    // Elsewhere the value may have been needed: a class name, a constant.
+    let Some((after, _)) = after else { return };
+    let value = after.iter().find(|one| one.path == story.path).and_then(|one| one.value.clone());
+    let expected = Value::text(ANOTHER);
+    let right = value.as_ref() == Some(&expected) || after.iter().all(|one| one.fault.is_some());
+    tally.expect(right, || {
+        format!("seed {seed}: node {node}: {} is {value:?} after a change at {site}\n{story:#?}", path(story))
+    });
+    tally.rewritten += 1;
+}
+
+/// A file that is not named may lose its parameters.
+fn empty(
+    seed: u64,
+    root: &Path,
+    inventory: &Inventory,
+    node: &str,
+    story: &Story,
+    classes: &[Text],
+    tally: &mut Tally,
+) {
+    let mut named = BTreeSet::new();
+    if files(story, &mut named).is_none() {
+        return;
+    }
+    for folder in ["classes", "nodes"] {
+        let mut paths: Vec<_> =
+            fs::read_dir(root.join(folder)).unwrap().map(|entry| entry.unwrap().path()).collect();
+        paths.sort();
+        for file in paths {
+            let shown = file.to_string_lossy().into_owned();
+            if file.is_dir() || named.contains(&shown) {
+                continue;
+            }
+            let text = fs::read_to_string(&file).unwrap();
+            let Some(emptied) = without_parameters(&text) else { continue };
+            fs::write(&file, emptied).unwrap();
+            let after = stories(inventory, node, &[path(story)]);
+            fs::write(&file, &text).unwrap();
+            let Some((after, now)) = after else { continue };
+            if now != classes {
+                continue;
+            }
+            let one = after.iter().find(|one| one.path == story.path);
+            let right = one.is_some_and(|one| {
+                same(one.value.as_ref(), story.value.as_ref()) && site(one) == site(story)
+            });
+            tally.expect(right, || {
+                let path = path(story);
+                format!("seed {seed}: node {node}: {path} changes without {shown}, not named in\n{story:#?}\n{one:#?}")
+            });
+            tally.emptied += 1;
+        }
+    }
+}
+
+/// Where the value stands. The chain may change: names of classes refer to parameters.
+fn site(story: &Story) -> Option<&Site> {
+    story.place.as_ref()?.site.as_ref()
+}
+
+/// The path as it is asked for: what looks like a wildcard is one.
+fn path(story: &Story) -> String {
+    let keys: Vec<String> = story.path.iter().map(|Key(key)| reclass::pystr::str(key)).collect();
+    keys.iter().map(|key| key.replace(':', "\\:")).collect::<Vec<_>>().join(":")
+}

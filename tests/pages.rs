@@ -1,0 +1,124 @@
+//! Pages turn into sessions of a shell: every command in a `console` block is run, in order, in a
+//! copy of `examples/inventory` that is a git repository, and must print what the page says.
+//!
+//! `BLESS=1 cargo test --test pages` writes the outputs anew; read the difference before committing
+//! it. `[exit code N]` stands below a command that does not end with 0.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test runs programs")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+/// Where the inventory is in the pages.
+const SHOWN: &str = "/srv/salt/reclass";
+
+struct Place {
+    folder: TempDir,
+}
+
+impl Place {
+    /// A copy of the example in a repository with one commit.
+    fn new() -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/inventory");
+        copy(&example, &place.folder.path().join("reclass"));
+        place.run("git init -q -b main . && git add -A && git commit -q -m 'the example'");
+        place
+    }
+
+    /// What a command prints, with the paths of the pages.
+    fn run(&self, command: &str) -> String {
+        let program = Path::new(env!("CARGO_BIN_EXE_reclass")).parent().unwrap();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let output = Command::new("sh")
+            .args(["-c", &format!("exec 2>&1\n{command}")])
+            .current_dir(self.folder.path().join("reclass"))
+            .env_clear()
+            .env("PATH", format!("{}:{path}", program.display()))
+            .env("HOME", self.folder.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Ada")))
+            .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "ada@example.com")))
+            .output()
+            .unwrap();
+        let folder = self.folder.path().join("reclass").canonicalize().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let mut text = text.replace(&folder.display().to_string(), SHOWN);
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        match output.status.code() {
+            Some(0) => text,
+            code => format!("{text}[exit code {}]\n", code.unwrap()),
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// The page as it should be.
+fn played(page: &str) -> String {
+    let place = Place::new();
+    let mut out = String::new();
+    let mut lines = page.lines().peekable();
+    let mut inside = false;
+    while let Some(line) = lines.next() {
+        out.push_str(line);
+        out.push('\n');
+        match line {
+            "```console" => inside = true,
+            "```" => inside = false,
+            _ if inside && line.starts_with("$ ") => {
+                while lines.next_if(|line| *line != "```" && !line.starts_with("$ ")).is_some() {}
+                out.push_str(&place.run(&line[2..]));
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+fn check(name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    let page = fs::read_to_string(&path).unwrap();
+    let played = played(&page);
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, played).unwrap();
+        return;
+    }
+    assert!(page.contains("```console"), "{name} shows nothing");
+    let differs = page.lines().zip(played.lines()).find(|(said, is)| said != is);
+    assert!(page == played, "{name} is out of date; BLESS=1 cargo test --test pages\n{differs:?}\n{played}");
+}
+
+#[test]
+fn explain() {
+    check("explain.md");
+}
+
+#[test]
+fn lint() {
+    check("lint.md");
+}
+
+#[test]
+fn diff() {
+    check("diff.md");
+}
+
+#[test]
+fn listings() {
+    check("listings.md");
+}
