@@ -451,17 +451,26 @@ impl Linearizer<'_> {
             // After a class is missing, what it would have set is missing too.
             Err(_) if !self.faults.is_empty() => None,
             Err(faults) => {
+                let unresolved = |reference: &str| Kind::ClassReference {
+                    written: entry.name.to_string(),
+                    reference: reference.to_owned(),
+                };
+                let mut behind = Vec::new();
                 for mut fault in faults {
-                    if let Kind::ReferenceNotFound { reference, .. } = &fault.kind
-                        && fault.origin == Some(entry.origin)
-                    {
-                        fault.kind = Kind::ClassReference {
-                            written: entry.name.to_string(),
-                            reference: reference.clone(),
-                        };
+                    match &fault.kind {
+                        Kind::ReferenceNotFound { reference, .. } if fault.origin == Some(entry.origin) => {
+                            fault.kind = unresolved(reference);
+                            fault.path = None;
+                            fault.chain = self.chain_of(by);
+                            self.faults.push(fault);
+                        }
+                        _ => behind.push(fault),
                     }
-                    fault.path = None;
-                    fault.chain = self.chain_of(by);
+                }
+                if !behind.is_empty() {
+                    // What the name refers to cannot be resolved itself.
+                    let mut fault = self.place(Fault::new(unresolved(&entry.name)), entry.origin, by);
+                    fault.causes = behind;
                     self.faults.push(fault);
                 }
                 None

@@ -14,6 +14,8 @@ mod scan;
 mod scan_scalar;
 mod scan_tag;
 mod timestamp;
+#[doc(hidden)]
+pub mod trace;
 
 use std::hash::BuildHasherDefault;
 

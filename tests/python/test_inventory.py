@@ -290,9 +290,9 @@ def test_a_pillar_that_cannot_be_read_is_an_error_with_the_path(
 def test_a_name_that_is_no_text_is_refused(write: Write, method: str) -> None:
     base = write({"nodes/n": "parameters: {a: 1}"})
     asked = getattr(Inventory(inventory_base_uri=str(base)), method)
-    with pytest.raises(reclass.WireError, match="the name of the node .* not Unicode text"):
+    with pytest.raises(reclass.WireError, match=r"the name of the node .* not Unicode text"):
         asked("\ud800")
-    with pytest.raises(reclass.WireError, match="the environment asked for .* not Unicode text"):
+    with pytest.raises(reclass.WireError, match=r"the environment asked for .* not Unicode text"):
         asked("n", environment="\ud800")
 
 
