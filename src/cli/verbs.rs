@@ -13,7 +13,7 @@ use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use super::{diff, explain, flags, lint, list, terminal};
+use super::{diff, explain, flags, graph, lint, list, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -41,6 +41,7 @@ pub const VERBS: &[Verb] = &[
     list::APPLICATIONS,
     list::PARAMS,
     list::REFS,
+    graph::VERB,
 ];
 
 /// What was asked.

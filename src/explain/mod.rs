@@ -74,7 +74,7 @@ pub struct Explanation {
     /// What cannot be computed.
     pub faults: Vec<Fault>,
     /// All parameters, to know the secrets among them wherever they are shown.
-    secrets: Option<Value>,
+    secrets: Value,
 }
 
 /// The history of one value.
@@ -107,6 +107,15 @@ pub fn explain(
         let layers = computation.layers(node, environment.as_ref(), request.input_data.as_ref(), false)?;
         explain_layers(computation, &layers, environment.as_ref(), selection)
     })?
+}
+
+/// Explains parameters of a node whose layers are known.
+pub fn explain_in(
+    computation: &Computation<'_>,
+    layers: &Layers,
+    selection: &Selection,
+) -> Result<Explanation> {
+    explain_layers(computation, layers, None, selection)
 }
 
 fn explain_layers(

@@ -241,7 +241,7 @@ impl<'a> Teller<'a> {
     }
 
     /// All parameters, as far as they can be computed.
-    pub fn everything(&mut self) -> Option<Value> {
+    pub fn everything(&mut self) -> Value {
         let merged = self.section().merged.clone();
         let mut map = Map::default();
         for (key, slot) in &merged.entries {
@@ -249,7 +249,7 @@ impl<'a> Teller<'a> {
                 map.insert(key.clone(), value);
             }
         }
-        Some(Value::map(map))
+        Value::map(map)
     }
 
     /// All of it, leaf by leaf.
@@ -404,7 +404,7 @@ impl<'a> Teller<'a> {
             let map = self.section().ordered[at].map.clone();
             let Some(slot) = map.entries.get(first) else { continue };
             let mut all = Vec::new();
-            said(&map, slot, path, &mut Said::new(&map, first), &mut all);
+            said(slot, path, &mut Said::new(&map, first), &mut all);
             let entries = std::iter::once((first.clone(), slot.clone())).collect();
             let part = Arc::new(MapSlot::new(entries, map.origin, false));
             state = merge_maps(state, &part, &self.prefixes);
@@ -426,7 +426,9 @@ impl<'a> Teller<'a> {
                         step.effect,
                         Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing
                     ) {
-                        steps.iter_mut().for_each(|earlier| earlier.counts = false);
+                        for earlier in &mut steps {
+                            earlier.counts = false;
+                        }
                     }
                     steps.push(step);
                 }
@@ -630,7 +632,7 @@ impl Said {
 }
 
 /// Collects what a slot of a layer says of a path, of which `here.depth` keys lead to the slot.
-fn said(map: &Arc<MapSlot>, slot: &Slot, path: &[Key], here: &mut Said, out: &mut Vec<Said>) {
+fn said(slot: &Slot, path: &[Key], here: &mut Said, out: &mut Vec<Said>) {
     match slot {
         Slot::Stack(stack) => {
             for (index, entry) in stack.entries.iter().enumerate() {
@@ -638,7 +640,7 @@ fn said(map: &Arc<MapSlot>, slot: &Slot, path: &[Key], here: &mut Said, out: &mu
                 here.overrides = here.overrides.or(entry.prefix.overrides.then_some(here.depth));
                 here.constant = here.constant.or(entry.prefix.constant.then_some(here.depth));
                 here.way.push(Turn::Entry(index));
-                said(map, &entry.slot, path, here, out);
+                said(&entry.slot, path, here, out);
                 here.way.pop();
                 (here.overrides, here.constant) = before;
             }
@@ -649,7 +651,7 @@ fn said(map: &Arc<MapSlot>, slot: &Slot, path: &[Key], here: &mut Said, out: &mu
                 Some(slot) => {
                     here.way.push(Turn::Key(key.clone()));
                     here.depth += 1;
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || said(map, slot, path, here, out));
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || said(slot, path, here, out));
                     here.depth -= 1;
                     here.way.pop();
                 }
