@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench test-salts conformance differential wheel clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential wheel clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -39,8 +39,14 @@ conformance: ## compare with the recorded answers of the Python programs
 differential: .venv-oracle/.tools ## generated inventories, against kapicorp-reclass
 	cargo test --locked --test differential
 
-bench: build ## times beside kapicorp-reclass
-	$(BIN)/python benches/bench.py
+bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
+	.venv-bench/bin/python -m benches
+
+bench-quick: build .venv-bench/.tools ## the same on small samples, into target/bench
+	.venv-bench/bin/python -m benches --quick
+
+bench-record: build .venv-bench/.tools ## the instruction counts that `make bench` holds against
+	.venv-bench/bin/python -m benches --record
 
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 
@@ -51,7 +57,7 @@ $(foreach salt,$(SALTS),test-salt-$(salt)): test-salt-%: .venv-%/.built
 wheel: dist/.built ## the wheel, in dist/
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-bench $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -68,6 +74,11 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 # The Python program that answers are compared with. Apart: it brings a `reclass` of its own.
 .venv-oracle/.tools: requirements/oracle.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-oracle,$<)
+	@touch $@
+
+# The programs that times are compared with, and what draws the plots.
+.venv-bench/.tools: requirements/bench.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-bench,$<)
 	@touch $@
 
 .venv-%/.tools: requirements/salt-%.txt requirements/pip.txt requirements/build.txt

@@ -27,7 +27,7 @@ use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
 pub(crate) use explore::Traced;
-pub use query::Others;
+pub use query::{Others, Told, python_equal};
 pub use root::{Root, Shared, Source};
 
 /// Finds places for messages. Asked only when there is something to say.
@@ -253,7 +253,14 @@ impl<'a> Evaluator<'a> {
             Slot::Raw(raw) => self.deep_raw(raw),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
-                self.deep_found(&found)
+                if found.home.is_none() {
+                    return self.deep_found(&found);
+                }
+                // What comes from elsewhere may hold this place: the message of a cycle names it.
+                self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
+                let value = self.deep_found(&found);
+                self.active.pop();
+                value
             }
         }
     }
@@ -570,19 +577,34 @@ impl<'a> Evaluator<'a> {
 
     fn cycle(&self, address: usize) -> Fault {
         let from = self.active.iter().rposition(|active| active.address == address).unwrap_or(0);
-        let steps = &self.active[from..];
-        let text = |active: &Active| join_path(&self.path[active.base..active.end], &self.settings.delimiter);
-        let mut names: Vec<String> = steps.iter().map(text).filter(|name| !name.is_empty()).collect();
-        names.dedup();
-        if let Some(first) = names.first().cloned() {
-            names.push(first);
+        let path = |active: &Active| &self.path[active.base..active.end];
+        let mut steps: Vec<&Active> = self.active[from..].iter().collect();
+        // On the way into a container, the place that leads out again is what counts.
+        for index in (1..steps.len().saturating_sub(1)).rev() {
+            if path(steps[index + 1]).starts_with(path(steps[index])) {
+                steps.remove(index);
+            }
         }
+        let text = |active: &Active| join_path(path(active), &self.settings.delimiter);
+        let mut names: Vec<String> =
+            steps.iter().copied().map(text).filter(|name| !name.is_empty()).collect();
+        names.dedup();
+        let last = names.last().cloned();
+        names.extend(names.first().cloned());
         let mut fault = Fault::new(Kind::ReferenceCycle { cycle: names.join(" -> ") });
+        fault.path = last;
         for active in steps {
             fault = fault.note(format!("'{}' stands here", text(active)), self.site(active.origin));
         }
         let origin = self.active.last().map_or(Origin::NONE, |active| active.origin);
         self.place(fault, origin, None)
+    }
+
+    /// Notes which of a stack's values is being computed.
+    pub(crate) fn at_entry(&mut self, origin: Origin) {
+        if let Some(active) = self.active.last_mut() {
+            active.origin = origin;
+        }
     }
 }
 

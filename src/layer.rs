@@ -13,7 +13,7 @@ use crate::merge::{Normalized, Prefixes};
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::{FileId, Origin};
-use crate::template::{Parsed, Pool, Template};
+use crate::template::{Parsed, Template, Words};
 use crate::value::{Text, Value};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
@@ -108,13 +108,13 @@ impl Layer {
     }
 
     /// Builds the layer of a document; every fault in it is reported at once.
-    /// `pool` made the strings of the document.
-    pub fn build(document: &Document, subject: Subject<'_>, pool: &Pool) -> Result<Layer> {
+    /// `words` made the strings of the document.
+    pub fn build(document: &Document, subject: Subject<'_>, words: &Words<'_>) -> Result<Layer> {
         let prefixes = Prefixes::new(subject.settings);
         let mut builder = Builder {
             subject,
             prefixes,
-            pool,
+            words,
             faults: Vec::new(),
             embedded: Vec::new(),
             warnings: Vec::new(),
@@ -127,7 +127,7 @@ impl Layer {
 struct Builder<'a> {
     subject: Subject<'a>,
     prefixes: Prefixes,
-    pool: &'a Pool,
+    words: &'a Words<'a>,
     faults: Vec<Fault>,
     embedded: Vec<Fault>,
     warnings: Vec<Warning>,
@@ -224,7 +224,7 @@ impl Builder<'_> {
         for item in self.list("classes", node) {
             let Some(written) = self.word("classes", item) else { continue };
             let origin = self.origin(item.index);
-            let parse = |name: &Text| self.pool.parse(name, self.subject.settings);
+            let parse = |name: &Text| self.words.parse(name, self.subject.settings);
             match class_entry(&written, self.subject, origin, parse) {
                 Ok(entry) => {
                     if seen.insert(entry.name.clone()) {
@@ -311,7 +311,7 @@ impl Builder<'_> {
     fn slot(&mut self, node: &Node) -> Slot {
         let origin = self.origin(node.index);
         match &node.data {
-            Data::Value(Value::Str(text)) => match self.pool.parse(text, self.subject.settings) {
+            Data::Value(Value::Str(text)) => match self.words.parse(text, self.subject.settings) {
                 Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
                 Ok(Parsed::Template(template)) => Slot::Text(template, origin),
                 Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),

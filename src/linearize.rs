@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::engine::inputs::Version;
+use crate::engine::files::Version;
 use crate::engine::sequence::{Brought, Sequence, Step};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Locate, Root, Source};

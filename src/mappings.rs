@@ -4,12 +4,15 @@
 //! is a glob, or a Python regular expression between slashes, whose groups the classes may
 //! use: `\\1` as the forks have it, `${1}` as reclass-rs has it, `\g<name>` (S13).
 
-use std::fmt::Write as _;
+mod pattern;
 
-use fancy_regex::{Captures, Regex};
+use fancy_regex::Regex;
 
 use crate::error::{Fault, Kind, Result};
 use crate::value::Text;
+
+use pattern::expand;
+pub use pattern::translate;
 
 /// All mappings of an inventory, ready to match.
 #[derive(Debug, Default)]
@@ -203,133 +206,6 @@ impl Word {
         self.text.push(c);
         self.kept.push(c);
     }
-}
-
-/// Python's `Match.expand`, and `${1}` beside it.
-fn expand(template: &str, captures: &Captures<'_, str>) -> Result<String, String> {
-    let group = |number: usize| -> Result<&str, String> {
-        if number >= captures.len() {
-            return Err(format!("there is no group {number}"));
-        }
-        Ok(captures.get(number).map_or("", |found| found.as_str()))
-    };
-    let mut out = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some(at) = rest.find(['\\', '$']) {
-        out.push_str(&rest[..at]);
-        rest = &rest[at..];
-        let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).take(2).count();
-        if let Some(after) = rest.strip_prefix("${") {
-            let count = digits(after);
-            match (after[..count].parse(), after[count..].strip_prefix('}')) {
-                (Ok(number), Some(after)) if number < captures.len() => {
-                    out.push_str(group(number)?);
-                    rest = after;
-                }
-                _ => {
-                    out.push_str("${");
-                    rest = after;
-                }
-            }
-        } else if let Some(after) = rest.strip_prefix("\\g<") {
-            let (name, after) = after.split_once('>').ok_or("'\\g<' is not closed by '>'")?;
-            if let Ok(number) = name.parse() {
-                out.push_str(group(number)?);
-            } else {
-                let found = captures.name(name).ok_or_else(|| format!("there is no group '{name}'"))?;
-                out.push_str(found.as_str());
-            }
-            rest = after;
-        } else if let Some(after) = rest.strip_prefix('\\') {
-            let count = digits(after);
-            if count > 0 {
-                out.push_str(group(after[..count].parse().unwrap_or(usize::MAX))?);
-                rest = &after[count..];
-            } else if let Some(after) = after.strip_prefix('\\') {
-                out.push('\\');
-                rest = after;
-            } else {
-                out.push('\\');
-                rest = after;
-            }
-        } else {
-            out.push('$');
-            rest = &rest[1..];
-        }
-    }
-    out.push_str(rest);
-    Ok(out)
-}
-
-/// Writes a Python pattern so that the regex crate means the same by it: `[`, `&`, `~` and `-`
-/// pairs in a character class are plain there, escapes of `<` and `>` are no word boundaries,
-/// and a brace that is no repetition is a character.
-pub fn translate(pattern: &str) -> String {
-    let chars: Vec<char> = pattern.chars().collect();
-    let mut out = String::with_capacity(pattern.len() + 8);
-    let (mut at, mut class_start) = (0, None);
-    while at < chars.len() {
-        let c = chars[at];
-        match (c, class_start) {
-            ('\\', _) => {
-                let next = chars.get(at + 1).copied();
-                match next {
-                    Some('Z') => out.push_str("\\z"),
-                    Some(c @ ('<' | '>')) => out.push(c),
-                    Some(c) => {
-                        out.push('\\');
-                        out.push(c);
-                    }
-                    None => out.push('\\'),
-                }
-                at += 1;
-            }
-            ('[', None) => {
-                out.push('[');
-                if chars.get(at + 1) == Some(&'^') {
-                    out.push('^');
-                    at += 1;
-                }
-                if chars.get(at + 1) == Some(&']') {
-                    out.push_str("\\]");
-                    at += 1;
-                }
-                class_start = Some(at);
-            }
-            (']', Some(_)) => {
-                out.push(']');
-                class_start = None;
-            }
-            ('[' | '&' | '~', Some(_)) => {
-                let _ = write!(out, "\\{c}");
-            }
-            ('{', None) => {
-                let inside: String = chars[at + 1..].iter().take_while(|c| **c != '}').collect();
-                let closed = at + 1 + inside.chars().count() < chars.len();
-                let repetition = closed
-                    && inside != ","
-                    && !inside.is_empty()
-                    && inside.chars().all(|c| c.is_ascii_digit() || c == ',')
-                    && inside.matches(',').count() <= 1;
-                if repetition && inside.starts_with(',') {
-                    out.push_str("{0");
-                } else {
-                    out.push_str(if repetition { "{" } else { "\\{" });
-                }
-            }
-            ('}', None) => {
-                let open = out.rfind('{');
-                let repetition = open.is_some_and(|open| {
-                    !out[..open].ends_with('\\')
-                        && out[open + 1..].chars().all(|c| c.is_ascii_digit() || c == ',')
-                });
-                out.push_str(if repetition { "}" } else { "\\}" });
-            }
-            _ => out.push(c),
-        }
-        at += 1;
-    }
-    out
 }
 
 /// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.

@@ -24,6 +24,8 @@ pub enum Shape {
     Words,
     /// A pair of strings: opening and closing sentinel.
     Pair,
+    /// A whole number from zero on.
+    Count,
     /// A path, a list of paths, or the mapping of a storage.
     Uri,
     /// One of the words given.
@@ -175,6 +177,8 @@ settings! {
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
+    /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
+    threads: u32 = "0" as Shape::Count;
     /// Command line: output format, `yaml` or `json`.
     output: Text = "yaml" as Shape::OneOf(&["yaml", "json"]);
     /// Command line: one entry a line.
@@ -210,6 +214,16 @@ impl FromValue for bool {
             Value::Null => Ok(false),
             _ => Err(wrong(row, value, "true or false").into()),
         }
+    }
+}
+impl FromValue for u32 {
+    fn from_value(row: &'static Row, value: &Value) -> Result<u32> {
+        let number = match value {
+            Value::Int(number) => u32::try_from(*number).ok(),
+            Value::Str(text) => text.parse().ok(),
+            _ => None,
+        };
+        number.ok_or_else(|| wrong(row, value, "a whole number from zero on").into())
     }
 }
 impl FromValue for Text {

@@ -112,7 +112,7 @@ impl Survey {
                 name: item.name.clone(),
                 is_class,
                 path: shown(item),
-                layer: computation.inputs.layer(item),
+                layer: computation.peek(item),
                 nodes: Vec::new(),
             })
             .collect();

@@ -13,6 +13,7 @@ use nom::Parser;
 use nom::bytes::complete::{tag, take_till1};
 use nom::combinator::recognize;
 use nom::error::{Error as NomError, ErrorKind, ParseError};
+use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Fault, Kind};
@@ -98,18 +99,42 @@ fn has(text: &str, sentinel: &str) -> bool {
 /// All calls must be with the same settings.
 #[derive(Debug, Default)]
 pub struct Pool {
-    strings: RefCell<FxHashSet<Text>>,
-    templates: RefCell<FxHashMap<Text, Arc<Template>>>,
+    strings: Mutex<FxHashSet<Text>>,
+    templates: Mutex<FxHashMap<Text, Arc<Template>>>,
 }
 
 impl Pool {
+    /// The pool for one thread, which asks for each string once.
+    pub fn words(&self) -> Words<'_> {
+        Words { pool: self, strings: RefCell::default() }
+    }
+
+    fn text(&self, text: &str) -> Text {
+        let mut strings = self.strings.lock();
+        if let Some(known) = strings.get(text) {
+            return known.clone();
+        }
+        let text = Text::from(text);
+        strings.insert(text.clone());
+        text
+    }
+}
+
+/// What one thread knows of a [`Pool`].
+#[derive(Debug)]
+pub struct Words<'p> {
+    pool: &'p Pool,
+    strings: RefCell<FxHashSet<Text>>,
+}
+
+impl Words<'_> {
     /// The one allocation of a string.
     pub fn text(&self, text: &str) -> Text {
         let mut strings = self.strings.borrow_mut();
         if let Some(known) = strings.get(text) {
             return known.clone();
         }
-        let text = Text::from(text);
+        let text = self.pool.text(text);
         strings.insert(text.clone());
         text
     }
@@ -119,15 +144,15 @@ impl Pool {
         if Grammar::new(settings).is_plain(source) {
             return Ok(Parsed::Text(source.clone()));
         }
-        if let Some(template) = self.templates.borrow().get(source) {
+        if let Some(template) = self.pool.templates.lock().get(source) {
             return Ok(Parsed::Template(template.clone()));
         }
         let parsed = parse(source, settings)?;
         match &parsed {
             Parsed::Text(plain) if !plain.same(source) => Ok(Parsed::Text(self.text(plain))),
             Parsed::Template(template) => {
-                self.templates.borrow_mut().insert(source.clone(), template.clone());
-                Ok(parsed)
+                let mut templates = self.pool.templates.lock();
+                Ok(Parsed::Template(templates.entry(source.clone()).or_insert(template.clone()).clone()))
             }
             _ => Ok(parsed),
         }

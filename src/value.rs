@@ -1,9 +1,10 @@
 //! A value is what is left when every reference is resolved: plain data with
 //! the types that `PyYAML` gives to Python programs.
 //!
-//! Values are immutable and shared: a clone copies a pointer. Equality is
-//! strict about types (`1`, `1.0` and `true` differ); [`Key`] has the looser
-//! equality of Python's dict keys, where those three are one key.
+//! Values are immutable and shared: a clone copies a pointer. Values are equal
+//! where nobody can tell them apart: types, the order of keys and the sign of
+//! zero count, and `nan` is `nan`. [`Key`] has the looser equality of Python's
+//! dict keys, where `1`, `1.0` and `true` are one key.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -113,7 +114,7 @@ pub struct DateTime {
 /// Dates, sets and tuples are behind an [`Arc`] because Python's YAML writer
 /// gives two occurrences of one object an anchor and an alias: the identity of
 /// the allocation is the identity of the Python object.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub enum Value {
     /// `null`, Python's `None`.
     #[default]
@@ -142,6 +143,30 @@ pub enum Value {
     Set(Arc<Vec<Value>>),
     /// A mapping.
     Map(Arc<Map>),
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Bool(a), Value::Bool(b)) => a == b,
+            (Value::Int(a), Value::Int(b)) => a == b,
+            (Value::BigInt(a), Value::BigInt(b)) => a == b,
+            (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+            (Value::Str(a), Value::Str(b)) => a == b,
+            (Value::Binary(a), Value::Binary(b)) => a == b,
+            (Value::Date(a), Value::Date(b)) => a == b,
+            (Value::DateTime(a), Value::DateTime(b)) => a == b,
+            (Value::List(a), Value::List(b))
+            | (Value::Tuple(a), Value::Tuple(b))
+            | (Value::Set(a), Value::Set(b)) => Arc::ptr_eq(a, b) || a == b,
+            (Value::Map(a), Value::Map(b)) => {
+                let same = |(a, b): ((&Key, &Value), (&Key, &Value))| a.0.same(b.0) && a.1 == b.1;
+                Arc::ptr_eq(a, b) || (a.len() == b.len() && a.iter().zip(b.iter()).all(same))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// The mapping of a [`Value`]: insertion order is part of it.
@@ -201,6 +226,10 @@ impl Value {
 pub struct Key(pub Value);
 
 impl Key {
+    /// Whether nobody can tell two keys apart.
+    pub fn same(&self, other: &Key) -> bool {
+        self.0 == other.0
+    }
     /// The text of a string key.
     pub fn as_str(&self) -> Option<&str> {
         self.0.as_str()

@@ -21,14 +21,14 @@
 //! | two keys that become one             | an error                                    |
 //! | more than [`DEPTH`] containers deep  | an error                                    |
 //!
-//! Errors name the path of the parameter, never its value. What needs no
-//! change is not copied.
+//! Errors name the paths of all parameters that cannot be carried, never a
+//! value. What needs no change is not copied.
 
 use std::fmt::Write;
 
 use num_bigint::BigInt;
 
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::value::{Date, DateTime, Key, Map, Value};
 
 /// How deep containers may nest. Salt itself fails somewhere above 450.
@@ -39,8 +39,13 @@ pub const DEPTH: usize = 256;
 /// `root` names the whole in errors that are about no single parameter, and
 /// `delimiter` stands between the keys of a path, as in references.
 pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
-    let mut walk = Walk { root, delimiter, path: Vec::new() };
-    Ok(walk.value(value)?.unwrap_or_else(|| value.clone()))
+    let mut walk = Walk { root, delimiter, path: Vec::new(), faults: Vec::new() };
+    let changed = walk.value(value);
+    if walk.faults.is_empty() {
+        Ok(changed.unwrap_or_else(|| value.clone()))
+    } else {
+        Err(Error::new(walk.faults))
+    }
 }
 
 /// `2001-12-14`.
@@ -68,57 +73,59 @@ struct Walk<'a> {
     root: &'a str,
     delimiter: &'a str,
     path: Vec<String>,
+    /// What cannot be carried, in the order of the document.
+    faults: Vec<Fault>,
 }
 
 impl Walk<'_> {
-    /// The changed value; `None` where it can stay as it is.
-    fn value(&mut self, value: &Value) -> Result<Option<Value>> {
-        Ok(match value {
+    /// The changed value; `None` where it can stay as it is, or where there is a fault.
+    fn value(&mut self, value: &Value) -> Option<Value> {
+        match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
             Value::BigInt(number) => {
-                self.number(number)?;
+                self.number(number);
                 None
             }
             Value::Binary(bytes) => std::str::from_utf8(bytes).ok().map(Value::text),
             Value::Date(date) => Some(Value::text(date_text(**date))),
             Value::DateTime(time) => Some(Value::text(timestamp_text(time))),
-            Value::List(items) => self.items(items)?.map(Value::list),
+            Value::List(items) => self.items(items).map(Value::list),
             Value::Tuple(items) | Value::Set(items) => {
-                Some(Value::list(self.items(items)?.unwrap_or_else(|| (**items).clone())))
+                Some(Value::list(self.items(items).unwrap_or_else(|| (**items).clone())))
             }
-            Value::Map(map) => self.map(map)?.map(Value::map),
-        })
+            Value::Map(map) => self.map(map).map(Value::map),
+        }
     }
 
-    fn items(&mut self, items: &[Value]) -> Result<Option<Vec<Value>>> {
+    fn items(&mut self, items: &[Value]) -> Option<Vec<Value>> {
         self.enter()?;
         let mut changed: Option<Vec<Value>> = None;
         for (index, item) in items.iter().enumerate() {
             self.path.push(index.to_string());
-            if let Some(new) = self.value(item)? {
+            if let Some(new) = self.value(item) {
                 changed.get_or_insert_with(|| items.to_vec())[index] = new;
             }
             self.path.pop();
         }
-        Ok(changed)
+        changed
     }
 
-    fn map(&mut self, map: &Map) -> Result<Option<Map>> {
+    fn map(&mut self, map: &Map) -> Option<Map> {
         self.enter()?;
         let mut entries = Vec::new();
         let mut renamed = false;
         for (index, (key, value)) in map.iter().enumerate() {
-            let new_key = self.key(key)?;
+            let new_key = self.key(key);
             renamed |= new_key.is_some();
             self.path.push(crate::pystr::str(&new_key.as_ref().unwrap_or(key).0));
-            let new_value = self.value(value)?;
+            let new_value = self.value(value);
             self.path.pop();
             if new_key.is_some() || new_value.is_some() {
                 entries.push((index, new_key, new_value));
             }
         }
         if entries.is_empty() {
-            return Ok(None);
+            return None;
         }
         if !renamed {
             let mut changed = map.clone();
@@ -127,7 +134,7 @@ impl Walk<'_> {
                     changed[index] = value;
                 }
             }
-            return Ok(Some(changed));
+            return Some(changed);
         }
         let mut entries = entries.into_iter().peekable();
         let mut changed = Map::default();
@@ -140,52 +147,56 @@ impl Walk<'_> {
             let shown = crate::pystr::str(&new_key.0);
             if changed.insert(new_key, new_value.unwrap_or_else(|| value.clone())).is_some() {
                 self.path.push(shown);
-                return Err(self.fault("two keys become the same text on the way to the minion"));
+                self.fault("two keys become the same text on the way to the minion");
+                self.path.pop();
             }
         }
-        Ok(Some(changed))
+        Some(changed)
     }
 
-    fn key(&mut self, key: &Key) -> Result<Option<Key>> {
+    /// The changed key; `None` where it can stay as it is, or where there is a fault.
+    fn key(&mut self, key: &Key) -> Option<Key> {
         let text = match &key.0 {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
-                return Ok(None);
+                return None;
             }
             Value::BigInt(number) => {
-                self.number(number)?;
-                return Ok(None);
+                self.number(number);
+                return None;
             }
             Value::Date(date) => date_text(**date),
             Value::DateTime(time) => timestamp_text(time),
-            Value::Binary(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => text.to_owned(),
-                Err(_) => return Err(self.fault("a binary key cannot be carried to a minion")),
-            },
+            Value::Binary(bytes) => {
+                let Ok(text) = std::str::from_utf8(bytes) else {
+                    self.fault("a binary key cannot be carried to a minion");
+                    return None;
+                };
+                text.to_owned()
+            }
             Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Map(_) => {
-                return Err(
-                    self.fault(&format!("a {} as a key cannot be carried to a minion", key.0.type_name()))
-                );
+                self.fault(&format!("a {} as a key cannot be carried to a minion", key.0.type_name()));
+                return None;
             }
         };
-        Ok(Some(Key(Value::text(text))))
+        Some(Key(Value::text(text)))
     }
 
-    fn number(&self, number: &BigInt) -> Result<()> {
-        if i64::try_from(number).is_ok() || u64::try_from(number).is_ok() {
-            return Ok(());
+    fn number(&mut self, number: &BigInt) {
+        if i64::try_from(number).is_err() && u64::try_from(number).is_err() {
+            self.fault("an integer of more than 64 bits cannot be carried to a minion; write it as a string");
         }
-        Err(self.fault("an integer of more than 64 bits cannot be carried to a minion; write it as a string"))
     }
 
-    fn enter(&self) -> Result<()> {
+    /// Nothing if a container here is too deep.
+    fn enter(&mut self) -> Option<()> {
         if self.path.len() < DEPTH {
-            return Ok(());
+            return Some(());
         }
-        Err(self
-            .fault(&format!("more than {DEPTH} levels of mappings and lists cannot be carried to a minion")))
+        self.fault(&format!("more than {DEPTH} levels of mappings and lists cannot be carried to a minion"));
+        None
     }
 
-    fn fault(&self, what: &str) -> crate::error::Error {
+    fn fault(&mut self, what: &str) {
         let path = match self.path.as_slice() {
             [] => self.root.to_owned(),
             // Deep paths say where they begin; the rest would fill the screen.
@@ -194,7 +205,7 @@ impl Walk<'_> {
             }
             path => path.join(self.delimiter),
         };
-        Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path).into()
+        self.faults.push(Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path));
     }
 }
 
@@ -290,6 +301,20 @@ mod tests {
             assert_eq!(path, "a:1:b");
             assert!(!what.contains(number), "{what}");
         }
+    }
+
+    #[test]
+    fn all_that_cannot_be_carried_is_told() {
+        let raw = || Value::Binary(Arc::from(&b"\xff"[..]));
+        let value = map(vec![
+            (text("a"), Value::list(vec![big("99999999999999999999"), big("-99999999999999999999")])),
+            (text("b"), map(vec![(raw(), big("99999999999999999999"))])),
+            (text("c"), map(vec![(date(), Value::Null), (text("2001-02-03"), Value::Null)])),
+            (text("d"), date()),
+        ]);
+        let error = carry(&value, "parameters", ":").unwrap_err();
+        let paths: Vec<_> = error.faults().iter().filter_map(|fault| fault.path.as_deref()).collect();
+        assert_eq!(paths, ["a:0", "a:1", "b", r"b:b'\xff'", "c:2001-02-03"]);
     }
 
     #[test]

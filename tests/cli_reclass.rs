@@ -45,7 +45,7 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn command_lines_without_sense_end_with_2() {
     let place = workplace();
-    let wrong: [&[&str]; 9] = [
+    let wrong: [&[&str]; 11] = [
         &[],
         &["-n"],
         &["-n", ""],
@@ -55,6 +55,8 @@ fn command_lines_without_sense_end_with_2() {
         &["-n", "n", "extra"],
         &["--nope"],
         &["-i", "-e"],
+        &["-n", "n", "-o", "xml"],
+        &["-n", "n", "-s", "nope"],
     ];
     for arguments in wrong {
         let output = run(place.path(), arguments);

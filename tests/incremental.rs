@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use reclass::engine::inputs::Counts;
+use reclass::engine::counts::Counts;
 use reclass::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 
@@ -138,6 +138,42 @@ fn a_query_is_answered_anew_when_what_it_was_told_changes() {
     assert_eq!(work(&kept).computed, 2, "the node and the one that asks");
     write(folder.path(), "nodes/new.yml", "exports: {kind: web}\n");
     assert!(answers(&kept).contains("\"webs\":[\"n0\",\"n1\",\"n2\",\"n4\",\"n6\",\"n8\",\"new\"]"));
+}
+
+#[test]
+fn what_differs_only_a_little_is_another_value() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/empty.yml", "");
+    write(base, "nodes/asks.yml", "parameters: {told: '$[ exports:e ]'}\n");
+    let texts = [
+        "[0.0]",
+        "[-0.0]",
+        "[0]",
+        "[false]",
+        "[.nan]",
+        "[{1: x}]",
+        "[{1.0: x}]",
+        "[{true: x}]",
+        "{1: x}",
+        "{1.0: x}",
+        "{a: x, b: y}",
+        "{b: y, a: x}",
+    ];
+    let mut said = std::collections::BTreeSet::new();
+    for text in texts {
+        write(base, "nodes/tells.yml", &format!("exports: {{e: {text}}}\n"));
+        let fresh = answers(&Inventory::open(&options(base, "off")).unwrap());
+        assert!(!fresh.contains("error"), "{fresh}");
+        said.insert(fresh);
+    }
+    assert_eq!(said.len(), texts.len(), "each of them is said in its own way");
+    let kept = Inventory::open(&options(base, "auto")).unwrap();
+    for text in texts.iter().chain(texts.iter().rev()) {
+        write(base, "nodes/tells.yml", &format!("exports: {{e: {text}}}\n"));
+        let fresh = Inventory::open(&options(base, "off")).unwrap();
+        assert_eq!(answers(&kept), answers(&fresh), "{text}");
+    }
 }
 
 #[test]

@@ -57,5 +57,6 @@ fn shape(shape: Shape) -> String {
         Shape::Uri => "a path, a list of paths, or a mapping".into(),
         Shape::OneOf(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
         Shape::Any => "anything".into(),
+        Shape::Count => "a whole number from zero on".into(),
     }
 }

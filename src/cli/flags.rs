@@ -3,11 +3,11 @@
 //! One table; names, letters and effects are those of the Python programs. What a flag means is
 //! said by the table of settings.
 
-use clap::builder::NonEmptyStringValueParser;
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use reclass::settings::{Row, TABLE};
+use reclass::settings::{Row, Shape, TABLE};
 use reclass::value::{Map, Value};
 
 /// What a flag does to its setting.
@@ -79,7 +79,16 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
             .help(help(flag, row, defaults))
             .help_heading(flag.heading);
         command.arg(match flag.effect {
-            Effect::Takes(name) => base.value_name(name).allow_hyphen_values(true),
+            Effect::Takes(name) => {
+                let takes = base.value_name(name).allow_hyphen_values(true);
+                match row.map(|row| row.shape) {
+                    // What no setting may hold makes no sense here, where in a file it is bad data (Y8).
+                    Some(Shape::OneOf(words)) => {
+                        takes.value_parser(PossibleValuesParser::new(words)).hide_possible_values(true)
+                    }
+                    _ => takes,
+                }
+            }
             Effect::Sets(_) => {
                 let rivals = FLAGS.iter().filter(|other| other.setting == flag.setting);
                 base.action(ArgAction::SetTrue).overrides_with_all(rivals.map(|other| other.name))

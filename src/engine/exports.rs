@@ -7,13 +7,15 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::catalog::Catalog;
-use crate::engine::inputs::Version;
+use crate::catalog::{Catalog, Item};
+use crate::engine::files::Version;
 use crate::engine::node::{Computation, Layers};
+use crate::engine::parallel;
 use crate::error::Fault;
-use crate::evaluate::{Evaluator, Others};
+use crate::evaluate::{Evaluator, Others, Told, python_equal};
 use crate::linearize::Lookup;
 use crate::source::FileId;
 use crate::value::{Text, Value};
@@ -21,7 +23,7 @@ use crate::value::{Text, Value};
 /// What is known of the exports of all nodes.
 #[derive(Debug, Default)]
 pub struct ExportIndex {
-    known: RefCell<FxHashMap<Text, Known>>,
+    known: Mutex<FxHashMap<Text, Known>>,
 }
 
 /// What is known of one node.
@@ -87,28 +89,49 @@ impl OtherNodes<'_> {
             let paths: Vec<&[Text]> = question.paths.iter().map(Vec::as_slice).collect();
             self.nodes(question.all_environments).is_ok_and(|nodes| {
                 nodes == question.nodes
-                    && nodes.iter().zip(&question.exports).all(|(node, before)| {
-                        self.exports(node, &paths, question.ignore_errors)
-                            .is_ok_and(|now| same_exports(now.as_deref(), before.as_deref()))
+                    && self.exports(nodes, &paths, question.ignore_errors).is_ok_and(|told| {
+                        let told = told.iter().zip(&question.exports);
+                        told.into_iter().all(|((_, now), before)| now == before)
                     })
             })
         })
     }
+}
+
+impl Computation<'_> {
+    /// The exports of a node under some paths, as [`Others::exports`] has them.
+    fn exports(
+        &self,
+        node: &Text,
+        paths: &[&[Text]],
+        ignore_errors: bool,
+    ) -> Result<Option<Vec<Option<Value>>>, Fault> {
+        let layers = match self.known_layers(node) {
+            Ok(layers) => layers,
+            Err(_) if self.settings.inventory_ignore_failed_node => return Ok(None),
+            Err(fault) => return Err(fault),
+        };
+        let value = |path: &&[Text]| match self.export(node, &layers, path) {
+            Ok(value) => Ok(value),
+            Err(failed) if ignore_errors => Ok(failed.rest),
+            Err(failed) => Err(failed.fault),
+        };
+        paths.iter().map(value).collect::<Result<Vec<_>, Fault>>().map(Some)
+    }
 
     /// Forgets a node whose files changed, and orders the layers of one that is not known.
-    fn layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
-        let computation = self.computation;
-        let mut known = computation.index.known.borrow_mut();
+    fn known_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
+        let mut known = self.index.known.lock();
         if let Some(entry) = known.get_mut(node) {
-            if entry.checked != computation.generation {
-                let current = Arc::ptr_eq(&entry.catalog, computation.catalog)
-                    && computation.current(&entry.files)
+            if entry.checked != self.generation {
+                let current = Arc::ptr_eq(&entry.catalog, self.catalog)
+                    && self.current(&entry.files)
                     && entry
                         .layers
                         .as_ref()
-                        .map_or(true, |layers| computation.sequence_holds(&layers.linearization.sequence));
+                        .map_or(true, |layers| self.sequence_holds(&layers.linearization.sequence));
                 if current {
-                    entry.checked = computation.generation;
+                    entry.checked = self.generation;
                 } else {
                     known.remove(node);
                 }
@@ -118,43 +141,40 @@ impl OtherNodes<'_> {
             }
         }
         drop(known);
-        computation.inputs.record();
-        let layers = computation
+        self.asking.begin();
+        let layers = self
             .layers(node, None, None, false)
             .map(Arc::new)
             .map_err(|error| Box::new(error.into_faults().swap_remove(0)));
-        let files = computation.inputs.recorded();
+        let files = self.asking.end();
         let entry = Known {
-            catalog: computation.catalog.clone(),
+            catalog: self.catalog.clone(),
             files,
-            checked: computation.generation,
+            checked: self.generation,
             layers: layers.clone(),
             values: FxHashMap::default(),
         };
-        computation.index.known.borrow_mut().insert(node.clone(), entry);
+        self.index.known.lock().insert(node.clone(), entry);
         layers.map_err(|fault| *fault)
     }
 
-    fn value(&self, node: &Text, layers: &Layers, path: &[Text]) -> Exported {
-        let computation = self.computation;
-        if let Some(value) =
-            computation.index.known.borrow().get(node).and_then(|known| known.values.get(path))
-        {
+    fn export(&self, node: &Text, layers: &Layers, path: &[Text]) -> Exported {
+        if let Some(value) = self.index.known.lock().get(node).and_then(|known| known.values.get(path)) {
             return value.clone();
         }
-        computation.inputs.count(|counts| counts.exported += 1);
-        let root = computation.root(layers);
-        let mut evaluator = Evaluator::new(root, computation.settings, computation.inputs);
+        self.inputs.counters.exported.add();
+        let root = self.root(layers);
+        let mut evaluator = Evaluator::new(root, self.settings, self.inputs);
         let value = evaluator.export(&layers.exports, path, false);
         let exported = match evaluator.finish().into_iter().next() {
             None => Ok(value),
             Some(mut fault) => {
-                computation.complete(&mut fault, layers);
+                self.complete(&mut fault, layers);
                 let rest = evaluator.export(&layers.exports, path, true);
                 Err(Box::new(Failed { fault, rest }))
             }
         };
-        if let Some(known) = computation.index.known.borrow_mut().get_mut(node) {
+        if let Some(known) = self.index.known.lock().get_mut(node) {
             known.values.insert(path.to_vec(), exported.clone());
         }
         exported
@@ -165,13 +185,16 @@ impl Others for OtherNodes<'_> {
     fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault> {
         let computation = self.computation;
         let mut nodes = Vec::new();
+        let items: Vec<&Item> = computation.catalog.nodes.values().collect();
+        computation.inputs.prepare(&items, computation.threads());
         for (name, item) in &computation.catalog.nodes {
             if self.absent.as_ref() == Some(name) && !all_environments {
                 continue;
             }
-            match computation.inputs.layer(item) {
+            match computation.peek(item) {
                 Ok(layer) => {
-                    if all_environments || computation.original_environment(&layer) == self.environment {
+                    let environment = computation.original_environment(&layer);
+                    if all_environments || python_equal(&environment, &self.environment) {
                         nodes.push(name.clone());
                     }
                 }
@@ -188,47 +211,29 @@ impl Others for OtherNodes<'_> {
 
     fn exports(
         &self,
-        node: &Text,
+        nodes: Vec<Text>,
         paths: &[&[Text]],
         ignore_errors: bool,
-    ) -> Result<Option<Vec<Option<Value>>>, Fault> {
-        let layers = match self.layers(node) {
-            Ok(layers) => layers,
-            Err(_) if self.computation.settings.inventory_ignore_failed_node => return Ok(None),
-            Err(fault) => return Err(fault),
-        };
-        let value = |path: &&[Text]| match self.value(node, &layers, path) {
-            Ok(value) => Ok(value),
-            Err(failed) if ignore_errors => Ok(failed.rest),
-            Err(failed) => Err(failed.fault),
-        };
-        paths.iter().map(value).collect::<Result<Vec<_>, Fault>>().map(Some)
+    ) -> Result<Told, (Text, Fault)> {
+        let base = **self.computation;
+        let told = parallel::each(
+            base.threads(),
+            &nodes,
+            || base.computation(),
+            |computation, node| computation.exports(node, paths, ignore_errors),
+            Result::is_err,
+        );
+        let told = nodes.into_iter().zip(told);
+        told.map(|(node, told)| match told {
+            Ok(told) => Ok((node, told)),
+            Err(fault) => Err((node, fault)),
+        })
+        .collect()
     }
 
-    fn answered(
-        &self,
-        all_environments: bool,
-        paths: &[&[Text]],
-        ignore_errors: bool,
-        told: Vec<(Text, Option<Vec<Option<Value>>>)>,
-    ) {
+    fn answered(&self, all_environments: bool, paths: &[&[Text]], ignore_errors: bool, told: Told) {
         let (nodes, exports) = told.into_iter().unzip();
         let paths = paths.iter().map(|path| path.to_vec()).collect();
         self.asked.borrow_mut().push(Asked { all_environments, ignore_errors, paths, nodes, exports });
-    }
-}
-
-fn same_exports(now: Option<&[Option<Value>]>, before: Option<&[Option<Value>]>) -> bool {
-    match (now, before) {
-        (Some(now), Some(before)) => {
-            now.len() == before.len()
-                && now.iter().zip(before).all(|pair| match pair {
-                    (Some(Value::Map(a)), Some(Value::Map(b))) => Arc::ptr_eq(a, b) || a == b,
-                    (Some(Value::List(a)), Some(Value::List(b))) => Arc::ptr_eq(a, b) || a == b,
-                    (a, b) => a == b,
-                })
-        }
-        (None, None) => true,
-        _ => false,
     }
 }

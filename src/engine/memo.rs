@@ -7,11 +7,12 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::Catalog;
 use crate::engine::exports::{Asked, ExportIndex};
-use crate::engine::inputs::{Inputs, Version};
-use crate::engine::node::{Answer, Computation};
+use crate::engine::files::Version;
+use crate::engine::inputs::Inputs;
+use crate::engine::node::{Answer, Base, Computation};
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::Sequence;
-use crate::engine::{Inventory, NodeInfo, Request};
+use crate::engine::{Inventory, NodeInfo, Request, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::mappings::Mappings;
 use crate::settings::Settings;
@@ -90,11 +91,11 @@ impl State {
         if question_is_plain(request, mapped)
             && let Some(info) = self.remembered(&key, &catalog)
         {
-            self.inputs.count(|counts| counts.reused += 1);
+            self.inputs.counters.reused.add();
             return Ok(info);
         }
         for _ in 0..ATTEMPTS {
-            let computed = self.compute(&catalog, &key, request, mapped);
+            let computed = compute(&self.computation(&catalog), &key, request, mapped);
             let now = self.begin()?;
             if self.settled(&key, &computed, &catalog, &now) {
                 return self.keep(key, computed, catalog, question_is_plain(request, mapped));
@@ -110,23 +111,28 @@ impl State {
         for _ in 0..ATTEMPTS {
             let catalog = self.begin()?;
             let mut known = FxHashMap::default();
-            let mut computed = Vec::new();
+            let mut unknown = Vec::new();
             for name in catalog.nodes.keys() {
                 let key = self.key(name, request);
                 if question_is_plain(request, false)
                     && let Some(info) = self.remembered(&key, &catalog)
                 {
-                    self.inputs.count(|counts| counts.reused += 1);
+                    self.inputs.counters.reused.add();
                     known.insert(name.clone(), info);
-                    continue;
-                }
-                let one = self.compute(&catalog, &key, request, false);
-                let failed = one.result.is_err();
-                computed.push((key, one));
-                if failed {
-                    break;
+                } else {
+                    unknown.push(key);
                 }
             }
+            let base = self.base(&catalog);
+            let compute = |computation: &Computation<'_>, key: &_| compute(computation, key, request, false);
+            let computed = parallel::each(
+                base.threads(),
+                &unknown,
+                || base.computation(),
+                compute,
+                |computed| computed.result.is_err(),
+            );
+            let computed: Vec<_> = unknown.into_iter().zip(computed).collect();
             let now = self.begin()?;
             if !Arc::ptr_eq(&now, &catalog)
                 || !computed.iter().all(|(key, one)| self.settled(key, one, &catalog, &now))
@@ -156,7 +162,7 @@ impl State {
         let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
             let seen = look(&self.computation(&catalog));
-            let files = self.inputs.versions();
+            let files = self.inputs.files.versions();
             let now = self.begin()?;
             // Whatever it looked at is among all files that were ever read.
             if Arc::ptr_eq(&now, &catalog)
@@ -172,21 +178,6 @@ impl State {
     fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
         let heeded = request.force_environment || self.settings.allow_adapter_env_override;
         (Text::from(name), request.environment.clone().filter(|_| heeded))
-    }
-
-    /// Computes an answer and takes note of what it is computed from.
-    fn compute(
-        &self,
-        catalog: &Arc<Catalog>,
-        key: &(Text, Option<Text>),
-        request: &Request,
-        mapped: bool,
-    ) -> Computed {
-        self.inputs.record();
-        self.inputs.count(|counts| counts.computed += 1);
-        let input_data = request.input_data.as_ref();
-        let result = self.computation(catalog).answer(&key.0, key.1.as_ref(), input_data, mapped);
-        Computed { result, files: self.inputs.recorded() }
     }
 
     /// Whether nothing changed while an answer was computed: files that did may have made a
@@ -261,7 +252,11 @@ impl State {
     }
 
     fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
-        Computation {
+        self.base(catalog).computation()
+    }
+
+    fn base<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Base<'a> {
+        Base {
             settings: &self.settings,
             inputs: &self.inputs,
             mappings: &self.mappings,
@@ -272,6 +267,20 @@ impl State {
             generation: self.generation,
         }
     }
+}
+
+/// Computes an answer and takes note of what it is computed from.
+fn compute(
+    computation: &Computation<'_>,
+    key: &(Text, Option<Text>),
+    request: &Request,
+    mapped: bool,
+) -> Computed {
+    computation.asking.begin();
+    computation.inputs.counters.computed.add();
+    let input_data = request.input_data.as_ref();
+    let result = computation.answer(&key.0, key.1.as_ref(), input_data, mapped);
+    Computed { result, files: computation.asking.end() }
 }
 
 /// An answer, or why there is none, and the files it was computed from.

@@ -3,10 +3,13 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
+pub mod counts;
 pub mod exports;
+pub mod files;
 pub mod inputs;
 pub mod memo;
 pub mod node;
+pub mod parallel;
 pub mod prefix;
 pub mod sequence;
 
@@ -178,12 +181,12 @@ impl Inventory {
 
     /// The text of a file of the inventory as it was read, for excerpts in reports.
     pub fn text(&self, path: &str) -> Option<String> {
-        self.state().inputs.text(path)
+        self.state().inputs.files.text(path)
     }
 
     /// What was done so far.
-    pub fn counts(&self) -> inputs::Counts {
-        self.state().inputs.counts.get()
+    pub fn counts(&self) -> counts::Counts {
+        self.state().inputs.counters.counts()
     }
 }
 

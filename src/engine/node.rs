@@ -1,13 +1,15 @@
 //! A node's answer: its layers in order, merged, evaluated.
 
 use std::cell::RefCell;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
-use crate::engine::inputs::{Inputs, Version};
+use crate::engine::files::{Asking, Version};
+use crate::engine::inputs::Inputs;
 use crate::engine::sequence::Sequence;
-use crate::engine::{NodeInfo, automatic};
+use crate::engine::{NodeInfo, automatic, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Root};
 use crate::layer::{Applications, Layer};
@@ -17,6 +19,7 @@ use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
+use crate::template::Words;
 use crate::value::{Key, Text, Value};
 
 /// The pattern of class names that may be missing: any of the settings' expressions, matched
@@ -51,8 +54,9 @@ pub struct Answer {
     pub asked: Vec<Asked>,
 }
 
-/// All that computing a node needs.
-pub struct Computation<'a> {
+/// All that computing nodes needs, for every thread.
+#[derive(Clone, Copy)]
+pub struct Base<'a> {
     /// The settings.
     pub settings: &'a Settings,
     /// The files.
@@ -69,6 +73,33 @@ pub struct Computation<'a> {
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
     pub generation: u64,
+}
+
+/// What computes nodes in one thread.
+pub struct Computation<'a> {
+    base: Base<'a>,
+    /// What is asked for.
+    pub asking: Asking,
+    words: Words<'a>,
+}
+
+impl<'a> Base<'a> {
+    /// A computation for this thread.
+    pub fn computation(self) -> Computation<'a> {
+        Computation { base: self, asking: Asking::default(), words: self.inputs.files.words() }
+    }
+
+    /// How many threads may compute.
+    pub fn threads(self) -> usize {
+        parallel::threads(self.settings.threads)
+    }
+}
+
+impl<'a> Deref for Computation<'a> {
+    type Target = Base<'a>;
+    fn deref(&self) -> &Base<'a> {
+        &self.base
+    }
 }
 
 /// A node with its layers in order and nothing evaluated.
@@ -258,10 +289,22 @@ impl Computation<'_> {
         layers.linearization.root(&layers.given, &layers.layer.parameters, &prefixes)
     }
 
+    /// The layer of a file, which is asked for.
+    pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
+        let current = self.inputs.layer(item, &self.words);
+        self.asking.add(&[(current.file, current.version)]);
+        current.layer
+    }
+
+    /// The layer of a file on which nothing depends but the answer to a question.
+    pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
+        self.inputs.layer(item, &self.words).layer
+    }
+
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
-                let layer = self.inputs.layer(item).map_err(|mut error| {
+                let layer = self.read(item).map_err(|mut error| {
                     error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(item.name.clone()));
                     error
                 })?;
@@ -376,7 +419,7 @@ impl Computation<'_> {
 
 impl Lookup for Computation<'_> {
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
-        self.catalog.classes.get(name).map(|item| self.inputs.layer(item)).transpose()
+        self.catalog.classes.get(name).map(|item| self.read(item)).transpose()
     }
 
     fn about_missing(&self, name: &str) -> (String, Option<String>) {
@@ -389,15 +432,15 @@ impl Lookup for Computation<'_> {
     }
 
     fn begin_record(&self) {
-        self.inputs.record();
+        self.asking.begin();
     }
 
     fn recorded(&self) -> Vec<(FileId, Version)> {
-        self.inputs.recorded()
+        self.asking.end()
     }
 
     fn record(&self, files: &[(FileId, Version)]) {
-        self.inputs.also(files);
+        self.asking.add(files);
     }
 
     fn generation(&self) -> u64 {

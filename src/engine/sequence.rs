@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::engine::inputs::Version;
+use crate::engine::files::Version;
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
 use crate::layer::Layer;

@@ -18,9 +18,6 @@ use crate::value::{Key, Value};
 /// its own inside is new, so that only their number tells: what is written in files nests less.
 const MAX_NESTING: usize = 500;
 
-/// How many keys of such a path a message shows.
-const SHOWN_NESTING: usize = 4;
-
 /// Values that a `~` replaced, to be examined when all else is known.
 pub(super) struct Replaced {
     stack: Arc<StackSlot>,
@@ -85,6 +82,7 @@ impl Evaluator<'_> {
         let mut constant = false;
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
+            self.at_entry(origin);
             // Nothing overwrites a constant.
             let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
             let new = match self.compute(&entry.slot) {
@@ -143,13 +141,19 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The fault of a container that merges into its own inside, level after level.
+    /// The fault of a container that merges into its own inside, level after level: the end of the
+    /// path repeats what lies between the container and the reference to it.
     fn endless(&self, found: &Found, origin: Origin) -> Fault {
         let delimiter = &self.settings.delimiter;
-        let home = join_path(found.home.as_deref().unwrap_or_default(), delimiter);
-        let begin = join_path(&self.path_keys()[..SHOWN_NESTING], delimiter);
-        let fault = Fault::new(Kind::ReferenceCycle { cycle: format!("{home} -> {home}") });
-        self.place(fault.in_path(format!("{begin}{delimiter}…")), origin, None)
+        let path = self.path_keys();
+        let home = found.home.as_deref().unwrap_or_default();
+        let repeats = |length: &usize| path.ends_with(&path[path.len() - 2 * length..path.len() - length]);
+        let period = (1..=path.len() / 2).find(repeats).unwrap_or_default();
+        let inside = join_path(&[home, &path[path.len() - period..]].concat(), delimiter);
+        let home = join_path(home, delimiter);
+        let fault = Fault::new(Kind::ReferenceCycle { cycle: format!("{home} -> {inside} -> {home}") })
+            .note(format!("'{inside}' stands here"), self.site(origin));
+        self.place(fault.in_path(inside), origin, None)
     }
 
     fn merge_heads(

@@ -14,25 +14,23 @@ pub trait Others {
     /// The names of the nodes in scope, sorted: all, or those of the asking node's environment (Q2).
     fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault>;
 
-    /// The exports of a node under these paths, in their order; `None` for one it does not
-    /// have, or that fails where errors are ignored. A node that is left out altogether
-    /// because it cannot be read gives `Ok(None)`.
+    /// The exports of nodes under these paths, in their order: for each node those under each
+    /// path, `None` for one it does not have, or that fails where errors are ignored; `None` for a
+    /// node that is left out because it cannot be read. The error is that of the first node that
+    /// fails, with its name.
     fn exports(
         &self,
-        node: &Text,
+        nodes: Vec<Text>,
         paths: &[&[Text]],
         ignore_errors: bool,
-    ) -> Result<Option<Vec<Option<Value>>>, Fault>;
+    ) -> Result<Told, (Text, Fault)>;
 
     /// Takes note of a question that was asked in full, and what it was told.
-    fn answered(
-        &self,
-        all_environments: bool,
-        paths: &[&[Text]],
-        ignore_errors: bool,
-        told: Vec<(Text, Option<Vec<Option<Value>>>)>,
-    );
+    fn answered(&self, all_environments: bool, paths: &[&[Text]], ignore_errors: bool, told: Told);
 }
+
+/// What a query was told of each node.
+pub type Told = Vec<(Text, Option<Vec<Option<Value>>>)>;
 
 impl Evaluator<'_> {
     pub(super) fn query(&mut self, query: &Query, origin: Origin) -> Result<Found, Stop> {
@@ -62,13 +60,10 @@ impl Evaluator<'_> {
         };
         let mut values = Map::default();
         let mut names = Vec::new();
-        let mut told = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            match others.exports(&node, &paths, ignore) {
-                Ok(exports) => told.push((node, exports)),
-                Err(cause) => return Err(failed(self, &node, cause)),
-            }
-        }
+        let told = match others.exports(nodes, &paths, ignore) {
+            Ok(told) => told,
+            Err((node, cause)) => return Err(failed(self, &node, cause)),
+        };
         for (node, exports) in &told {
             let Some(exports) = exports else { continue };
             let mut passed = true;
@@ -195,7 +190,7 @@ impl Evaluator<'_> {
 }
 
 /// Python's `==`: numbers and booleans compare across types.
-fn python_equal(a: &Value, b: &Value) -> bool {
+pub fn python_equal(a: &Value, b: &Value) -> bool {
     use crate::value::Key;
     match (a, b) {
         (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
@@ -206,7 +201,9 @@ fn python_equal(a: &Value, b: &Value) -> bool {
                 && a.iter().all(|(key, value)| b.get(key).is_some_and(|other| python_equal(value, other)))
         }
         (Value::List(_) | Value::Map(_), _) | (_, Value::List(_) | Value::Map(_)) => false,
-        (Value::Set(a), Value::Set(b)) => a.len() == b.len() && a.iter().all(|item| b.contains(item)),
+        (Value::Set(a), Value::Set(b)) => {
+            a.len() == b.len() && a.iter().all(|item| b.iter().any(|other| python_equal(item, other)))
+        }
         // Of floats, only one that is not a number differs from itself.
         (Value::Float(a), Value::Float(b)) if a.is_nan() || b.is_nan() => false,
         _ => Key(a.clone()) == Key(b.clone()),

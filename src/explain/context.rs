@@ -83,7 +83,7 @@ pub fn environment(
 
 /// The value of a section of a file.
 fn section(computation: &Computation<'_>, file: FileId, name: &str) -> Option<Origin> {
-    let text = computation.inputs.text(&computation.inputs.path_of(file)?)?;
+    let text = computation.inputs.files.text(&computation.inputs.files.path_of(file)?)?;
     let document = compose(text.as_bytes()).ok()?;
     let Data::Map(entries) = document.root?.data else { return None };
     let entry = entries.iter().find(|entry| entry.key.as_str() == Some(name))?;
@@ -109,7 +109,7 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
         .into_iter()
         .map(|name| {
             let included = included.iter().skip(1).find(|one| one.name == *name);
-            let path = included.and_then(|included| inputs.path_of(included.file));
+            let path = included.and_then(|included| inputs.files.path_of(included.file));
             let mut entries = Vec::new();
             for listed in listings.iter().filter(|listed| listed.class == *name) {
                 let mut chain = match &listed.by {

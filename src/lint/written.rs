@@ -13,7 +13,7 @@ use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 /// Looks at one file.
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     odd_name(file, found);
-    let Some(text) = linter.computation.inputs.text(&file.path) else { return };
+    let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
     let Ok(document) = compose(text.as_bytes()) else { return };
     let mut reader = Reader { linter, file, text: &text, document: &document, path: Vec::new(), found };
     reader.tabs();

@@ -101,6 +101,13 @@ pub fn from_python(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
     Intake { what, path: Vec::new() }.value(object)
 }
 
+/// The text of a Python string. `what` names it in errors: `the name of the node`.
+///
+/// Raises a `WireError` where it is no Unicode text.
+pub fn text(string: &Bound<'_, PyString>, what: &str) -> PyResult<Text> {
+    Intake { what, path: Vec::new() }.text(string)
+}
+
 struct Intake<'a> {
     what: &'a str,
     path: Vec<String>,
@@ -115,10 +122,7 @@ impl Intake<'_> {
             return Ok(Value::Bool(flag.is_true()));
         }
         if let Ok(text) = object.cast::<PyString>() {
-            return match text.to_str() {
-                Ok(text) => Ok(Value::text(text)),
-                Err(_) => Err(self.refuse(object, "a string that is not Unicode text")),
-            };
+            return self.text(text).map(Value::Str);
         }
         if let Ok(number) = object.cast::<PyInt>() {
             return integer(number);
@@ -150,6 +154,11 @@ impl Intake<'_> {
             return Ok(Value::Date(Arc::new(date(object)?)));
         }
         Err(self.refuse(object, "a value of a type that YAML does not have"))
+    }
+
+    fn text(&self, string: &Bound<'_, PyString>) -> PyResult<Text> {
+        let refused = |_| self.refuse(string.as_any(), "a string that is not Unicode text");
+        string.to_str().map(Text::from).map_err(refused)
     }
 
     fn list<'py>(

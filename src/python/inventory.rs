@@ -1,20 +1,21 @@
 //! Inventory turns the calls of Python into requests to the engine.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
 use crate::python::convert::{self, dict, string};
 use crate::python::errors::{exception, guard};
 use crate::python::questions;
 use crate::report::concise_warning;
-use crate::settings::NodeNotFound;
+use crate::settings::{NodeNotFound, Settings};
 use crate::value::{Map, Text, Value};
 use crate::wire;
 
@@ -158,17 +159,18 @@ impl Inventory {
     fn nodeinfo<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
-        environment: Option<&str>,
+        name: &Bound<'py, PyString>,
+        environment: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
+            let name = node_name(name)?;
             let request = Request {
-                environment: environment.map(Text::from),
+                environment: environment.map(environment_asked_for).transpose()?,
                 // As `reclass --environment` does: whoever asks in a program means it.
                 force_environment: true,
                 input_data: None,
             };
-            let node = self.ask(py, |engine| engine.nodeinfo(name, &request))?;
+            let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
             log(py, &node.warnings)?;
             mapping(py, &node.to_value(&now(py)?))
         })
@@ -178,7 +180,7 @@ impl Inventory {
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let nodes = self.ask(py, engine::Inventory::inventory)?;
-            for node in &nodes {
+            for node in nodes.iter() {
                 log(py, &node.warnings)?;
             }
             mapping(py, &engine::inventory_value(&nodes, &now(py)?))
@@ -194,14 +196,16 @@ impl Inventory {
     fn pillar<'py>(
         &self,
         py: Python<'py>,
-        minion_id: &str,
+        minion_id: &Bound<'py, PyString>,
         pillar: Option<&Bound<'py, PyAny>>,
-        environment: Option<&str>,
+        environment: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let mut request = Request { environment: environment.map(Text::from), ..Request::default() };
+            let minion_id = &node_name(minion_id)?;
+            let environment = environment.map(environment_asked_for).transpose()?;
+            let mut request = Request { environment, ..Request::default() };
             if let Some(pillar) = pillar
-                && self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
+                && *self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
             {
                 request.input_data = Some(convert::from_python(pillar, "the pillar")?);
             }
@@ -209,17 +213,17 @@ impl Inventory {
                 let Some(node) = minion(engine, minion_id, &request)? else {
                     return Ok(None);
                 };
-                let value = pillar_value(&node, &engine.settings().delimiter).map_err(|mut error| {
+                let value = pillar_value(&node, engine.settings()).map_err(|mut error| {
                     engine.place_values(minion_id, &request, &mut error);
                     error
                 })?;
                 Ok(Some((value, node)))
             })?;
-            let Some((value, node)) = answer else {
+            let Some((value, node)) = &*answer else {
                 return Ok(PyDict::new(py));
             };
             log(py, &node.warnings)?;
-            mapping(py, &value)
+            mapping(py, value)
         })
     }
 
@@ -228,15 +232,17 @@ impl Inventory {
     fn top<'py>(
         &self,
         py: Python<'py>,
-        minion_id: &str,
-        environment: Option<&str>,
+        minion_id: &Bound<'py, PyString>,
+        environment: Option<&Bound<'py, PyString>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let request = Request { environment: environment.map(Text::from), ..Request::default() };
+            let minion_id = &node_name(minion_id)?;
+            let environment = environment.map(environment_asked_for).transpose()?;
+            let request = Request { environment, ..Request::default() };
             let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
             let top = PyDict::new(py);
-            if let Some(node) = node {
-                let environment = environment_name(&node).map_err(|error| exception(py, &error))?;
+            if let Some(node) = &*node {
+                let environment = environment_name(node).map_err(|error| exception(py, &error))?;
                 let applications = PyList::new(py, node.applications.iter().map(|name| string(py, name)))?;
                 top.set_item(string(py, &environment), applications)?;
             }
@@ -252,7 +258,8 @@ impl Inventory {
         py: Python<'py>,
         question: impl FnOnce(&engine::Inventory) -> Result<Value> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
-        convert::to_python(py, &self.ask(py, question)?)
+        let given = self.ask(py, question)?;
+        convert::to_python(py, &given)
     }
 
     /// Asks the engine while other threads may use the interpreter.
@@ -260,10 +267,46 @@ impl Inventory {
         &self,
         py: Python<'_>,
         question: impl FnOnce(&engine::Inventory) -> Result<T> + Send,
-    ) -> PyResult<T> {
-        py.detach(|| question(&*engine::Inventory::shared(&self.options)?))
+    ) -> PyResult<Given<T>> {
+        py.detach(|| on_enough_stack(|| question(&*engine::Inventory::shared(&self.options)?)))
+            .map(|given| Given(Some(given)))
             .map_err(|error| exception(py, &error))
     }
+}
+
+/// The stack, in bytes, on which anything can be taken apart: values nest 1,500 deep at most, by the
+/// limits of YAML and of references, and a level takes less than 100 bytes.
+const STACK: usize = 512 * 1024;
+
+/// Runs what may take values apart. Python's threads may have a stack of 32 KiB. Not for what
+/// calls Python, which keeps an eye on its own stack.
+fn on_enough_stack<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(STACK, 2 * STACK, body)
+}
+
+/// What the engine gave. Where it is the last to hold a value, it takes it apart on enough stack.
+struct Given<T>(Option<T>);
+
+impl<T> Deref for Given<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        self.0.as_ref().expect("it is there until it is dropped")
+    }
+}
+
+impl<T> Drop for Given<T> {
+    fn drop(&mut self) {
+        on_enough_stack(|| drop(self.0.take()));
+    }
+}
+
+/// The name of a node. A string of Python's can hold what no text does, a lone surrogate.
+fn node_name(name: &Bound<'_, PyString>) -> PyResult<Text> {
+    convert::text(name, "the name of the node")
+}
+
+fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
+    convert::text(name, "the environment asked for")
 }
 
 /// The node of a minion; `None` where there is none and the settings ask for no data then (S14).
@@ -281,22 +324,31 @@ fn minion(engine: &engine::Inventory, id: &str, request: &Request) -> Result<Opt
     }
 }
 
-/// The parameters and `__reclass__`, ready for the wire.
-fn pillar_value(node: &NodeInfo, delimiter: &str) -> Result<Value> {
+/// The parameters and `__reclass__`, ready for the wire; or all that cannot be carried, the first
+/// alone without `group_errors` (R5).
+fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
-    let carried = |value: &Value, root: &str| {
-        wire::carry(value, root, delimiter).map_err(|mut error| {
-            error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(node.name.clone()));
-            error
-        })
+    let mut faults = Vec::new();
+    let mut carried = |value: &Value, root: &str| {
+        let carried = wire::carry(value, root, &settings.delimiter);
+        carried.map_err(|error| faults.extend(error.into_faults())).unwrap_or_default()
     };
+    let parameters = carried(&node.parameters, "parameters");
+    let environment = carried(&node.environment, "environment");
+    if !faults.is_empty() {
+        faults.truncate(if settings.group_errors { usize::MAX } else { 1 });
+        for fault in &mut faults {
+            fault.node = Some(node.name.clone());
+        }
+        return Err(Error::new(faults));
+    }
     let mut about = Map::default();
     about.insert("nodename".into(), Value::Str(node.name.clone()));
     about.insert("applications".into(), texts(&node.applications));
     about.insert("classes".into(), texts(&node.classes));
-    about.insert("environment".into(), carried(&node.environment, "environment")?);
+    about.insert("environment".into(), environment);
     // A copy of the outermost level; what is below stays shared.
-    let mut pillar = carried(&node.parameters, "parameters")?.as_map().cloned().unwrap_or_default();
+    let mut pillar = parameters.as_map().cloned().unwrap_or_default();
     pillar.insert("__reclass__".into(), Value::map(about));
     Ok(Value::map(pillar))
 }

@@ -59,7 +59,7 @@ pub enum Data {
 }
 
 /// One entry of a mapping.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Entry {
     /// The key. Where `1`, `1.0` and `true` meet it is the first of them, as in Python.
     pub key: Key,
@@ -67,6 +67,13 @@ pub struct Entry {
     pub key_index: u32,
     /// The value.
     pub value: Node,
+}
+
+// `1: x` is not `1.0: x`, though their keys meet in a mapping.
+impl PartialEq for Entry {
+    fn eq(&self, other: &Entry) -> bool {
+        self.key.same(&other.key) && self.key_index == other.key_index && self.value == other.value
+    }
 }
 
 /// Reads the text of a file. `bytes` as they are on disk.

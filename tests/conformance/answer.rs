@@ -144,7 +144,7 @@ fn from_json(json: &Json, case: &Case) -> Value {
 }
 
 /// The type-faithful JSON of a value.
-fn to_json(value: &Value, case: &Case) -> Json {
+pub fn to_json(value: &Value, case: &Case) -> Json {
     let list = |items: &[Value]| Json::Array(items.iter().map(|item| to_json(item, case)).collect());
     match value {
         Value::Null => Json::Null,

@@ -4,16 +4,18 @@
 //! with `compat_flags: [ComposeNodeNameLiteralDots]`, which asks for kapicorp's block: every byte
 //! has to be the same then.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process;
 
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::answer::{INVENTORY, configuration, hide, path};
+use crate::answer::{INVENTORY, Ours, configuration, hide, path};
 use crate::corpus::{Case, Command, Output};
 use crate::deviations::{CommandLine, Deviations, cut, hex};
 use crate::draft;
+use crate::print;
 use crate::verdict::{Line, Sort, Verdict};
 
 /// The time that the recorded command lines ran at.
@@ -27,7 +29,12 @@ pub struct Outcome {
 }
 
 /// Runs all recorded command lines but those of the adapters.
-pub fn judge(case: &Case, deviations: &Deviations, answers: &[Line]) -> Vec<Line> {
+pub fn judge(
+    case: &Case,
+    deviations: &Deviations,
+    ours: &BTreeMap<String, Ours>,
+    answers: &[Line],
+) -> Vec<Line> {
     let mut asked: Vec<&Vec<String>> = Vec::new();
     for recorded in case.commands.values().flatten() {
         if !is_adapter(&recorded.arguments) && !asked.contains(&&recorded.arguments) {
@@ -36,13 +43,16 @@ pub fn judge(case: &Case, deviations: &Deviations, answers: &[Line]) -> Vec<Line
     }
     let directories = [workplace(case, &Map::new()), workplace(case, &flagged(case))];
     let paths = directories.each_ref().map(tempfile::TempDir::path);
-    asked.into_iter().map(|arguments| judge_one(case, deviations, answers, paths, arguments)).collect()
+    asked
+        .into_iter()
+        .map(|arguments| judge_one(case, deviations, (ours, answers), paths, arguments))
+        .collect()
 }
 
 fn judge_one(
     case: &Case,
     deviations: &Deviations,
-    answers: &[Line],
+    (answers, lines): (&BTreeMap<String, Ours>, &[Line]),
     [directory, flagged]: [&Path; 2],
     arguments: &[String],
 ) -> Line {
@@ -56,9 +66,10 @@ fn judge_one(
     let same_with_flag = || is_kapicorps(case, flagged, arguments);
     let entry =
         deviations.command.iter().find(|entry| entry.case == case.id && entry.arguments == *arguments);
-    // What explains the answer for the node explains its print.
+    // What explains the answer for the node explains its print, if that is what is printed.
     let node = node(arguments).unwrap_or(INVENTORY);
-    let by_node = answers.iter().find(|line| line.key == node).and_then(Line::ruling);
+    let by_node = lines.iter().find(|line| line.key == node).and_then(Line::ruling);
+    let prints_answer = || print::holds(case, arguments, &answers[node], &ours);
     let dense = |text: &str| text.split_whitespace().collect::<String>();
     let holds = |entry: &CommandLine| {
         let output = entry.output.as_deref().is_none_or(|text| dense(&ours.output).contains(&dense(text)));
@@ -72,9 +83,10 @@ fn judge_one(
         (None, _) if same => Verdict::Equal,
         (None, _) if ours.code == 0 && same_with_flag() => Verdict::EqualWithFlag,
         (None, _) if same_but_path => Verdict::Ruling("S12".into()),
-        (None, Some(ruling)) if ours.code != 101 && (ruling != "S12" || no_print()) => {
-            Verdict::Ruling(ruling)
-        }
+        (None, Some(ruling)) if ruling != "S12" || no_print() => match prints_answer() {
+            Ok(()) => Verdict::Ruling(ruling),
+            Err(why) => Verdict::Unexplained(cut(&why)),
+        },
         _ => Verdict::Unexplained(cut(&format!("{} {} {}", ours.code, ours.messages, ours.output))),
     };
     let mut line = Line::new(case, Sort::Command, &key, verdict);

@@ -4,6 +4,8 @@
 //! (ruling S12), is taken out here: the recorded block is replaced by the one that the ruling
 //! gives, and whoever needed that is counted as a deviation by S12.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value as Json, json};
 
 use crate::answer::{ENUMERATE, INVENTORY, Ours};
@@ -53,21 +55,6 @@ pub fn likeness(case: &Case, key: &str, ours: &Ours, recorded: &Recorded) -> Lik
 
 /// The whole inventory: who has which class and application, and the nodes as they are alone.
 fn inventory(case: &Case, ours: &Json, answer: &Json) -> Likeness {
-    let members = |index: &Json| {
-        let sorted = |nodes: &Json| {
-            let mut nodes: Vec<String> = nodes.as_array().into_iter().flatten().map(text).collect();
-            nodes.sort();
-            nodes
-        };
-        let mut index: Vec<_> = index
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(name, nodes)| (name.clone(), sorted(nodes)))
-            .collect();
-        index.sort();
-        index
-    };
     let same = ["classes", "applications"].iter().all(|key| members(&ours[key]) == members(&answer[key]));
     let mut differing = answer["nodes_differing_from_nodeinfo"].as_object().into_iter().flatten();
     let alone = differing.all(|(name, theirs)| {
@@ -75,6 +62,17 @@ fn inventory(case: &Case, ours: &Json, answer: &Json) -> Likeness {
         alone.is_some_and(|(_, alone)| text(&alone) == text(&ruled(case, theirs)))
     });
     if same && alone { Likeness::Same } else { Likeness::Different }
+}
+
+/// Who has which class or application, by its name, sorted.
+pub fn members(index: &Json) -> BTreeMap<String, Vec<String>> {
+    let name = |node: &Json| node.as_str().unwrap_or_default().to_owned();
+    let sorted = |nodes: &Json| {
+        let mut nodes: Vec<String> = nodes.as_array().into_iter().flatten().map(name).collect();
+        nodes.sort();
+        nodes
+    };
+    entries(index).map(|(name, nodes)| (name.to_owned(), sorted(nodes))).collect()
 }
 
 /// The nodes of our whole inventory, as they look alone.
@@ -86,11 +84,15 @@ pub fn nodes(whole: &Json) -> Vec<(String, Json)> {
         }
         node
     };
-    let map = &whole["nodes"];
+    entries(&whole["nodes"]).map(|(name, node)| (name.to_owned(), timeless(node))).collect()
+}
+
+/// The entries of a mapping with string keys, in both of its spellings.
+fn entries(map: &Json) -> impl Iterator<Item = (&str, &Json)> {
     let pairs = map["$map"].as_array().into_iter().flatten();
-    let odd = pairs.filter_map(|pair| Some((pair[0].as_str()?.to_owned(), timeless(&pair[1]))));
+    let odd = pairs.filter_map(|pair| Some((pair[0].as_str()?, &pair[1])));
     let plain = map.as_object().into_iter().flatten().filter(|(name, _)| *name != "$map");
-    odd.chain(plain.map(|(name, node)| (name.clone(), timeless(node)))).collect()
+    odd.chain(plain.map(|(name, node)| (name.as_str(), node)))
 }
 
 /// The codes of ours that stand for an exception of the Python programs; `None` for any.

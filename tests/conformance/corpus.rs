@@ -32,6 +32,9 @@ pub struct Case {
     pub commands: BTreeMap<String, Vec<Command>>,
 }
 
+/// The Python programs whose command lines are compared: what is released of the two forks.
+pub const FORKS: [&str; 2] = ["kapicorp", "saltformulas"];
+
 /// What a program answered.
 #[derive(Clone, Debug)]
 pub enum Recorded {
@@ -177,19 +180,15 @@ fn exact_commands(commands: &Value) -> BTreeMap<String, Vec<Command>> {
         code: command["rc"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or(1),
         output: Output::Text(command["stdout"].as_str().unwrap_or_default().to_owned()),
     };
-    let programs = commands.as_object().into_iter().flatten();
-    programs
-        .map(|(program, list)| {
-            (program.clone(), list.as_array().into_iter().flatten().map(command).collect())
-        })
-        .collect()
+    let list = |program: &str| commands[program].as_array().into_iter().flatten().map(command).collect();
+    FORKS.into_iter().map(|program| (program.to_owned(), list(program))).collect()
 }
 
 fn hashed_commands(commands: &Value) -> BTreeMap<String, Vec<Command>> {
     let mut all = BTreeMap::new();
-    for (program, nodes) in commands.as_object().into_iter().flatten() {
+    for program in FORKS {
         let mut list = Vec::new();
-        for (node, formats) in nodes.as_object().into_iter().flatten() {
+        for (node, formats) in commands[program].as_object().into_iter().flatten() {
             for (format, answer) in formats.as_object().into_iter().flatten() {
                 list.push(Command {
                     arguments: ["-n", node, "-o", format].map(str::to_owned).to_vec(),
@@ -198,7 +197,7 @@ fn hashed_commands(commands: &Value) -> BTreeMap<String, Vec<Command>> {
                 });
             }
         }
-        all.insert(program.clone(), list);
+        all.insert(program.to_owned(), list);
     }
     all
 }

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::answer::{self, Ours};
 use crate::compare::{Likeness, automatic, likeness, text};
-use crate::corpus::{Case, Recorded};
+use crate::corpus::{Case, FORKS, Recorded};
 
 /// The file.
 #[derive(Deserialize, Default)]
@@ -163,7 +163,7 @@ pub fn holds(
             }
         }
         if let Some(with) = &with {
-            let forks = ["kapicorp", "saltformulas"];
+            let forks = FORKS;
             let mut recorded = forks.iter().filter_map(|fork| case.recorded.get(*fork)?.get(node));
             let same = with.get(node).is_some_and(|answer| {
                 recorded.any(|recorded| likeness(case, node, answer, recorded) != Likeness::Different)
@@ -193,7 +193,7 @@ pub fn bare(nodeinfo: &Json) -> Json {
 
 /// What an entry's data are a change of: the answer of the first fork that has one.
 pub fn base(case: &Case, node: &str) -> Json {
-    let forks = ["kapicorp", "saltformulas"].into_iter();
+    let forks = FORKS.into_iter();
     let mut answers = forks.filter_map(|fork| match case.recorded.get(fork)?.get(node)? {
         Recorded::Ok(answer) => Some(bare(&answer["nodeinfo"])),
         Recorded::Error { .. } => None,

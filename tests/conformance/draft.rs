@@ -7,7 +7,7 @@ use serde_json::{Map, Value as Json};
 use crate::answer::{ENUMERATE, INVENTORY, Ours};
 use crate::command::Outcome;
 use crate::compare::{Likeness, likeness, text};
-use crate::corpus::{Case, Recorded};
+use crate::corpus::{Case, FORKS, Recorded};
 use crate::deviations::{self, cut};
 
 /// What a program answered, where it differs from ours.
@@ -48,7 +48,7 @@ pub fn answer(case: &Case, key: &str, ours: &Ours, recorded: &[&Recorded]) -> St
     entry.insert("case".into(), case.id.as_str().into());
     entry.insert("nodes".into(), Json::Array(vec![key.into()]));
     entry.insert("ruling".into(), "?".into());
-    let forks = ["kapicorp", "saltformulas"].iter().zip(recorded);
+    let forks = FORKS.iter().zip(recorded);
     let mut like = forks.filter(|(_, recorded)| likeness(case, key, ours, recorded) != Likeness::Different);
     let (name, value) = match (like.next(), ours) {
         (Some((fork, _)), _) => ("like", (*fork).into()),

@@ -25,6 +25,7 @@ mod corpus;
 mod deviations;
 mod draft;
 mod links;
+mod print;
 mod tally;
 mod verdict;
 

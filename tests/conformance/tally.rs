@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::compare::Likeness;
 use crate::verdict::{Line, Sort, Verdict};
 
 #[derive(Default)]
@@ -16,10 +17,33 @@ struct Row {
     rulings: BTreeMap<String, usize>,
 }
 
+/// How our node answers stand to those of reclass-rs.
+#[derive(Default)]
+struct Rs {
+    all: usize,
+    equal: usize,
+    /// Another answer, which is that of both forks.
+    forks: usize,
+    /// Another answer, by ruling.
+    rulings: BTreeMap<String, usize>,
+}
+
+impl Rs {
+    fn add(&mut self, line: &Line, likeness: Likeness) {
+        self.all += 1;
+        match (likeness, line.ruling()) {
+            (Likeness::Same, _) => self.equal += 1,
+            (_, None) => self.forks += 1,
+            (_, Some(ruling)) => *self.rulings.entry(ruling).or_default() += 1,
+        }
+    }
+}
+
 /// Counts of everything.
 #[derive(Default)]
 pub struct Tally {
     rows: BTreeMap<(bool, Sort), Row>,
+    rs: [Rs; 2],
     cases: [std::collections::BTreeSet<String>; 2],
     /// Whether deviations are printed too.
     all: bool,
@@ -39,6 +63,15 @@ impl Tally {
         row.all += 1;
         if let (Some(ruling), true) = (line.ruling(), self.all) {
             println!("{} {}: {ruling}", line.case, line.key);
+        }
+        // What has no explanation here, or is not built yet, is not counted there.
+        let judged = !matches!(line.verdict, Verdict::Unexplained(_) | Verdict::Later(_));
+        if let Some(likeness) = line.rs.filter(|_| judged) {
+            self.rs[usize::from(real)].add(line, likeness);
+            if self.all && likeness == Likeness::Different {
+                let why = line.ruling().unwrap_or_else(|| "as both forks".into());
+                println!("{} {}: not as reclass-rs: {why}", line.case, line.key);
+            }
         }
         match &line.verdict {
             Verdict::Equal => row.equal += 1,
@@ -112,6 +145,23 @@ impl Tally {
                 row.rulings.iter().map(|(ruling, count)| format!("{ruling} {count}")).collect();
             println!("{origin}, {} by ruling: {}", name(*sort), rulings.join(", "));
         }
+        println!(
+            "\n{:<42}{:>7}{:>8}{:>13}{:>11}",
+            "beside reclass-rs", "all", "equal", "as the forks", "by ruling"
+        );
+        for (row, origin) in self.rs.iter().zip(["cases", "real inventories"]) {
+            println!(
+                "{:<42}{:>7}{:>8}{:>13}{:>11}",
+                format!("{origin}: node answers"),
+                row.all,
+                row.equal,
+                row.forks,
+                row.rulings.values().sum::<usize>()
+            );
+        }
+        println!(
+            "\nas the forks: both Python programs give our answer, reclass-rs another one; they come first."
+        );
     }
 }
 

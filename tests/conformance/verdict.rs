@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::Map;
+use serde_json::{Map, Value as Json};
 
 use crate::answer::{self, ENUMERATE, INVENTORY, Ours};
 use crate::command;
-use crate::compare::{Likeness, likeness, nodes, text};
-use crate::corpus::{Case, Recorded};
+use crate::compare::{Likeness, likeness, members, nodes, text};
+use crate::corpus::{Case, FORKS, Recorded};
 use crate::deviations::{self, Answer, Deviations, cut, show};
 use crate::draft;
 
@@ -43,13 +43,15 @@ pub struct Line {
     pub sort: Sort,
     pub key: String,
     pub verdict: Verdict,
+    /// How it stands to reclass-rs, which is asked where there is neither document nor fork.
+    pub rs: Option<Likeness>,
     /// An entry for `tests/deviations.toml`, to be checked.
     pub draft: Option<String>,
 }
 
 impl Line {
     pub fn new(case: &Case, sort: Sort, key: &str, verdict: Verdict) -> Line {
-        Line { case: case.id.clone(), sort, key: key.to_owned(), verdict, draft: None }
+        Line { case: case.id.clone(), sort, key: key.to_owned(), verdict, rs: None, draft: None }
     }
     /// The ruling by which we differ on purpose.
     pub fn ruling(&self) -> Option<String> {
@@ -84,11 +86,13 @@ pub fn judge(case: &Case, cases: &[Arc<Case>], deviations: &Deviations) -> Vec<L
             _ => Sort::Answer,
         };
         let fork = |name: &str| case.recorded.get(name)?.get(key);
-        let recorded: Vec<&Recorded> = ["kapicorp", "saltformulas"].into_iter().filter_map(fork).collect();
+        let recorded: Vec<&Recorded> = FORKS.into_iter().filter_map(fork).collect();
         if recorded.is_empty() {
             continue;
         }
         let mut line = Line::new(case, sort, key, judge_answer(case, key, answer, &recorded, entry(key)));
+        let rs = fork("reclass_rs").filter(|_| sort == Sort::Answer);
+        line.rs = rs.map(|recorded| likeness(case, key, answer, recorded));
         if matches!(line.verdict, Verdict::Unexplained(_)) && entry(key).is_none() {
             let whole = || consistent(answer, &ours) && sort == Sort::Inventory;
             let alike = |recorded: &Recorded| likeness(case, key, answer, recorded) != Likeness::Different;
@@ -103,7 +107,7 @@ pub fn judge(case: &Case, cases: &[Arc<Case>], deviations: &Deviations) -> Vec<L
         }
         lines.push(line);
     }
-    lines.extend(command::judge(case, deviations, &lines));
+    lines.extend(command::judge(case, deviations, &ours, &lines));
     if let Some(later) = later {
         postpone(&mut lines, &later.needs);
     }
@@ -154,14 +158,19 @@ fn judge_answer(
     }
 }
 
-/// Whether our whole inventory says what our nodes say: the same data, or the error of one.
+/// Whether our whole inventory says what our nodes say: the same data, and who has which class and
+/// application, or the error of one.
 fn consistent(answer: &Ours, ours: &BTreeMap<String, Ours>) -> bool {
     match answer {
-        Ours::Ok(whole, _) => nodes(whole).iter().all(|(name, node)| match ours.get(name) {
-            Some(Ours::Ok(alone, _)) => text(alone) == text(node),
-            Some(_) => false,
-            None => true,
-        }),
+        Ours::Ok(whole, _) => {
+            let nodes = nodes(whole);
+            let alone = nodes.iter().all(|(name, node)| match ours.get(name) {
+                Some(Ours::Ok(alone, _)) => text(alone) == text(node),
+                Some(_) => false,
+                None => true,
+            });
+            alone && ["classes", "applications"].iter().all(|key| members(&whole[key]) == listed(&nodes, key))
+        }
         Ours::Error(codes, ..) => {
             let same = |answer: &Ours| matches!(answer, Ours::Error(other, ..) if other == codes);
             ours.iter().any(|(key, answer)| key != INVENTORY && same(answer))
@@ -170,9 +179,23 @@ fn consistent(answer: &Ours, ours: &BTreeMap<String, Ours>) -> bool {
     }
 }
 
+/// The names of the nodes that list something, by what they list.
+fn listed(nodes: &[(String, Json)], key: &str) -> BTreeMap<String, Vec<String>> {
+    let mut index: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, node) in nodes {
+        for item in node[key].as_array().into_iter().flatten() {
+            index.entry(item.as_str().unwrap_or_default().to_owned()).or_default().push(name.clone());
+        }
+    }
+    for nodes in index.values_mut() {
+        nodes.sort();
+    }
+    index
+}
+
 /// Whether a program's whole inventory says something else than its nodes do (ruling Q7).
 fn inconsistent(case: &Case, recorded: &Recorded) -> bool {
-    let mut programs = ["kapicorp", "saltformulas"].iter().filter_map(|name| case.recorded.get(*name));
+    let mut programs = FORKS.iter().filter_map(|name| case.recorded.get(*name));
     let own =
         programs.find(|answers| answers.get(INVENTORY).is_some_and(|whole| std::ptr::eq(whole, recorded)));
     let mut single = own.into_iter().flatten().filter(|(key, _)| !key.starts_with('@'));
@@ -193,6 +216,7 @@ pub fn strangers(deviations: &Deviations, cases: &[Arc<Case>]) -> Vec<Line> {
         sort: Sort::Answer,
         key,
         verdict: Verdict::Unexplained("an entry in deviations.toml for what the corpus does not have".into()),
+        rs: None,
         draft: None,
     };
     let mut lines = Vec::new();

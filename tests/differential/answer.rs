@@ -8,15 +8,16 @@ use reclass::engine;
 use reclass::error::{Error, Fault};
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
 
 use crate::faithful::{faithful, in_order};
-use crate::inventory::Inventory;
+use crate::inventory::{Inventory, folder};
 
 /// What is said about one node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
     /// Its data without the time stamp, and whether there was a warning.
-    Value(Json, bool),
+    Value(Data, bool),
     /// A refusal: what is wrong, the exit code, and the message for people.
     Error(Vec<String>, u64, String),
     /// A Python exception that is not one of reclass: its class, the function, the message.
@@ -25,10 +26,37 @@ pub enum Answer {
     Panic(String),
 }
 
+/// Type-faithful JSON, and a digest of it in which the folder of the inventory has no part. Of an
+/// answer that was kept, only the digest is there.
+#[derive(Clone, Debug)]
+pub struct Data(String, Option<Json>);
+
+impl PartialEq for Data {
+    fn eq(&self, other: &Data) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Data {
+    fn of(json: Json, root: &Path) -> Data {
+        let root = root.to_str().expect("the folder has a plain name");
+        Data(digest(&json.to_string().replace(root, "")), Some(json))
+    }
+}
+
+/// The first half of the SHA-256 of a text.
+pub fn digest(text: &str) -> String {
+    Sha256::digest(text)[..16].iter().fold(String::new(), |digest, byte| format!("{digest}{byte:02x}"))
+}
+
 /// Answers by node, or the one answer for all of them.
 pub type Answers = Result<BTreeMap<String, Answer>, Answer>;
 
 impl Answer {
+    /// That there is an answer for each of these nodes.
+    pub fn nodes(nodes: &BTreeMap<String, Answer>) -> Answer {
+        Answer::Value(Data::of(json!(nodes.keys().collect::<Vec<_>>()), Path::new("/")), false)
+    }
     /// The answer in a few words.
     pub fn kind(&self) -> String {
         match self {
@@ -41,12 +69,22 @@ impl Answer {
     /// The answer for people.
     pub fn show(&self) -> String {
         match self {
-            Answer::Value(json, warned) => {
-                format!("{}{}", plain(json), if *warned { "  (with a warning)" } else { "" })
+            Answer::Value(Data(digest, json), warned) => {
+                let shown = json.as_ref().map_or_else(|| format!("<kept as {digest}>"), plain);
+                format!("{shown}{}", if *warned { "  (with a warning)" } else { "" })
             }
             Answer::Error(codes, exit, message) => format!("{} ({exit}): {message}", codes.join(" ")),
             Answer::Uncaught(class, place, message) => format!("{class} in {place}: {message}"),
             Answer::Panic(message) => format!("panic: {message}"),
+        }
+    }
+}
+
+/// Puts the digests of an answer's values beside them.
+pub fn add_digests(answer: &mut Json, root: &Path) {
+    for (_, result) in answer["nodes"].as_object_mut().into_iter().flatten() {
+        if let Some(value) = result.get("value").map(in_order) {
+            result["digest"] = json!(Data::of(value, root).0);
         }
     }
 }
@@ -62,8 +100,8 @@ pub fn theirs(answer: &Json) -> Answers {
 
 fn their(result: &Json) -> Answer {
     let text = |key: &str| result[key].as_str().unwrap_or_default().to_owned();
-    if let Some(value) = result.get("value") {
-        Answer::Value(in_order(value), result["warned"] == true)
+    if result.get("digest").is_some() {
+        Answer::Value(Data(text("digest"), result.get("value").map(in_order)), result["warned"] == true)
     } else if result.get("error").is_some() {
         Answer::Error(vec![text("error")], result["rc"].as_u64().unwrap_or(0), text("message"))
     } else if result.get("timeout").is_some() {
@@ -74,7 +112,10 @@ fn their(result: &Json) -> Answer {
 }
 
 /// What we say, with some settings changed.
-pub fn ours(inventory: &Inventory, root: &Path, changed: &[(&str, Json)]) -> Answers {
+pub fn ours(inventory: &Inventory, changed: &[(&str, Json)]) -> Answers {
+    let folder = folder();
+    let root = folder.path();
+    inventory.write(root).expect("the temporary folder can be written");
     let mut options = inventory.settings.clone();
     options.insert("inventory_base_uri".into(), json!(root));
     options.extend(changed.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
@@ -85,7 +126,7 @@ pub fn ours(inventory: &Inventory, root: &Path, changed: &[(&str, Json)]) -> Ans
         let answers = names.iter().map(|name| {
             let answer = attempt(|| {
                 let info = inventory.nodeinfo(name, &engine::Request::default())?;
-                Ok(Answer::Value(nodeinfo(&info), !info.warnings.is_empty()))
+                Ok(Answer::Value(Data::of(nodeinfo(&info), root), !info.warnings.is_empty()))
             });
             (name.to_string(), answer.unwrap_or_else(|refusal| refusal))
         });

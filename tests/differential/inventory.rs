@@ -31,6 +31,13 @@ pub struct Inventory {
     pub settings: BTreeMap<String, Json>,
 }
 
+/// An empty folder, in memory where there is such a place. It is gone with the value.
+pub fn folder() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    folder.expect("a temporary folder can be made")
+}
+
 impl Inventory {
     /// Writes it into an empty folder.
     pub fn write(&self, root: &Path) -> io::Result<()> {

@@ -1,20 +1,20 @@
 //! Judging turns our answer and the oracle's into a verdict.
 //!
 //! What differs is asked again of the oracle with the rulings in force (see
-//! `kapicorp_oracle.py`): equal then, it differs by the rulings that it took, and by no others.
+//! `kapicorp_rulings.py`): equal then, it differs by the rulings that it took, and by no others.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use serde_json::json;
 
-use crate::answer::{Answer, Answers, ours, theirs};
+use crate::answer::{Answer, Answers, ours};
 use crate::inventory::Inventory;
-use crate::oracle::{Oracle, remove};
+use crate::oracle::Oracle;
 
 /// The rulings that the oracle knows, the most frequent first. `order` and `closed` are parts of R14 and M4.
-const RULINGS: [&str; 15] =
-    ["M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "Q1", "R8"];
+const RULINGS: [&str; 16] = [
+    "M9", "R10", "M5", "S4", "R14", "order", "closed", "R16", "S5", "S19", "M6", "Q4", "Q7", "Q1", "Q5", "R8",
+];
 
 /// The rulings that a flag of ours takes back.
 const FLAGGED: [(&str, &str); 2] = [("S12", "ComposeNodeNameLiteralDots"), ("R13", "ExpandTabs")];
@@ -42,17 +42,12 @@ pub enum Verdict {
 }
 
 /// Judges every node of an inventory.
-pub fn judge(
-    inventory: &Inventory,
-    root: &Path,
-    plain: &Answers,
-    oracle: &mut Oracle,
-) -> Vec<(String, Verdict)> {
+pub fn judge(inventory: &Inventory, plain: &Answers, oracle: &mut Oracle) -> Vec<(String, Verdict)> {
     let flags = inventory.settings.get("compat_flags").map(ToString::to_string).unwrap_or_default();
     let flagged = FLAGGED.iter().filter(|(_, flag)| !flags.contains(flag)).map(|(ruling, _)| *ruling);
-    let rulings = RULINGS.iter().copied().chain(flagged).collect();
-    let mut court = Court { inventory, root, oracle, rulings, ruled: BTreeMap::new() };
-    let ours = ours(inventory, root, &[]);
+    let rulings = flagged.chain(RULINGS).collect();
+    let mut court = Court { inventory, oracle, rulings, ruled: BTreeMap::new() };
+    let ours = ours(inventory, &[]);
     match (plain, &ours) {
         (Ok(plain), Ok(ours)) if plain.keys().eq(ours.keys()) => plain
             .iter()
@@ -62,7 +57,7 @@ pub fn judge(
         (Err(theirs), Err(ours)) => vec![("@".into(), court.verdict("@", theirs, ours))],
         _ => {
             let whole = |answers: &Answers| match answers {
-                Ok(nodes) => Answer::Value(json!(nodes.keys().collect::<Vec<_>>()), false),
+                Ok(nodes) => Answer::nodes(nodes),
                 Err(refusal) => refusal.clone(),
             };
             vec![("@".into(), unexplained(&whole(plain), &whole(&ours)))]
@@ -72,7 +67,6 @@ pub fn judge(
 
 struct Court<'a> {
     inventory: &'a Inventory,
-    root: &'a Path,
     oracle: &'a mut Oracle,
     rulings: Vec<&'static str>,
     ruled: BTreeMap<Vec<&'static str>, Answers>,
@@ -117,14 +111,8 @@ impl Court<'_> {
     fn ruled(&mut self, rulings: &[&'static str], node: &str) -> Answer {
         if !self.ruled.contains_key(rulings) {
             self.oracle.ask(self.inventory, rulings);
-            let (answer, root) = self.oracle.answer();
-            remove(&root);
-            let moved = answer.to_string().replace(
-                root.to_str().expect("the folder has a plain name"),
-                self.root.to_str().expect("the folder has a plain name"),
-            );
-            let answer = serde_json::from_str(&moved).expect("it was JSON");
-            self.ruled.insert(rulings.to_vec(), theirs(&answer));
+            let answers = self.oracle.answer();
+            self.ruled.insert(rulings.to_vec(), answers);
         }
         match &self.ruled[rulings] {
             Ok(nodes) => nodes.get(node).cloned(),
@@ -154,7 +142,7 @@ impl Court<'_> {
 
     /// All that is wrong with a node, where the settings ask for the first alone.
     fn ours_grouped(&self, node: &str) -> Answer {
-        match ours(self.inventory, self.root, &[("group_errors", json!(true))]) {
+        match ours(self.inventory, &[("group_errors", json!(true))]) {
             Ok(mut nodes) => nodes.remove(node).unwrap_or_else(|| Answer::Panic("no such node".into())),
             Err(refusal) => refusal,
         }
@@ -203,7 +191,7 @@ fn expected(class: &str) -> &'static [&'static str] {
         "MappingFormatError" => &["setting-pattern"],
         "InvQueryClassNotFound" | "InvQueryClassNameResolveError" | "InvQueryError" => &["query-failed"],
         "ParseError" => &["reference-syntax", "query-syntax"],
-        "ExpressionError" => &["query-operand", "query-syntax"],
+        "ExpressionError" => &["query-operand", "query-syntax", "query-embedded"],
         _ => &[],
     }
 }

@@ -3,6 +3,8 @@
 //! `RECLASS_DIFFERENTIAL_COUNT` inventories (2000) from `RECLASS_DIFFERENTIAL_SEED` (1) on. The
 //! first difference is shrunk and printed; with `RECLASS_DIFFERENTIAL_KEEP_GOING` the run goes
 //! on and collects up to that many. `RECLASS_DIFFERENTIAL_SHOW` prints the inventory of a seed.
+//! `RECLASS_DIFFERENTIAL_ANSWERS` names a file that keeps what kapicorp-reclass answered: run
+//! again over the same seeds, only our side has to be computed.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -22,6 +24,7 @@ mod faithful;
 mod generate;
 mod inventory;
 mod judge;
+mod kept;
 mod oracle;
 #[path = "../yaml/random.rs"]
 #[expect(dead_code, reason = "the tests of YAML use all of it")]
@@ -34,7 +37,8 @@ use std::time::Instant;
 
 use inventory::Inventory;
 use judge::{Verdict, judge};
-use oracle::{Oracle, remove};
+use kept::Kept;
+use oracle::Oracle;
 
 /// How many inventories the oracle has in hand while we judge.
 const AHEAD: usize = 8;
@@ -45,16 +49,16 @@ fn number(name: &str) -> Option<u64> {
 
 fn main() -> ExitCode {
     let Some(python) = oracle::python() else { return ExitCode::SUCCESS };
-    std::panic::set_hook(Box::new(|_| {}));
     let first = number("SEED").unwrap_or(1);
     let count = number("COUNT").unwrap_or(2000);
     let wanted = number("KEEP_GOING").map_or(1, |wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
-    let mut oracle = Oracle::start(&python);
+    let kept = Kept::open();
+    let mut oracle = Oracle::start(&python, kept.clone());
     if let Some(seed) = number("SHOW") {
         show(&generate::inventory(seed), &mut oracle);
         return ExitCode::SUCCESS;
     }
-    let mut second = Oracle::start(&python);
+    let mut second = Oracle::start(&python, kept);
     let mut tally = Tally::default();
     let begin = Instant::now();
     let mut ahead = VecDeque::new();
@@ -68,9 +72,8 @@ fn main() -> ExitCode {
             }
         }
         let Some((seed, inventory)) = ahead.pop_front() else { break };
-        let (answer, root) = oracle.answer();
-        let verdicts = judge(&inventory, &root, &answer::theirs(&answer), &mut second);
-        remove(&root);
+        let answers = oracle.answer();
+        let verdicts = judge(&inventory, &answers, &mut second);
         tally.inventories += 1;
         let mut found = None;
         for (_, verdict) in verdicts {
@@ -90,24 +93,21 @@ fn main() -> ExitCode {
         }
     }
     let seconds = begin.elapsed().as_secs_f64();
-    tally.print(first, seconds);
+    tally.print(first, oracle.asked + second.asked, seconds);
     if tally.unexplained.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn verdicts(inventory: &Inventory, oracle: &mut Oracle) -> Vec<(String, Verdict)> {
     oracle.ask(inventory, &[]);
-    let (answer, root) = oracle.answer();
-    let verdicts = judge(inventory, &root, &answer::theirs(&answer), oracle);
-    remove(&root);
-    verdicts
+    let answers = oracle.answer();
+    judge(inventory, &answers, oracle)
 }
 
 /// Prints an inventory and all that is said about it.
 fn show(inventory: &Inventory, oracle: &mut Oracle) {
     println!("{}", inventory.show());
     oracle.ask(inventory, &[]);
-    let (answer, root) = oracle.answer();
-    let sides = [("kapicorp", answer::theirs(&answer)), ("ours", answer::ours(inventory, &root, &[]))];
+    let sides = [("kapicorp", oracle.answer()), ("ours", answer::ours(inventory, &[]))];
     for (side, answers) in &sides {
         match answers {
             Ok(nodes) => {
@@ -116,7 +116,7 @@ fn show(inventory: &Inventory, oracle: &mut Oracle) {
             Err(refusal) => println!("{side}: {}\n", refusal.show()),
         }
     }
-    for (node, verdict) in judge(inventory, &root, &sides[0].1, oracle) {
+    for (node, verdict) in judge(inventory, &sides[0].1, oracle) {
         println!("{node}: {verdict:.200?}");
     }
 }
@@ -178,7 +178,7 @@ impl Tally {
         }
     }
 
-    fn print(&self, first: u64, seconds: f64) {
+    fn print(&self, first: u64, asked: u64, seconds: f64) {
         let lines = |table: &BTreeMap<String, (u64, Vec<u64>)>| {
             let mut rows: Vec<_> = table.iter().collect();
             rows.sort_by_key(|(_, (count, _))| std::cmp::Reverse(*count));
@@ -194,7 +194,7 @@ impl Tally {
         println!("unexplained:");
         let unexplained = lines(&self.unexplained);
         println!(
-            "{} inventories from seed {first}: {} node answers, {} equal values, {} equal refusals, {tolerated} tolerated, {unexplained} unexplained; {:.0} inventories a second",
+            "{} inventories from seed {first}: {} node answers, {} equal values, {} equal refusals, {tolerated} tolerated, {unexplained} unexplained; {asked} questions to kapicorp-reclass, {:.0} inventories a second",
             self.inventories,
             self.values + refusals + tolerated + unexplained,
             self.values,

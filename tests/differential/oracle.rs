@@ -1,13 +1,17 @@
 //! The oracle: kapicorp-reclass in a Python of its own, asked over a pipe.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::rc::Rc;
 
 use serde_json::{Value as Json, json};
 
-use crate::inventory::Inventory;
+use crate::answer::{Answers, add_digests, theirs};
+use crate::inventory::{Inventory, folder};
+use crate::kept::Kept;
 
 /// The version that answers are compared with.
 const VERSION: &str = "2.0.0";
@@ -29,20 +33,30 @@ pub fn python() -> Option<PathBuf> {
     found
 }
 
-/// A running oracle, and the inventories it was asked about.
+/// A running oracle, and the questions that it was asked.
 pub struct Oracle {
     child: Child,
     /// Closed to end it.
     input: Option<BufWriter<ChildStdin>>,
     output: BufReader<ChildStdout>,
     folder: tempfile::TempDir,
-    asked: usize,
-    pending: VecDeque<PathBuf>,
+    /// How many questions it had to answer itself.
+    pub asked: u64,
+    pending: VecDeque<Pending>,
+    kept: Rc<RefCell<Kept>>,
+}
+
+/// An answer that somebody waits for.
+enum Pending {
+    /// It was kept.
+    Known(Json),
+    /// It comes, for this question about the inventory in this folder.
+    Due(String, PathBuf),
 }
 
 impl Oracle {
     /// Starts it.
-    pub fn start(python: &Path) -> Oracle {
+    pub fn start(python: &Path, kept: Rc<RefCell<Kept>>) -> Oracle {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/kapicorp_oracle.py");
         let mut child = Command::new(python)
             .arg(script)
@@ -51,37 +65,48 @@ impl Oracle {
             .stdout(Stdio::piped())
             .spawn()
             .expect("python starts");
-        let memory = Path::new("/dev/shm");
-        let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
         Oracle {
             input: child.stdin.take().map(BufWriter::new),
             output: BufReader::new(child.stdout.take().expect("stdout is piped")),
             child,
-            folder: folder.expect("a temporary folder can be made"),
+            folder: folder(),
             asked: 0,
             pending: VecDeque::new(),
+            kept,
         }
     }
 
-    /// Writes an inventory and asks about it; the answer comes later. Gives its folder.
-    pub fn ask(&mut self, inventory: &Inventory, rulings: &[&str]) -> PathBuf {
+    /// Asks about an inventory; the answer comes later.
+    pub fn ask(&mut self, inventory: &Inventory, rulings: &[&str]) {
+        let question = Kept::question(inventory, rulings);
+        if let Some(answer) = self.kept.borrow().answer(&question) {
+            return self.pending.push_back(Pending::Known(answer));
+        }
         self.asked += 1;
         let root = self.folder.path().join(self.asked.to_string());
         inventory.write(&root).expect("the temporary folder can be written");
         let settings = Json::Object(inventory.settings.clone().into_iter().collect());
-        let question = json!({ "directory": root, "settings": settings, "rulings": rulings });
+        let job = json!({ "directory": root, "settings": settings, "rulings": rulings });
         let input = self.input.as_mut().expect("it is open until the end");
-        writeln!(input, "{question}").and_then(|()| input.flush()).expect("the oracle listens");
-        self.pending.push_back(root.clone());
-        root
+        writeln!(input, "{job}").and_then(|()| input.flush()).expect("the oracle listens");
+        self.pending.push_back(Pending::Due(question, root));
     }
 
-    /// The oldest answer that is still due, and the folder, which the caller removes.
-    pub fn answer(&mut self) -> (Json, PathBuf) {
-        let root = self.pending.pop_front().expect("there was a question");
-        let mut line = String::new();
-        self.output.read_line(&mut line).expect("the oracle answers in UTF-8");
-        (serde_json::from_str(&line).expect("the oracle answers in JSON"), root)
+    /// The oldest answer that is still due.
+    pub fn answer(&mut self) -> Answers {
+        match self.pending.pop_front().expect("there was a question") {
+            Pending::Known(answer) => theirs(&answer),
+            Pending::Due(question, root) => {
+                let mut line = String::new();
+                self.output.read_line(&mut line).expect("the oracle answers in UTF-8");
+                let _ = std::fs::remove_dir_all(&root);
+                let mut answer = serde_json::from_str(&line).expect("the oracle answers in JSON");
+                add_digests(&mut answer, &root);
+                let answers = theirs(&answer);
+                self.kept.borrow_mut().keep(&question, answer);
+                answers
+            }
+        }
     }
 }
 
@@ -90,9 +115,4 @@ impl Drop for Oracle {
         drop(self.input.take());
         let _ = self.child.wait();
     }
-}
-
-/// Removes the folder of an inventory.
-pub fn remove(root: &Path) {
-    let _ = std::fs::remove_dir_all(root);
 }

@@ -181,6 +181,42 @@ def test_what_salt_cannot_carry_is_an_error_with_its_path(write: Write, value: s
     assert "18446744073709551616" not in str(caught.value)
 
 
+def test_all_that_salt_cannot_carry_is_told_at_once(write: Write) -> None:
+    base = write({"nodes/n": "parameters: {a: 18446744073709551616, b: [99999999999999999999]}"})
+    with pytest.raises(reclass.WireError) as caught:
+        Inventory(inventory_base_uri=str(base)).pillar("n")
+    assert [line.rsplit(", at ", 1)[1] for line in str(caught.value).splitlines()] == [
+        "'a' (wire-type)",
+        "'b:0' (wire-type)",
+    ]
+    with pytest.raises(reclass.WireError) as caught:
+        Inventory(inventory_base_uri=str(base), group_errors=False).pillar("n")
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_a_thread_with_a_small_stack_can_ask_for_what_is_deep(write: Write) -> None:
+    deep = "{a: " * 990 + "1" + "}" * 990
+    nodes = {"nodes/n": "classes: [c]\nparameters: {b: " + "{x: " * 480 + "'${a}'" + "}" * 481}
+    base = write({**nodes, "classes/c": f"parameters: {{a: {deep}}}"})
+    inventory = Inventory(inventory_base_uri=str(base))
+    answers = []
+
+    def ask() -> None:
+        answers.append(inventory.nodeinfo("n"))
+        # What was remembered is taken apart.
+        write({**nodes, "classes/c": "parameters: {a: 1}"})
+        answers.append(inventory.nodeinfo("n"))
+
+    before = threading.stack_size(64 * 1024)
+    try:
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+    finally:
+        threading.stack_size(before)
+    assert [type(answer["parameters"]["a"]) for answer in answers] == [dict, int]
+
+
 class Strange(Mapping[str, Any]):
     """A mapping that is no dict, as Salt's `NamedLoaderContext`."""
 
@@ -248,6 +284,16 @@ def test_a_pillar_that_cannot_be_read_is_an_error_with_the_path(
     inventory = Inventory(inventory_base_uri=str(base), propagate_pillar_data_to_reclass=True)
     with pytest.raises(reclass.WireError, match=f"at '{path}"):
         inventory.pillar("n", pillar)
+
+
+@pytest.mark.parametrize("method", ["nodeinfo", "pillar", "top"])
+def test_a_name_that_is_no_text_is_refused(write: Write, method: str) -> None:
+    base = write({"nodes/n": "parameters: {a: 1}"})
+    asked = getattr(Inventory(inventory_base_uri=str(base)), method)
+    with pytest.raises(reclass.WireError, match="the name of the node .* not Unicode text"):
+        asked("\ud800")
+    with pytest.raises(reclass.WireError, match="the environment asked for .* not Unicode text"):
+        asked("n", environment="\ud800")
 
 
 def test_errors_have_a_code_a_place_and_the_way_there(write: Write) -> None:

@@ -72,7 +72,7 @@ pub fn settings(random: &mut Random) -> (BTreeMap<String, Json>, Syntax) {
                 settings.insert("delimiter".into(), json!(syntax.delimiter));
             }
             1 => {
-                let (open, close) = random.pick(&[("%{", "}"), ("((", "))"), ("@", "@"), ("<%", "%>")]);
+                let (open, close) = random.pick(&[("%{", "}"), ("((", "))"), ("@{", "}@"), ("<%", "%>")]);
                 (syntax.open, syntax.close) = (open.into(), close.into());
                 settings.insert("reference_sentinels".into(), json!([open, close]));
             }

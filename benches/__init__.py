@@ -1,0 +1,1 @@
+"""The benchmark suite: times, memory and growth beside the peers, written to ``docs/benchmarks.md``."""

@@ -1,0 +1,68 @@
+"""Asking: nodes with inventory queries, which read the exports of all other nodes."""
+
+from __future__ import annotations
+
+import statistics
+from typing import TYPE_CHECKING
+
+from benches.inventories import queries
+from benches.measure import Figure, Series, growth
+from benches.one_node import LITERAL
+from benches.programs import KAPICORP, OURS, nodeinfo_command, run, worker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from benches.effort import Effort
+    from benches.inventories import Inventory
+
+
+def cold(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
+    """Whole processes that print a node with queries as JSON. The peer takes part once."""
+    node = queries(inventory)[0]
+    command = nodeinfo_command(OURS, inventory.base, node)
+    run(command)
+    ours = [run(command).seconds for _ in range(effort.few)]
+    peer = run(nodeinfo_command(KAPICORP, inventory.base, node))
+    ours += [run(command).seconds for _ in range(effort.few)]
+    return {OURS: Figure(ours), KAPICORP: Figure([peer.seconds], "once")}
+
+
+def warm(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
+    """``ext_pillar`` again for a node with queries, and the same dict from a literal."""
+    asking = queries(inventory)
+    node = asking[0]
+    with worker(OURS, inventory.base) as ours:
+        ours("pillar", nodes=[node])
+        rounds = [
+            (
+                statistics.median(ours("pillar", nodes=[node], repeat=effort.calls)),
+                statistics.median(ours("literal", node=node, repeat=effort.calls)),
+            )
+            for _ in range(effort.few)
+        ]
+    with worker(KAPICORP, inventory.base) as kapicorp:
+        without = next(name for name in inventory.nodes if name not in asking)
+        kapicorp("pillar", nodes=[without])
+        peer = kapicorp("pillar", nodes=[node])
+    return {
+        OURS: Figure([time for time, _ in rounds]),
+        LITERAL: Figure([time for _, time in rounds]),
+        KAPICORP: Figure(peer, "once"),
+    }
+
+
+def series(inventories: Sequence[Inventory], answers: Sequence[dict[str, Figure]]) -> list[Series]:
+    """What a warm answer costs over inventories with more and more nodes."""
+    sizes = [len(inventory.nodes) for inventory in inventories]
+    return [
+        Series(program, [(size, of[program].median) for size, of in zip(sizes, answers, strict=True)])
+        for program in answers[0]
+    ]
+
+
+def beyond_the_answer(grown: list[Series]) -> float:
+    """The exponent of what our answer costs more than building the same dict from a literal."""
+    points = {line.program: line.points for line in grown}
+    pairs = zip(points[OURS], points[LITERAL], strict=True)
+    return growth([(size, ours / literal) for (size, ours), (_, literal) in pairs])

@@ -1,0 +1,349 @@
+//! Files turn the bytes of each file into its layer, once for all nodes and threads.
+//!
+//! A file is read again only when its stamp no longer proves that it is unchanged, and parsed
+//! again only when its bytes differ. A new parse that differs in comments or spacing alone
+//! keeps the old layer, so that nothing computed from it is computed again.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use crate::catalog::{Catalog, Item};
+use crate::engine::counts::Counters;
+use crate::error::{Error, Fault, Kind, Result};
+use crate::evaluate::Locate;
+use crate::layer::{Layer, Subject};
+use crate::settings::Settings;
+use crate::source::{FileId, Origin, Site, Span, Spans};
+use crate::storage::Stamp;
+use crate::storage::fs::{self, display};
+use crate::template::{Pool, Words};
+use crate::yaml::compose::{Document, compose_with};
+
+/// The version of a file's layer that an answer was computed from; zero for a file that
+/// cannot be read.
+pub type Version = u64;
+
+/// Takes note of which files a computation asks for, in which versions.
+#[derive(Default, Debug)]
+pub struct Asking(RefCell<Vec<FxHashMap<FileId, Version>>>);
+
+impl Asking {
+    /// Begins a record. Records nest; what is asked for in an inner one is not in the outer.
+    pub fn begin(&self) {
+        self.0.borrow_mut().push(FxHashMap::default());
+    }
+
+    /// Ends the record that was begun last, and gives it back.
+    pub fn end(&self) -> Vec<(FileId, Version)> {
+        let mut files: Vec<_> = self.0.borrow_mut().pop().unwrap_or_default().into_iter().collect();
+        files.sort_unstable_by_key(|(file, _)| *file);
+        files
+    }
+
+    /// Adds files to the record.
+    pub fn add(&self, files: &[(FileId, Version)]) {
+        if let Some(record) = self.0.borrow_mut().last_mut() {
+            record.extend(files.iter().copied());
+        }
+    }
+}
+
+/// All files that were asked for.
+#[derive(Debug)]
+pub struct Files {
+    settings: Arc<Settings>,
+    known: Mutex<Known>,
+    pool: Pool,
+    versions: AtomicU64,
+}
+
+#[derive(Default, Debug)]
+struct Known {
+    /// By the bytes of the path: a `Path` is hashed part by part.
+    numbers: FxHashMap<Box<[u8]>, FileId>,
+    files: Vec<File>,
+}
+
+#[derive(Debug)]
+struct File {
+    path: Arc<Path>,
+    shown: Arc<str>,
+    spans: Spans,
+    checked: u64,
+    loaded: Option<Loaded>,
+}
+
+#[derive(Clone, Debug)]
+struct Loaded {
+    stamp: Stamp,
+    bytes: Arc<[u8]>,
+    layer: Result<Arc<Layer>>,
+    version: Version,
+}
+
+/// What a file is now.
+#[derive(Debug)]
+pub struct Current {
+    /// Which file.
+    pub file: FileId,
+    /// Its version.
+    pub version: Version,
+    /// Its layer.
+    pub layer: Result<Arc<Layer>>,
+}
+
+impl Files {
+    /// No files yet.
+    pub fn new(settings: Arc<Settings>) -> Files {
+        Files { settings, known: Mutex::default(), pool: Pool::default(), versions: AtomicU64::new(0) }
+    }
+
+    /// The strings of the inventory, for one thread.
+    pub fn words(&self) -> Words<'_> {
+        self.pool.words()
+    }
+
+    /// Marks a file to be looked at again.
+    pub fn touch(&self, path: &Path) {
+        let mut known = self.known.lock();
+        if let Some(file) = known.numbers.get(path.as_os_str().as_encoded_bytes()).copied()
+            && let Some(file) = known.files.get_mut(file.0 as usize)
+        {
+            file.checked = 0;
+        }
+    }
+
+    /// The files that were not looked at yet.
+    pub fn unseen<'i>(&self, items: &[&'i Item], look: u64) -> Vec<&'i Item> {
+        let known = self.known.lock();
+        let seen = |item: &Item| {
+            let number = known.numbers.get(item.path.as_os_str().as_encoded_bytes());
+            number.is_some_and(|file| known.files[file.0 as usize].checked == look)
+        };
+        items.iter().copied().filter(|item| !seen(item)).collect()
+    }
+
+    /// The layer of the file of a node or class as it is at this look. Threads that ask for the
+    /// same file get the same layer.
+    pub fn layer(&self, item: &Item, look: u64, words: &Words<'_>, counters: &Counters) -> Current {
+        let file = self.number(&item.path);
+        let before = {
+            let mut known = self.known.lock();
+            let known = &mut known.files[file.0 as usize];
+            if known.checked == look
+                && let Some(loaded) = &known.loaded
+            {
+                return loaded.current(file);
+            }
+            known.loaded.clone()
+        };
+        if let Some(loaded) = &before
+            && let Ok(now) = fs::stamp(&item.path)
+            && now.proves_unchanged(&loaded.stamp)
+        {
+            return self.keep(file, Loaded { stamp: now, ..loaded.clone() }, look);
+        }
+        self.load(file, item, before, look, words, counters)
+    }
+
+    /// Whether the file is still the version that an answer was computed from.
+    pub fn is_current(
+        &self,
+        (file, version): (FileId, Version),
+        look: u64,
+        catalog: &Catalog,
+        counters: &Counters,
+    ) -> bool {
+        let (path, loaded) = match self.known.lock().files.get(file.0 as usize) {
+            Some(known) if known.checked == look => return known.version() == version,
+            Some(known) => (known.path.clone(), known.loaded.clone()),
+            None => return false,
+        };
+        if let (Some(loaded), Ok(now)) = (loaded, fs::stamp(&path))
+            && now.proves_unchanged(&loaded.stamp)
+        {
+            return self.keep(file, Loaded { stamp: now, ..loaded }, look).version == version;
+        }
+        let item = catalog.nodes.values().chain(catalog.classes.values()).find(|item| item.path == path);
+        item.is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
+    }
+
+    fn number(&self, path: &Arc<Path>) -> FileId {
+        let mut known = self.known.lock();
+        if let Some(file) = known.numbers.get(path.as_os_str().as_encoded_bytes()) {
+            return *file;
+        }
+        let file = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX - 1));
+        known.files.push(File {
+            path: path.clone(),
+            shown: display(path).into(),
+            spans: Spans::default(),
+            checked: 0,
+            loaded: None,
+        });
+        known.numbers.insert(path.as_os_str().as_encoded_bytes().into(), file);
+        file
+    }
+
+    /// Takes note of what a file is at this look; of two threads, the first one says.
+    fn keep(&self, file: FileId, loaded: Loaded, look: u64) -> Current {
+        let mut known = self.known.lock();
+        let known = &mut known.files[file.0 as usize];
+        match &known.loaded {
+            Some(first) if known.checked == look => first.current(file),
+            _ => {
+                known.checked = look;
+                let current = loaded.current(file);
+                known.loaded = Some(loaded);
+                current
+            }
+        }
+    }
+
+    fn load(
+        &self,
+        file: FileId,
+        item: &Item,
+        before: Option<Loaded>,
+        look: u64,
+        words: &Words<'_>,
+        counters: &Counters,
+    ) -> Current {
+        let (bytes, stamp) = match fs::read(&item.path) {
+            Ok(read) => read,
+            Err(error) => {
+                let mut known = self.known.lock();
+                let known = &mut known.files[file.0 as usize];
+                known.checked = look;
+                known.loaded = None;
+                return Current { file, version: 0, layer: Err(error) };
+            }
+        };
+        counters.read.add();
+        if let Some(loaded) = &before
+            && *loaded.bytes == *bytes
+        {
+            return self.keep(file, Loaded { stamp, ..loaded.clone() }, look);
+        }
+        let document = compose_with(&bytes, &|text| words.text(text));
+        let bytes: Arc<[u8]> = bytes.into();
+        counters.parsed.add();
+        if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
+            && let (Ok(old), Ok(new)) = (compose_with(&old, &|text| words.text(text)), &document)
+            && old.root == new.root
+        {
+            self.known.lock().files[file.0 as usize].spans = new.spans.clone();
+            return self.keep(file, Loaded { stamp, bytes, layer: Ok(layer), version }, look);
+        }
+        let shown = self.known.lock().files[file.0 as usize].shown.clone();
+        let layer = self.build(document, file, item, &shown, words);
+        let version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
+        self.keep(file, Loaded { stamp, bytes, layer, version }, look)
+    }
+
+    fn build(
+        &self,
+        document: Result<Document>,
+        file: FileId,
+        item: &Item,
+        shown: &Arc<str>,
+        words: &Words<'_>,
+    ) -> Result<Arc<Layer>> {
+        let in_file = |mut error: Error| {
+            for fault in error.faults_mut() {
+                let remarks = fault.notes.iter_mut().filter_map(|note| note.site.as_mut());
+                remarks.for_each(|site| site.path = shown.clone());
+                match &mut fault.site {
+                    Some(site) => site.path = shown.clone(),
+                    None => fault.site = Some(Site::file(shown.clone())),
+                }
+            }
+            error
+        };
+        let document = document.map_err(in_file)?;
+        self.known.lock().files[file.0 as usize].spans = document.spans.clone();
+        let subject = Subject { file, name: &item.name, init: item.init, settings: &self.settings };
+        let layer = Layer::build(&document, subject, words);
+        let place = |fault: &mut Fault| {
+            if let (None, Some(origin)) = (&fault.site, fault.origin) {
+                fault.site = crate::evaluate::site(self, origin, None);
+            }
+        };
+        match layer {
+            Ok(mut layer) => {
+                layer.warnings.extend(duplicates(&document, file));
+                layer.warnings.iter_mut().for_each(place);
+                Ok(Arc::new(layer))
+            }
+            Err(mut error) => {
+                error.faults_mut().iter_mut().for_each(place);
+                Err(error)
+            }
+        }
+    }
+
+    /// The versions of all files that were read.
+    pub fn versions(&self) -> Vec<(FileId, Version)> {
+        let known = self.known.lock();
+        let versions = (0u32..).map(FileId).zip(known.files.iter().map(File::version));
+        versions.filter(|(_, version)| *version > 0).collect()
+    }
+
+    /// The path of a file, as messages show it.
+    pub fn path_of(&self, file: FileId) -> Option<Arc<str>> {
+        self.known.lock().files.get(file.0 as usize).map(|known| known.shown.clone())
+    }
+
+    /// The text of a file that was read, for excerpts.
+    pub fn text(&self, path: &str) -> Option<String> {
+        let known = self.known.lock();
+        let file = known.files.iter().find(|file| &*file.shown == path)?;
+        let loaded = file.loaded.as_ref()?;
+        Some(String::from_utf8_lossy(&loaded.bytes).into_owned())
+    }
+}
+
+impl File {
+    fn version(&self) -> Version {
+        self.loaded.as_ref().map_or(0, |loaded| loaded.version)
+    }
+}
+
+impl Loaded {
+    fn current(&self, file: FileId) -> Current {
+        Current { file, version: self.version, layer: self.layer.clone() }
+    }
+}
+
+impl Locate for Files {
+    fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)> {
+        let known = self.known.lock();
+        let file = known.files.get(origin.file.0 as usize)?;
+        let span = file.spans.get(origin.node as usize)?;
+        Some((file.shown.clone(), *span))
+    }
+}
+
+fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
+    document
+        .warnings
+        .iter()
+        .map(|(later, earlier, warning)| {
+            let mut warning = warning.clone().at(Origin { file, node: *later });
+            warning.site = None;
+            if let (Kind::DuplicateKey { .. }, Some(span)) =
+                (&warning.kind, document.spans.get(*earlier as usize))
+            {
+                let text =
+                    format!("the first one stands at line {}, column {}", span.line + 1, span.column + 1);
+                warning = warning.note(text, None);
+            }
+            warning
+        })
+        .collect()
+}

@@ -1,0 +1,58 @@
+//! What is said of references that lead in a circle: every path of it, and the place of the last (R9).
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
+
+use std::fs;
+
+use reclass::engine::{Inventory, Request};
+use reclass::value::{Map, Value};
+
+/// The circle, and where the reference stands that closes it, of a node that includes a class.
+fn circle(class: &str, node: &str) -> (String, String) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("classes")).unwrap();
+    fs::create_dir_all(folder.path().join("nodes")).unwrap();
+    fs::write(folder.path().join("classes/c.yml"), format!("parameters:\n{class}\n")).unwrap();
+    fs::write(folder.path().join("nodes/n.yml"), format!("classes: [c]\nparameters:\n{node}\n")).unwrap();
+    let mut options = Map::default();
+    options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().unwrap()));
+    let inventory = Inventory::open(&options).unwrap();
+    let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+    let fault = error.first();
+    assert_eq!(fault.code(), "reference-cycle", "{error}");
+    let site = fault.site.as_ref().unwrap();
+    let file = site.path.rsplit('/').next().unwrap();
+    let circle = fault.kind.to_string().replace("references lead in a circle: ", "");
+    (circle, format!("{file}:{}:{} {}", site.line, site.column, fault.path.as_deref().unwrap()))
+}
+
+#[test]
+fn from_parameter_to_parameter() {
+    let found = circle("  a: ${b}\n  b: ${c}\n  c: ${a}", "  x: 1");
+    assert_eq!(found, ("a -> b -> c -> a".into(), "c.yml:4:6 c".into()));
+}
+
+#[test]
+fn through_the_inside_of_containers() {
+    let found = circle("  a:\n    b:\n      c: ${a}", "  x: 1");
+    assert_eq!(found, ("a -> a:b:c -> a".into(), "c.yml:4:10 a:b:c".into()));
+    let found = circle("  x: {y: '${p}'}\n  p:\n    q: [1, '${x}']", "  z: 1");
+    assert_eq!(found, ("x -> x:y -> p:q:1 -> x".into(), "c.yml:4:12 p:q:1".into()));
+    let found = circle("  a: {b: 'x${a}'}", "  z: 1");
+    assert_eq!(found, ("a -> a:b -> a".into(), "c.yml:2:10 a:b".into()));
+}
+
+#[test]
+fn where_a_later_layer_writes_over_it() {
+    let found = circle("  a: ${q}\n  q: ${a}", "  a: ${z}\n  z: {y: 1}");
+    assert_eq!(found, ("a -> q -> a".into(), "c.yml:3:6 q".into()));
+    let found = circle("  q: ${a}", "  a: 1\n  q: ${q}");
+    assert_eq!(found, ("q -> q".into(), "n.yml:4:6 q".into()));
+}
+
+#[test]
+fn where_a_container_is_merged_into_its_own_inside() {
+    let found = circle("  a:\n    c: ${a}", "  a:\n    c: ${b}\n  b: {e: 1}");
+    assert_eq!(found, ("a -> a:c -> a".into(), "c.yml:3:8 a:c".into()));
+    let found = circle("  a: {c: '${b}'}\n  b: {d: '${a}'}", "  a: {c: {x: 1}}\n  b: {d: {y: 1}}");
+    assert_eq!(found, ("a -> a:c:d -> a".into(), "c.yml:3:10 a:c:d".into()));
+}
