@@ -91,8 +91,8 @@ fn a_browser_searches_and_clicks() {
     for text in ["Nodes that have it: 4", "network:gateway", "classes/site/lan.yml:7:14"] {
         assert!(class.contains(text), "{text} in\n{class}");
     }
-    let address = loaded(&browser, &page, "class:app.postgresql", "");
-    assert!(address.contains("<h1>app.postgresql</h1>"), "{address}");
+    let address = loaded(&browser, &page, "class:app.nginx", "");
+    assert!(address.contains("<h1>app.nginx</h1>"), "{address}");
 }
 
 #[test]
