@@ -5,7 +5,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use reclass::engine::Inventory;
 use reclass::graph::{dot, graph, html};
@@ -15,6 +16,9 @@ use reclass::value::{Map, Value};
 /// A file that tries to be markup, in an inventory of its own.
 const HOSTILE: &str = "parameters:\n  x: '</script><script>document.title=\"broken\"</script>'\n  \
                        <b>key</b>: 1\n  password: hunter22\n";
+
+/// How long a browser may take for one page.
+const PATIENCE: Duration = Duration::from_secs(90);
 
 fn page(base: &Path, nodes: &[&str]) -> String {
     let mut options = Map::default();
@@ -43,18 +47,31 @@ fn loaded(browser: &Path, page: &str, hash: &str, script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("graph.html");
     fs::write(&file, page.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
-    let output = Command::new(browser)
+    let out = folder.path().join("document.html");
+    let mut child = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
         .args(["--virtual-time-budget=3000", "--dump-dom"])
         .arg(format!("file://{}#{hash}", file.display()))
-        .output()
+        .stdin(Stdio::null())
+        .stdout(fs::File::create(&out).unwrap())
+        .stderr(Stdio::null())
+        .spawn()
         .unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let begin = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begin.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("the browser did not show the page in {PATIENCE:?}");
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let text = fs::read_to_string(&out).unwrap();
     // The data itself is in the document too.
     let (before, rest) = text.split_once("<script type=\"application/json\"").unwrap_or((&text, ""));
-    assert!(!rest.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!rest.is_empty(), "the browser shows no page: {text}");
     before.to_owned()
 }
 
