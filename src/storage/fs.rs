@@ -1,11 +1,11 @@
 //! The file system as a storage: `yaml_fs`.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Fault, Kind, Result};
@@ -57,7 +57,7 @@ impl Stamp {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Found {
     /// The folders below the root, outermost first.
-    pub folders: Vec<String>,
+    pub folders: Arc<[String]>,
     /// The name without `.yml` or `.yaml`.
     pub stem: String,
     /// The absolute path.
@@ -102,8 +102,8 @@ fn walk(
         return Ok(());
     }
     listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
-    let mut inner = BTreeMap::new();
-    let mut files = BTreeMap::new();
+    let mut inner = Vec::new();
+    let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -115,16 +115,17 @@ fn walk(
         let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
         if is_folder {
             if name != "CVS" && name != "SCCS" {
-                inner.insert(name, entry.path());
+                inner.push((name, entry.path()));
             }
         } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
             let stem = stem.to_owned();
-            files.insert(name, (stem, entry.path()));
+            files.push((name, stem, entry.path()));
         }
     }
-    for (_, (stem, path)) in files {
-        listing.files.push(Found { folders: folders.clone(), stem, path });
-    }
+    inner.sort_unstable();
+    files.sort_unstable();
+    let inside: Arc<[String]> = folders.as_slice().into();
+    listing.files.extend(files.into_iter().map(|(_, stem, path)| Found { folders: inside.clone(), stem, path }));
     around.push(identity);
     for (name, path) in inner {
         folders.push(name);
@@ -142,12 +143,16 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 
 /// The bytes of a regular file, and its stamp from before it was read.
 ///
-/// A file that changes while it is read is read again; special files are refused, since
-/// opening one can block.
+/// A file that changes while it is read is read again; special files are refused, and opening
+/// one does not block.
 pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
+    let failed = |error: io::Error| unreadable(reason(&error));
+    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     for _ in 0..5 {
-        let before = fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
+        let mut file =
+            fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
+        let before = file.metadata().map_err(failed)?;
         if !before.is_file() {
             return Err(unreadable("it is not a regular file".into()).into());
         }
@@ -158,14 +163,23 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
             };
             return Err(Fault::new(kind).into());
         }
-        let bytes = fs::read(path).map_err(|error| unreadable(reason(&error)))?;
-        let after = fs::metadata(path).map_err(|error| unreadable(reason(&error)))?;
+        let mut bytes = vec![0; usize::try_from(before.size()).unwrap_or(0)];
+        let whole = fill(&mut file, &mut bytes).map_err(failed)?;
+        let after = file.metadata().map_err(failed)?;
         let stamp = Stamp::of(&before);
-        if (Stamp { young: false, ..Stamp::of(&after) }) == (Stamp { young: false, ..stamp }) {
+        if whole && (Stamp { young: false, ..Stamp::of(&after) }) == (Stamp { young: false, ..stamp }) {
             return Ok((bytes, stamp));
         }
     }
     Err(unreadable("it changes while it is read".into()).into())
+}
+
+/// Reads as many bytes as there is room for; whether there were as many.
+fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
+    match file.read_exact(bytes) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        result => result.map(|()| true),
+    }
 }
 
 /// The largest class or node file, in bytes; the largest real one has 300 KB.
