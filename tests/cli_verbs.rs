@@ -111,9 +111,9 @@ fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
         let target = to.join(entry.file_name());
         if entry.path().is_dir() {
-            copy(&entry.path(), &target)
+            copy(&entry.path(), &target);
         } else {
-            fs::copy(entry.path(), target).map(drop).unwrap()
+            fs::copy(entry.path(), target).unwrap();
         }
     }
 }

@@ -87,11 +87,11 @@ impl Question<'_> {
             Secrets::of(self.inventory.settings())
         }
     }
+}
 
-    /// Data as JSON, one entry a line.
-    pub fn json(&self, value: &Value) -> Result<Answer> {
-        reclass::json::dumps(value, true).map(Answer::plain)
-    }
+/// Data as JSON, one entry a line.
+pub fn json(value: &Value) -> Result<Answer> {
+    reclass::json::dumps(value, true).map(Answer::plain)
 }
 
 /// Adds the verbs to the program.

@@ -125,7 +125,11 @@ fn walk(
     inner.sort_unstable();
     files.sort_unstable();
     let inside: Arc<[String]> = folders.as_slice().into();
-    listing.files.extend(files.into_iter().map(|(_, stem, path)| Found { folders: inside.clone(), stem, path }));
+    listing.files.extend(files.into_iter().map(|(_, stem, path)| Found {
+        folders: inside.clone(),
+        stem,
+        path,
+    }));
     around.push(identity);
     for (name, path) in inner {
         folders.push(name);
