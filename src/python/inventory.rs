@@ -30,6 +30,8 @@ pub struct Inventory {
 }
 
 #[pymethods]
+#[expect(clippy::needless_pass_by_value, reason = "PyO3 makes lists of arguments and hands them over")]
+#[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 impl Inventory {
     /// Opens the inventory that the settings describe. Reads no file of it yet.
     #[new]

@@ -69,9 +69,7 @@ class Inventory:
     def lint(self, *nodes: str) -> list[dict[str, Any]]:
         """The findings of ``reclass lint``, notes included; see ``docs/lint.md``."""
 
-    def diff(
-        self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False
-    ) -> dict[str, Any]:
+    def diff(self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False) -> dict[str, Any]:
         """What differs between two states of the inventory; see ``docs/diff.md``.
 
         A state is a git revision, the base folder of an inventory, or ``.`` for this one.
