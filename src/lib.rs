@@ -10,6 +10,7 @@ pub mod engine;
 pub mod error;
 pub mod evaluate;
 pub mod explain;
+pub mod graph;
 pub mod json;
 pub mod layer;
 pub mod linearize;

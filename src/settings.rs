@@ -177,6 +177,8 @@ settings! {
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
+    /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first.
+    cache_size: u32 = "1024" as Shape::Count;
     /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
     threads: u32 = "0" as Shape::Count;
     /// Command line: output format, `yaml` or `json`.

@@ -4,7 +4,12 @@
 //! written at that very place is the new value; and a file that the explanation does not name may
 //! lose all its parameters, and value and place stay as they are.
 //! `RECLASS_SEEDS=1000 cargo test --test explain_truth` looks at more.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test writes files and says what it did"
+)]
 #![allow(dead_code, reason = "the generator is that of the differential test, which uses all of it")]
 
 #[path = "differential/generate/mod.rs"]

@@ -119,6 +119,11 @@ fn diff() {
 }
 
 #[test]
+fn graph() {
+    check("graph.md");
+}
+
+#[test]
 fn listings() {
     check("listings.md");
 }

@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, Command};
 use reclass::diff::{diff, summary, text};
 use reclass::error::Result;
 
-use super::verbs::{Answer, Question, Verb, node_globs};
+use super::verbs::{Answer, Question, Verb, json, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -37,7 +37,7 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
     let difference = diff(question.options, (name("old"), name("new")), &question.words("nodes"), shows)?;
     let delimiter = &question.inventory.settings().delimiter;
     let text = if question.output == "json" {
-        question.json(&difference.to_value(delimiter))?.text
+        json(&difference.to_value(delimiter))?.text
     } else if question.matches.get_flag("summary") {
         summary(&difference, delimiter)
     } else {

@@ -5,7 +5,7 @@ use reclass::engine::Request;
 use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 
-use super::verbs::{Answer, Question, Verb};
+use super::verbs::{Answer, Question, Verb, json};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -58,7 +58,7 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
     explanation.teach(&mut secrets);
     let delimiter = &question.inventory.settings().delimiter;
     if question.output == "json" {
-        return question.json(&explanation.to_value(delimiter, &secrets));
+        return json(&explanation.to_value(delimiter, &secrets));
     }
     Ok(Answer::plain(to_text(&explanation, delimiter, &secrets, question.paint)))
 }

@@ -8,7 +8,7 @@ use reclass::report::{self, Finding, Level};
 
 use super::list::count;
 use super::terminal;
-use super::verbs::{Answer, Question, Verb, node_globs};
+use super::verbs::{Answer, Question, Verb, json, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -39,7 +39,7 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
     findings.retain(|finding| Some(finding.level) >= level);
     let folder = terminal::folder();
     let text = match question.output {
-        "json" => question.json(&report::findings_value(&findings))?.text,
+        "json" => json(&report::findings_value(&findings))?.text,
         "github" => report::github(&findings, &folder),
         "sarif" => {
             let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
@@ -47,7 +47,7 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
             let rules: Vec<(&str, &str)> = own
                 .chain(codes.filter(|code| reclass::lint::rule(code).is_none()).map(|code| (*code, *code)))
                 .collect();
-            question.json(&report::sarif(&findings, &rules, &folder))?.text
+            json(&report::sarif(&findings, &rules, &folder))?.text
         }
         "concise" => lines(findings.iter().map(concise), &summary, "\n"),
         _ => lines(
@@ -84,7 +84,8 @@ fn summary(findings: &[Finding], level: Level) -> String {
     let hidden: Vec<String> = hidden.map(|(one, word)| count(number(*one), word)).collect();
     let mut text = shown.collect::<Vec<_>>().join(", ");
     if !hidden.is_empty() {
-        text.push_str(&format!("; not shown: {}", hidden.join(", ")));
+        text.push_str("; not shown: ");
+        text.push_str(&hidden.join(", "));
     }
     text
 }

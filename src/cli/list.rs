@@ -11,7 +11,7 @@ use reclass::report::inert;
 use reclass::style::Style;
 use reclass::value::{Text, Value};
 
-use super::verbs::{Answer, Question, Verb};
+use super::verbs::{Answer, Question, Verb, json};
 
 const PAGE: &str = "docs/listings.md";
 const OUTPUTS: &[&str] = &["text", "json"];
@@ -43,7 +43,7 @@ pub const NODES: Verb = Verb {
         };
         let rows = list::nodes(&question.inventory, &filter)?;
         if question.output == "json" {
-            return question.json(&Value::list(rows.iter().map(list::NodeRow::to_value).collect()));
+            return json(&Value::list(rows.iter().map(list::NodeRow::to_value).collect()));
         }
         let long = question.matches.get_flag("long");
         Ok(lines(rows.iter().map(|row| {
@@ -121,7 +121,7 @@ pub const PARAMS: Verb = Verb {
         let secrets = question.secrets();
         if question.output == "json" {
             let rows = rows.iter().map(|row| row.to_value(delimiter, &secrets));
-            return question.json(&Value::list(rows.collect()));
+            return json(&Value::list(rows.collect()));
         }
         let long = question.matches.get_flag("long");
         Ok(lines(rows.iter().map(|row| {
@@ -150,7 +150,7 @@ pub const REFS: Verb = Verb {
     answer: |question| {
         let rows = list::references(&question.inventory, &question.words("glob"))?;
         if question.output == "json" {
-            return question.json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
+            return json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
         }
         let long = question.matches.get_flag("long");
         Ok(lines(rows.iter().map(|row| {
@@ -169,7 +169,7 @@ pub const REFS: Verb = Verb {
 
 fn names(question: &Question<'_>, rows: &[Name]) -> Result<Answer> {
     if question.output == "json" {
-        return question.json(&Value::list(rows.iter().map(Name::to_value).collect()));
+        return json(&Value::list(rows.iter().map(Name::to_value).collect()));
     }
     let long = question.matches.get_flag("long");
     Ok(lines(rows.iter().map(|row| {

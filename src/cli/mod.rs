@@ -9,6 +9,7 @@ pub mod configuration;
 pub mod diff;
 pub mod explain;
 pub mod flags;
+pub mod graph;
 pub mod lint;
 pub mod list;
 pub mod reclass;

@@ -13,7 +13,7 @@ use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use super::{diff, explain, flags, lint, list, terminal};
+use super::{diff, explain, flags, graph, lint, list, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -41,6 +41,7 @@ pub const VERBS: &[Verb] = &[
     list::APPLICATIONS,
     list::PARAMS,
     list::REFS,
+    graph::VERB,
 ];
 
 /// What was asked.
@@ -86,11 +87,11 @@ impl Question<'_> {
             Secrets::of(self.inventory.settings())
         }
     }
+}
 
-    /// Data as JSON, one entry a line.
-    pub fn json(&self, value: &Value) -> Result<Answer> {
-        reclass::json::dumps(value, true).map(Answer::plain)
-    }
+/// Data as JSON, one entry a line.
+pub fn json(value: &Value) -> Result<Answer> {
+    reclass::json::dumps(value, true).map(Answer::plain)
 }
 
 /// Adds the verbs to the program.

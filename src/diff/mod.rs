@@ -146,7 +146,7 @@ fn compare(old: &Rendered, new: &Rendered, difference: &mut Difference) {
     for name in names {
         match (old.get(name), new.get(name)) {
             (None, Some(_)) => difference.added.push(name.clone()),
-            (Some(_), None) | (None, None) => difference.removed.push(name.clone()),
+            (Some(_) | None, None) => difference.removed.push(name.clone()),
             (Some(Ok(_)), Some(Err(error))) => {
                 difference.broken.push((name.clone(), error.faults().to_vec()));
             }

@@ -77,7 +77,7 @@ impl Side {
         })?;
         for (at, place) in found {
             let place = place.map(|mut place| {
-                place.site = place.site.map(|site| self.site(site));
+                place.site = place.site.as_ref().map(|site| self.site(site));
                 place.chain.iter_mut().for_each(|link| self.link(link));
                 place
             });
@@ -92,10 +92,10 @@ impl Side {
 
     /// A problem with the paths of a revision as such.
     pub(super) fn show(&self, fault: &mut Fault) {
-        fault.site = fault.site.take().map(|site| self.site(site));
+        fault.site = fault.site.as_ref().map(|site| self.site(site));
         fault.chain.iter_mut().for_each(|link| self.link(link));
         for note in &mut fault.notes {
-            note.site = note.site.take().map(|site| self.site(site));
+            note.site = note.site.as_ref().map(|site| self.site(site));
         }
         fault.causes.iter_mut().for_each(|cause| self.show(cause));
     }
@@ -105,12 +105,12 @@ impl Side {
         self.checkout.as_ref().map_or_else(|| text.to_owned(), |checkout| checkout.shown(text))
     }
 
-    fn site(&self, site: Site) -> Site {
-        Site { path: Arc::from(self.shown(&site.path)), ..site }
+    fn site(&self, site: &Site) -> Site {
+        Site { path: Arc::from(self.shown(&site.path)), ..*site }
     }
 
     fn link(&self, link: &mut Link) {
-        link.site = link.site.take().map(|site| self.site(site));
+        link.site = link.site.as_ref().map(|site| self.site(site));
     }
 }
 

@@ -33,7 +33,9 @@ pub fn text(difference: &Difference, delimiter: &str, paint: Paint) -> String {
     }
     for (nodes, groups) in together {
         writer.heading(nodes);
-        groups.iter().for_each(|group| writer.group(group));
+        for group in &groups {
+            writer.group(group);
+        }
         writer.out.push('\n');
     }
     writer.out.push_str(&line(difference));

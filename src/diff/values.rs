@@ -150,7 +150,7 @@ fn is_container(value: &Value) -> bool {
 /// Whether two values are the same. A number that is none is the same as another.
 fn same(old: &Value, new: &Value) -> bool {
     match (old, new) {
-        (Value::Float(old), Value::Float(new)) => old == new || (old.is_nan() && new.is_nan()),
+        (Value::Float(old), Value::Float(new)) if old.is_nan() && new.is_nan() => true,
         _ => old == new,
     }
 }

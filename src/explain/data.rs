@@ -34,9 +34,7 @@ fn optional<T>(item: Option<T>, value: impl FnOnce(T) -> Value) -> Value {
 impl Explanation {
     /// Tells the secrets in it, to know them where references carry them.
     pub fn teach(&self, secrets: &mut Secrets) {
-        if let Some(parameters) = &self.secrets {
-            secrets.learn(parameters);
-        }
+        secrets.learn(&self.secrets);
     }
 
     /// The explanation as plain data.

@@ -10,7 +10,10 @@ mod data;
 mod parts;
 mod paths;
 mod place;
+mod references;
+mod said;
 mod steps;
+mod teller;
 mod text;
 
 use crate::catalog::Catalog;
@@ -25,9 +28,10 @@ pub use data::place as place_value;
 pub use parts::Part;
 pub use paths::Paths;
 pub use place::{Place, Places};
-pub use steps::places;
-pub(crate) use steps::written;
-pub use steps::{Effect, ReferenceStory, Step};
+pub use references::ReferenceStory;
+pub(crate) use said::written;
+pub use steps::{Effect, Step};
+pub use teller::places;
 pub use text::{brief, explanation as to_text};
 
 /// What is to be explained. With nothing chosen, everything is.
@@ -74,7 +78,7 @@ pub struct Explanation {
     /// What cannot be computed.
     pub faults: Vec<Fault>,
     /// All parameters, to know the secrets among them wherever they are shown.
-    secrets: Option<Value>,
+    secrets: Value,
 }
 
 /// The history of one value.
@@ -109,6 +113,15 @@ pub fn explain(
     })?
 }
 
+/// Explains parameters of a node whose layers are known.
+pub fn explain_in(
+    computation: &Computation<'_>,
+    layers: &Layers,
+    selection: &Selection,
+) -> Result<Explanation> {
+    explain_layers(computation, layers, None, selection)
+}
+
 fn explain_layers(
     computation: &Computation<'_>,
     layers: &Layers,
@@ -127,7 +140,7 @@ fn explain_layers(
         parameters: Vec::new(),
         exports: Vec::new(),
         faults: Vec::new(),
-        secrets: steps::Teller::new(computation, layers, &others, false).everything(),
+        secrets: teller::Teller::new(computation, layers, &others, false).everything(),
     };
     if everything || !selection.classes.is_empty() {
         explanation.classes = context::classes(computation, layers, &globs(&selection.classes));
@@ -163,7 +176,7 @@ fn explain_layers(
         if !everything && wanted.is_empty() {
             continue;
         }
-        let mut teller = steps::Teller::new(computation, layers, &others, exports);
+        let mut teller = teller::Teller::new(computation, layers, &others, exports);
         let mut stories = Vec::new();
         if everything {
             stories.push(teller.overview());
@@ -222,7 +235,7 @@ fn found(
     Ok(())
 }
 
-fn no_path(teller: &steps::Teller<'_>, text: &str, exports: bool, layers: &Layers) -> Fault {
+fn no_path(teller: &teller::Teller<'_>, text: &str, exports: bool, layers: &Layers) -> Fault {
     let what = if exports { "export" } else { "parameter" };
     let known = teller.paths();
     let similar = crate::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);

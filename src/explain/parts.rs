@@ -3,7 +3,8 @@
 use rustc_hash::FxHashSet;
 
 use super::place::Place;
-use super::steps::{Teller, written};
+use super::said::written;
+use super::teller::Teller;
 use crate::evaluate::{Found, Head};
 use crate::linearize::AUTOMATIC;
 use crate::pattern::Progress;

@@ -1,7 +1,7 @@
 //! Paths turn the layers of a node into the places that its parameters have.
 
 use super::place::Places;
-use super::steps::Teller;
+use super::teller::Teller;
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
 use crate::pattern::PathPattern;

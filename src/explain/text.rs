@@ -224,7 +224,9 @@ impl Writer<'_> {
         let inner: Vec<&Part> = inner.collect();
         if !inner.is_empty() {
             self.out.push_str("  it holds\n");
-            inner.iter().for_each(|part| self.part(part, &story.path));
+            for part in inner {
+                self.part(part, &story.path);
+            }
         }
         self.out.push('\n');
     }

@@ -82,12 +82,9 @@ impl Used {
             self.path(&path.segments);
             return;
         }
-        let begin = match reference.parts.first() {
-            Some(Part::Literal(text)) => text,
-            _ => {
-                self.anything = true;
-                return;
-            }
+        let Some(Part::Literal(begin)) = reference.parts.first() else {
+            self.anything = true;
+            return;
         };
         let known = split_path(begin, delimiter);
         if known.first().map(AsRef::as_ref) != Some(PARAM) && known.len() > 1 {

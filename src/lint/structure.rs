@@ -1,7 +1,7 @@
 //! The structure of the layers: overrides that replace nothing, constants that hold, removals that
 //! find nothing.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Linter;
 use crate::error::Fault;
@@ -116,10 +116,10 @@ fn held(
     path: &str,
     found: &mut Vec<Fault>,
 ) {
-    let mut known: FxHashMap<FileId, ()> = FxHashMap::default();
+    let mut known: FxHashSet<FileId> = FxHashSet::default();
     for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
         for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
-            if known.insert(layer.file, ()).is_some() {
+            if !known.insert(layer.file) {
                 continue;
             }
             let Some(origin) = has(&layer.parameters, &constant.path) else { continue };

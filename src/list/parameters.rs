@@ -39,6 +39,9 @@ impl ParameterRow {
     }
 }
 
+/// A path, its places, and its nodes by their index.
+type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>);
+
 /// The paths that any of the patterns choose, sorted, as the files of the chosen nodes set them:
 /// scalars and lists, and mappings that are empty. Without a node all files count.
 pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) -> Rows<ParameterRow> {
@@ -47,7 +50,7 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let mut rows: IndexMap<String, (Vec<Key>, Vec<(Site, Value)>, Vec<usize>)> = IndexMap::new();
+        let mut rows: IndexMap<String, Raw> = IndexMap::new();
         for file in &survey.files {
             let used = |at: &&usize| survey.nodes.get(**at).is_some_and(|node| chosen(&globs, &node.name));
             let users: Vec<usize> = file.nodes.iter().filter(used).copied().collect();
@@ -68,7 +71,7 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
             });
         }
         rows.sort_unstable_keys();
-        let row = |(path, places, mut nodes): (Vec<Key>, Vec<(Site, Value)>, Vec<usize>)| {
+        let row = |(path, places, mut nodes): Raw| {
             nodes.sort_unstable();
             nodes.dedup();
             ParameterRow { path, places, nodes: survey.names(&nodes) }

@@ -113,12 +113,16 @@ pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceR
 fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Option<Bearing> {
     if let Some(path) = &reference.fixed {
         let mut progress = pattern.start();
-        let last = path.segments.len();
-        for (index, segment) in path.segments.iter().enumerate() {
+        let mut inside = false;
+        for segment in &path.segments {
+            inside |= pattern.is_match(&progress);
             progress = pattern.step(&progress, &Key::from(segment.clone()));
-            if pattern.is_match(&progress) {
-                return Some(if index + 1 == last { Bearing::Exact } else { Bearing::Inside });
-            }
+        }
+        if pattern.is_match(&progress) {
+            return Some(Bearing::Exact);
+        }
+        if inside {
+            return Some(Bearing::Inside);
         }
         return (!progress.is_dead()).then_some(Bearing::Around);
     }

@@ -106,7 +106,8 @@ impl Checkout {
         let (Some(mut asks), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(failed(revision, "git takes no questions").into());
         };
-        let names: String = entries.values().map(|entry| format!("{}\n", entry.object)).collect();
+        let mut names = entries.values().map(|entry| entry.object.as_str()).collect::<Vec<_>>().join("\n");
+        names.push('\n');
         let taken = std::thread::scope(|scope| {
             // Both pipes may be full: one thread asks, one listens.
             scope.spawn(move || asks.write_all(names.as_bytes()));
@@ -143,7 +144,7 @@ fn entries(listing: &[u8]) -> BTreeMap<PathBuf, Entry> {
         let mut words = about.split(' ');
         let (mode, object) = (words.next().unwrap_or_default(), words.nth(1).unwrap_or_default());
         let link = mode == "120000";
-        let yaml = mode.starts_with("100") && (path.ends_with(".yml") || path.ends_with(".yaml"));
+        let yaml = mode.starts_with("100") && matches!(path.rsplit_once('.'), Some((_, "yml" | "yaml")));
         let path = PathBuf::from(path);
         let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
         if inside && (link || yaml) {

@@ -69,12 +69,21 @@ class Inventory:
     def lint(self, *nodes: str) -> list[dict[str, Any]]:
         """The findings of ``reclass lint``, notes included; see ``docs/lint.md``."""
 
-    def diff(
-        self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False
-    ) -> dict[str, Any]:
+    def diff(self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False) -> dict[str, Any]:
         """What differs between two states of the inventory; see ``docs/diff.md``.
 
         A state is a git revision, the base folder of an inventory, or ``.`` for this one.
+        """
+
+    def cache_info(self) -> dict[str, Any]:
+        """What this process remembers of the inventory, and what was done for it.
+
+        ``hits`` and ``misses`` count answers given again and computed (also
+        ``nodes_computed``), ``files_read``, ``files_parsed``, ``trees_listed`` and
+        ``exports_computed`` the work behind them. ``answers`` and ``files`` are kept now,
+        in about ``answers_memory`` and ``files_memory`` bytes; ``answers_limit`` is the
+        setting ``cache_size`` in bytes. ``last_full_check`` is when every file was last
+        looked at, in seconds since 1970, ``watching`` whether the kernel tells of changes.
         """
 
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+//! `reclass graph` turns nodes into a picture of what they include.
+
+use clap::Command;
+use reclass::error::Result;
+use reclass::graph::{dot, graph, html, mermaid};
+
+use super::verbs::{Answer, Question, Verb, node_globs};
+
+/// The verb.
+pub const VERB: Verb = Verb {
+    name: "graph",
+    about: "Draw which classes nodes have: DOT, Mermaid, or a page to search and click through",
+    page: "docs/graph.md",
+    outputs: &["html", "dot", "mermaid"],
+    arguments: |command: Command| command.arg(node_globs("Draw these nodes; all by default")),
+    answer,
+};
+
+fn answer(question: &Question<'_>) -> Result<Answer> {
+    let graph = graph(&question.inventory, &question.words("nodes"), &question.secrets())?;
+    Ok(Answer::plain(match question.output {
+        "dot" => dot(&graph),
+        "mermaid" => mermaid(&graph),
+        _ => html(&graph)?,
+    }))
+}

@@ -1,0 +1,139 @@
+//! References turn the text that a layer has into what each of its references found, told in turn;
+//! and a query into the nodes that answered it.
+
+use super::Story;
+use super::parts::winner;
+use super::place::{Place, Places};
+use super::teller::{MAX_DEPTH, Teller};
+use crate::engine::exports::Asked;
+use crate::error::Fault;
+use crate::evaluate::{Found, Head, Traced};
+use crate::slot::{MapSlot, Slot};
+use crate::source::Origin;
+use crate::value::{Key, Text, Value};
+
+/// What a reference found, and where that comes from.
+#[derive(Clone, Debug)]
+pub struct ReferenceStory {
+    /// The reference as written, without its default.
+    pub written: Text,
+    /// The path that it names, once the references inside of it are resolved.
+    pub path: Option<Vec<Key>>,
+    /// What it came to; mappings are left out.
+    pub value: Option<Value>,
+    /// Why it leads nowhere.
+    pub fault: Option<Fault>,
+    /// Whether its default was taken.
+    pub default_used: bool,
+    /// The references inside of it.
+    pub inner: Vec<ReferenceStory>,
+    /// The history of what it found; `None` where it was told before.
+    pub story: Option<Box<Story>>,
+}
+
+impl Teller<'_> {
+    /// What the references of a slot found: those of a text, and of all texts in a container that
+    /// is written as one.
+    pub(super) fn references(&mut self, slot: &Slot) -> Vec<ReferenceStory> {
+        let Slot::Text(template, origin) = slot else { return Vec::new() };
+        let traced = self.evaluator.trace(template, *origin);
+        traced.into_iter().map(|traced| self.reference(traced)).collect()
+    }
+
+    fn reference(&mut self, traced: Traced) -> ReferenceStory {
+        let path: Option<Vec<Key>> = traced.path.map(|path| self.keys(&path));
+        let (value, fault) = match traced.value {
+            Ok(Value::Map(_)) => (None, None),
+            Ok(value) => (Some(value), None),
+            Err(fault) => (None, Some(*fault)),
+        };
+        let inner = traced.inner.into_iter().map(|inner| self.reference(inner)).collect();
+        let story = match &path {
+            Some(path)
+                if !traced.default_used && self.depth < MAX_DEPTH && self.told.insert(path.clone()) =>
+            {
+                self.depth += 1;
+                let path = path.clone();
+                let story = stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.parameter(&path));
+                self.depth -= 1;
+                Some(Box::new(story))
+            }
+            _ => None,
+        };
+        ReferenceStory {
+            written: traced.written,
+            path,
+            value,
+            fault,
+            default_used: traced.default_used,
+            inner,
+            story,
+        }
+    }
+
+    /// References name parameters, those of exports too.
+    fn parameter(&mut self, path: &[Key]) -> Story {
+        let exports = std::mem::replace(&mut self.tells_exports, false);
+        let story = self.history(path);
+        self.tells_exports = exports;
+        story
+    }
+
+    /// The keys that the parts of a reference stand for: an index of a list is a number.
+    fn keys(&mut self, segments: &[Text]) -> Vec<Key> {
+        let mut keys: Vec<Key> = Vec::with_capacity(segments.len());
+        for segment in segments {
+            let length = match self.parameter_head(&keys).map(|found| found.head) {
+                Some(Head::List(list)) => Some(list.items.len()),
+                Some(Head::Value(Value::List(items))) => Some(items.len()),
+                _ => None,
+            };
+            let number = length.and_then(|length| {
+                let number: i64 = segment.trim().parse().ok()?;
+                Some(if number < 0 { number + i64::try_from(length).ok()? } else { number })
+            });
+            keys.push(number.map_or_else(|| Key::from(segment.clone()), |number| Key(Value::Int(number))));
+        }
+        keys
+    }
+
+    fn parameter_head(&mut self, path: &[Key]) -> Option<Found> {
+        let parameters = self.parameters.merged.clone();
+        let (first, rest) = path.split_first()?;
+        let slot = parameters.entries.get(first)?;
+        self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
+    }
+
+    /// Who answered an inventory query, and where those exports are written.
+    pub(super) fn answers(&mut self, slot: &Slot) -> Vec<(Text, Option<Place>)> {
+        let Slot::Query(query, _) = slot else { return Vec::new() };
+        self.others.asked.borrow_mut().clear();
+        let _ = self.quietly(|evaluator| evaluator.compute(slot));
+        let asked = self.others.asked.take();
+        let paths: Vec<&[Text]> =
+            query.comparisons().map(|test| test.export.as_slice()).chain(query.value.as_deref()).collect();
+        let nodes = asked.iter().flat_map(Asked::answering);
+        nodes
+            .map(|node| {
+                let layers = self.computation.layers(node, None, None, false).ok();
+                let place = layers.as_ref().and_then(|layers| {
+                    let path = paths.last()?;
+                    let keys: Vec<Key> = path.iter().cloned().map(Key::from).collect();
+                    let origin = deepest(&layers.exports, &keys)?;
+                    Some(Places::new(self.computation, layers).of(origin, "node"))
+                });
+                (node.clone(), place)
+            })
+            .collect()
+    }
+}
+
+/// Where the last key of a path that a map has stands.
+fn deepest(map: &MapSlot, path: &[Key]) -> Option<Origin> {
+    let (first, rest) = path.split_first()?;
+    let slot = map.entries.get(first)?;
+    match slot {
+        Slot::Map(inner) if !rest.is_empty() => deepest(inner, rest).or(Some(inner.origin)),
+        other => Some(winner(other).origin()),
+    }
+}

@@ -1,0 +1,143 @@
+//! What one layer says of a path: the slot that it has there, or one on the way to it that brings
+//! the path in or takes it away.
+
+use std::sync::Arc;
+
+use crate::engine::node::Layers;
+use crate::merge::{Prefixes, merge_maps};
+use crate::slot::{MapSlot, Slot};
+use crate::value::{Key, Map, Value};
+
+/// One map of parameters that is merged, in order.
+pub(super) struct Ordered {
+    pub(super) map: Arc<MapSlot>,
+    /// The layer of what no file wrote.
+    pub(super) elsewhere: &'static str,
+}
+
+/// What one layer says of a path.
+pub(super) struct Said {
+    /// The entry, alive as long as its layer.
+    map: Arc<MapSlot>,
+    /// The steps from the map to the slot: keys, and places in stacks.
+    way: Vec<Turn>,
+    /// How many keys of the path lead to the slot.
+    pub(super) depth: usize,
+    /// How many keys lead to a `~`.
+    pub(super) overrides: Option<usize>,
+    /// How many keys lead to a `=`.
+    pub(super) constant: Option<usize>,
+}
+
+#[derive(Clone)]
+pub(super) enum Turn {
+    Key(Key),
+    Entry(usize),
+}
+
+impl Said {
+    pub(super) fn slot(&self) -> Option<&Slot> {
+        let mut turns = self.way.iter();
+        let Some(Turn::Key(first)) = turns.next() else { return None };
+        let mut slot = self.map.entries.get(first)?;
+        for turn in turns {
+            slot = match (slot, turn) {
+                (Slot::Map(map), Turn::Key(key)) => map.entries.get(key)?,
+                (Slot::Raw(raw), Turn::Key(key)) => raw.entries.get(key)?,
+                (Slot::Stack(stack), Turn::Entry(index)) => &stack.entries.get(*index)?.slot,
+                _ => return None,
+            };
+        }
+        Some(slot)
+    }
+}
+
+impl Said {
+    pub(super) fn new(map: &Arc<MapSlot>, first: &Key) -> Said {
+        Said {
+            map: map.clone(),
+            way: vec![Turn::Key(first.clone())],
+            depth: 1,
+            overrides: None,
+            constant: None,
+        }
+    }
+    fn here(&self) -> Said {
+        Said { map: self.map.clone(), way: self.way.clone(), ..*self }
+    }
+}
+
+/// Collects what a slot of a layer says of a path, of which `here.depth` keys lead to the slot.
+pub(super) fn said(slot: &Slot, path: &[Key], here: &mut Said, out: &mut Vec<Said>) {
+    match slot {
+        Slot::Stack(stack) => {
+            for (index, entry) in stack.entries.iter().enumerate() {
+                let before = (here.overrides, here.constant);
+                here.overrides = here.overrides.or(entry.prefix.overrides.then_some(here.depth));
+                here.constant = here.constant.or(entry.prefix.constant.then_some(here.depth));
+                here.way.push(Turn::Entry(index));
+                said(&entry.slot, path, here, out);
+                here.way.pop();
+                (here.overrides, here.constant) = before;
+            }
+        }
+        Slot::Map(inner) if here.depth < path.len() => {
+            let key = &path[here.depth];
+            match inner.entries.get(key) {
+                Some(slot) => {
+                    here.way.push(Turn::Key(key.clone()));
+                    here.depth += 1;
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || said(slot, path, here, out));
+                    here.depth -= 1;
+                    here.way.pop();
+                }
+                None if here.overrides.is_some() => out.push(here.here()),
+                None => {}
+            }
+        }
+        _ => out.push(here.here()),
+    }
+}
+
+/// The maps of a node in the order in which they are merged (S2).
+pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<Ordered> {
+    let file = |map: &Arc<MapSlot>| Ordered { map: settled(map, prefixes), elsewhere: "class mapping" };
+    let linearization = &layers.linearization;
+    if exports {
+        let all = linearization.layers().chain(std::iter::once(&layers.layer));
+        return all.map(|layer| file(&layer.exports)).collect();
+    }
+    let all: Vec<_> = linearization.layers().collect();
+    let (mapped, classes) = all.split_at(linearization.mapped.layers().count().min(all.len()));
+    let given = |map: &Option<Arc<MapSlot>>, elsewhere| map.clone().map(|map| Ordered { map, elsewhere });
+    let mut all: Vec<Ordered> = mapped.iter().map(|layer| file(&layer.parameters)).collect();
+    all.extend(given(&layers.given.input, "input data"));
+    all.extend(given(&layers.given.automatic, "automatic parameters"));
+    all.extend(
+        classes.iter().copied().chain(std::iter::once(&layers.layer)).map(|layer| file(&layer.parameters)),
+    );
+    all
+}
+
+/// A map whose prefixes that are still text have taken effect.
+fn settled(map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    if map.prefixed { merge_maps(Arc::new(MapSlot::empty()), map, prefixes) } else { map.clone() }
+}
+
+/// What a slot says, references as they are written.
+pub(crate) fn written(slot: &Slot) -> Value {
+    let deeper = |body: &dyn Fn() -> Value| stacker::maybe_grow(64 * 1024, 1024 * 1024, body);
+    match slot {
+        Slot::Value(value, _) => value.clone(),
+        Slot::Text(template, _) => Value::Str(template.source.clone()),
+        Slot::Query(query, _) => Value::text(format!("$[ {} ]", query.source)),
+        Slot::List(list) => deeper(&|| Value::list(list.items.iter().map(written).collect())),
+        Slot::Raw(raw) => deeper(&|| map_of(raw.entries.iter())),
+        Slot::Map(map) => deeper(&|| map_of(map.entries.iter())),
+        Slot::Stack(_) => deeper(&|| written(super::parts::winner(slot))),
+    }
+}
+
+fn map_of<'s>(entries: impl Iterator<Item = (&'s Key, &'s Slot)>) -> Value {
+    Value::map(entries.map(|(key, slot)| (key.clone(), written(slot))).collect::<Map>())
+}

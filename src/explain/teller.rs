@@ -1,0 +1,182 @@
+//! The teller holds what explanations of one node need: its layers' maps, all of them merged, and an
+//! evaluator that remembers.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+
+use super::Story;
+use super::place::{Place, Places};
+use super::said::{Ordered, ordered};
+use crate::engine::exports::OtherNodes;
+use crate::engine::node::{Computation, Layers};
+use crate::evaluate::{Evaluator, Found, Head, Root, join_path};
+use crate::merge::Prefixes;
+use crate::pattern::{PathPattern, Progress};
+use crate::slot::{MapSlot, Slot};
+use crate::value::{Key, Map, Value};
+
+/// Tells the histories of one node's parameters, or of its exports.
+pub struct Teller<'a> {
+    pub(super) computation: &'a Computation<'a>,
+    pub(super) others: &'a OtherNodes<'a>,
+    pub(super) places: Places<'a>,
+    pub(super) evaluator: Evaluator<'a>,
+    pub(super) prefixes: Prefixes,
+    pub(super) parameters: Section,
+    pub(super) exports: Section,
+    /// Whether it is the exports that are told.
+    pub(super) tells_exports: bool,
+    /// Merged maps whose slots the evaluator remembers.
+    pub(super) kept: Vec<Arc<MapSlot>>,
+    /// Paths that references led to, told in this story already.
+    pub(super) told: FxHashSet<Vec<Key>>,
+    /// References inside of what references found.
+    pub(super) depth: usize,
+}
+
+/// The maps of one section of a node.
+pub(super) struct Section {
+    pub(super) ordered: Vec<Ordered>,
+    pub(super) merged: Arc<MapSlot>,
+}
+
+/// How far references are followed in one story. Whatever leads further is told by its own story.
+pub(super) const MAX_DEPTH: usize = 24;
+
+/// Where the values of several paths of one node stand; a path is one of the exports if so marked.
+pub fn places(of: &Places<'_>, paths: &[(&[Key], bool)]) -> Vec<Option<Place>> {
+    let (computation, layers) = (of.computation(), of.layers());
+    let others = computation.others(layers, None);
+    let mut parameters = Teller::new(computation, layers, &others, false);
+    let mut exports = Teller::new(computation, layers, &others, true);
+    let mut place = |(path, exported): &(&[Key], bool)| {
+        let teller = if *exported { &mut exports } else { &mut parameters };
+        teller.place(path)
+    };
+    paths.iter().map(&mut place).collect()
+}
+
+impl<'a> Teller<'a> {
+    /// A teller for the parameters of a node, or for its exports.
+    pub fn new(
+        computation: &'a Computation<'a>,
+        layers: &'a Layers,
+        others: &'a OtherNodes<'a>,
+        exports: bool,
+    ) -> Teller<'a> {
+        let prefixes = Prefixes::new(computation.settings);
+        let parameters = computation.merge(layers);
+        let mut evaluator =
+            Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs);
+        if !exports {
+            evaluator = evaluator.with_others(others);
+        }
+        Teller {
+            computation,
+            others,
+            places: Places::new(computation, layers),
+            evaluator,
+            parameters: Section { ordered: ordered(layers, false, &prefixes), merged: parameters },
+            exports: Section { ordered: ordered(layers, true, &prefixes), merged: layers.exports.clone() },
+            prefixes,
+            tells_exports: exports,
+            kept: Vec::new(),
+            told: FxHashSet::default(),
+            depth: 0,
+        }
+    }
+
+    pub(super) fn section(&self) -> &Section {
+        if self.tells_exports { &self.exports } else { &self.parameters }
+    }
+
+    /// All parameters, as far as they can be computed.
+    pub fn everything(&mut self) -> Value {
+        let merged = self.section().merged.clone();
+        let mut map = Map::default();
+        for (key, slot) in &merged.entries {
+            if let Some(value) = self.quietly(|evaluator| evaluator.deep(slot)) {
+                map.insert(key.clone(), value);
+            }
+        }
+        Value::map(map)
+    }
+
+    /// All of it, leaf by leaf.
+    pub fn overview(&mut self) -> Story {
+        let merged = self.section().merged.clone();
+        let value = self.evaluator.evaluate(&merged);
+        let fault = self.evaluator.finish().into_iter().next();
+        let parts = self.parts(&[], &Found::from(Head::Map(merged)));
+        Story { path: Vec::new(), value, fault, place: None, steps: Vec::new(), parts }
+    }
+
+    /// The history of one path.
+    pub fn story(&mut self, path: &[Key]) -> Story {
+        self.told.clear();
+        let mut story = self.history(path);
+        if let Some(found) = self.find(path) {
+            story.parts = self.parts(path, &found);
+        }
+        story
+    }
+
+    /// The paths that match a pattern, in order; with `**` at its end only leaves.
+    pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
+        let mut paths = Vec::new();
+        let start = Found::from(Head::Map(self.section().merged.clone()));
+        let leaves = pattern.source.ends_with("**");
+        self.walk(
+            &start,
+            &mut Vec::new(),
+            &mut |path, progress: &Progress, leaf| {
+                let next = path.last().map_or_else(|| progress.clone(), |key| pattern.step(progress, key));
+                if pattern.is_match(&next) && (leaf || !leaves) && !path.is_empty() {
+                    paths.push(path.to_vec());
+                }
+                next
+            },
+            &pattern.start(),
+        );
+        paths
+    }
+
+    /// The paths of everything, in the notation of references, for suggestions.
+    pub fn paths(&self) -> Vec<String> {
+        fn collect(map: &MapSlot, path: &mut Vec<Key>, delimiter: &str, out: &mut Vec<String>) {
+            for (key, slot) in &map.entries {
+                path.push(key.clone());
+                out.push(join_path(path, delimiter));
+                if let Slot::Map(inner) = slot {
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, delimiter, out));
+                }
+                path.pop();
+            }
+        }
+        let mut out = Vec::new();
+        collect(&self.section().merged, &mut Vec::new(), &self.computation.settings.delimiter, &mut out);
+        out
+    }
+
+    /// The head of a path.
+    pub(super) fn find(&mut self, path: &[Key]) -> Option<Found> {
+        let merged = self.section().merged.clone();
+        let (first, rest) = path.split_first()?;
+        let slot = merged.entries.get(first)?;
+        let before = self.evaluator.faults.len();
+        let found = self.evaluator.descend(slot, rest).ok().flatten();
+        self.evaluator.faults.truncate(before);
+        found
+    }
+
+    /// Where the value of a path stands.
+    fn place(&mut self, path: &[Key]) -> Option<Place> {
+        self.told.clear();
+        // What its references found is no matter here.
+        self.depth = MAX_DEPTH;
+        let place = self.history(path).place;
+        self.depth = 0;
+        place
+    }
+}

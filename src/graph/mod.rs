@@ -1,0 +1,199 @@
+//! Graphs turn nodes and what they include into a picture: DOT, Mermaid, or a page that a person
+//! can search and click through.
+
+mod page;
+mod picture;
+
+use indexmap::{IndexMap, IndexSet};
+
+use crate::engine::Inventory;
+use crate::engine::node::Computation;
+use crate::error::Result;
+use crate::explain::{Selection, chosen_nodes, explain_in};
+use crate::linearize::By;
+use crate::list::leaves;
+use crate::secrets::Secrets;
+use crate::source::{FileId, Origin, Site};
+use crate::survey::{Survey, Surveyed};
+use crate::value::{Key, Text, Value};
+
+pub use page::html;
+pub use picture::{dot, mermaid};
+
+/// One value with its place.
+#[derive(Clone, Debug)]
+pub struct Leaf {
+    /// The path, as references write it.
+    pub path: String,
+    /// The value, secrets masked; in a file as it is written there.
+    pub value: Value,
+    /// Where it stands; `None` for what no file wrote.
+    pub site: Option<Site>,
+}
+
+/// A file of the graph: a node or a class.
+#[derive(Clone, Debug)]
+pub struct Vertex {
+    /// Its name.
+    pub name: Text,
+    /// Whether it is a class.
+    pub is_class: bool,
+    /// Its file; `None` for a class that is missing and may be.
+    pub file: Option<String>,
+    /// What it lists, with the place of each entry.
+    pub lists: Vec<(Text, Option<Site>)>,
+    /// What the file sets.
+    pub sets: Vec<Leaf>,
+}
+
+/// A node with what it comes to.
+#[derive(Clone, Debug)]
+pub struct Rendered {
+    /// Its name.
+    pub name: Text,
+    /// Its environment.
+    pub environment: Value,
+    /// Its applications.
+    pub applications: Vec<Text>,
+    /// Its classes, in the order in which they merge.
+    pub classes: Vec<Text>,
+    /// The class mappings that gave it classes: mapping and class.
+    pub mapped: Vec<(Text, Text)>,
+    /// Its values, where they were asked for.
+    pub values: Option<Vec<Leaf>>,
+    /// Why it does not render, one line each.
+    pub problems: Vec<String>,
+}
+
+/// Nodes, classes, and who lists whom.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// The nodes, sorted.
+    pub nodes: Vec<Rendered>,
+    /// The files of all of them, nodes first.
+    pub vertices: Vec<Vertex>,
+}
+
+/// Up to this many nodes, each has its rendered values in the graph.
+pub const WITH_VALUES: usize = 20;
+
+/// The graph of the nodes that globs choose.
+pub fn graph(inventory: &Inventory, globs: &[String], secrets: &Secrets) -> Result<Graph> {
+    inventory.inspect(|computation| {
+        let names = chosen_nodes(computation.catalog, globs)?;
+        let survey = Survey::of(computation);
+        let chosen: Vec<&Surveyed> =
+            survey.nodes.iter().filter(|node| names.binary_search(&node.name).is_ok()).collect();
+        let with_values = chosen.len() <= WITH_VALUES;
+        let mut secrets = secrets.clone();
+        let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, &mut secrets));
+        let nodes: Vec<Rendered> = nodes.collect();
+        Ok(Graph { vertices: vertices(computation, &survey, &chosen, &secrets), nodes })
+    })?
+}
+
+fn rendered(
+    computation: &Computation<'_>,
+    node: &Surveyed,
+    with_values: bool,
+    secrets: &mut Secrets,
+) -> Rendered {
+    let files: IndexMap<FileId, &Text> =
+        node.included.iter().map(|included| (included.file, &included.name)).collect();
+    let layers = node.all_layers().filter_map(|layer| files.get(&layer.file).copied());
+    let mapped = node.included.iter().filter_map(|included| match &included.by {
+        By::Mapping(mapping) => Some((mapping.clone(), included.name.clone())),
+        By::Node | By::Includer(_) => None,
+    });
+    let problems = match &node.layers {
+        Ok(_) => Vec::new(),
+        Err(error) => crate::report::concise(error).lines().map(str::to_owned).collect(),
+    };
+    let values = node.layers.as_ref().ok().filter(|_| with_values).and_then(|layers| {
+        let everything = Selection { parameters: vec!["**".to_owned()], ..Selection::default() };
+        let explanation = explain_in(computation, layers, &everything).ok()?;
+        explanation.teach(secrets);
+        let delimiter = &computation.settings.delimiter;
+        let leaf = |story: &crate::explain::Story| Leaf {
+            path: crate::evaluate::join_path(&story.path, delimiter),
+            value: secrets.value(&story.path, story.value.as_ref().unwrap_or(&Value::Null)),
+            site: story.place.as_ref().and_then(|place| place.site.clone()),
+        };
+        Some(explanation.parameters.iter().map(leaf).collect())
+    });
+    let mut classes: Vec<Text> = layers.cloned().collect();
+    classes.pop();
+    Rendered {
+        name: node.name.clone(),
+        environment: node.environment(),
+        applications: node.applications(),
+        classes,
+        mapped: mapped.collect(),
+        values,
+        problems,
+    }
+}
+
+/// A class in a list, and where it stands: the file and the number of its node.
+type Entry = (Text, Option<(FileId, u32)>);
+
+fn vertices(
+    computation: &Computation<'_>,
+    survey: &Survey,
+    chosen: &[&Surveyed],
+    secrets: &Secrets,
+) -> Vec<Vertex> {
+    let mut lists: IndexMap<(bool, Text), IndexSet<Entry>> = IndexMap::new();
+    for node in chosen {
+        lists.entry((false, node.name.clone())).or_default();
+    }
+    for node in chosen {
+        for included in node.included.iter().skip(1) {
+            lists.entry((true, included.name.clone())).or_default();
+        }
+        for listed in &node.listings {
+            let By::Includer(index) = listed.by else { continue };
+            let Some(by) = node.included.get(index) else { continue };
+            let place = (listed.origin != Origin::NONE).then_some((listed.origin.file, listed.origin.node));
+            let entry = lists.entry((index > 0, by.name.clone())).or_default();
+            entry.insert((listed.class.clone(), place));
+        }
+    }
+    // Classes that are missing, and may be.
+    let missing: Vec<Text> = lists.values().flatten().map(|(class, _)| class.clone()).collect();
+    for class in missing {
+        lists.entry((true, class)).or_default();
+    }
+    let site = |place: Option<(FileId, u32)>| {
+        let (file, node) = place?;
+        crate::evaluate::site(computation.inputs, Origin { file, node }, None)
+    };
+    let mut vertices: Vec<Vertex> = lists
+        .into_iter()
+        .map(|((is_class, name), entries)| {
+            let file = survey.files.iter().find(|file| file.is_class == is_class && file.name == name);
+            Vertex {
+                sets: file.map_or_else(Vec::new, |file| sets(computation, file, secrets)),
+                file: file.map(|file| file.path.to_string()),
+                lists: entries.into_iter().map(|(class, place)| (class, site(place))).collect(),
+                is_class,
+                name,
+            }
+        })
+        .collect();
+    vertices.sort_by(|a, b| (a.is_class, &a.name).cmp(&(b.is_class, &b.name)));
+    vertices
+}
+
+fn sets(computation: &Computation<'_>, file: &crate::survey::SurveyedFile, secrets: &Secrets) -> Vec<Leaf> {
+    let Ok(layer) = &file.layer else { return Vec::new() };
+    let mut found = Vec::new();
+    leaves(&layer.parameters, &mut Vec::<Key>::new(), &mut |path, slot, origin| {
+        found.push(Leaf {
+            path: crate::evaluate::join_path(path, &computation.settings.delimiter),
+            value: secrets.value(path, &crate::explain::written(slot)),
+            site: crate::evaluate::site(computation.inputs, origin, None),
+        });
+    });
+    found
+}
