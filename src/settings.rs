@@ -109,6 +109,10 @@ settings! {
     nodes_uri: Value = "nodes" as Shape::Uri;
     /// Folder of the class files, a list of folders, or the mapping of a storage.
     classes_uri: Value = "classes" as Shape::Uri;
+    /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
+    cluster_folder: Text = "cluster" as Shape::Word;
+    /// File of a cluster that holds its soft metadata.
+    cluster_file: Text = "overrides.yml" as Shape::Word;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
     class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.

@@ -8,6 +8,7 @@ pub mod emit;
 mod events;
 mod layout;
 mod order;
+pub mod outline;
 mod parse;
 mod resolve;
 mod scan;
