@@ -21,7 +21,9 @@ pub struct ReferenceStory {
     pub path: Option<Vec<Key>>,
     /// What it came to; mappings are left out.
     pub value: Option<Value>,
-    /// Why it leads nowhere.
+    /// Whether it came to nothing.
+    pub failed: bool,
+    /// Why, where that was not told before.
     pub fault: Option<Fault>,
     /// Whether its default was taken.
     pub default_used: bool,
@@ -42,10 +44,14 @@ impl Teller<'_> {
 
     fn reference(&mut self, traced: Traced) -> ReferenceStory {
         let path: Option<Vec<Key>> = traced.path.map(|path| self.keys(&path));
+        let mut failed = false;
         let (value, fault) = match traced.value {
             Ok(Value::Map(_)) => (None, None),
             Ok(value) => (Some(value), None),
-            Err(fault) => (None, Some(*fault)),
+            Err(fault) => {
+                failed = true;
+                (None, fault.map(|fault| *fault))
+            }
         };
         let inner = traced.inner.into_iter().map(|inner| self.reference(inner)).collect();
         let story = match &path {
@@ -65,6 +71,7 @@ impl Teller<'_> {
             path,
             value,
             fault,
+            failed,
             default_used: traced.default_used,
             inner,
             story,
