@@ -17,7 +17,7 @@ help: ## this list
 
 build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
 
-test: build ## all tests, a real Salt master and minion included
+test: build .venv-oracle/.tools ## all tests, a real Salt master and minion included
 	cargo test --locked --quiet
 	$(BIN)/pytest
 

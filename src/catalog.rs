@@ -71,7 +71,7 @@ fn names(what: &'static str, listings: &[Listing], name: impl Fn(&Found) -> Item
 
 /// A node is named after its file; with `compose_node_name` its folders come first, unless the
 /// outermost begins with `_` (S11).
-fn node(found: &Found, settings: &Settings) -> Item {
+pub fn node(found: &Found, settings: &Settings) -> Item {
     let inside = found.folders.join("/");
     let below = settings.compose_node_name
         && found.folders.first().is_some_and(|outermost| !outermost.starts_with('_'));

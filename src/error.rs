@@ -335,6 +335,29 @@ kinds! {
     Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1
         "{message}";
 
+    // Edits.
+    /// An entry that cannot be changed without touching more than itself.
+    EditRefused { keys: String, reason: String } "edit-refused" 65
+        "cannot change '{keys}' in place: {reason}";
+    /// A value with references that were not asked for.
+    EditReference { keys: String } "edit-reference" 65
+        "the value for '{keys}' holds a reference or an inventory query";
+    /// A name that is not one.
+    NameRefused { what: &'static str, name: String, reason: &'static str } "name-refused" 65
+        "'{name}' cannot be the name of a {what}: {reason}";
+    /// A path that is no place for a node or class file.
+    PathRefused { path: String, reason: &'static str } "path-refused" 65
+        "'{path}' is refused: {reason}";
+    /// A node that exists already.
+    NodeExists { name: String, path: String } "node-exists" 65
+        "node '{name}' exists already, in '{path}'";
+    /// A file that cannot be written.
+    FileUnwritable { path: String, message: String } "file-unwritable" 74
+        "cannot write '{path}': {message}";
+    /// Another process that keeps on writing.
+    LockTimeout { path: String, seconds: u64 } "lock-timeout" 74
+        "another process has held '{path}' for {seconds} seconds";
+
     // Shells.
     /// A value that cannot be carried to the caller (Y4).
     WireType { what: String } "wire-type" 65
@@ -380,6 +403,7 @@ impl Kind {
                 Some(format!("set '{setting}: true' to allow it"))
             }
             Kind::Lint { help, .. } => help.clone(),
+            Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
             ),

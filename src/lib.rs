@@ -6,6 +6,7 @@
 
 pub mod catalog;
 pub mod diff;
+pub mod edit;
 pub mod engine;
 pub mod error;
 pub mod evaluate;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::engine::files::Version;
+use crate::engine::files::Sources;
 use crate::engine::sequence::{Brought, Sequence, Step};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Locate, Root, Source};
@@ -33,16 +33,16 @@ pub trait Lookup {
     fn about_missing(&self, name: &str) -> (String, Option<String>);
     /// Whether `ignore_class_notfound` covers this name.
     fn may_be_missing(&self, name: &str) -> bool;
-    /// Begins to record which files are asked for.
+    /// Begins to record what is asked for.
     fn begin_record(&self);
     /// What was asked for since.
-    fn recorded(&self) -> Vec<(FileId, Version)>;
+    fn recorded(&self) -> Sources;
     /// Adds to what is asked for.
-    fn record(&self, files: &[(FileId, Version)]);
+    fn record(&self, sources: &Sources);
     /// Counts the times at which anything may have changed.
     fn generation(&self) -> u64;
-    /// Whether files are what they were.
-    fn current(&self, files: &[(FileId, Version)]) -> bool;
+    /// Whether files and names are what they were.
+    fn current(&self, sources: &Sources) -> bool;
 }
 
 /// The parameters that come neither from a class nor from the node's file (S2).
@@ -172,7 +172,7 @@ pub fn linearize(
         })
     } else {
         // An answer asks its sequence whether it holds; an error has none.
-        linearizer.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.files));
+        linearizer.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
         let mut faults = linearizer.faults;
         for fault in &mut faults {
             fault.node = Some(subjects.name.clone());
@@ -286,7 +286,7 @@ impl Linearizer<'_> {
     /// Takes a step that another node has taken, or takes it for all.
     fn step(&mut self, step: Step, take: impl FnOnce(&mut Self)) {
         let generation = self.lookup.generation();
-        let next = self.sequence.next(&step, generation, |files| self.lookup.current(files));
+        let next = self.sequence.next(&step, generation, |sources| self.lookup.current(sources));
         if let Some(next) = next {
             self.sequence = next;
             return;
@@ -306,10 +306,10 @@ impl Linearizer<'_> {
     /// Adds what was brought in to the sequence.
     fn complete(&mut self) {
         let mut brought = std::mem::take(&mut self.brought);
-        brought.files = self.lookup.recorded();
+        brought.sources = self.lookup.recorded();
         if brought.layers.is_empty() && brought.classes.is_empty() {
             // A class that is there already, or is missing: it may have been asked for all the same.
-            self.lookup.record(&brought.files);
+            self.lookup.record(&brought.sources);
             return;
         }
         self.sequence = self.sequence.child(brought, self.lookup.generation());
@@ -451,17 +451,26 @@ impl Linearizer<'_> {
             // After a class is missing, what it would have set is missing too.
             Err(_) if !self.faults.is_empty() => None,
             Err(faults) => {
+                let unresolved = |reference: &str| Kind::ClassReference {
+                    written: entry.name.to_string(),
+                    reference: reference.to_owned(),
+                };
+                let mut behind = Vec::new();
                 for mut fault in faults {
-                    if let Kind::ReferenceNotFound { reference, .. } = &fault.kind
-                        && fault.origin == Some(entry.origin)
-                    {
-                        fault.kind = Kind::ClassReference {
-                            written: entry.name.to_string(),
-                            reference: reference.clone(),
-                        };
+                    match &fault.kind {
+                        Kind::ReferenceNotFound { reference, .. } if fault.origin == Some(entry.origin) => {
+                            fault.kind = unresolved(reference);
+                            fault.path = None;
+                            fault.chain = self.chain_of(by);
+                            self.faults.push(fault);
+                        }
+                        _ => behind.push(fault),
                     }
-                    fault.path = None;
-                    fault.chain = self.chain_of(by);
+                }
+                if !behind.is_empty() {
+                    // What the name refers to cannot be resolved itself.
+                    let mut fault = self.place(Fault::new(unresolved(&entry.name)), entry.origin, by);
+                    fault.causes = behind;
                     self.faults.push(fault);
                 }
                 None

@@ -109,6 +109,10 @@ settings! {
     nodes_uri: Value = "nodes" as Shape::Uri;
     /// Folder of the class files, a list of folders, or the mapping of a storage.
     classes_uri: Value = "classes" as Shape::Uri;
+    /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
+    cluster_folder: Text = "cluster" as Shape::Word;
+    /// File of a cluster that holds its soft metadata.
+    cluster_file: Text = "overrides.yml" as Shape::Word;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
     class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.
@@ -177,6 +181,8 @@ settings! {
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
+    /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first.
+    cache_size: u32 = "1024" as Shape::Count;
     /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
     threads: u32 = "0" as Shape::Count;
     /// Command line: output format, `yaml` or `json`.

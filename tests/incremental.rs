@@ -141,6 +141,89 @@ fn a_query_is_answered_anew_when_what_it_was_told_changes() {
 }
 
 #[test]
+fn a_new_node_or_class_computes_nothing_of_the_others() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    write(folder.path(), "nodes/new.yml", "classes: [db]\n");
+    let counts = work(&kept);
+    assert_eq!((counts.read, counts.parsed), (1, 1));
+    // The new node, and the exports of the new node for the one that asks: it tells of `db`, but of
+    // more nodes than before.
+    assert_eq!((counts.computed, counts.exported), (2, 1));
+    write(folder.path(), "classes/unused.yml", "parameters: {}\n");
+    let counts = work(&kept);
+    assert_eq!((counts.listed, counts.read, counts.computed, counts.exported), (1, 0, 0, 0));
+    fs::remove_file(folder.path().join("nodes/new.yml")).unwrap();
+    let counts = work(&kept);
+    assert_eq!((counts.read, counts.computed, counts.exported), (0, 1, 0), "the one that asks");
+}
+
+#[test]
+fn a_class_that_was_missing_is_noticed_when_it_appears() {
+    let folder = inventory();
+    let base = folder.path();
+    let mut options = options(base, "auto");
+    options.insert("ignore_class_notfound".into(), Value::Bool(true));
+    write(base, "nodes/n0.yml", "classes: [web, later]\n");
+    write(base, "classes/db/init.yml", "classes: [later.too]\nparameters: {kind: db}\n");
+    let kept = Inventory::open(&options).unwrap();
+    answers(&kept);
+    answers(&kept);
+    write(base, "classes/later/init.yml", "parameters: {came: late}\n");
+    assert_eq!(answers(&kept).matches("\"came\"").count(), 1);
+    let before = kept.counts().computed;
+    write(base, "classes/later/too.yml", "parameters: {came: later}\n");
+    assert_eq!(answers(&kept).matches("\"came\":\"later\"").count(), 5);
+    assert_eq!(kept.counts().computed - before, 5, "the nodes with db");
+}
+
+#[test]
+fn folders_that_change_places_are_noticed() {
+    let folder = inventory();
+    let base = folder.path();
+    for (name, kind) in [("one", "first"), ("two", "second")] {
+        write(base, &format!("classes/{name}/x.yml"), &format!("parameters: {{kind: {kind}}}\n"));
+    }
+    write(base, "nodes/n0.yml", "classes: [one.x]\n");
+    let kept = warm(&folder);
+    let swap = [("one", "three"), ("two", "one"), ("three", "two")];
+    for (from, to) in swap {
+        fs::rename(base.join("classes").join(from), base.join("classes").join(to)).unwrap();
+    }
+    assert!(answers(&kept).contains("\"second\""));
+}
+
+#[test]
+fn answers_that_weigh_too_much_go_and_the_oldest_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/a.yml", "parameters: {one: 1, list: ['${one}', '${one}', '${one}']}\n");
+    for number in 0..2000 {
+        let lines = (0..25).map(|at| format!("  k{at}: '${{one}}{number}'\n")).collect::<String>();
+        write(base, &format!("nodes/n{number:04}.yml"), &format!("classes: [a]\nparameters:\n{lines}"));
+    }
+    let mut options = options(base, "auto");
+    options.insert("cache_size".into(), Value::Int(1));
+    let kept = Inventory::open(&options).unwrap();
+    let fresh = Inventory::open(&options).unwrap();
+    let ask = |number: usize| kept.nodeinfo(&format!("n{number:04}"), &Request::default()).unwrap();
+    for number in 0..2000 {
+        ask(number);
+        ask(0);
+    }
+    let info = kept.cache_info();
+    assert!(info.answers_memory <= 1024 * 1024 && info.answers_memory > 512 * 1024, "{info:?}");
+    assert!(info.answers > 100 && info.answers < 1900, "{info:?}");
+    let before = kept.counts().computed;
+    ask(0);
+    ask(1999);
+    assert_eq!(kept.counts().computed, before, "what was asked for lately is kept");
+    ask(1);
+    assert_eq!(kept.counts().computed, before + 1, "what was not is not");
+    assert_eq!(ask(7).parameters, fresh.nodeinfo("n0007", &Request::default()).unwrap().parameters);
+}
+
+#[test]
 fn what_differs_only_a_little_is_another_value() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path();

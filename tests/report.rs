@@ -203,6 +203,29 @@ fn evaluation() -> Vec<Fault> {
     ]
 }
 
+fn edits() -> Vec<Fault> {
+    vec![
+        Fault::new(Kind::EditRefused {
+            keys: "parameters:_param:address".into(),
+            reason: "aliases refer to the anchor '&param' around it".into(),
+        })
+        .at_site(site(CLASS, 3, 3, 0)),
+        Fault::new(Kind::EditReference { keys: "parameters:_param:address".into() }),
+        Fault::new(Kind::NameRefused {
+            what: "node",
+            name: "../web1".into(),
+            reason: "it begins with '-' or '.'",
+        }),
+        Fault::new(Kind::PathRefused {
+            path: "cluster/overrides.yml".into(),
+            reason: "a symbolic link leads out of the inventory",
+        }),
+        Fault::new(Kind::NodeExists { name: "web1".into(), path: NODE.into() }),
+        Fault::new(Kind::FileUnwritable { path: NODE.into(), message: "permission denied".into() }),
+        Fault::new(Kind::LockTimeout { path: "/srv/nodes/.reclass.lock".into(), seconds: 30 }),
+    ]
+}
+
 fn shells() -> Vec<Fault> {
     vec![
         in_node(Kind::WireType { what: "a set cannot be sent to a minion".into() }, 5, 5, 7).in_path("a:b"),
@@ -246,7 +269,7 @@ fn golden(name: &str, actual: &str) {
 
 #[test]
 fn every_kind_has_an_example() {
-    let faults: Vec<Fault> = [settings(), files(), evaluation(), shells()].concat();
+    let faults: Vec<Fault> = [settings(), files(), evaluation(), edits(), shells()].concat();
     // The code of a lint is its rule, of which each has an example of its own (`tests/lint.rs`).
     let shown: BTreeSet<&str> = faults.iter().map(|fault| fault.kind.code()).collect();
     let missing: Vec<_> = Kind::CODES.iter().filter(|code| !shown.contains(**code)).collect();

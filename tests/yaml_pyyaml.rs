@@ -1,15 +1,21 @@
-//! The library and `PyYAML` read the same values and errors, and print the same texts.
+//! The library and `PyYAML` read the same events, values and errors, and print the same texts.
 #![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and measure")]
 
 mod yaml;
 
 use yaml::generate::{Random, document, mutate};
-use yaml::oracle::{compare, corpus, python};
+use yaml::oracle::{Difference, compare, corpus, python};
+use yaml::{events, oracle};
 
 fn check(texts: &[Vec<u8>]) {
     let Some(python) = python() else { return };
-    let differences = compare(&python, texts);
+    let scripts: [(&str, Difference); 2] =
+        [("pyyaml_events.py", events::difference), ("pyyaml_oracle.py", oracle::difference)];
+    let differences: Vec<String> = scripts
+        .into_iter()
+        .flat_map(|(script, difference)| compare(&python, script, texts, difference))
+        .collect();
     println!("{} texts compared with PyYAML", texts.len());
     let shown: Vec<&str> = differences.iter().take(20).map(String::as_str).collect();
     assert!(differences.is_empty(), "{} of {} differ:\n{}", differences.len(), texts.len(), shown.join("\n"));

@@ -11,13 +11,12 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Item};
-use crate::engine::files::Version;
+use crate::engine::files::Sources;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
 use crate::evaluate::{Evaluator, Others, Told, python_equal};
 use crate::linearize::Lookup;
-use crate::source::FileId;
 use crate::value::{Text, Value};
 
 /// What is known of the exports of all nodes.
@@ -26,11 +25,19 @@ pub struct ExportIndex {
     known: Mutex<FxHashMap<Text, Known>>,
 }
 
+impl ExportIndex {
+    /// Forgets nodes that are gone.
+    pub fn retain(&mut self, catalog: &Catalog) {
+        self.known.get_mut().retain(|name, _| catalog.nodes.contains_key(name));
+    }
+}
+
 /// What is known of one node.
 #[derive(Debug)]
 struct Known {
-    catalog: Arc<Catalog>,
-    files: Vec<(FileId, Version)>,
+    /// What its name stood for.
+    item: Option<Item>,
+    sources: Sources,
     /// The generation in which the files were last found unchanged.
     checked: u64,
     layers: Result<Arc<Layers>, Box<Fault>>,
@@ -124,14 +131,16 @@ impl Computation<'_> {
         let mut known = self.index.known.lock();
         if let Some(entry) = known.get_mut(node) {
             if entry.checked != self.generation {
-                let current = Arc::ptr_eq(&entry.catalog, self.catalog)
-                    && self.current(&entry.files)
+                let current = entry.item.as_ref() == self.catalog.nodes.get(node)
+                    && self.current(&entry.sources)
                     && entry
                         .layers
                         .as_ref()
-                        .map_or(true, |layers| self.sequence_holds(&layers.linearization.sequence));
+                        .is_ok_and(|layers| self.sequence_holds(&layers.linearization.sequence));
                 if current {
                     entry.checked = self.generation;
+                    // Errors name lines, and similar names: both change where no value does.
+                    entry.values.retain(|_, value| value.is_ok());
                 } else {
                     known.remove(node);
                 }
@@ -146,10 +155,10 @@ impl Computation<'_> {
             .layers(node, None, None, false)
             .map(Arc::new)
             .map_err(|error| Box::new(error.into_faults().swap_remove(0)));
-        let files = self.asking.end();
+        let sources = self.asking.end();
         let entry = Known {
-            catalog: self.catalog.clone(),
-            files,
+            item: self.catalog.nodes.get(node).cloned(),
+            sources,
             checked: self.generation,
             layers: layers.clone(),
             values: FxHashMap::default(),

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
@@ -32,6 +33,7 @@ pub struct Inputs {
     look: AtomicU64,
     watch: Mutex<Watching>,
     listings: Mutex<Listings>,
+    checked: Mutex<Option<SystemTime>>,
     /// The files themselves.
     pub files: Files,
     /// What was done.
@@ -83,6 +85,7 @@ impl Inputs {
             files: Files::new(settings.clone()),
             settings,
             listings: Mutex::default(),
+            checked: Mutex::default(),
             counters: Counters::default(),
         })
     }
@@ -95,6 +98,10 @@ impl Inputs {
                 News::Quiet => return false,
                 News::Changed { files, tree } => {
                     self.touch(&files, tree);
+                    if tree {
+                        // Whole folders may have changed places: every file is looked at.
+                        self.look.fetch_add(1, Ordering::Relaxed);
+                    }
                     return true;
                 }
                 News::Lost => *watch = Watching::Later,
@@ -103,8 +110,19 @@ impl Inputs {
             *watch = self.watch().map_or(Watching::Never, Watching::On);
         }
         // What was seen before the watch was there is looked at once more.
+        *self.checked.lock() = Some(SystemTime::now());
         self.look.fetch_add(1, Ordering::Relaxed);
         true
+    }
+
+    /// When every file was last looked at.
+    pub fn last_full_check(&self) -> Option<SystemTime> {
+        *self.checked.lock()
+    }
+
+    /// Whether a watch tells of changes.
+    pub fn is_watched(&self) -> bool {
+        matches!(&*self.watch.lock(), Watching::On(watch) if watch.is_ours())
     }
 
     fn look(&self) -> u64 {

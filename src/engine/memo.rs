@@ -1,23 +1,24 @@
 //! The memo keeps answers with what they were computed from, and gives them again only while
 //! all of that is as it was.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex};
-use crate::engine::files::Version;
+use crate::engine::files::Sources;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation};
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::Sequence;
-use crate::engine::{Inventory, NodeInfo, Request, parallel};
+use crate::engine::{CacheInfo, NodeInfo, Request, parallel, weight};
 use crate::error::{Error, Fault, Kind, Link, Result};
+use crate::linearize::Lookup;
 use crate::mappings::Mappings;
 use crate::settings::Settings;
-use crate::source::{FileId, Site};
-use crate::value::{Map, Text, Value};
+use crate::source::Site;
+use crate::value::{Text, Value};
 
 /// Everything that an inventory knows.
 #[derive(Debug)]
@@ -27,14 +28,18 @@ pub struct State {
     settings: Arc<Settings>,
     mappings: Mappings,
     ignored: Option<fancy_regex::Regex>,
-    /// The classes of all nodes, in the names of one catalog.
-    sequences: (Arc<Catalog>, Arc<Sequence>),
-    /// Their layers.
-    prefixes: Arc<Prefix>,
+    /// The beginning of all class lists.
+    root: Arc<Sequence>,
     index: ExportIndex,
     /// Counts the times at which anything may have changed.
     generation: u64,
     answers: FxHashMap<(Text, Option<Text>), Remembered>,
+    /// What the answers weigh, in bytes.
+    weight: usize,
+    /// Counts the answers that were given.
+    given: u64,
+    /// The names of the last look.
+    catalog: Arc<Catalog>,
 }
 
 /// An answer and what it depends on.
@@ -43,13 +48,18 @@ struct Remembered {
     info: Arc<NodeInfo>,
     /// The node's classes, which other nodes share.
     sequence: Arc<Sequence>,
-    catalog: Arc<Catalog>,
-    /// Files that are not in the sequence.
-    files: Vec<(FileId, Version)>,
+    /// What its name stood for; `None` for a node that only mappings make.
+    item: Option<Item>,
+    /// What is not in the sequence.
+    sources: Sources,
     original_environment: Value,
     asked: Vec<Asked>,
     /// The generation in which all of this was last found unchanged.
     checked: u64,
+    /// What it weighs, in bytes.
+    weight: usize,
+    /// When it was last given.
+    given: u64,
 }
 
 /// How often a computation is repeated when files change underneath it.
@@ -58,17 +68,18 @@ const ATTEMPTS: usize = 5;
 impl State {
     /// The state of an inventory of which nothing is known yet.
     pub fn new(settings: Arc<Settings>) -> Result<State> {
-        let prefixes = Prefix::root();
         Ok(State {
             inputs: Inputs::new(settings.clone())?,
             mappings: Mappings::parse(&settings.class_mappings)?,
             ignored: crate::engine::node::ignored_classes(&settings)?,
             settings,
-            sequences: (Arc::default(), Sequence::root(prefixes.clone())),
-            prefixes,
+            root: Sequence::root(Prefix::root()),
             index: ExportIndex::default(),
             generation: 0,
             answers: FxHashMap::default(),
+            weight: 0,
+            given: 0,
+            catalog: Arc::default(),
         })
     }
 
@@ -78,8 +89,12 @@ impl State {
             self.generation += 1;
         }
         let catalog = self.inputs.catalog()?;
-        if !Arc::ptr_eq(&self.sequences.0, &catalog) {
-            self.sequences = (catalog.clone(), Sequence::root(self.prefixes.clone()));
+        if !Arc::ptr_eq(&self.catalog, &catalog) {
+            // Nodes that are gone are not asked for again.
+            self.answers.retain(|(name, _), _| catalog.nodes.contains_key(name));
+            self.weight = self.answers.values().map(|remembered| remembered.weight).sum();
+            self.index.retain(&catalog);
+            self.catalog = catalog.clone();
         }
         Ok(catalog)
     }
@@ -98,7 +113,7 @@ impl State {
             let computed = compute(&self.computation(&catalog), &key, request, mapped);
             let now = self.begin()?;
             if self.settled(&key, &computed, &catalog, &now) {
-                return self.keep(key, computed, catalog, question_is_plain(request, mapped));
+                return self.keep(key, computed, &catalog, question_is_plain(request, mapped));
             }
             catalog = now;
         }
@@ -141,7 +156,7 @@ impl State {
             }
             for (key, one) in computed {
                 let name = key.0.clone();
-                let info = self.keep(key, one, catalog.clone(), question_is_plain(request, false))?;
+                let info = self.keep(key, one, &catalog, question_is_plain(request, false))?;
                 known.insert(name, info);
             }
             return Ok(catalog.nodes.keys().filter_map(|name| known.remove(name)).collect());
@@ -190,7 +205,7 @@ impl State {
         now: &Arc<Catalog>,
     ) -> bool {
         Arc::ptr_eq(now, before)
-            && computed.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, now))
+            && self.computation(now).current(&computed.sources)
             && computed.result.as_ref().map_or(true, |answer| {
                 let computation = self.computation(now);
                 let original = &answer.original_environment;
@@ -204,24 +219,75 @@ impl State {
         &mut self,
         key: (Text, Option<Text>),
         computed: Computed,
-        catalog: Arc<Catalog>,
+        catalog: &Catalog,
         plain: bool,
     ) -> Result<Arc<NodeInfo>> {
         let answer = computed.result?;
         let info = Arc::new(answer.info);
         if plain && &*self.settings.cache != "off" {
+            self.given += 1;
+            let weight = weight::of(&info);
             let remembered = Remembered {
+                weight,
+                given: self.given,
                 info: info.clone(),
                 sequence: answer.sequence,
-                catalog,
-                files: computed.files,
+                item: catalog.nodes.get(&key.0).cloned(),
+                sources: computed.sources,
                 original_environment: answer.original_environment,
                 asked: answer.asked,
                 checked: self.generation,
             };
-            self.answers.insert(key, remembered);
+            let before = self.answers.insert(key, remembered);
+            self.weight = self.weight + weight - before.map_or(0, |before| before.weight);
+            self.drop_some();
         }
         Ok(info)
+    }
+
+    /// Drops the answers that were not asked for the longest time, when all weigh too much: enough
+    /// of them that it is not soon to be done again.
+    fn drop_some(&mut self) {
+        let limit = self.limit();
+        if self.weight <= limit {
+            return;
+        }
+        let mut by_use: Vec<_> =
+            self.answers.iter().map(|(key, answer)| (answer.given, key.clone())).collect();
+        by_use.sort_unstable_by_key(|(given, _)| *given);
+        for (_, key) in by_use {
+            if self.weight <= limit / 10 * 9 {
+                break;
+            }
+            if let Some(dropped) = self.answers.remove(&key) {
+                self.weight -= dropped.weight;
+            }
+        }
+    }
+
+    /// What answers may weigh, in bytes.
+    fn limit(&self) -> usize {
+        usize::try_from(self.settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024)
+    }
+
+    /// What is remembered, and what was done.
+    pub fn info(&self) -> CacheInfo {
+        CacheInfo {
+            counts: self.inputs.counters.counts(),
+            answers: self.answers.len(),
+            answers_memory: self.weight,
+            answers_limit: self.limit(),
+            files: self.inputs.files.loaded(),
+            files_memory: self.inputs.files.weight(),
+            last_full_check: self.inputs.last_full_check(),
+            watching: self.inputs.is_watched(),
+        }
+    }
+
+    /// Makes the state that a parent process had one of this process.
+    pub fn adopt(&mut self) {
+        self.inputs.forget_watch();
+        self.generation += 1;
     }
 
     fn unsettled(&self) -> Error {
@@ -230,17 +296,17 @@ impl State {
     }
 
     fn remembered(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
-        let remembered = self.answers.get(key)?;
+        self.given += 1;
+        let remembered = self.answers.get_mut(key)?;
+        remembered.given = self.given;
         if remembered.checked == self.generation {
             return Some(remembered.info.clone());
         }
+        let remembered = self.answers.get(key)?;
         let computation = self.computation(catalog);
         let original = &remembered.original_environment;
-        let current = Arc::ptr_eq(&remembered.catalog, catalog)
-            && remembered
-                .files
-                .iter()
-                .all(|(file, version)| self.inputs.is_current(*file, *version, catalog))
+        let current = remembered.item.as_ref() == catalog.nodes.get(&key.0)
+            && computation.current(&remembered.sources)
             && computation.sequence_holds(&remembered.sequence)
             && computation.still_holds(&key.0, original, key.1.as_ref(), &remembered.asked);
         if !current {
@@ -262,7 +328,7 @@ impl State {
             mappings: &self.mappings,
             ignored: self.ignored.as_ref(),
             catalog,
-            root: &self.sequences.1,
+            root: &self.root,
             index: &self.index,
             generation: self.generation,
         }
@@ -280,75 +346,16 @@ fn compute(
     computation.inputs.counters.computed.add();
     let input_data = request.input_data.as_ref();
     let result = computation.answer(&key.0, key.1.as_ref(), input_data, mapped);
-    Computed { result, files: computation.asking.end() }
+    Computed { result, sources: computation.asking.end() }
 }
 
 /// An answer, or why there is none, and the files it was computed from.
 struct Computed {
     result: Result<Answer>,
-    files: Vec<(FileId, Version)>,
+    sources: Sources,
 }
 
 /// Input data is part of the question; answers to such questions are not kept.
 fn question_is_plain(request: &Request, mapped: bool) -> bool {
     request.input_data.is_none() && !mapped
-}
-
-/// The inventories of one process, by their options. Weak would forget between two calls of Salt,
-/// so they are kept.
-///
-/// A forked child must touch nothing that it got from its parent: another thread may have held any
-/// lock when it was forked, and will never give it back there. So the child adds a registry of its
-/// own behind that of the parent, and leaves the parent's alone, its memory included.
-struct Registry {
-    process: u32,
-    // The mutex of `std`: that of `parking_lot` shares its queues between all locks of a process.
-    inventories: std::sync::Mutex<Vec<(Map, Arc<Inventory>)>>,
-    next: OnceLock<Box<Registry>>,
-}
-
-/// How many different inventories a process keeps; a master has one or two.
-const KEPT: usize = 16;
-
-impl Registry {
-    fn new(process: u32) -> Registry {
-        Registry { process, inventories: std::sync::Mutex::default(), next: OnceLock::new() }
-    }
-
-    /// The registry of this process.
-    fn current() -> &'static Registry {
-        static FIRST: OnceLock<Registry> = OnceLock::new();
-        let process = std::process::id();
-        let mut registry = FIRST.get_or_init(|| Registry::new(process));
-        while registry.process != process {
-            registry = registry.next.get_or_init(|| Box::new(Registry::new(process)));
-        }
-        registry
-    }
-
-    fn inventories(&self) -> std::sync::MutexGuard<'_, Vec<(Map, Arc<Inventory>)>> {
-        self.inventories.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-    }
-}
-
-/// The inventory for these options.
-pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
-    let mut inventories = Registry::current().inventories();
-    if let Some(at) = inventories.iter().position(|(known, _)| known == options) {
-        let entry = inventories.remove(at);
-        let inventory = entry.1.clone();
-        inventories.push(entry);
-        return Ok(inventory);
-    }
-    let inventory = Arc::new(Inventory::open(options)?);
-    if inventories.len() >= KEPT {
-        inventories.remove(0);
-    }
-    inventories.push((options.clone(), inventory.clone()));
-    Ok(inventory)
-}
-
-/// Forgets all that this process remembers: after a panic, nothing of it can be relied on.
-pub fn forget() {
-    Registry::current().inventories().clear();
 }

@@ -11,11 +11,12 @@ pub mod memo;
 pub mod node;
 pub mod parallel;
 pub mod prefix;
+pub mod registry;
 pub mod sequence;
+pub mod weight;
 
-use std::sync::Arc;
-
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::SystemTime;
 
 use crate::engine::memo::State;
 use crate::error::{Error, Result, Warning};
@@ -53,6 +54,8 @@ pub struct NodeInfo {
     pub exports: Value,
     /// What was noticed on the way.
     pub warnings: Vec<Warning>,
+    /// What a shell made of it, to be given again.
+    pub shown: OnceLock<Value>,
 }
 
 impl NodeInfo {
@@ -76,6 +79,27 @@ impl NodeInfo {
     }
 }
 
+/// What an inventory remembers, and what was done.
+#[derive(Clone, Debug)]
+pub struct CacheInfo {
+    /// What was done.
+    pub counts: counts::Counts,
+    /// Answers that are kept.
+    pub answers: usize,
+    /// About how many bytes they take that nothing else shares.
+    pub answers_memory: usize,
+    /// How many they may take.
+    pub answers_limit: usize,
+    /// Files that are kept.
+    pub files: usize,
+    /// About how many bytes their text and what was made of it take.
+    pub files_memory: usize,
+    /// When every file was last looked at, rather than relied on the kernel to tell.
+    pub last_full_check: Option<SystemTime>,
+    /// Whether the kernel tells of changes.
+    pub watching: bool,
+}
+
 /// An inventory: two trees of files, settings, and all that was computed from them.
 ///
 /// May be shared between threads; one call computes at a time.
@@ -97,13 +121,13 @@ impl Inventory {
 
     /// The same inventory for the same options, shared by the whole process.
     pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
-        memo::shared(options)
+        registry::shared(options)
     }
 
     /// Forgets what this process remembers of all inventories: after a panic, nothing of it can be
     /// relied on.
     pub fn forget_all() {
-        memo::forget();
+        registry::forget();
     }
 
     /// The checked settings.
@@ -182,6 +206,18 @@ impl Inventory {
     /// The text of a file of the inventory as it was read, for excerpts in reports.
     pub fn text(&self, path: &str) -> Option<String> {
         self.state().inputs.files.text(path)
+    }
+
+    /// What is remembered, and what was done.
+    pub fn cache_info(&self) -> CacheInfo {
+        self.state().info()
+    }
+
+    /// Makes an inventory of a parent process one of this process, if no thread of the parent was at
+    /// work on it when it forked.
+    fn adopt(&self) -> bool {
+        let free = self.state.try_lock();
+        free.map(|mut state| state.adopt()).is_ok()
     }
 
     /// What was done so far.

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
-use crate::engine::files::{Asking, Version};
+use crate::engine::files::{Asking, Sources};
 use crate::engine::inputs::Inputs;
 use crate::engine::sequence::Sequence;
 use crate::engine::{NodeInfo, automatic, parallel};
@@ -160,7 +160,7 @@ impl Computation<'_> {
                     .sequence
                     .steps()
                     .iter()
-                    .for_each(|step| self.record(&step.brought.files));
+                    .for_each(|step| self.record(&step.brought.sources));
                 Err(self.finish(faults, &merged))
             }
         }
@@ -208,6 +208,7 @@ impl Computation<'_> {
             parameters,
             exports,
             warnings: all,
+            shown: OnceLock::new(),
         }
     }
 
@@ -225,7 +226,7 @@ impl Computation<'_> {
 
     /// Whether the files of a node's classes are what they were.
     pub fn sequence_holds(&self, sequence: &Sequence) -> bool {
-        sequence.holds(self.generation, |files| self.current(files))
+        sequence.holds(self.generation, |sources| self.current(sources))
     }
 
     /// Whether what an answer's queries asked would be answered the same now.
@@ -292,7 +293,7 @@ impl Computation<'_> {
     /// The layer of a file, which is asked for.
     pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
         let current = self.inputs.layer(item, &self.words);
-        self.asking.add(&[(current.file, current.version)]);
+        self.asking.file(current.file, current.version);
         current.layer
     }
 
@@ -419,7 +420,13 @@ impl Computation<'_> {
 
 impl Lookup for Computation<'_> {
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
-        self.catalog.classes.get(name).map(|item| self.read(item)).transpose()
+        match self.catalog.classes.get(name) {
+            Some(item) => self.read(item).map(Some),
+            None => {
+                self.asking.missed(name);
+                Ok(None)
+            }
+        }
     }
 
     fn about_missing(&self, name: &str) -> (String, Option<String>) {
@@ -435,20 +442,21 @@ impl Lookup for Computation<'_> {
         self.asking.begin();
     }
 
-    fn recorded(&self) -> Vec<(FileId, Version)> {
+    fn recorded(&self) -> Sources {
         self.asking.end()
     }
 
-    fn record(&self, files: &[(FileId, Version)]) {
-        self.asking.add(files);
+    fn record(&self, sources: &Sources) {
+        self.asking.add(sources);
     }
 
     fn generation(&self) -> u64 {
         self.generation
     }
 
-    fn current(&self, files: &[(FileId, Version)]) -> bool {
-        files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
+    fn current(&self, sources: &Sources) -> bool {
+        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
+            && !sources.missed.iter().any(|name| self.catalog.classes.contains_key(name))
     }
 }
 

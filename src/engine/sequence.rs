@@ -10,14 +10,13 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::engine::files::Version;
+use crate::engine::files::Sources;
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
 use crate::layer::Layer;
 use crate::linearize::{AUTOMATIC, Included, Listed};
 use crate::merge::{Prefixes, fold};
 use crate::slot::MapSlot;
-use crate::source::FileId;
 use crate::value::Text;
 
 /// What leads from a sequence to the next.
@@ -40,8 +39,8 @@ pub struct Brought {
     pub included: Vec<Included>,
     /// The entries of class lists on the way, whether they brought their classes in or not.
     pub listings: Vec<Listed>,
-    /// What was read for it.
-    pub files: Vec<(FileId, Version)>,
+    /// What was read and looked for.
+    pub sources: Sources,
 }
 
 /// The layers of a class list as far as it is read.
@@ -86,7 +85,7 @@ impl Sequence {
         &self,
         step: &Step,
         generation: u64,
-        current: impl FnOnce(&[(FileId, Version)]) -> bool,
+        current: impl FnOnce(&Sources) -> bool,
     ) -> Option<Arc<Sequence>> {
         let next = self.next.lock().get(step).and_then(Weak::upgrade)?;
         next.is_current(generation, current).then_some(next)
@@ -119,7 +118,7 @@ impl Sequence {
     }
 
     /// Whether all its files are what they were.
-    pub fn holds(&self, generation: u64, current: impl Fn(&[(FileId, Version)]) -> bool) -> bool {
+    pub fn holds(&self, generation: u64, current: impl Fn(&Sources) -> bool) -> bool {
         let mut at = Some(self);
         while let Some(sequence) = at {
             if !sequence.is_current(generation, &current) {
@@ -130,11 +129,11 @@ impl Sequence {
         true
     }
 
-    fn is_current(&self, generation: u64, current: impl FnOnce(&[(FileId, Version)]) -> bool) -> bool {
+    fn is_current(&self, generation: u64, current: impl FnOnce(&Sources) -> bool) -> bool {
         if self.checked.load(Ordering::Relaxed) == generation {
             return true;
         }
-        let is = current(&self.brought.files);
+        let is = current(&self.brought.sources);
         if is {
             self.checked.store(generation, Ordering::Relaxed);
         }

@@ -7,15 +7,18 @@
 //! `NamedLoaderContext`) keep their data elsewhere than a `dict` does, so only
 //! exact dicts and lists are read directly, the others through their methods.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
+use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMapping, PySet, PyString,
     PyTuple, PyType, PyTzInfo,
 };
+use rustc_hash::FxBuildHasher;
 
 use crate::error::{Fault, Kind};
 use crate::python::errors::exception;
@@ -54,9 +57,43 @@ pub fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
     })
 }
 
-/// The Python string for a text. The one place to keep strings for another time.
+/// The Python string for a text: one object for one allocation, as long as it is in use.
 pub fn string<'py>(py: Python<'py>, text: &Text) -> Bound<'py, PyAny> {
-    PyString::new(py, text).into_any()
+    // Whoever holds the interpreter is alone here, and nothing in here lets go of it.
+    STRINGS.lock().get(py, text).into_any()
+}
+
+static STRINGS: Mutex<Strings> = Mutex::new(Strings::new());
+
+/// Python strings by the address of the text, which they keep alive. Those in `young` were used
+/// lately.
+struct Strings {
+    young: HashMap<usize, (Text, Py<PyString>), FxBuildHasher>,
+    old: HashMap<usize, (Text, Py<PyString>), FxBuildHasher>,
+}
+
+/// How many strings are young: a large pillar has a tenth.
+const YOUNG: usize = 65_536;
+
+impl Strings {
+    const fn new() -> Strings {
+        Strings { young: HashMap::with_hasher(FxBuildHasher), old: HashMap::with_hasher(FxBuildHasher) }
+    }
+
+    fn get<'py>(&mut self, py: Python<'py>, text: &Text) -> Bound<'py, PyString> {
+        let address = text.address();
+        if let Some((_, string)) = self.young.get(&address) {
+            return string.bind(py).clone();
+        }
+        let known = self.old.remove(&address);
+        let (text, string) = known.unwrap_or_else(|| (text.clone(), PyString::new(py, text).unbind()));
+        let found = string.bind(py).clone();
+        if self.young.len() >= YOUNG {
+            self.old = std::mem::take(&mut self.young);
+        }
+        self.young.insert(address, (text, string));
+        found
+    }
 }
 
 fn objects<'py>(py: Python<'py>, items: &[Value]) -> PyResult<Vec<Bound<'py, PyAny>>> {

@@ -2,6 +2,7 @@
 
 use std::ops::Deref;
 use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use pyo3::prelude::*;
@@ -176,6 +177,31 @@ impl Inventory {
         })
     }
 
+    /// What is remembered, and what was done: numbers for people.
+    fn cache_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let info = self.ask(py, |engine| Ok(engine.cache_info()))?;
+            let dict = PyDict::new(py);
+            dict.set_item("hits", info.counts.reused)?;
+            dict.set_item("misses", info.counts.computed)?;
+            dict.set_item("trees_listed", info.counts.listed)?;
+            dict.set_item("files_read", info.counts.read)?;
+            dict.set_item("files_parsed", info.counts.parsed)?;
+            dict.set_item("nodes_computed", info.counts.computed)?;
+            dict.set_item("exports_computed", info.counts.exported)?;
+            dict.set_item("answers", info.answers)?;
+            dict.set_item("answers_memory", info.answers_memory)?;
+            dict.set_item("answers_limit", info.answers_limit)?;
+            dict.set_item("files", info.files)?;
+            dict.set_item("files_memory", info.files_memory)?;
+            let since = |time: &SystemTime| time.duration_since(UNIX_EPOCH).ok();
+            let checked = info.last_full_check.as_ref().and_then(since).map(|since| since.as_secs_f64());
+            dict.set_item("last_full_check", checked)?;
+            dict.set_item("watching", info.watching)?;
+            Ok(dict)
+        })
+    }
+
     /// What `reclass --inventory` prints, as Python data.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
@@ -213,10 +239,14 @@ impl Inventory {
                 let Some(node) = minion(engine, minion_id, &request)? else {
                     return Ok(None);
                 };
-                let value = pillar_value(&node, engine.settings()).map_err(|mut error| {
-                    engine.place_values(minion_id, &request, &mut error);
-                    error
-                })?;
+                let value = match node.shown.get() {
+                    Some(value) => value.clone(),
+                    None => pillar_value(&node, engine.settings()).map_err(|mut error| {
+                        engine.place_values(minion_id, &request, &mut error);
+                        error
+                    })?,
+                };
+                let value = node.shown.get_or_init(|| value).clone();
                 Ok(Some((value, node)))
             })?;
             let Some((value, node)) = &*answer else {

@@ -1,8 +1,8 @@
 //! The Python module `saltext.reclass._engine`: the engine as Python sees it.
 //!
 //! Nothing but translation: [`convert`] carries data over the border,
-//! [`errors`] carries failures, [`inventory`] and [`questions`] ask the engine. Three promises
-//! to a Salt master hold for each method:
+//! [`errors`] carries failures, [`inventory`] and [`questions`] ask the engine, [`editor`] edits
+//! files. Three promises to a Salt master hold for each method:
 //!
 //! * a panic becomes an ordinary exception ([`errors::guard`]): Salt does not
 //!   survive anything else;
@@ -11,6 +11,7 @@
 //! * what is returned is new, and the caller may change it.
 
 pub mod convert;
+pub mod editor;
 pub mod errors;
 pub mod inventory;
 pub mod questions;
@@ -20,6 +21,8 @@ pub mod questions;
 mod _engine {
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use super::editor::Editor;
     #[pymodule_export]
     use super::inventory::Inventory;
 

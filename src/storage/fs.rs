@@ -45,6 +45,10 @@ impl Stamp {
             young: changed >= settled || modified >= settled,
         }
     }
+    /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
+    pub fn is_same_file_state(&self, other: &Stamp) -> bool {
+        Stamp { young: false, ..*self } == Stamp { young: false, ..*other }
+    }
     /// Whether a file with this stamp may be taken for unchanged when the other was taken earlier.
     pub fn proves_unchanged(&self, earlier: &Stamp) -> bool {
         !earlier.young
@@ -171,7 +175,7 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
         let after = file.metadata().map_err(failed)?;
         let stamp = Stamp::of(&before);
-        if whole && (Stamp { young: false, ..Stamp::of(&after) }) == (Stamp { young: false, ..stamp }) {
+        if whole && Stamp::of(&after).is_same_file_state(&stamp) {
             return Ok((bytes, stamp));
         }
     }

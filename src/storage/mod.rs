@@ -4,6 +4,8 @@
 
 pub mod fs;
 pub mod git;
+pub mod inside;
 pub mod watch;
+pub mod write;
 
 pub use fs::{Found, Listing, Stamp};

@@ -111,7 +111,14 @@ impl<'a> Events<'a> {
 
     /// The next event and its span. The beginning of the stream is no event here.
     pub(super) fn next(&mut self) -> Result<(Event, Span)> {
-        let (mut event, start, end) = self.parser.next().map_err(|problem| error(&problem))?;
+        let (event, start, end) = self.parsed().map_err(|problem| error(&problem))?;
+        let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
+        Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
+    }
+
+    /// The same with both marks, or what libyaml says.
+    pub(super) fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), Problem> {
+        let (mut event, start, end) = self.parser.next()?;
         if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
             &mut event
             && tag.as_deref() == Some("!")
@@ -119,8 +126,7 @@ impl<'a> Events<'a> {
             // Says nothing that the event does not say already.
             *tag = None;
         }
-        let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
-        Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
+        Ok((event, start, end))
     }
 }
 

@@ -8,12 +8,15 @@ pub mod emit;
 mod events;
 mod layout;
 mod order;
+pub mod outline;
 mod parse;
 mod resolve;
 mod scan;
 mod scan_scalar;
 mod scan_tag;
 mod timestamp;
+#[doc(hidden)]
+pub mod trace;
 
 use std::hash::BuildHasherDefault;
 

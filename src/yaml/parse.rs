@@ -76,9 +76,9 @@ impl<'a> Parser<'a> {
             State::FlowSequenceEntryMappingKey => self.flow_sequence_mapping_key(),
             State::FlowSequenceEntryMappingValue => self.flow_sequence_mapping_value(),
             State::FlowSequenceEntryMappingEnd => {
-                let (start, end) = self.peek_marks()?;
+                let (start, _) = self.peek_marks()?;
                 self.state = State::FlowSequenceEntry;
-                Ok((Event::MappingEnd, start, end))
+                Ok((Event::MappingEnd, start, start))
             }
             State::FlowMappingFirstKey => self.flow_mapping_key(true),
             State::FlowMappingKey => self.flow_mapping_key(false),
@@ -143,7 +143,7 @@ impl<'a> Parser<'a> {
                 self.process_directives()?;
                 self.states.push(State::DocumentEnd);
                 self.state = State::BlockNode;
-                return Ok((Event::DocumentStart, start, end));
+                return Ok((Event::DocumentStart, start, start));
             }
             _ => {}
         }
@@ -339,9 +339,9 @@ impl<'a> Parser<'a> {
 
     fn indentless_sequence_entry(&mut self) -> Parsed {
         if *self.peek()? != TokenData::BlockEntry {
-            let (start, end) = self.peek_marks()?;
+            let (start, _) = self.peek_marks()?;
             self.pop_state();
-            return Ok((Event::SequenceEnd, start, end));
+            return Ok((Event::SequenceEnd, start, start));
         }
         let (_, end) = self.skip()?;
         let next = self.peek()?;

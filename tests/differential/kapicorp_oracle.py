@@ -90,7 +90,7 @@ class Remembered:
     """A grammar that reads each text once."""
 
     def __init__(self, grammar):
-        self.read = functools.lru_cache(20000)(functools.partial(self.first, grammar))
+        self.read = functools.lru_cache(200)(functools.partial(self.first, grammar))
 
     @staticmethod
     def first(grammar, text):

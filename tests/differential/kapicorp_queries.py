@@ -6,7 +6,7 @@ import functools
 import types
 import typing
 
-from kapicorp_rulings import RULED, ruling, values_of
+from kapicorp_rulings import RULED, living, ruling, values_of
 from reclass import core, errors
 from reclass.datatypes.exports import Exports
 from reclass.datatypes.parameters import Parameters
@@ -26,9 +26,15 @@ def parse_expression(original, self, expression):
 
 
 def single(queries):
-    """The queries one by one, those that merge with others too: the options of each are its own."""
+    """The queries one by one, those that merge with others too: the options of each are its own.
+    What is replaced is not asked (R16)."""
+
+    def entries(value):
+        begin = living(value) if "R16" in RULED and isinstance(value, ValueList) else 0
+        return values_of(value)[begin:]
+
     return queries and [
-        (path, entry) for path, value in queries for entry in values_of(value) if entry.has_inv_query
+        (path, entry) for path, value in queries for entry in entries(value) if entry.has_inv_query
     ]
 
 

@@ -273,7 +273,8 @@ def interpolate_replaced(original, self, inventory=None):
 
 @ruling(Parameters, "_merge_dict", "M9", "M6")
 def merge_dict(original, self, cur, new):
-    """M9: prefixes below a prefix. M6: an empty key, and one that is a prefix alone."""
+    """M9: prefixes below a key that a prefix makes a value of its own. M6: an empty key, and one
+    that is a prefix alone."""
     prefixes = self._settings.dict_key_prefixes
 
     def plain(entry):
@@ -281,7 +282,8 @@ def merge_dict(original, self, cur, new):
         return key == "" or (key in prefixes and "M6" in RULED)
 
     def unprefixed_inside(key, value):
-        if "M9" not in RULED or not isinstance(value, dict) or str(key)[0] not in prefixes:
+        prefixed = str(key)[0] in prefixes or any(f"{prefix}{key}" in new for prefix in prefixes)
+        if "M9" not in RULED or not isinstance(value, dict) or not prefixed:
             return value
         inner = self._merge_recurse(None, value)
         return Value(inner, self._settings, self._uri, parse_string=self._parse_strings)
@@ -324,6 +326,8 @@ class ResolvedName:
                 known._interpolate_references(place, self._name, None)
             except errors.BadReferencesError as error:
                 raise errors.ResolveError(str(self._name)) from error
+            if known.resolve_errors.have_errors():
+                raise errors.ResolveError(str(self._name))
             return resolved(self._name, known._base)
 
 

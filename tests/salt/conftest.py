@@ -166,8 +166,8 @@ class Site:
             time.sleep(0.2)
         raise TimeoutError(self.log("master"))
 
-    def start_minion(self, name: str) -> None:
-        self.start("salt-minion", self.configure_minion(name))
+    def start_minion(self, name: str, **options: Any) -> None:
+        self.start("salt-minion", self.configure_minion(name, **options))
         end = time.monotonic() + 90
         while time.monotonic() < end:
             answer = self.salt(name, "test.ping", timeout=5)

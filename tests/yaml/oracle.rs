@@ -57,9 +57,12 @@ pub fn corpus() -> Vec<PathBuf> {
     files
 }
 
-/// Compares the library with Python over all texts; gives the differences.
-pub fn compare(python: &Path, texts: &[Vec<u8>]) -> Vec<String> {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/yaml/pyyaml_oracle.py");
+/// What is said of a text and of Python's answer about it; nothing if they agree.
+pub type Difference = fn(&[u8], &Json) -> Option<String>;
+
+/// Asks a script in `tests/yaml` about all texts; gives the differences.
+pub fn compare(python: &Path, script: &str, texts: &[Vec<u8>], difference: Difference) -> Vec<String> {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/yaml").join(script);
     let mut child = Command::new(python)
         .arg(script)
         .stdin(Stdio::piped())
@@ -91,7 +94,8 @@ pub fn compare(python: &Path, texts: &[Vec<u8>]) -> Vec<String> {
     differences
 }
 
-fn difference(text: &[u8], answer: &Json) -> Option<String> {
+/// Where the values differ, or the errors, or what is printed of the value.
+pub fn difference(text: &[u8], answer: &Json) -> Option<String> {
     let document = match (compose(text), answer.get("error")) {
         // PyYAML goes on with a value that holds itself, and some end well after all.
         (Err(error), _) if error.first().kind.to_string().ends_with("stands within its own anchor") => {

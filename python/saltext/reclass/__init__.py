@@ -23,10 +23,11 @@ from saltext.reclass.errors import (
 )
 
 if TYPE_CHECKING:
-    from saltext.reclass._engine import Inventory
+    from saltext.reclass._engine import Editor, Inventory
 
 __all__ = [
     "ClassNotFoundError",
+    "Editor",
     "InternalError",
     "Inventory",
     "NodeNotFoundError",
@@ -38,10 +39,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name == "Inventory":
-        from saltext.reclass._engine import Inventory
+    if name in ("Editor", "Inventory"):
+        from saltext.reclass import _engine
 
-        return Inventory
+        return getattr(_engine, name)
     if name == "__version__":
         from saltext.reclass._engine import __version__
 

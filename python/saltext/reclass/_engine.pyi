@@ -1,9 +1,89 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-__all__ = ["Inventory", "__version__", "panic"]
+__all__ = ["Editor", "Inventory", "__version__", "panic"]
 
 __version__: str
+
+@final
+class Editor:
+    """What changes the files of an inventory, opened with the same settings as an :class:`Inventory`.
+
+    An edit changes the bytes of one entry and leaves all others, under a lock, and the file is
+    replaced at once or not at all. It is told as a dict: ``path``, ``changed``, the texts ``before``
+    and ``after`` (``None`` for no file), and what they say, ``old`` and ``new``. With ``test``,
+    nothing is written. Values that hold references or queries need ``interpolate``.
+
+    Raises :class:`~saltext.reclass.ReclassError` with the codes ``edit-refused``, ``edit-reference``,
+    ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and ``lock-timeout``; then
+    nothing was written.
+    """
+
+    def __new__(cls, **settings: Any) -> Editor: ...
+    def cluster_data(self, cluster: str = "", file_name: str = "") -> dict[str, Any]:
+        """What the metadata file of a cluster says, as it is written; an empty dict for no file.
+
+        The file is ``classes/cluster/<cluster>/overrides.yml``; the settings ``cluster_folder`` and
+        ``cluster_file`` name others.
+        """
+
+    def set_cluster_param(
+        self,
+        name: str,
+        value: Any,
+        cluster: str = "",
+        file_name: str = "",
+        *,
+        interpolate: bool = False,
+        test: bool = False,
+    ) -> dict[str, Any]:
+        """Gives a soft parameter (``parameters:_param``) of a cluster a value, of any type that YAML has."""
+
+    def delete_cluster_param(
+        self, name: str, cluster: str = "", file_name: str = "", *, test: bool = False
+    ) -> dict[str, Any]:
+        """Takes a soft parameter of a cluster away; without one, nothing is done."""
+
+    def sources(self) -> list[dict[str, Any]]:
+        """All files of the inventory as they are written.
+
+        Each has its ``kind`` (``class`` or ``node``), ``name``, ``folder`` and ``path``, and ``data`` or,
+        where it cannot be read, ``error``.
+        """
+
+    def create_node(
+        self,
+        name: str,
+        folder: str = "",
+        classes: Sequence[str] = ...,
+        parameters: dict[str, Any] | None = None,
+        entries: Sequence[tuple[Sequence[str], Any]] = ...,
+        *,
+        interpolate: bool = False,
+        test: bool = False,
+    ) -> dict[str, Any]:
+        """Makes the file of a node, in a folder below ``nodes_uri`` that is made where it is missing.
+
+        ``parameters`` are soft parameters, ``entries`` more values by the keys that lead to them.
+        """
+
+    def update_node(
+        self,
+        name: str,
+        classes: Sequence[str] = ...,
+        parameters: dict[str, Any] | None = None,
+        entries: Sequence[tuple[Sequence[str], Any]] = ...,
+        *,
+        interpolate: bool = False,
+        test: bool = False,
+    ) -> dict[str, Any]:
+        """Adds classes to the file of a node, and gives its parameters their values.
+
+        Raises :class:`~saltext.reclass.NodeNotFoundError` for a node without a file.
+        """
+
+    def delete_node(self, name: str, *, test: bool = False) -> dict[str, Any]:
+        """Takes the file of a node away."""
 
 @final
 class Inventory:
@@ -73,6 +153,17 @@ class Inventory:
         """What differs between two states of the inventory; see ``docs/diff.md``.
 
         A state is a git revision, the base folder of an inventory, or ``.`` for this one.
+        """
+
+    def cache_info(self) -> dict[str, Any]:
+        """What this process remembers of the inventory, and what was done for it.
+
+        ``hits`` and ``misses`` count answers given again and computed (also
+        ``nodes_computed``), ``files_read``, ``files_parsed``, ``trees_listed`` and
+        ``exports_computed`` the work behind them. ``answers`` and ``files`` are kept now,
+        in about ``answers_memory`` and ``files_memory`` bytes; ``answers_limit`` is the
+        setting ``cache_size`` in bytes. ``last_full_check`` is when every file was last
+        looked at, in seconds since 1970, ``watching`` whether the kernel tells of changes.
         """
 
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:

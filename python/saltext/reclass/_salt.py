@@ -7,10 +7,11 @@ of a masterless minion is, see :func:`_without_our_own`.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
@@ -27,7 +28,7 @@ def pillar(
     """The pillar of a minion, from the arguments of ``ext_pillar``."""
     from saltext.reclass._engine import Inventory
 
-    settings = _settings(given, positional, opts)
+    settings = settings_of(given, opts, positional)
     environment = None
     if settings.get("allow_adapter_env_override"):
         saltenv = opts.get("saltenv")
@@ -78,7 +79,7 @@ def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, li
     tops = opts.get("master_tops") or {}
     if not isinstance(tops, Mapping):
         raise RefusedError("master_tops must be a mapping")
-    settings = _settings(tops.get("reclass"), (), opts)
+    settings = settings_of(tops.get("reclass"), opts)
     minion_id = _authenticated_id(minion_opts, opts)
     environment = None
     if settings.get("allow_adapter_env_override"):
@@ -112,13 +113,27 @@ def describe(error: BaseException) -> str:
     return f"reclass: internal error ({type(error).__name__})"
 
 
+@contextlib.contextmanager
+def commands() -> Iterator[None]:
+    """What goes wrong inside becomes a ``CommandExecutionError``, which ends a command with code 1."""
+    from salt.exceptions import CommandExecutionError, SaltException
+
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit, GeneratorExit, SaltException):
+        raise
+    except BaseException as error:  # noqa: BLE001
+        # A panic that was not caught is no `Exception`, and ends the process of the job.
+        raise CommandExecutionError(describe(error)) from None
+
+
 class RefusedError(Exception):
     """A request that is not answered; its text says why."""
 
     code = "refused"
 
 
-def _settings(given: Any, positional: Sequence[Any], opts: Mapping[str, Any]) -> dict[str, Any]:
+def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] = ()) -> dict[str, Any]:
     """A new dict with the options of the configuration, which belongs to Salt and stays as it is."""
     if given is None or (not given and not isinstance(given, Mapping)):
         given = {}

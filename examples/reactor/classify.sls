@@ -1,0 +1,11 @@
+{#- A minion has sent `reclass/minion/classify` with what it knows of itself: its node is made, or
+    updated, by the rules beside this file. `data['id']` is the id that Salt has authenticated. The
+    rest is whatever the minion wrote, and goes through as JSON, as data. -#}
+{% import_yaml "reactor/class_mapping.yml" as class_mapping %}
+
+classify:
+  runner.reclass.node_classify:
+    - args:
+        - node_name: {{ data['id'] | json }}
+        - node_data: {{ data.get('data') | json }}
+        - class_mapping: {{ class_mapping | json }}

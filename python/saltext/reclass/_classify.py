@@ -1,0 +1,124 @@
+"""Turns what is known of a new machine into the classes and parameters of its node.
+
+The rules are those of salt-formula-reclass, ``class_mapping``: each has conditions, and values
+with ``<<name>>`` where something of the machine's data belongs. The data come from the machine
+itself, so they are only ever data: they cannot add a condition, refer to a parameter, or lead to a
+class of another shape.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from saltext.reclass import _edits
+from saltext.reclass._salt import RefusedError
+from saltext.reclass.errors import NodeNotFoundError
+
+if TYPE_CHECKING:
+    from saltext.reclass._edits import Settings
+
+_PLACEHOLDER = re.compile(r"<<(.*?)>>")
+_IN_CLASS_NAME = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def classify(
+    settings: Settings, name: str, node_data: Any = None, class_mapping: Any = None, test: bool = False
+) -> dict[str, Any]:
+    """Makes or updates a node, and the soft parameters of its cluster, by rules.
+
+    Gives the edits: ``node``, or ``None`` where no rule has classes for it, and ``cluster_params`` by name.
+    """
+    data = {str(key): value for key, value in _mapping(node_data).items() if not str(key).startswith("__")}
+    # The one thing that Salt has checked and the machine cannot choose.
+    data["node_name"] = name
+    classes: list[str] = []
+    node_params: dict[str, Any] = {}
+    cluster_params: dict[str, Any] = {}
+    for rule in _mapping(class_mapping).values():
+        if not _applies(rule.get("expression", ""), data):
+            continue
+        classes += _classes(_mapping(rule.get("node_class")), data)
+        node_params |= _params(_mapping(rule.get("node_param")), data)
+        cluster_params |= _params(_mapping(rule.get("cluster_param")), data)
+    # Rules are the administrator's and may refer to parameters; data may not, see `_filled`.
+    node = None
+    if classes:
+        try:
+            node = _edits.update_node(settings, name, classes, node_params, interpolate=True, test=test)
+        except NodeNotFoundError:
+            node = _edits.create_node(
+                settings,
+                name,
+                "_generated",
+                classes=classes,
+                parameters=node_params,
+                interpolate=True,
+                test=test,
+            )
+    edits = {
+        param: _edits.set_param(settings, param, value, interpolate=True, test=test)
+        for param, value in cluster_params.items()
+    }
+    return {"node": node, "cluster_params": edits}
+
+
+def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
+    """Whether all conditions hold: ``all``, or ``<<name>>__equals__text``, or ``…__startswith__…``."""
+    if isinstance(expressions, str):
+        expressions = [expressions]
+    for expression in expressions or []:
+        if expression in ("", "all"):
+            continue
+        # Taken apart before anything is filled in, or data could bring a condition of their own.
+        parts = str(expression).split("__")
+        if len(parts) != 3 or parts[1] not in ("equals", "startswith"):
+            raise RefusedError(f"the condition {expression!r} is not '<<name>>__equals__text' or the like")
+        names = _PLACEHOLDER.findall(parts[0] + parts[2])
+        if any(name not in data for name in names):
+            return False
+        left, right = (_PLACEHOLDER.sub(lambda m: str(data[m[1]]), part) for part in (parts[0], parts[2]))
+        if not (left == right if parts[1] == "equals" else left.startswith(right)):
+            return False
+    return True
+
+
+def _classes(rule: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
+    return [
+        *(_filled(template, data, in_class_name=True) for template in rule.get("value_template") or []),
+        *(rule.get("value") or []),
+    ]
+
+
+def _params(rules: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    params = {}
+    for name, rule in rules.items():
+        if rule.get("value"):
+            params[name] = rule["value"]
+        elif rule.get("value_template"):
+            params[name] = _filled(rule["value_template"], data)
+    return params
+
+
+def _filled(template: str, data: Mapping[str, Any], in_class_name: bool = False) -> str:
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in data:
+            raise RefusedError(f"nothing is known of {name!r}, which a rule needs")
+        value = str(data[name])
+        if "$" in value or "\\" in value:
+            raise RefusedError(f"what is known of {name!r} could be taken for a reference")
+        if in_class_name and not _IN_CLASS_NAME.fullmatch(value):
+            raise RefusedError(f"what is known of {name!r} cannot be a part of a class name")
+        return value
+
+    return _PLACEHOLDER.sub(fill, str(template))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if isinstance(value, Mapping):
+        return value
+    raise RefusedError("node data and rules must be mappings")

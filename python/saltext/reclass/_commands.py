@@ -1,0 +1,135 @@
+"""What the execution module and the runner have in common: the answers of salt-formula-reclass."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from saltext.reclass import _classify, _edits, _graph, _metadata
+from saltext.reclass._edits import Settings, text
+from saltext.reclass._salt import RefusedError
+
+_REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@{}~^/-]*")
+GRAPH_GRAINS = ("salt:graph", "ipv4", "ipv6", "fqdn")
+
+
+def cluster_meta_get(settings: Settings, name: Any, file_name: Any, cluster: Any) -> dict[str, Any]:
+    """``{name: value}``, or ``{}``."""
+    name, found = text(name), _edits.params(settings, cluster, file_name)
+    return {name: found[name]} if name in found else {}
+
+
+def cluster_meta_set(
+    settings: Settings, name: Any, value: Any, file_name: Any, cluster: Any, interpolate: bool, test: bool
+) -> dict[str, Any]:
+    """``{name: value}``, or a sentence in the place of the value."""
+    edit = _edits.set_param(settings, name, value, cluster, file_name, interpolate, test)
+    already = f"Cluster metadata entry {name} already exists and is in correct state"
+    return {text(name): edit["new"] if edit["changed"] else already}
+
+
+def cluster_meta_delete(
+    settings: Settings, name: Any, file_name: Any, cluster: Any, test: bool
+) -> str | dict[str, Any]:
+    """A sentence, or ``{}``."""
+    edit = _edits.delete_param(settings, name, cluster, file_name, test)
+    would = "would be " if test else ""
+    return f"Cluster metadata entry {name} {would}deleted" if edit["changed"] else {}
+
+
+def node_create(settings: Settings, name: Any, *, test: bool, **given: Any) -> dict[str, Any]:
+    """The node, or in a test the edit."""
+    name = text(name)
+    found = _metadata.nodes(settings)
+    if name in found:
+        return {name: found[name]}
+    edit = _edits.create_node(settings, name, test=test, **given)
+    return {name: edit} if test else _metadata.node(settings, name)
+
+
+def node_update(settings: Settings, name: Any, *, test: bool, **given: Any) -> dict[str, Any]:
+    """The node, or in a test the edit."""
+    edit = _edits.update_node(settings, name, test=test, **given)
+    return {text(name): edit} if test else _metadata.node(settings, text(name))
+
+
+def node_delete(settings: Settings, name: Any, path: Any, test: bool) -> str:
+    """A sentence."""
+    name = text(name)
+    if path is not None and _metadata.node(settings, name)[name]["path"] != text(path):
+        raise RefusedError(f"the file of node {name!r} is not in the folder {text(path)!r}")
+    _edits.delete_node(settings, name, test)
+    return f"Node {name} {'would be ' if test else ''}deleted"
+
+
+def node_classify(
+    settings: Settings, name: Any, node_data: Any, class_mapping: Any, test: bool
+) -> dict[str, Any]:
+    """The node and the parameters of the cluster, or in a test the edits."""
+    done = _classify.classify(settings, text(name), node_data, class_mapping, test)
+    node, edits = done["node"], done["cluster_params"]
+    if test:
+        return {"node_create": node or "", "cluster_param": edits}
+    return {
+        "node_create": _metadata.node(settings, text(name)) if node else "",
+        "cluster_param": {name: {name: edit["new"]} for name, edit in edits.items()},
+    }
+
+
+def node_pillar(settings: Settings, name: Any) -> dict[str, Any]:
+    """``{node: pillar}``."""
+    return {text(name): _metadata.opened(settings).pillar(text(name))}
+
+
+def top(settings: Settings, name: Any) -> dict[str, list[str]]:
+    """``{environment: [applications]}``."""
+    found: dict[str, list[str]] = _metadata.opened(settings).top(text(name))
+    return found
+
+
+def explain(settings: Settings, name: Any, paths: tuple[Any, ...]) -> dict[str, Any]:
+    """Where values come from, secrets masked."""
+    found: dict[str, Any] = _metadata.opened(settings).explain(text(name), *map(text, paths))
+    return found
+
+
+def lint(settings: Settings, nodes: tuple[Any, ...]) -> list[dict[str, Any]]:
+    """What is wrong with the inventory, or probably not meant."""
+    found: list[dict[str, Any]] = _metadata.opened(settings).lint(*map(text, nodes))
+    return found
+
+
+def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict[str, Any]:
+    """What differs between two revisions, secrets masked."""
+    for state in (text(old), text(new)):
+        # A folder would be read, whichever it is.
+        if state != "." and (not _REVISION.fullmatch(state) or Path(state).exists()):
+            raise RefusedError("the states must be revisions of git, or '.' for the files as they are")
+    found: dict[str, Any] = _metadata.opened(settings).diff(text(old), text(new), *map(text, nodes))
+    return found
+
+
+def graph_data(settings: Settings, grains: Mapping[str, Any]) -> dict[str, Any]:
+    """``{"graph": [services]}``."""
+    roles = {name: found["roles"] for name, found in _metadata.inventory(settings).items()}
+    told = {minion: found for minion, found in grains.items() if isinstance(found, Mapping)}
+    return {"graph": _graph.graph(roles, told)}
+
+
+def validate_yaml(settings: Settings, context: dict[str, Any]) -> dict[str, list[str]] | None:
+    """``{"Errors": […]}`` and a return code, or nothing."""
+    errors = _metadata.yaml_errors(settings)
+    if not errors:
+        return None
+    context["retcode"] = 1
+    return {"Errors": errors}
+
+
+def validate_pillar(settings: Settings, name: Any, context: dict[str, Any]) -> dict[str, str]:
+    """``{node: error or ""}``, and a return code."""
+    errors = _metadata.pillar_errors(settings, None if name is None else text(name))
+    if any(errors.values()):
+        context["retcode"] = 1
+    return errors

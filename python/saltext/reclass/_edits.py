@@ -1,0 +1,202 @@
+"""Turns commands about soft metadata and node files into edits, and edits into what Salt shows.
+
+An edit is told as a dict: ``changed``, ``file``, ``comment``, ``diff`` (unified), and for a
+parameter ``old`` and ``new``.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from saltext.reclass._salt import RefusedError
+
+Settings = Mapping[str, Any]
+
+
+def cluster_data(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[str, Any]:
+    """All that the metadata file of a cluster says."""
+    data: dict[str, Any] = _editor(settings).cluster_data(text(cluster), text(file_name))
+    return data
+
+
+def params(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[str, Any]:
+    """The soft parameters in the metadata file of a cluster."""
+    return params_in(cluster_data(settings, cluster, file_name))
+
+
+def get_param(settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", **options: Any) -> Any:
+    """The value of a soft parameter; without one the option ``default``, or an error."""
+    found = params(settings, cluster, file_name)
+    if text(name) in found:
+        return found[text(name)]
+    if "default" in options:
+        return options["default"]
+    raise RefusedError(f"no parameter {text(name)!r} in the metadata of the cluster")
+
+
+def set_param(
+    settings: Settings,
+    name: Any,
+    value: Any,
+    cluster: Any = "",
+    file_name: Any = "",
+    interpolate: bool = False,
+    test: bool = False,
+) -> dict[str, Any]:
+    """Gives a soft parameter of a cluster a value."""
+    name = text(name)
+    edit = _editor(settings).set_cluster_param(
+        name, value, text(cluster), text(file_name), interpolate=bool(interpolate), test=bool(test)
+    )
+    return _told_param(edit, name, "set", "set already", test)
+
+
+def delete_param(
+    settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", test: bool = False
+) -> dict[str, Any]:
+    """Takes a soft parameter of a cluster away."""
+    name = text(name)
+    edit = _editor(settings).delete_cluster_param(name, text(cluster), text(file_name), test=bool(test))
+    return _told_param(edit, name, "deleted", "absent already", test)
+
+
+def create_node(
+    settings: Settings,
+    name: Any,
+    path: Any = None,
+    cluster: Any = "default",
+    environment: Any = "prd",
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    test: bool = False,
+) -> dict[str, Any]:
+    """Makes the file of a node, with what salt-formula-reclass writes into one."""
+    name = text(name)
+    host, _, domain = name.partition(".")
+    system = {"name": host, "domain": domain, "cluster": text(cluster), "environment": text(environment)}
+    edit = _editor(settings).create_node(
+        name,
+        text(path),
+        _list(classes),
+        _mapping(parameters),
+        [(["parameters", "linux", "system", key], value) for key, value in system.items()],
+        interpolate=bool(interpolate),
+        test=bool(test),
+    )
+    return _told(edit, f"node '{name}'", "created", "present already", test)
+
+
+def update_node(
+    settings: Settings,
+    name: Any,
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    test: bool = False,
+) -> dict[str, Any]:
+    """Adds classes to the file of a node and gives its soft parameters their values."""
+    name = text(name)
+    edit = _editor(settings).update_node(
+        name, _list(classes), _mapping(parameters), interpolate=bool(interpolate), test=bool(test)
+    )
+    return _told(edit, f"node '{name}'", "updated", "in the correct state", test)
+
+
+def delete_node(settings: Settings, name: Any, test: bool = False) -> dict[str, Any]:
+    """Takes the file of a node away."""
+    name = text(name)
+    edit = _editor(settings).delete_node(name, test=bool(test))
+    return _told(edit, f"node '{name}'", "deleted", "absent already", test)
+
+
+def _editor(settings: Settings) -> Any:
+    from saltext.reclass._engine import Editor
+
+    return Editor(**settings)
+
+
+def _told_param(edit: Mapping[str, Any], name: str, done: str, already: str, test: bool) -> dict[str, Any]:
+    told = _told(edit, f"parameter '{name}'", done, already, test)
+    for when in ("old", "new"):
+        found = params_in(edit[when])
+        if name in found:
+            told[when] = found[name]
+    return told
+
+
+def _told(edit: Mapping[str, Any], subject: str, done: str, already: str, test: bool) -> dict[str, Any]:
+    if not edit["changed"]:
+        comment = f"{subject} is {already}"
+    else:
+        comment = f"{subject} {'would be' if test else 'has been'} {done}"
+    path = edit["path"]
+    return {
+        "changed": edit["changed"],
+        "comment": comment,
+        "file": path,
+        "diff": _diff(edit["before"], edit["after"], path),
+    }
+
+
+def _diff(before: str | None, after: str | None, path: str) -> str:
+    lines = list(
+        difflib.unified_diff(
+            (before or "").splitlines(),
+            (after or "").splitlines(),
+            path if before is not None else "/dev/null",
+            path if after is not None else "/dev/null",
+            # Without the lines around: they may hold what is nobody's business here.
+            n=0,
+            lineterm="",
+        )
+    )
+    return "\n".join(lines)
+
+
+def params_in(data: Any) -> dict[str, Any]:
+    for key in ("parameters", "_param"):
+        data = data.get(key) if isinstance(data, Mapping) else None
+    # Keys are what reclass makes of them: text.
+    return {str(name): value for name, value in data.items()} if isinstance(data, Mapping) else {}
+
+
+def text(name: Any) -> str:
+    """A name as the command line of Salt may hand it over, which makes numbers of digits."""
+    if name is None:
+        return ""
+    if isinstance(name, (str, int)) and not isinstance(name, bool):
+        return str(name)
+    raise RefusedError(f"a name must be text, not a {type(name).__name__}")
+
+
+def _list(classes: Any) -> list[str]:
+    """Classes as a list, or as JSON."""
+    if isinstance(classes, str):
+        classes = _json(classes, "classes")
+    if classes is None:
+        return []
+    if isinstance(classes, Sequence) and all(isinstance(name, str) for name in classes):
+        return list(classes)
+    raise RefusedError("classes must be a list of names")
+
+
+def _mapping(parameters: Any) -> dict[str, Any]:
+    """Parameters as a mapping, or as JSON."""
+    if isinstance(parameters, str):
+        parameters = _json(parameters, "parameters")
+    if parameters is None:
+        return {}
+    if isinstance(parameters, Mapping):
+        return {text(name): value for name, value in parameters.items()}
+    raise RefusedError("parameters must be a mapping")
+
+
+def _json(text: str, what: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise RefusedError(f"{what} are text, but not JSON") from None

@@ -1,0 +1,77 @@
+"""Turns the roles of nodes and what minions say of their relations into a graph of services.
+
+The grain ``salt:graph`` is what salt-formulas put on minions: a list of services, each with ``host``,
+``service``, ``type`` and ``relations``. A relation names its other end by ``host``, by an address or name
+(``host_from_target``) or by URLs of something outside (``host_external``).
+"""
+
+from __future__ import annotations
+
+import copy
+import ipaddress
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlparse
+
+Service = dict[str, Any]
+
+
+def graph(roles: Mapping[str, Iterable[str]], grains: Mapping[str, Mapping[str, Any]]) -> list[Service]:
+    """All services, those of the inventory first.
+
+    A service is ``success`` where only its minion told of it, and ``unknown`` where the inventory has it.
+    """
+    told = _told(grains)
+    services: dict[tuple[str, str], Service] = {}
+    for host, names in roles.items():
+        for name in names:
+            known = told.get((host, name), {})
+            services[host, name] = {
+                "relations": [],
+                **known,
+                "host": host,
+                "service": name,
+                "status": "unknown",
+            }
+    for (host, name), known in told.items():
+        if (host, name) not in services:
+            services[host, name] = {**known, "host": host, "service": name, "status": "success"}
+    return list(services.values())
+
+
+def _told(grains: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Service]:
+    """What minions say, and what their relations lead to outside."""
+    listed = [
+        copy.deepcopy(dict(service))
+        for of_minion in grains.values()
+        for service in of_minion.get("salt:graph") or []
+        if isinstance(service, Mapping)
+    ]
+    outside: dict[tuple[str, str], Service] = {}
+    for service in listed:
+        relations = [dict(relation) for relation in service.get("relations") or []]
+        service["relations"] = relations
+        for relation in relations:
+            relation.setdefault("status", "unknown")
+            if target := relation.pop("host_from_target", None):
+                relation["host"] = _minion(grains, str(target))
+            if urls := relation.pop("host_external", None):
+                host = relation.get("service", "")
+                name = next(filter(None, (urlparse(url).netloc for url in str(urls).split())), "")
+                relation.update(host=host, service=name)
+                outside[host, name] = {"type": relation.get("type", ""), "relations": []}
+    told = {(str(service.pop("host", "")), str(service.pop("service", ""))): service for service in listed}
+    return {**told, **{key: service for key, service in outside.items() if key not in told}}
+
+
+def _minion(grains: Mapping[str, Mapping[str, Any]], target: str) -> str:
+    """The id of the minion with an address or a full name; the target itself for no minion."""
+    try:
+        grain = f"ipv{ipaddress.ip_address(target).version}"
+    except ValueError:
+        grain = "fqdn"
+    for minion, of_minion in grains.items():
+        value = of_minion.get(grain)
+        if value == target or (isinstance(value, (list, tuple)) and target in value):
+            return minion
+    return target

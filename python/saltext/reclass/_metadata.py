@@ -1,0 +1,170 @@
+"""Turns the files and nodes of an inventory into the lists that administrators ask for.
+
+The shapes are those of salt-formula-reclass, so that scripts for it keep working.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from saltext.reclass._edits import Settings, params_in
+from saltext.reclass._salt import RefusedError, describe
+
+_SOFT_REFERENCE = re.compile(r"\$\{_param:(.*?)\}")
+_NOT_SERVICES = frozenset({"_param", "_reclass_", "private_keys", "public_keys", "known_hosts"})
+_NOT_ROLES = frozenset({"_support", "_orchestrate", "common"})
+
+
+def classes(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Each file of the inventory: what it includes, and the soft parameters it sets and needs."""
+    found = {}
+    for source in _sources(settings):
+        about: dict[str, Any] = {"file": source["path"]}
+        data = source.get("data")
+        if isinstance(data, Mapping):
+            if required := sorted(set(_required(data))):
+                about["params_required"] = required
+            if includes := data.get("classes"):
+                about["includes"] = includes
+            if created := params_in(data):
+                about["params_created"] = created
+        found[_dotted(source)] = about
+    return found
+
+
+def class_(settings: Settings, name: str) -> dict[str, Any]:
+    """One of :func:`classes`."""
+    found = classes(settings).get(f".{name}")
+    if found is None:
+        raise RefusedError(f"no class {name!r}; names begin with 'classes.' or 'nodes.'")
+    return {name: found}
+
+
+def soft_params(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Each soft parameter: which files set it, to what, and which need it."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, about in classes(settings).items():
+        for param, value in about.get("params_created", {}).items():
+            found.setdefault(param, {"created_at": {}, "required_at": []})["created_at"][name] = value
+        for param in about.get("params_required", []):
+            found.setdefault(param, {"created_at": {}, "required_at": []})["required_at"].append(name)
+    return found
+
+
+def soft_param(settings: Settings, name: str) -> dict[str, Any]:
+    """One of :func:`soft_params`."""
+    found = soft_params(settings).get(name)
+    if found is None:
+        raise RefusedError(f"no soft parameter {name!r}")
+    return {name: found}
+
+
+def nodes(settings: Settings) -> dict[str, dict[str, Any]]:
+    """Each node file: the parts of its name, its folder, its classes and soft parameters."""
+    return {source["name"]: _node(source) for source in _sources(settings) if source["kind"] == "node"}
+
+
+def node(settings: Settings, name: str) -> dict[str, Any]:
+    """One of :func:`nodes`."""
+    found = nodes(settings).get(name)
+    if found is None:
+        raise RefusedError(f"no node {name!r}")
+    return {name: found}
+
+
+def inventory(settings: Settings) -> dict[str, dict[str, list[str]]]:
+    """Each node with its services and their roles: the outer keys of its parameters."""
+    found = {}
+    for name, data in opened(settings).inventory()["nodes"].items():
+        services = {
+            str(service): parts
+            for service, parts in data["parameters"].items()
+            if service not in _NOT_SERVICES
+        }
+        roles = [
+            f"{service}.{role}"
+            for service, parts in services.items()
+            if isinstance(parts, Mapping)
+            for role in parts
+            if role not in _NOT_ROLES
+        ]
+        found[name] = {"roles": roles, "services": list(services)}
+    return found
+
+
+def yaml_errors(settings: Settings) -> list[str]:
+    """What is wrong with files, each on its own."""
+    errors = []
+    for source in _sources(settings):
+        data = source.get("data")
+        if "error" in source:
+            errors.append(source["error"])
+        elif data is not None and not isinstance(data, Mapping):
+            errors.append(f"{source['path']}: not a mapping")
+    return errors
+
+
+def pillar_errors(settings: Settings, name: str | None = None) -> dict[str, str]:
+    """For one node, or each, why it has no pillar; empty text for one that has."""
+    inventory = opened(settings)
+    found = {}
+    for node_name in inventory.nodes() if name is None else [name]:
+        try:
+            inventory.pillar(node_name)
+            found[node_name] = ""
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
+            found[node_name] = describe(error)
+    return found
+
+
+def opened(settings: Settings) -> Any:
+    """The engine's inventory."""
+    from saltext.reclass._engine import Inventory
+
+    return Inventory(**settings)
+
+
+def _sources(settings: Settings) -> list[dict[str, Any]]:
+    from saltext.reclass._engine import Editor
+
+    return Editor(**settings).sources()
+
+
+def _dotted(source: Mapping[str, Any]) -> str:
+    """``.classes.system.linux`` or ``.nodes.folder.name``: where the file stands, below the base."""
+    if source["kind"] == "class":
+        return f".classes.{source['name']}"
+    return ".".join([".nodes", *filter(None, source["folder"].split("/")), source["name"]])
+
+
+def _node(source: Mapping[str, Any]) -> dict[str, Any]:
+    data = source.get("data")
+    data = data if isinstance(data, Mapping) else {}
+    host, _, domain = source["name"].partition(".")
+    system: Any = data.get("parameters")
+    for key in ("linux", "system"):
+        system = system.get(key) if isinstance(system, Mapping) else None
+    system = system if isinstance(system, Mapping) else {}
+    return {
+        "name": host,
+        "domain": domain,
+        "cluster": system.get("cluster", "default"),
+        "environment": system.get("environment", "prd"),
+        "path": source["folder"],
+        "classes": data.get("classes") or [],
+        "parameters": params_in(data),
+    }
+
+
+def _required(data: Any) -> Iterator[str]:
+    """The soft parameters that strings refer to."""
+    if isinstance(data, str):
+        yield from _SOFT_REFERENCE.findall(data)
+    elif isinstance(data, Mapping):
+        for value in data.values():
+            yield from _required(value)
+    elif isinstance(data, (list, tuple)):
+        for value in data:
+            yield from _required(value)

@@ -1,0 +1,86 @@
+"""Turns edits into the results of states: ``name``, ``result``, ``changes`` and ``comment``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from saltext.reclass import _classify, _edits
+from saltext.reclass._edits import Settings, text
+from saltext.reclass._salt import describe
+from saltext.reclass.errors import NodeNotFoundError
+
+Configured = Callable[[], Settings]
+Result = dict[str, Any]
+
+
+def node_present(settings: Configured, test: bool, name: Any, **given: Any) -> Result:
+    """A node has a file with these classes and parameters."""
+
+    def edit() -> Mapping[str, Any]:
+        known = {key: given[key] for key in ("classes", "parameters", "interpolate")}
+        try:
+            return _edits.update_node(settings(), name, test=test, **known)
+        except NodeNotFoundError:
+            return _edits.create_node(settings(), name, test=test, **given)
+
+    return _result(name, edit, test)
+
+
+def node_absent(settings: Configured, test: bool, name: Any) -> Result:
+    """A node has no file."""
+
+    def edit() -> Mapping[str, Any]:
+        try:
+            return _edits.delete_node(settings(), name, test)
+        except NodeNotFoundError:
+            return {"changed": False, "comment": f"node '{text(name)}' is absent already"}
+
+    return _result(name, edit, test)
+
+
+def param_present(settings: Configured, test: bool, name: Any, value: Any, **given: Any) -> Result:
+    """A soft parameter has this value."""
+    return _result(name, lambda: _edits.set_param(settings(), name, value, test=test, **given), test)
+
+
+def param_absent(settings: Configured, test: bool, name: Any, **given: Any) -> Result:
+    """A soft parameter is not there."""
+    return _result(name, lambda: _edits.delete_param(settings(), name, test=test, **given), test)
+
+
+def dynamic_node_present(
+    settings: Configured, test: bool, name: Any, node_data: Any, class_mapping: Any
+) -> Result:
+    """A node and the parameters of its cluster follow from rules."""
+
+    def edit() -> Mapping[str, Any]:
+        done = _classify.classify(settings(), text(name), node_data, class_mapping, test)
+        edits = {**({"node": done["node"]} if done["node"] else {}), **done["cluster_params"]}
+        changes = {what: _changes(edit) for what, edit in edits.items() if edit["changed"]}
+        comments = [edit["comment"] for edit in edits.values()]
+        return {
+            "changed": bool(changes),
+            "comment": "\n".join(comments) or f"no rule applies to node '{text(name)}'",
+            "changes": changes,
+        }
+
+    return _result(name, edit, test)
+
+
+def _result(name: Any, edit: Callable[[], Mapping[str, Any]], test: bool) -> Result:
+    """The result of an edit; what goes wrong makes the state fail."""
+    try:
+        done = edit()
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - what else escapes ends the process of the job
+        return {"name": name, "result": False, "changes": {}, "comment": describe(error)}
+    if not done["changed"]:
+        return {"name": name, "result": True, "changes": {}, "comment": done["comment"]}
+    changes = done["changes"] if "changes" in done else _changes(done)
+    return {"name": name, "result": None if test else True, "changes": changes, "comment": done["comment"]}
+
+
+def _changes(edit: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: edit[key] for key in ("old", "new", "diff") if key in edit}

@@ -1,0 +1,197 @@
+"""
+Nodes and soft metadata of reclass as states
+============================================
+
+.. code-block:: yaml
+
+    web3.example.com:
+      reclass.node_present:
+        - path: _generated
+        - classes:
+            - site.lan
+            - role.web
+        - parameters:
+            address: 10.0.0.13
+
+    service_database_host:
+      reclass.cluster_param_present:
+        - value: db1.example.com
+        - cluster: prague
+
+The states run on the minion whose inventory it is: see the execution module ``reclass`` for where its
+configuration comes from. With ``test=True``, ``changes`` holds the same difference as without, and
+nothing is written.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+try:
+    from saltext.reclass import _states
+    from saltext.reclass._configuration import of_minion
+
+    MISSING = ""
+except ImportError as error:
+    MISSING = f"the package saltext-reclass does not load: {error}"
+
+__virtualname__ = "reclass"
+
+# Put here by Salt's loader.
+__opts__: dict[str, Any]
+
+
+def __virtual__() -> str | tuple[bool, str]:
+    return (False, MISSING) if MISSING else __virtualname__
+
+
+def node_present(
+    name: str,
+    path: str | None = None,
+    cluster: str = "default",
+    environment: str = "prd",
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """
+    A node has a file that lists the classes and sets the soft parameters. What else stands in the file stays.
+
+    name
+        The name of the node.
+
+    path
+        The folder below ``nodes`` for a new file.
+
+    cluster, environment
+        The values of ``linux:system:cluster`` and ``linux:system:environment`` in a new file.
+
+    classes
+        A list of classes; those that are missing come last.
+
+    parameters
+        A mapping of soft parameters.
+
+    interpolate
+        Let values hold references (``${…}``) and queries (``$[…]``).
+    """
+    return _states.node_present(
+        lambda: of_minion(__opts__),
+        bool(__opts__.get("test")),
+        name,
+        path=path,
+        cluster=cluster,
+        environment=environment,
+        classes=classes,
+        parameters=parameters,
+        interpolate=interpolate,
+    )
+
+
+def dynamic_node_present(
+    name: str, node_data: Any = None, class_mapping: Any = None, **kwargs: Any
+) -> dict[str, Any]:
+    """
+    A node, and the parameters of its cluster, are as rules and what is known of its machine say.
+
+    name
+        The name of the node.
+
+    node_data
+        What is known, a mapping.
+
+    class_mapping
+        The rules, as for ``reclass.node_classify`` of the execution module.
+    """
+    return _states.dynamic_node_present(
+        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, node_data, class_mapping
+    )
+
+
+def node_absent(name: str, **kwargs: Any) -> dict[str, Any]:
+    """
+    A node has no file.
+
+    name
+        The name of the node.
+    """
+    return _states.node_absent(lambda: of_minion(__opts__), bool(__opts__.get("test")), name)
+
+
+def cluster_param_present(
+    name: str,
+    value: Any,
+    cluster: str = "",
+    file_name: str = "",
+    interpolate: bool = False,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """
+    A soft parameter of a cluster has a value.
+
+    name
+        The name of the parameter.
+
+    value
+        The value, of any type.
+
+    cluster
+        The folder of the cluster below ``classes/cluster``; without, that folder itself.
+
+    file_name
+        The file, ``overrides.yml`` if not given.
+
+    interpolate
+        Let the value hold references (``${…}``) and queries (``$[…]``).
+    """
+    return _states.param_present(
+        lambda: of_minion(__opts__),
+        bool(__opts__.get("test")),
+        name,
+        value,
+        cluster=cluster,
+        file_name=file_name,
+        interpolate=interpolate,
+    )
+
+
+def cluster_param_absent(name: str, cluster: str = "", file_name: str = "", **kwargs: Any) -> dict[str, Any]:
+    """
+    A soft parameter of a cluster is not set in its metadata file.
+
+    name
+        The name of the parameter.
+
+    cluster
+        The folder of the cluster below ``classes/cluster``; without, that folder itself.
+
+    file_name
+        The file, ``overrides.yml`` if not given.
+    """
+    return _states.param_absent(
+        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, cluster=cluster, file_name=file_name
+    )
+
+
+def cluster_meta_present(
+    name: str,
+    value: Any,
+    file_name: str = "overrides.yml",
+    cluster: str = "",
+    interpolate: bool = False,
+    **kwargs: Any,
+) -> dict[str, Any]:
+    """
+    :py:func:`cluster_param_present` by its name in salt-formula-reclass.
+    """
+    return cluster_param_present(name, value, cluster, file_name, interpolate)
+
+
+def cluster_meta_absent(
+    name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+) -> dict[str, Any]:
+    """
+    :py:func:`cluster_param_absent` by its name in salt-formula-reclass.
+    """
+    return cluster_param_absent(name, cluster, file_name)

@@ -1,0 +1,139 @@
+//! Blocks turn changes of block collections into splices: the value behind a key, whole lines.
+
+use std::ops::Range;
+
+use super::layout::{break_length, column, is_break, line_end, line_start};
+use super::page::{Page, Place, Refusal, Splice};
+use super::render::{self, Rendered, Style};
+use crate::value::{Map, Value};
+use crate::yaml::outline::{Form, Pair, Piece};
+
+impl Page<'_> {
+    /// Everything, into a text that says nothing yet.
+    pub(super) fn first_entry(&self, after: &Value, style: Style) -> Result<Splice, Refusal> {
+        let mut lines = Vec::new();
+        for (key, value) in after.as_map().into_iter().flat_map(Map::iter) {
+            lines.extend(render::entry(&key.0, value, 0, &self.habits, style)?);
+        }
+        let at = self.outline.root.as_ref().map_or(self.text.len(), |root| root.start);
+        if line_start(self.text, at) == at {
+            let text = lines.join(self.habits.line_break) + self.habits.line_break;
+            return Ok(Splice { range: at..at, text });
+        }
+        Ok(self.below(at, &lines))
+    }
+
+    /// Another value for an entry of a block mapping.
+    pub(super) fn replace(
+        &self,
+        mapping: &Piece,
+        pair: &Pair,
+        value: &Value,
+        style: Style,
+    ) -> Result<Vec<Splice>, Refusal> {
+        let colon = self.simple(pair)?;
+        let old = &pair.value;
+        let anchor = self.anchor(old)?;
+        self.keeps_anchors(old)?;
+        let column = column(self.text, mapping.content);
+        let Rendered { head, lines } = render::value(value, column, &self.habits, style, Self::quotes(old))?;
+        let apart = self.text[colon..old.content.max(colon)].contains(is_break);
+        // What stands on the line of the key, and the lines below it.
+        let (inline, below) = match &old.form {
+            Form::Empty => (old.end.max(colon), None),
+            Form::BlockMapping(_) | Form::BlockSequence(_) => {
+                let props = self.text[old.start..old.content].trim_end();
+                let end = if props.is_empty() { colon } else { colon.max(old.start + first_line(props)) };
+                (end, Some(self.lines(old.content, self.end(old))))
+            }
+            Form::BlockScalar => {
+                let header = self.text[old.content..].split(|c: char| c.is_whitespace()).next();
+                let header = old.content + header.map_or(0, str::len);
+                let end = line_end(self.text, header);
+                let below = (end < old.end).then(|| self.lines(end + break_length(self.text, end), old.end));
+                (header, below)
+            }
+            // The value stands on lines of its own, behind a comment perhaps.
+            _ if apart && lines.is_empty() => {
+                let text =
+                    format!("{}{head}", anchor.strip_prefix(' ').map_or(String::new(), |a| format!("{a} ")));
+                return Ok(vec![Splice { range: old.start..old.end, text }]);
+            }
+            _ if apart => (colon, Some(self.lines(old.start, old.end))),
+            _ => (old.end, None),
+        };
+        let gap = if head.is_empty() { "" } else { " " };
+        let mut splices = vec![Splice { range: colon..inline, text: format!("{anchor}{gap}{head}") }];
+        match below {
+            Some(range) => splices.push(Splice { range, text: self.broken(&lines) }),
+            None => splices.push(self.below(inline, &lines)),
+        }
+        Ok(splices)
+    }
+
+    pub(super) fn delete(&self, place: &Place<'_>) -> Result<Vec<Splice>, Refusal> {
+        if place.found.is_empty() || place.keys.len() != 1 {
+            let reason = "the key comes from a merge key ('<<'), not from the mapping itself";
+            return Err(Refusal::new(reason).at(place.mapping.start));
+        }
+        for pair in place.found.iter().map(|at| &place.pairs[*at]) {
+            self.keeps_anchors(&pair.key)?;
+            self.keeps_anchors(&pair.value)?;
+        }
+        let left = place.pairs.len() - place.found.len();
+        if matches!(place.mapping.form, Form::FlowMapping(_)) {
+            return place.found.iter().map(|at| self.delete_in_braces(place.pairs, *at)).collect();
+        }
+        for pair in place.found.iter().map(|at| &place.pairs[*at]) {
+            self.simple(pair)?;
+        }
+        match (left, place.outer, place.pairs.first(), place.pairs.last()) {
+            // A mapping stays a mapping.
+            (0, Some((around, pair)), _, _) => {
+                self.replace(around, pair, &Value::map(Map::default()), Style::Flow)
+            }
+            (0, None, Some(first), Some(last)) => {
+                Ok(vec![Splice { range: first.key.start..self.pair_end(last), text: "{}".into() }])
+            }
+            _ => Ok(place
+                .found
+                .iter()
+                .map(|at| &place.pairs[*at])
+                .map(|pair| Splice {
+                    range: self.lines(pair.key.start, self.pair_end(pair)),
+                    text: String::new(),
+                })
+                .collect()),
+        }
+    }
+
+    /// Lines below the line of a place. What ends that line ends the last of them.
+    pub(super) fn below(&self, at: usize, lines: &[String]) -> Splice {
+        let end = line_end(self.text, at);
+        Splice { range: end..end, text: self.broken(lines) }
+    }
+
+    /// Lines with a line break before each.
+    pub(super) fn broken(&self, lines: &[String]) -> String {
+        lines.iter().flat_map(|line| [self.habits.line_break, line.as_str()]).collect()
+    }
+
+    /// The lines from one place to another, with the line break before them if there is one.
+    pub(super) fn lines(&self, from: usize, to: usize) -> Range<usize> {
+        let (start, end) = (line_start(self.text, from), line_end(self.text, to));
+        if start == 0 || !self.text[..start].ends_with(is_break) {
+            return start..end + break_length(self.text, end);
+        }
+        let before = &self.text[..start];
+        let before = before.strip_suffix("\r\n").unwrap_or_else(|| {
+            let mut characters = before.chars();
+            characters.next_back();
+            characters.as_str()
+        });
+        before.len()..end
+    }
+}
+
+fn first_line(text: &str) -> usize {
+    text.find(is_break).unwrap_or(text.len())
+}

@@ -1,0 +1,86 @@
+//! Braces turn changes of collections in brackets into splices: parts between commas.
+
+use super::layout::{line_end, line_start};
+use super::page::{Page, Place, Refusal, Splice};
+use super::render;
+use crate::value::Value;
+use crate::yaml::outline::{Form, Pair};
+
+impl Page<'_> {
+    /// Another value for an entry of a mapping in braces.
+    pub(super) fn replace_in_braces(&self, pair: &Pair, value: &Value) -> Result<Splice, Refusal> {
+        let anchor = self.anchor(&pair.value)?;
+        self.keeps_anchors(&pair.value)?;
+        let text = render::flow(value, Self::quotes(&pair.value))?;
+        let old = &pair.value;
+        Ok(match (self.colon(pair), &old.form) {
+            (None, _) => Splice { range: pair.key.end..pair.key.end, text: format!(": {text}") },
+            (Some(colon), Form::Empty) => {
+                let end = if old.end > old.start { old.end } else { colon };
+                Splice { range: colon..end, text: format!("{anchor} {text}") }
+            }
+            (Some(colon), _) => {
+                // `"a":1` has no space, and `"a":b` would be another thing.
+                let gap = if colon == old.start { " " } else { "" };
+                let anchor = anchor.strip_prefix(' ').map_or(String::new(), |a| format!("{a} "));
+                Splice { range: old.start..old.end, text: format!("{gap}{anchor}{text}") }
+            }
+        })
+    }
+
+    pub(super) fn insert_in_braces(&self, place: &Place<'_>, entry: &str) -> Splice {
+        let Some(last) = place.pairs.last() else {
+            let at = place.mapping.content + 1;
+            return Splice { range: at..at, text: entry.into() };
+        };
+        self.insert_behind(self.pair_end(last), entry)
+    }
+
+    /// A part behind the last part of a collection in brackets.
+    pub(super) fn insert_behind(&self, at: usize, part: &str) -> Splice {
+        match self.comma(at) {
+            Some(comma) => Splice { range: comma..comma, text: format!(" {part}") },
+            None => Splice { range: at..at, text: format!(", {part}") },
+        }
+    }
+
+    /// Behind the comma that follows; `None` if the collection ends.
+    pub(super) fn comma(&self, at: usize) -> Option<usize> {
+        let mut at = at;
+        loop {
+            match self.text.as_bytes().get(at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                b'#' => at = line_end(self.text, at),
+                b',' => return Some(at + 1),
+                _ => return None,
+            }
+        }
+    }
+
+    pub(super) fn delete_in_braces(&self, pairs: &[Pair], at: usize) -> Result<Splice, Refusal> {
+        let pair = &pairs[at];
+        let (start, end) = (pair.key.start, self.pair_end(pair));
+        let before = self.text[..start].trim_end();
+        if before.ends_with('?') {
+            return Err(Refusal::new("the entry is written with '?'").at(start));
+        }
+        let rest = self.comma(end);
+        let range = match (rest, at.checked_sub(1).map(|previous| self.pair_end(&pairs[previous]))) {
+            (Some(comma), _) => {
+                let line = line_end(self.text, comma);
+                let alone = before.len() <= line_start(self.text, start);
+                if alone && self.text[comma..line].trim().is_empty() {
+                    self.lines(start, comma)
+                } else {
+                    let blanks =
+                        self.text[comma..].len() - self.text[comma..].trim_start_matches([' ', '\t']).len();
+                    start..comma + blanks
+                }
+            }
+            // The comma before the last entry goes with it, but not a comment.
+            (None, Some(previous)) if !self.text[previous..start].contains('#') => previous..end,
+            (None, _) => start..end,
+        };
+        Ok(Splice { range, text: String::new() })
+    }
+}

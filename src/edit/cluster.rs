@@ -1,0 +1,82 @@
+//! Cluster metadata: the soft parameters (`parameters:_param`) of a class file of a cluster.
+//!
+//! The file is `classes/cluster/<cluster>/overrides.yml`, as salt-formula-reclass has it; the settings
+//! `cluster_folder` and `cluster_file` name others.
+
+use std::path::{Path, PathBuf};
+
+use super::tree::{self, Edited, Options, Tree};
+use super::{Action, Change, name, read};
+use crate::error::Result;
+use crate::settings::Settings;
+use crate::storage::fs::display;
+use crate::value::Value;
+
+/// Where soft parameters stand in a class file.
+pub const PARAMETERS: [&str; 2] = ["parameters", "_param"];
+
+/// Which file of which cluster. Empty for none and for the default.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct File<'a> {
+    /// A folder below `cluster_folder`, or nothing for that folder itself.
+    pub cluster: &'a str,
+    /// The name of the file, or nothing for `cluster_file`.
+    pub name: &'a str,
+}
+
+/// What the file says; null where there is none.
+pub fn data(settings: &Settings, file: File<'_>) -> Result<Value> {
+    let (root, relative) = locate(settings, file)?;
+    match tree::read_below(&root, &relative)? {
+        Some((path, text)) => Ok(read(&text, &display(&path))?.unwrap_or_default()),
+        None => Ok(Value::Null),
+    }
+}
+
+/// Gives a soft parameter a value.
+pub fn set(
+    settings: &Settings,
+    file: File<'_>,
+    parameter: &str,
+    value: Value,
+    options: Options,
+) -> Result<Edited> {
+    let change = change(parameter, Action::Set(value))?;
+    if !options.interpolate {
+        change.without_references(settings)?;
+    }
+    edit(settings, file, &change, options)
+}
+
+/// Takes a soft parameter away. Without one, nothing is done.
+pub fn delete(settings: &Settings, file: File<'_>, parameter: &str, options: Options) -> Result<Edited> {
+    edit(settings, file, &change(parameter, Action::Delete)?, options)
+}
+
+fn change(parameter: &str, action: Action) -> Result<Change> {
+    name::parameter(parameter)?;
+    Ok(Change::new(&[PARAMETERS[0], PARAMETERS[1], parameter], action))
+}
+
+fn edit(settings: &Settings, file: File<'_>, change: &Change, options: Options) -> Result<Edited> {
+    let (root, relative) = locate(settings, file)?;
+    Tree::open(&root, options)?.edit(&relative, std::slice::from_ref(change), false)
+}
+
+/// The root and the path below it: in the first folder of `classes_uri` that has the file, or else
+/// in the first.
+fn locate(settings: &Settings, file: File<'_>) -> Result<(PathBuf, PathBuf)> {
+    let file_name = if file.name.is_empty() { &*settings.cluster_file } else { file.name };
+    name::path("file", file_name)?;
+    name::path("folder", &settings.cluster_folder)?;
+    let mut relative = PathBuf::from(&*settings.cluster_folder);
+    if !file.cluster.is_empty() {
+        name::path("cluster", file.cluster)?;
+        relative.push(file.cluster);
+    }
+    relative.push(file_name);
+    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
+    let has_it = |root: &&PathBuf| root.join(&relative).exists();
+    let root = roots.iter().find(has_it).or(roots.first()).map_or(Path::new("."), PathBuf::as_path);
+    Ok((root.to_owned(), relative))
+}

@@ -1,0 +1,137 @@
+//! Expectation turns the data of a file and a change into the data that the changed file must have.
+
+use super::page::Refusal;
+use super::{Action, Change};
+use crate::pystr;
+use crate::value::{Key, Map, Text, Value};
+
+/// The change without the items that are in the list already.
+pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Change {
+    let mut change = change.clone();
+    if let Action::Append(items) = &mut change.action {
+        let mut place = before;
+        for key in &change.keys {
+            place = place.and_then(Value::as_map).and_then(|map| {
+                find(map, key).ok().flatten().and_then(|at| map.get_index(at)).map(|(_, value)| value)
+            });
+        }
+        if let Some(Value::List(known)) = place {
+            items.retain(|item| !known.contains(item));
+        }
+    }
+    change
+}
+
+/// The data after a change; `None` where nothing would change.
+pub(super) fn after(before: Option<&Value>, change: &Change) -> Result<Option<Value>, Refusal> {
+    step(before, &change.keys, &change.action)
+}
+
+fn step(value: Option<&Value>, keys: &[Text], action: &Action) -> Result<Option<Value>, Refusal> {
+    let Some((name, below)) = keys.split_first() else { return last(value, action) };
+    let map = match value {
+        None | Some(Value::Null) => &Map::default(),
+        Some(Value::Map(map)) => map.as_ref(),
+        Some(other) => {
+            let what = format!("'{name}' would stand in a {}, not in a mapping", other.type_name());
+            return Err(Refusal::new(what));
+        }
+    };
+    let index = find(map, name)?;
+    let inner = index.and_then(|index| map.get_index(index)).map(|(_, value)| value);
+    if below.is_empty() && *action == Action::Delete {
+        let Some(index) = index else { return Ok(None) };
+        let mut map = map.clone();
+        map.shift_remove_index(index);
+        return Ok(Some(Value::map(map)));
+    }
+    if inner.is_none() && *action == Action::Delete {
+        return Ok(None);
+    }
+    let Some(changed) = step(inner, below, action)? else { return Ok(None) };
+    let mut map = map.clone();
+    match index.and_then(|index| map.get_index_mut(index)) {
+        Some((_, value)) => *value = changed,
+        None => {
+            map.insert(Key::from(name.clone()), changed);
+        }
+    }
+    Ok(Some(Value::map(map)))
+}
+
+fn last(value: Option<&Value>, action: &Action) -> Result<Option<Value>, Refusal> {
+    match action {
+        Action::Set(wanted) => Ok((value != Some(wanted)).then(|| wanted.clone())),
+        Action::Append(wanted) => {
+            let items = match value {
+                None | Some(Value::Null) => &Vec::new(),
+                Some(Value::List(items)) => items.as_ref(),
+                Some(other) => {
+                    return Err(Refusal::new(format!("it is a {}, not a list", other.type_name())));
+                }
+            };
+            let all = || items.iter().chain(wanted).cloned().collect();
+            Ok((!wanted.is_empty()).then(|| Value::list(all())))
+        }
+        // Asked for one level further out.
+        Action::Delete => Ok(None),
+    }
+}
+
+/// The entry that reclass reads as `name`: `12` and `'12'` are one key to it (M7).
+fn find(map: &Map, name: &str) -> Result<Option<usize>, Refusal> {
+    let mut found = map.iter().enumerate().filter(|(_, (key, _))| match &key.0 {
+        Value::Str(text) => &**text == name,
+        other => pystr::str(other) == name,
+    });
+    match (found.next(), found.next()) {
+        (Some(_), Some(_)) => Err(Refusal::new(format!("two keys are read as '{name}'"))),
+        (first, _) => Ok(first.map(|(index, _)| index)),
+    }
+}
+
+/// Whether two values are the same in all that a program can see, the order of keys included.
+pub(super) fn same(one: &Value, other: &Value) -> bool {
+    let all = |some: &[Value], others: &[Value]| {
+        some.len() == others.len()
+            && stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+                some.iter().zip(others).all(|(one, other)| same(one, other))
+            })
+    };
+    match (one, other) {
+        (Value::Float(one), Value::Float(other)) => {
+            one.to_bits() == other.to_bits() || one.is_nan() && other.is_nan()
+        }
+        (Value::List(some), Value::List(others))
+        | (Value::Tuple(some), Value::Tuple(others))
+        | (Value::Set(some), Value::Set(others)) => all(some, others),
+        (Value::Map(some), Value::Map(others)) => {
+            some.len() == others.len()
+                && some.iter().zip(others.iter()).all(|(one, other)| {
+                    same(&one.0.0, &other.0.0)
+                        && all(std::slice::from_ref(one.1), std::slice::from_ref(other.1))
+                })
+        }
+        _ => one == other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_value;
+
+    #[test]
+    fn what_counts_as_the_same() {
+        for (one, other, expected) in [
+            ("{a: 1, b: 2}", "{b: 2, a: 1}", false),
+            ("[.nan, 1]", "[.nan, 1]", true),
+            ("1", "1.0", false),
+            ("{1: a}", "{true: a}", false),
+            ("0.0", "-0.0", false),
+        ] {
+            let value = |text| parse_value(text).expect(text);
+            assert_eq!(same(&value(one), &value(other)), expected, "{one} {other}");
+        }
+    }
+}

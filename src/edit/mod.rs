@@ -1,0 +1,157 @@
+//! Edits turn a wish (this key, this value) into a file in which that entry differs and nothing else.
+//!
+//! [`Change::apply`] is the editor of texts: only the bytes of the entry change, and the new text
+//! is read back before anybody sees it. [`cluster`] and [`node`] know which files hold soft
+//! metadata and nodes; [`name`] says what may be a name. The storage locks and writes ([`tree`]).
+
+mod block;
+mod braces;
+pub mod cluster;
+mod expect;
+mod layout;
+pub mod name;
+pub mod node;
+mod page;
+mod render;
+pub mod source;
+pub mod tree;
+
+use crate::error::{Error, Fault, Kind, Result};
+use crate::settings::Settings;
+use crate::source::Site;
+use crate::value::{Text, Value};
+use crate::yaml::compose::compose;
+use crate::yaml::to_value;
+use page::{Page, Refusal};
+use render::Style;
+
+/// A change of one entry of a document of nested mappings.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Change {
+    /// The keys that lead to the entry, as reclass reads them: `parameters`, `_param`, `address`.
+    pub keys: Vec<Text>,
+    /// What becomes of it.
+    pub action: Action,
+}
+
+/// What becomes of an entry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Action {
+    /// It has this value. A key that is not there yet comes last in its mapping; mappings that are
+    /// missing on the way are made.
+    Set(Value),
+    /// It goes. Its mapping stays, empty if need be.
+    Delete,
+    /// These items come last in its list, but for those that are in it. A missing list is made.
+    Append(Vec<Value>),
+}
+
+impl Change {
+    /// A change of the entry that these keys lead to.
+    pub fn new(keys: &[&str], action: Action) -> Change {
+        Change { keys: keys.iter().map(|key| Text::from(*key)).collect(), action }
+    }
+
+    /// The keys in the notation of references.
+    pub fn notation(&self) -> String {
+        self.keys.join(":")
+    }
+
+    /// The text with the change made; `None` where it says so already.
+    ///
+    /// `path` is the file's, for errors. Everything but the entry stays as it is, byte for byte:
+    /// comments, order, quotes, anchors, line breaks, the end of the file. What cannot be changed
+    /// without touching more is an error (`edit-refused`), and so is a text that is not YAML.
+    pub fn apply(&self, bytes: &[u8], path: &str) -> Result<Option<Vec<u8>>> {
+        let before = read(bytes, path)?;
+        let refused = |refusal: Refusal| -> Error {
+            let fault = Fault::new(Kind::EditRefused { keys: self.notation(), reason: refusal.reason });
+            fault.at_site(refusal.place.map_or(Site::file(path), |at| site(bytes, at, path))).into()
+        };
+        let change = expect::without_known_items(before.as_ref(), self);
+        let Some(after) = expect::after(before.as_ref(), &change).map_err(refused)? else { return Ok(None) };
+        let page = Page::read(bytes)?;
+        let mut refusal = None;
+        // A block is what people write; a comment or a missing line break can be in its way.
+        for style in [Style::Block, Style::Flow] {
+            let text = match page.with(&change, &after, style) {
+                Ok(text) => text,
+                Err(reason) => {
+                    refusal = refusal.or(Some(reason));
+                    continue;
+                }
+            };
+            if read(&text, path).is_ok_and(|found| found.is_some_and(|found| expect::same(&found, &after))) {
+                return Ok(Some(text));
+            }
+        }
+        Err(refused(refusal.unwrap_or_else(|| Refusal::new("the text around it would change its meaning"))))
+    }
+
+    /// Refuses text that reclass would take for a reference or a query (R1, Q1).
+    pub fn without_references(&self, settings: &Settings) -> Result<()> {
+        let opens = [&*settings.reference_sentinels.0, &*settings.export_sentinels.0, "${", "$["];
+        let speaks = |text: &str| opens.iter().any(|open| text.contains(open));
+        let found = match &self.action {
+            Action::Set(value) => any_text(value, &speaks),
+            Action::Append(items) => items.iter().any(|item| any_text(item, &speaks)),
+            Action::Delete => false,
+        };
+        if found {
+            return Err(Fault::new(Kind::EditReference { keys: self.notation() }).into());
+        }
+        Ok(())
+    }
+}
+
+/// Makes several changes, one after the other; `None` where all of them were made before.
+pub fn apply_all(changes: &[Change], bytes: &[u8], path: &str) -> Result<Option<Vec<u8>>> {
+    let mut text = None;
+    for change in changes {
+        if let Some(changed) = change.apply(text.as_deref().unwrap_or(bytes), path)? {
+            text = Some(changed);
+        }
+    }
+    Ok(text)
+}
+
+/// What a text says; `None` for one that is empty.
+pub fn read(bytes: &[u8], path: &str) -> Result<Option<Value>> {
+    match compose(bytes) {
+        Ok(document) => Ok(document.root.as_ref().map(to_value)),
+        Err(mut error) => {
+            for fault in error.faults_mut() {
+                for site in
+                    fault.site.iter_mut().chain(fault.notes.iter_mut().flat_map(|note| &mut note.site))
+                {
+                    site.path = path.into();
+                }
+            }
+            Err(error)
+        }
+    }
+}
+
+fn any_text(value: &Value, speaks: &dyn Fn(&str) -> bool) -> bool {
+    let any = |items: &[Value]| {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || items.iter().any(|item| any_text(item, speaks)))
+    };
+    match value {
+        Value::Str(text) => speaks(text),
+        Value::List(items) | Value::Tuple(items) | Value::Set(items) => any(items),
+        Value::Map(map) => map
+            .iter()
+            .any(|(key, value)| any(std::slice::from_ref(&key.0)) || any(std::slice::from_ref(value))),
+        _ => false,
+    }
+}
+
+/// The line and column of a byte of the text.
+fn site(bytes: &[u8], at: usize, path: &str) -> Site {
+    let text = String::from_utf8_lossy(bytes.get(..at).unwrap_or_default());
+    let line = text.matches('\n').count();
+    let column =
+        text.rsplit('\n').next().map_or(0, |last| last.trim_start_matches('\u{feff}').chars().count());
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX - 1) + 1;
+    Site { path: path.into(), line: number(line), column: number(column), length: 0 }
+}

@@ -1,0 +1,78 @@
+//! Names are checked before anything is done with them: what a name may be, letter by letter.
+//!
+//! Names come from command lines, states and the events of minions, and become keys and paths. So
+//! they consist of letters and digits of ASCII, `_`, `-` and `.`, and do not begin with `-` or `.`.
+
+use crate::error::{Fault, Kind, Result};
+
+/// The longest name, in characters: that of a file, with room for what writing puts around it.
+const LONGEST: usize = 200;
+
+/// Checks the name of a soft parameter. It may begin with `~` or `=`, which mean something (M4, M5).
+pub fn parameter(name: &str) -> Result<()> {
+    let bare = name.strip_prefix(['~', '=']).unwrap_or(name);
+    check("parameter", name, bare, &[])
+}
+
+/// Checks the name of a node.
+pub fn node(name: &str) -> Result<()> {
+    check("node", name, name, &[])
+}
+
+/// Checks the name of a class; it may begin with `.` (a relative class). With `interpolate`, parts
+/// of it may be references.
+pub fn class(name: &str, interpolate: bool) -> Result<()> {
+    let bare = name.trim_start_matches('.');
+    check("class", name, bare, if interpolate { &['$', '{', '}', ':'] } else { &[] })
+}
+
+/// Checks a cluster, a folder or a file: names with `/` between them.
+pub fn path(what: &'static str, path: &str) -> Result<()> {
+    path.split('/').try_for_each(|name| check(what, path, name, &[]))
+}
+
+fn check(what: &'static str, whole: &str, name: &str, also: &[char]) -> Result<()> {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') || also.contains(&c);
+    let reason = if name.is_empty() {
+        "it is empty"
+    } else if name.starts_with(['-', '.']) {
+        "it begins with '-' or '.'"
+    } else if name.chars().count() > LONGEST {
+        "it is too long"
+    } else if !name.chars().all(allowed) {
+        "only letters, digits, '_', '-' and '.' are allowed"
+    } else {
+        return Ok(());
+    };
+    Err(Fault::new(Kind::NameRefused { what, name: whole.into(), reason }).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_name() {
+        for name in ["a", "web1.example.com", "_x", "a-b", "1"] {
+            assert!(parameter(name).is_ok() && node(name).is_ok() && path("cluster", name).is_ok(), "{name}");
+        }
+        let refused = ["", ".", "..", ".x", "-x", "a b", "a:b", "a\n", "a\0", "${x}", "é", "a\\b"];
+        for name in refused {
+            assert!(
+                parameter(name).is_err() && node(name).is_err() && path("file", name).is_err(),
+                "{name:?}"
+            );
+        }
+        assert!(node(&"x".repeat(201)).is_err());
+        assert!(parameter("=x").is_ok() && parameter("~x").is_ok() && parameter("~").is_err());
+        assert!(node("~x").is_err() && node("a/b").is_err());
+        assert!(
+            class(".a.b", false).is_ok()
+                && class("a.${b:c}", true).is_ok()
+                && class("a.${b}", false).is_err()
+        );
+        for refused in ["/a", "a/", "a//b", "a/../b", "../a", "./a", "a/.b"] {
+            assert!(path("file", refused).is_err(), "{refused}");
+        }
+    }
+}

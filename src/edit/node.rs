@@ -1,0 +1,136 @@
+//! Node files: made, changed and taken away by the name of the node.
+
+use std::path::{Path, PathBuf};
+
+use indexmap::IndexMap;
+
+use super::cluster::PARAMETERS;
+use super::tree::{self, Edited, Options, Tree};
+use super::{Action, Change, name};
+use crate::catalog::{self, Catalog};
+use crate::error::{Fault, Kind, Result};
+use crate::settings::Settings;
+use crate::similar;
+use crate::storage::fs::{self, display};
+use crate::storage::{Found, Listing};
+use crate::value::{Map, Text, Value};
+
+/// What a node file is to say.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Content {
+    /// Classes: those that it does not list yet come last.
+    pub classes: Vec<Text>,
+    /// Soft parameters, `parameters:_param`.
+    pub parameters: Map,
+    /// More entries, by the keys that lead to them.
+    pub entries: IndexMap<Vec<Text>, Value>,
+}
+
+/// Makes the file of a node in a folder below `nodes_uri`, empty for none. A node that has a file
+/// is an error (`node-exists`).
+pub fn create(
+    settings: &Settings,
+    node: &str,
+    folder: &str,
+    content: &Content,
+    options: Options,
+) -> Result<Edited> {
+    name::node(node)?;
+    if !folder.is_empty() {
+        name::path("folder", folder)?;
+    }
+    let changes = changes(settings, content, options)?;
+    let root = first_root(settings)?;
+    let tree = Tree::open(&root, options)?;
+    if let Some((_, _, path)) = find(settings, node)? {
+        return Err(Fault::new(Kind::NodeExists { name: node.into(), path: display(&path) }).into());
+    }
+    let folders = folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
+    let relative = Path::new(folder).join(format!("{node}.yml"));
+    let found = Found { folders, stem: node.into(), path: root.join(&relative) };
+    if *catalog::node(&found, settings).name != *node {
+        // With `compose_node_name`, the folder would become a part of the name.
+        let reason = "the node would have another name there (compose_node_name)";
+        return Err(Fault::new(Kind::PathRefused { path: display(&relative), reason }).into());
+    }
+    tree.edit(&relative, &changes, true)
+}
+
+/// Changes the file of a node: adds classes, gives parameters their values.
+pub fn update(settings: &Settings, node: &str, content: &Content, options: Options) -> Result<Edited> {
+    name::node(node)?;
+    let changes = changes(settings, content, options)?;
+    let (root, relative, _) = existing(settings, node)?;
+    Tree::open(&root, options)?.edit(&relative, &changes, false)
+}
+
+/// Takes the file of a node away.
+pub fn delete(settings: &Settings, node: &str, options: Options) -> Result<Edited> {
+    name::node(node)?;
+    let (root, relative, _) = existing(settings, node)?;
+    Tree::open(&root, options)?.remove(&relative)
+}
+
+fn changes(settings: &Settings, content: &Content, options: Options) -> Result<Vec<Change>> {
+    let mut changes = Vec::new();
+    for class in &content.classes {
+        name::class(class, options.interpolate)?;
+    }
+    if !content.classes.is_empty() {
+        let classes = content.classes.iter().cloned().map(Value::Str).collect();
+        changes.push(Change::new(&["classes"], Action::Append(classes)));
+    }
+    for (key, value) in &content.parameters {
+        let key = crate::pystr::str(&key.0);
+        name::parameter(&key)?;
+        changes.push(Change::new(&[PARAMETERS[0], PARAMETERS[1], &key], Action::Set(value.clone())));
+    }
+    for (keys, value) in &content.entries {
+        changes.push(Change { keys: keys.clone(), action: Action::Set(value.clone()) });
+    }
+    if !options.interpolate {
+        changes.iter().try_for_each(|change| change.without_references(settings))?;
+    }
+    Ok(changes)
+}
+
+fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
+    let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
+    roots.into_iter().map(|root| Ok((root.clone(), fs::list(&root)?))).collect()
+}
+
+fn first_root(settings: &Settings) -> Result<PathBuf> {
+    let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
+    Ok(roots.into_iter().next().unwrap_or_default())
+}
+
+/// The root of a node, its path below it, and its path.
+fn find(settings: &Settings, node: &str) -> Result<Option<(PathBuf, PathBuf, PathBuf)>> {
+    for (root, listing) in listings(settings)? {
+        let one = [listing];
+        let names = Catalog::build(&one, &[], settings)?.nodes;
+        if let Some(item) = names.get(node) {
+            let relative = item.path.strip_prefix(&root).unwrap_or(&item.path).to_owned();
+            return Ok(Some((root, relative, item.path.to_path_buf())));
+        }
+    }
+    Ok(None)
+}
+
+fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBuf)> {
+    if let Some(found) = find(settings, node)? {
+        return Ok(found);
+    }
+    let names: Vec<Text> = list_names(settings)?;
+    let similar = similar::nearest(node, names.iter().map(|name| &**name)).map(str::to_owned);
+    let folder = display(&first_root(settings)?);
+    Err(Fault::new(Kind::NodeNotFound { name: node.into(), folder, similar }).into())
+}
+
+fn list_names(settings: &Settings) -> Result<Vec<Text>> {
+    let mut names = Vec::new();
+    for (_, listing) in listings(settings)? {
+        names.extend(Catalog::build(&[listing], &[], settings)?.nodes.into_keys());
+    }
+    Ok(names)
+}

@@ -1,0 +1,286 @@
+//! A page turns a change into the stretches of text that go and those that come in their place.
+//!
+//! Here is where an entry stands and where it ends; `block` and `braces` cut and write.
+//!
+//! Every stretch belongs to the entry alone: the value behind a key, the lines of an entry, a line
+//! below the last entry of a mapping. Whether the new text says what it should is asked afterwards
+//! ([`super::Change::apply`]), so what is rare may be cut wrong here, and is then refused.
+
+use std::ops::Range;
+
+use super::layout::{Habits, column, line_end};
+use super::render::{self, Quotes, Style};
+use super::{Action, Change};
+use crate::error::Result as Outcome;
+use crate::value::{Key, Map, Text, Value};
+use crate::yaml::outline::{Form, Outline, Pair, Piece};
+
+/// Why an entry cannot be changed in place, and where that is seen.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    pub(super) reason: String,
+    /// A byte of the text.
+    pub(super) place: Option<usize>,
+}
+
+impl Refusal {
+    pub(super) fn new(reason: impl Into<String>) -> Refusal {
+        Refusal { reason: reason.into(), place: None }
+    }
+
+    pub(super) fn at(self, place: usize) -> Refusal {
+        Refusal { place: Some(place), ..self }
+    }
+}
+
+/// A stretch of the text and what takes its place.
+pub(super) struct Splice {
+    pub(super) range: Range<usize>,
+    pub(super) text: String,
+}
+
+/// A text, what stands in it, and how it is written.
+pub(super) struct Page<'a> {
+    pub(super) text: &'a str,
+    pub(super) outline: Outline,
+    pub(super) habits: Habits,
+}
+
+/// The mapping that holds the entry or would hold it.
+pub(super) struct Place<'p> {
+    pub(super) mapping: &'p Piece,
+    pub(super) pairs: &'p [Pair],
+    /// The entries with the key; the last one counts.
+    pub(super) found: Vec<usize>,
+    /// The mapping around and the entry whose value this mapping is; `None` for the outermost.
+    pub(super) outer: Option<(&'p Piece, &'p Pair)>,
+    /// The key, and those of the mappings that are missing below it.
+    pub(super) keys: &'p [Text],
+}
+
+impl<'a> Page<'a> {
+    /// A page of a text that is YAML.
+    pub(super) fn read(bytes: &'a [u8]) -> Outcome<Page<'a>> {
+        let outline = Outline::read(bytes)?;
+        // The outline is only there for UTF-8.
+        let text = std::str::from_utf8(bytes).unwrap_or_default();
+        let habits = Habits::of(text, &outline);
+        Ok(Page { text, outline, habits })
+    }
+
+    /// The text with the change made. `after` is what the whole text is to say.
+    pub(super) fn with(&self, change: &Change, after: &Value, style: Style) -> Result<Vec<u8>, Refusal> {
+        let splices = match (self.place(&change.keys)?, &change.action) {
+            (None, _) => vec![self.first_entry(after, style)?],
+            (Some(place), Action::Delete) => self.delete(&place)?,
+            (Some(place), Action::Set(value)) => self.set(&place, value, style)?,
+            (Some(place), Action::Append(items)) => {
+                match place.found.last().filter(|_| place.keys.len() == 1).map(|at| &place.pairs[*at]) {
+                    Some(pair) if !self.is_null(&pair.value) => {
+                        vec![self.append(&pair.value, items, style)?]
+                    }
+                    _ => self.set(&place, &Value::list(items.clone()), style)?,
+                }
+            }
+        };
+        Ok(self.splice(splices))
+    }
+
+    fn splice(&self, mut splices: Vec<Splice>) -> Vec<u8> {
+        splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
+        let mut out = String::with_capacity(self.text.len() + 64);
+        let mut at = 0;
+        for Splice { range, text } in splices {
+            out.push_str(self.text.get(at..range.start).unwrap_or_default());
+            out.push_str(&text);
+            at = range.end.max(at);
+        }
+        out.push_str(self.text.get(at..).unwrap_or_default());
+        out.into_bytes()
+    }
+
+    /// Where the entry stands or belongs; `None` for a text without a mapping.
+    fn place<'p>(&'p self, keys: &'p [Text]) -> Result<Option<Place<'p>>, Refusal> {
+        let Some(root) = self.outline.root.as_ref().filter(|root| !matches!(root.form, Form::Empty)) else {
+            return Ok(None);
+        };
+        let mut mapping = root;
+        let mut outer = None;
+        let mut keys = keys;
+        loop {
+            if self.outline.is_used(mapping) {
+                let anchor = mapping.anchor.as_deref().unwrap_or_default();
+                let reason = format!("aliases refer to the anchor '&{anchor}' around it");
+                return Err(Refusal::new(reason).at(mapping.start));
+            }
+            let pairs = match &mapping.form {
+                Form::BlockMapping(pairs) | Form::FlowMapping(pairs) => pairs.as_slice(),
+                Form::Alias => {
+                    let reason = "it stands in an alias; change what the alias refers to";
+                    return Err(Refusal::new(reason).at(mapping.start));
+                }
+                _ => return Err(Refusal::new("it does not stand in a mapping").at(mapping.start)),
+            };
+            let Some((name, below)) = keys.split_first() else {
+                return Err(Refusal::new("no key is named"));
+            };
+            let is_it = |pair: &Pair| pair.name.text().is_some_and(|text| text == **name);
+            let found: Vec<usize> =
+                pairs.iter().enumerate().filter(|(_, pair)| is_it(pair)).map(|(at, _)| at).collect();
+            let next = found.last().map(|at| &pairs[*at]);
+            match next {
+                Some(pair) if !below.is_empty() && !self.is_null(&pair.value) => {
+                    outer = Some((mapping, pair));
+                    mapping = &pair.value;
+                    keys = below;
+                }
+                _ => return Ok(Some(Place { mapping, pairs, found, outer, keys })),
+            }
+        }
+    }
+
+    pub(super) fn is_null(&self, piece: &Piece) -> bool {
+        match piece.form {
+            Form::Empty => true,
+            Form::Plain => {
+                matches!(self.text.get(piece.content..piece.end), Some("~" | "null" | "Null" | "NULL"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Behind the `:` of an entry; `None` for a key without one.
+    pub(super) fn colon(&self, pair: &Pair) -> Option<usize> {
+        let mut at = pair.key.end;
+        let bytes = self.text.as_bytes();
+        loop {
+            match bytes.get(at)? {
+                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
+                b'#' => at = line_end(self.text, at),
+                b':' => return Some(at + 1),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Refuses an entry that is not `key: value`.
+    pub(super) fn simple(&self, pair: &Pair) -> Result<usize, Refusal> {
+        let before = self.text[..pair.key.start].trim_end_matches([' ', '\t']);
+        let marked = before.ends_with('?') && before.len() < pair.key.start;
+        match self.colon(pair) {
+            Some(colon) if !marked => Ok(colon),
+            _ => Err(Refusal::new("the entry is written with '?' or without ':'").at(pair.key.start)),
+        }
+    }
+
+    /// Behind the last character of a node and all that is in it.
+    pub(super) fn end(&self, piece: &Piece) -> usize {
+        let mut piece = piece;
+        loop {
+            let last = match &piece.form {
+                Form::BlockMapping(pairs) => match pairs.last() {
+                    Some(pair) if matches!(pair.value.form, Form::Empty) => return self.pair_end(pair),
+                    Some(pair) => &pair.value,
+                    None => return piece.end,
+                },
+                Form::BlockSequence(items) => match items.last() {
+                    Some(item) => item,
+                    None => return piece.end,
+                },
+                _ => return piece.end,
+            };
+            piece = last;
+        }
+    }
+
+    pub(super) fn pair_end(&self, pair: &Pair) -> usize {
+        match &pair.value.form {
+            // The place of what is not written is only sure behind a `:`.
+            Form::Empty if pair.value.end == pair.value.start => self.colon(pair).unwrap_or(pair.key.end),
+            _ => self.end(&pair.value),
+        }
+    }
+
+    fn set(&self, place: &Place<'_>, value: &Value, style: Style) -> Result<Vec<Splice>, Refusal> {
+        let (name, below) = match place.keys.split_first() {
+            Some((name, below)) => (Value::Str(name.clone()), below),
+            None => return Err(Refusal::new("no key is named")),
+        };
+        let value = below.iter().rev().fold(value.clone(), |value, name| {
+            Value::map(Map::from_iter([(Key::from(name.clone()), value)]))
+        });
+        let flow = matches!(place.mapping.form, Form::FlowMapping(_));
+        match place.found.last().map(|at| &place.pairs[*at]) {
+            Some(pair) if flow => Ok(vec![self.replace_in_braces(pair, &value)?]),
+            Some(pair) => self.replace(place.mapping, pair, &value, style),
+            None if flow => Ok(vec![self.insert_in_braces(place, &render::flow_entry(&name, &value)?)]),
+            None => {
+                let column = column(self.text, place.mapping.content);
+                let lines = render::entry(&name, &value, column, &self.habits, style)?;
+                Ok(vec![self.below(self.end(place.mapping), &lines)])
+            }
+        }
+    }
+
+    /// Items behind the last one of a list.
+    fn append(&self, sequence: &Piece, items: &[Value], style: Style) -> Result<Splice, Refusal> {
+        if self.outline.is_used(sequence) {
+            return Err(Refusal::new("aliases refer to the list").at(sequence.start));
+        }
+        match &sequence.form {
+            Form::BlockSequence(_) => {
+                let column = column(self.text, sequence.content);
+                let mut lines = Vec::new();
+                for item in items {
+                    lines.extend(render::item(item, column, &self.habits, style)?);
+                }
+                Ok(self.below(self.end(sequence), &lines))
+            }
+            Form::FlowSequence(old) => {
+                let parts: Result<Vec<String>, Refusal> =
+                    items.iter().map(|item| render::flow(item, Quotes::Needed)).collect();
+                let parts = parts?.join(", ");
+                Ok(match old.last() {
+                    Some(last) => self.insert_behind(last.end, &parts),
+                    None => Splice { range: sequence.content + 1..sequence.content + 1, text: parts },
+                })
+            }
+            _ => Err(Refusal::new("it is not written as a list").at(sequence.start)),
+        }
+    }
+
+    /// The quotes that stand there now.
+    pub(super) fn quotes(piece: &Piece) -> Quotes {
+        match piece.form {
+            Form::SingleQuoted => Quotes::Single,
+            Form::DoubleQuoted => Quotes::Double,
+            _ => Quotes::Needed,
+        }
+    }
+
+    /// The anchor of a value that goes. One that is needed elsewhere has to stay with its value.
+    pub(super) fn anchor(&self, piece: &Piece) -> Result<String, Refusal> {
+        match &piece.anchor {
+            Some(anchor) if self.outline.is_used(piece) => {
+                Err(Refusal::new(format!("aliases refer to its anchor '&{anchor}'")).at(piece.start))
+            }
+            Some(anchor) => Ok(format!(" &{anchor}")),
+            None => Ok(String::new()),
+        }
+    }
+
+    /// Refuses to take away a part that an alias elsewhere refers to.
+    pub(super) fn keeps_anchors(&self, piece: &Piece) -> Result<(), Refusal> {
+        self.anchor(piece)?;
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &piece.form {
+            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+                items.iter().try_for_each(|item| self.keeps_anchors(item))
+            }
+            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => pairs.iter().try_for_each(|pair| {
+                self.keeps_anchors(&pair.key)?;
+                self.keeps_anchors(&pair.value)
+            }),
+            _ => Ok(()),
+        })
+    }
+}

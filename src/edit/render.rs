@@ -1,0 +1,352 @@
+//! Rendering turns a new value into the text that stands behind its key: plain where that says
+//! the same, quoted where it must be, lists and mappings as blocks.
+//!
+//! Unlike `yaml::emit`, which is `PyYAML`'s writer to the byte, this one writes as people do:
+//! letters outside of ASCII stay, long lines are not folded, text of several lines is a block.
+
+use std::fmt::Write as _;
+
+use super::layout::{Habits, is_break};
+use super::page::Refusal;
+use crate::json::encode_base64;
+use crate::pystr;
+use crate::value::{Map, Value};
+use crate::yaml::emit::{EmitOptions, emit};
+use crate::yaml::parse_value;
+
+/// How to write what has parts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Style {
+    /// A line for each part.
+    Block,
+    /// All on one line.
+    Flow,
+}
+
+/// How to quote.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Quotes {
+    /// Where they are needed.
+    Needed,
+    Single,
+    Double,
+}
+
+/// A value as text: what stands on the line of its key, and the lines below.
+#[derive(Debug, Default)]
+pub(super) struct Rendered {
+    pub(super) head: String,
+    pub(super) lines: Vec<String>,
+}
+
+/// A value whose key stands at `column`.
+pub(super) fn value(
+    value: &Value,
+    column: usize,
+    habits: &Habits,
+    style: Style,
+    quotes: Quotes,
+) -> Result<Rendered, Refusal> {
+    if style == Style::Flow {
+        return Ok(Rendered { head: flow(value, quotes)?, lines: Vec::new() });
+    }
+    match value {
+        Value::Map(map) if !map.is_empty() => {
+            Ok(Rendered { head: String::new(), lines: block(value, column + habits.step, habits)? })
+        }
+        Value::List(items) if !items.is_empty() => {
+            Ok(Rendered { head: String::new(), lines: block(value, column + habits.list, habits)? })
+        }
+        Value::Str(text) if quotes == Quotes::Needed && is_literal(text) => {
+            let (head, body) = match text.strip_suffix('\n') {
+                Some(body) => ("|", body),
+                None => ("|-", &**text),
+            };
+            let indent = " ".repeat(column + habits.step);
+            let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
+            Ok(Rendered { head: head.into(), lines: body.split('\n').map(line).collect() })
+        }
+        Value::List(_) | Value::Map(_) => Ok(Rendered { head: flow(value, quotes)?, lines: Vec::new() }),
+        scalar => Ok(Rendered { head: self::scalar(scalar, false, quotes)?, lines: Vec::new() }),
+    }
+}
+
+/// An entry of a block mapping at `column`.
+pub(super) fn entry(
+    key: &Value,
+    value: &Value,
+    column: usize,
+    habits: &Habits,
+    style: Style,
+) -> Result<Vec<String>, Refusal> {
+    let Rendered { head, lines } = self::value(value, column, habits, style, Quotes::Needed)?;
+    let gap = if head.is_empty() { "" } else { " " };
+    let first = format!("{}{}:{gap}{head}", " ".repeat(column), scalar(key, true, Quotes::Needed)?);
+    Ok([vec![first], lines].concat())
+}
+
+/// The lines of a list or mapping that is not empty and stands at `column`.
+fn block(value: &Value, column: usize, habits: &Habits) -> Result<Vec<String>, Refusal> {
+    let mut lines = Vec::new();
+    match value {
+        Value::Map(map) => stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            for (key, value) in map.iter() {
+                lines.extend(entry(&key.0, value, column, habits, Style::Block)?);
+            }
+            Ok(())
+        })?,
+        Value::List(items) => stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            for item in items.iter() {
+                lines.extend(self::item(item, column, habits, Style::Block)?);
+            }
+            Ok(())
+        })?,
+        _ => {}
+    }
+    Ok(lines)
+}
+
+/// An item of a block sequence at `column`.
+pub(super) fn item(
+    value: &Value,
+    column: usize,
+    habits: &Habits,
+    style: Style,
+) -> Result<Vec<String>, Refusal> {
+    let indent = " ".repeat(column);
+    let parts = match value {
+        Value::Map(map) => map.len(),
+        Value::List(items) => items.len(),
+        _ => 0,
+    };
+    if parts > 0 && style == Style::Block {
+        // The first line has the `-` where the others are indented.
+        let mut lines = block(value, column + 2, habits)?;
+        if let Some(first) = lines.first_mut() {
+            *first = format!("{indent}- {}", first.trim_start_matches(' '));
+        }
+        return Ok(lines);
+    }
+    let Rendered { head, lines } = self::value(value, column, habits, style, Quotes::Needed)?;
+    Ok([vec![format!("{indent}- {head}")], lines].concat())
+}
+
+/// A value on one line, in brackets if it has parts.
+pub(super) fn flow(value: &Value, quotes: Quotes) -> Result<String, Refusal> {
+    let list = |items: &[Value]| -> Result<String, Refusal> {
+        let items: Result<Vec<String>, Refusal> =
+            items.iter().map(|item| flow(item, Quotes::Needed)).collect();
+        Ok(items?.join(", "))
+    };
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
+        Value::List(items) => Ok(format!("[{}]", list(items)?)),
+        Value::Map(map) => flow_map(map),
+        scalar => self::scalar(scalar, true, quotes),
+    })
+}
+
+fn flow_map(map: &Map) -> Result<String, Refusal> {
+    let mut entries = Vec::with_capacity(map.len());
+    for (key, value) in map {
+        entries.push(flow_entry(&key.0, value)?);
+    }
+    Ok(format!("{{{}}}", entries.join(", ")))
+}
+
+/// An entry of a mapping in braces.
+pub(super) fn flow_entry(key: &Value, value: &Value) -> Result<String, Refusal> {
+    Ok(format!("{}: {}", scalar(key, true, Quotes::Needed)?, flow(value, Quotes::Needed)?))
+}
+
+fn scalar(value: &Value, in_flow: bool, quotes: Quotes) -> Result<String, Refusal> {
+    Ok(match value {
+        Value::Str(text) => string(text, in_flow, quotes),
+        Value::Date(_) | Value::DateTime(_) => pystr::iso(value, ' '),
+        Value::Binary(bytes) => format!("!!binary \"{}\"", encode_base64(bytes)),
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+            let options = EmitOptions { pretty: true, no_refs: true };
+            let text = emit(value, &options).map_err(|error| Refusal::new(error.to_string()))?;
+            text.trim_end().to_owned()
+        }
+        _ => return Err(Refusal::new(format!("a {} cannot be written", value.type_name()))),
+    })
+}
+
+/// A string, in quotes if it would not be itself without, or if quotes are wanted.
+fn string(text: &str, in_flow: bool, quotes: Quotes) -> String {
+    let single = text.chars().all(is_shown);
+    match quotes {
+        Quotes::Needed if single && is_plain(text, in_flow) => text.to_owned(),
+        Quotes::Needed | Quotes::Single if single => format!("'{}'", text.replace('\'', "''")),
+        _ => double_quoted(text),
+    }
+}
+
+/// Whether the text means itself without quotes. What looks odd is quoted, though YAML might take it.
+fn is_plain(text: &str, in_flow: bool) -> bool {
+    let odd_start =
+        text.starts_with(|first: char| "-?:,[]{}#&*!|>'\"%@`=~<.".contains(first) || first == ' ');
+    let odd_end = text.ends_with([' ', ':']);
+    let odd_inside = text.contains(": ") || text.contains(" #");
+    let odd_in_flow = in_flow && text.contains([',', '[', ']', '{', '}', ':', '#']);
+    !(text.is_empty() || odd_start || odd_end || odd_inside || odd_in_flow)
+        && parse_value(text).is_ok_and(|value| value == Value::text(text))
+}
+
+/// Whether a text of several lines can stand as a block.
+fn is_literal(text: &str) -> bool {
+    text.contains('\n')
+        && !text.starts_with([' ', '\n'])
+        && !text.ends_with("\n\n")
+        && text.chars().all(|character| is_shown(character) || character == '\n')
+}
+
+/// Whether a character may stand in a file as it is.
+fn is_shown(character: char) -> bool {
+    !character.is_control()
+        && !is_break(character)
+        && !matches!(character, '\u{feff}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{fffe}' | '\u{ffff}')
+}
+
+fn double_quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            shown if is_shown(shown) => out.push(shown),
+            other => {
+                let code = u32::from(other);
+                let (letter, width) = if code <= 0xffff { ('u', 4) } else { ('U', 8) };
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\{letter}{code:0width$x}");
+            }
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::outline::Outline;
+
+    #[test]
+    fn values_are_read_back() {
+        let habits = Habits::of("", &Outline::default());
+        for text in [
+            "",
+            " ",
+            "a",
+            "a b",
+            "yes",
+            "No",
+            "12",
+            "1e3",
+            "1_0",
+            "0x1f",
+            "~",
+            "null",
+            "=",
+            "<<",
+            "a: b",
+            "a #b",
+            "#a",
+            "a:",
+            "http://x:80/?a=b",
+            "- a",
+            "-",
+            "[",
+            "{a}",
+            "it's",
+            "\"",
+            "\\",
+            "a\nb",
+            "a\nb\n",
+            "a\n\n b\n",
+            "\na",
+            " a\nb",
+            "a\n\n",
+            "\t",
+            "a\tb",
+            "größe",
+            "\u{85}",
+            "\u{2028}",
+            "\u{1f600}",
+            "\u{202e}x",
+            "%a",
+            "@a",
+            "`a",
+            "${a:b}",
+            "2001-01-01",
+            "a,b",
+            "---",
+            "...",
+            "!x",
+            "&x",
+            "*x",
+            "?",
+            "? a",
+            "|",
+            ">",
+            "a\r\nb",
+            "\u{7f}",
+            "1:30",
+            "0o14",
+            "014",
+            ".5",
+            "+1",
+            "y",
+            "n",
+            "on",
+            "\u{feff}a",
+            "a ",
+            "'",
+            "''",
+            "a'b\"c",
+        ] {
+            let wanted = Value::text(text);
+            for style in [Style::Block, Style::Flow] {
+                for quotes in [Quotes::Needed, Quotes::Single, Quotes::Double] {
+                    let Rendered { head, lines } =
+                        value(&wanted, 2, &habits, style, quotes).expect("strings can be written");
+                    let written = format!("  x: {}\n{}\n", head, lines.join("\n"));
+                    let found = parse_value(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
+                    assert_eq!(found.as_map().and_then(|map| map.get("x")), Some(&wanted), "{written:?}");
+                }
+            }
+            let key = format!("{}: 1", string(text, true, Quotes::Needed));
+            let found = parse_value(&key).unwrap_or_else(|error| panic!("{key}: {error}"));
+            assert_eq!(found.as_map().and_then(|map| map.get(text)), Some(&Value::Int(1)), "{key:?}");
+        }
+    }
+
+    #[test]
+    fn as_people_write() {
+        let habits = Habits { line_break: "\n", step: 2, list: 0 };
+        let wanted = parse_value("{a: [1, {b: 'x\n\n  y', c: [], d: {}}, [2, 3]], 'yes': 'no', e: größe}")
+            .expect("YAML");
+        let Rendered { head, lines } =
+            value(&wanted, 0, &habits, Style::Block, Quotes::Needed).expect("can be written");
+        assert_eq!(head, "");
+        let expected = [
+            "  a:",
+            "  - 1",
+            "  - b: |-",
+            "        x",
+            "        y",
+            "    c: []",
+            "    d: {}",
+            "  - - 2",
+            "    - 3",
+            "  'yes': 'no'",
+            "  e: größe",
+        ];
+        assert_eq!(lines, expected);
+    }
+}

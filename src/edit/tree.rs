@@ -1,0 +1,140 @@
+//! A tree turns changes of one file into an edit of it: found inside of its root, locked, read,
+//! changed, written, all or nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::{Change, apply_all, read};
+use crate::error::{Fault, Kind, Result};
+use crate::settings::Settings;
+use crate::storage::fs::{self, Stamp, display};
+use crate::storage::inside;
+use crate::storage::write::Lock;
+use crate::value::Value;
+
+/// How to edit.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// Say what would be done, and do nothing.
+    pub test: bool,
+    /// Let values hold references and queries.
+    pub interpolate: bool,
+}
+
+/// What an edit did, or would do.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Edited {
+    /// The file.
+    pub path: PathBuf,
+    /// Its text before; `None` for no file.
+    pub before: Option<Vec<u8>>,
+    /// Its text after; `None` for no file. The same as before where nothing was to be done.
+    pub after: Option<Vec<u8>>,
+}
+
+impl Edited {
+    /// Whether there was something to do.
+    pub fn changed(&self) -> bool {
+        self.before != self.after
+    }
+
+    /// What the file said before.
+    pub fn data_before(&self) -> Result<Value> {
+        data(self.before.as_deref(), &self.path)
+    }
+
+    /// What it says now, or would say.
+    pub fn data_after(&self) -> Result<Value> {
+        data(self.after.as_deref(), &self.path)
+    }
+}
+
+/// What a text says; null for no file and for an empty one.
+fn data(text: Option<&[u8]>, path: &Path) -> Result<Value> {
+    Ok(text.map(|text| read(text, &display(path))).transpose()?.flatten().unwrap_or_default())
+}
+
+/// One tree of an inventory, under its lock.
+#[derive(Debug)]
+pub struct Tree {
+    root: PathBuf,
+    /// `None` where nothing is to be written.
+    lock: Option<Lock>,
+}
+
+/// How often an edit begins anew because somebody without the lock wrote meanwhile.
+const ATTEMPTS: usize = 10;
+
+impl Tree {
+    /// Opens a tree to write in it, once nobody else does; for a test, without waiting.
+    pub fn open(root: &Path, options: Options) -> Result<Tree> {
+        let root = inside::root(root)?;
+        let lock = if options.test { None } else { Some(Lock::take(&root)?) };
+        Ok(Tree { root, lock })
+    }
+
+    /// Changes a file, which is made where it is missing. `folders`: so is its folder.
+    pub fn edit(&self, relative: &Path, changes: &[Change], folders: bool) -> Result<Edited> {
+        let path = if folders && self.lock.is_none() && !self.root.join(relative).exists() {
+            // The folder would be made.
+            self.root.join(relative)
+        } else {
+            inside::file(&self.root, relative, folders)?
+        };
+        for _ in 0..ATTEMPTS {
+            let old = read_if_there(&path)?;
+            let (text, stamp) = match &old {
+                Some((text, stamp)) => (text.as_slice(), Some(stamp)),
+                None => (&b""[..], None),
+            };
+            let Some(text_after) = apply_all(changes, text, &display(&path))? else {
+                let text = old.map(|(text, _)| text);
+                return Ok(Edited { path, before: text.clone(), after: text });
+            };
+            let written = match &self.lock {
+                Some(lock) => lock.replace(&path, &text_after, stamp)?,
+                None => true,
+            };
+            if written {
+                return Ok(Edited { path, before: old.map(|(text, _)| text), after: Some(text_after) });
+            }
+        }
+        let message = "it changes while it is edited".into();
+        Err(Fault::new(Kind::FileUnwritable { path: display(&path), message }).into())
+    }
+
+    /// Takes a file away.
+    pub fn remove(&self, relative: &Path) -> Result<Edited> {
+        let path = inside::file(&self.root, relative, false)?;
+        let before = read_if_there(&path)?.map(|(text, _)| text);
+        if let (Some(lock), Some(_)) = (&self.lock, &before) {
+            // The link itself, where there is one: its target may be used elsewhere.
+            lock.remove(&self.root.join(relative))?;
+        }
+        Ok(Edited { path, before, after: None })
+    }
+}
+
+/// The text of a file below a root; `None` where there is none, or no folder for it.
+pub fn read_below(root: &Path, relative: &Path) -> Result<Option<(PathBuf, Vec<u8>)>> {
+    if !root.join(relative).parent().is_some_and(Path::is_dir) {
+        return Ok(None);
+    }
+    let path = inside::file(&inside::root(root)?, relative, false)?;
+    Ok(read_if_there(&path)?.map(|(text, _)| (path, text)))
+}
+
+fn read_if_there(path: &Path) -> Result<Option<(Vec<u8>, Stamp)>> {
+    if path.try_exists().is_ok_and(|there| !there) {
+        return Ok(None);
+    }
+    fs::read(path).map(Some)
+}
+
+/// The folders of a setting, absolute.
+pub fn roots(settings: &Settings, uri: &Value, name: &'static str) -> Result<Vec<PathBuf>> {
+    if &*settings.storage_type != "yaml_fs" {
+        let storage = settings.storage_type.to_string();
+        return Err(Fault::new(Kind::StorageUnsupported { storage }).into());
+    }
+    fs::roots(settings.inventory_base_uri.as_deref(), uri, name)
+}

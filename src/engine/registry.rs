@@ -1,0 +1,75 @@
+//! The registry turns options into the one inventory that a process has for them.
+//!
+//! A forked child finds what its parent had computed, but touches nothing that a thread of the
+//! parent may have been at work on when it forked: such a thread does not exist in the child, and
+//! will never let go of its lock. So the child has a registry of its own, behind that of its
+//! parent, and takes over what nobody held; of everything else it leaves even the memory alone.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::engine::Inventory;
+use crate::error::Result;
+use crate::value::Map;
+
+/// The inventories of one process, by their options; the one asked for last is the last.
+///
+/// The mutex is that of `std`: that of `parking_lot` shares its queues between all locks of a
+/// process.
+struct Registry {
+    process: u32,
+    inventories: Mutex<Vec<(Map, Arc<Inventory>)>>,
+    next: OnceLock<Box<Registry>>,
+}
+
+/// How many different inventories a process keeps; a master has one or two.
+const KEPT: usize = 16;
+
+impl Registry {
+    fn new(process: u32, inventories: Vec<(Map, Arc<Inventory>)>) -> Registry {
+        Registry { process, inventories: Mutex::new(inventories), next: OnceLock::new() }
+    }
+
+    /// The registry of this process.
+    fn current() -> &'static Registry {
+        static FIRST: OnceLock<Registry> = OnceLock::new();
+        let process = std::process::id();
+        let mut registry = FIRST.get_or_init(|| Registry::new(process, Vec::new()));
+        while registry.process != process {
+            let parent = registry;
+            registry = parent.next.get_or_init(|| Box::new(Registry::new(process, parent.left_behind())));
+        }
+        registry
+    }
+
+    fn inventories(&self) -> MutexGuard<'_, Vec<(Map, Arc<Inventory>)>> {
+        self.inventories.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The inventories of a parent process on which none of its threads was at work.
+    fn left_behind(&self) -> Vec<(Map, Arc<Inventory>)> {
+        let Ok(inventories) = self.inventories.try_lock() else { return Vec::new() };
+        inventories.iter().filter(|(_, inventory)| inventory.adopt()).cloned().collect()
+    }
+}
+
+/// The inventory for these options.
+pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
+    let mut inventories = Registry::current().inventories();
+    if let Some(at) = inventories.iter().position(|(known, _)| known == options) {
+        let entry = inventories.remove(at);
+        let inventory = entry.1.clone();
+        inventories.push(entry);
+        return Ok(inventory);
+    }
+    let inventory = Arc::new(Inventory::open(options)?);
+    if inventories.len() >= KEPT {
+        inventories.remove(0);
+    }
+    inventories.push((options.clone(), inventory.clone()));
+    Ok(inventory)
+}
+
+/// Forgets all that this process remembers: after a panic, nothing of it can be relied on.
+pub fn forget() {
+    Registry::current().inventories().clear();
+}

@@ -1,0 +1,222 @@
+//! Editor turns the calls of Python into edits of class and node files.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::edit::cluster::{self, File};
+use crate::edit::node::{self, Content};
+use crate::edit::tree::{Edited, Options};
+use crate::error::{Error, Result};
+use crate::python::convert::{self, from_python, to_python};
+use crate::python::errors::{exception, guard};
+use crate::settings::Settings;
+use crate::storage::fs::display;
+use crate::value::{Map, Text, Value};
+
+/// What changes the files of an inventory, opened with the same settings as an `Inventory`.
+#[pyclass(frozen, module = "saltext.reclass")]
+pub struct Editor {
+    settings: Arc<Settings>,
+}
+
+#[pymethods]
+impl Editor {
+    /// Checks the settings. Touches no file.
+    #[new]
+    #[pyo3(signature = (**settings))]
+    fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Editor> {
+        guard(|| {
+            let options = settings.map(convert::options).transpose()?.unwrap_or_default();
+            // An unknown setting is told of by the inventory.
+            let (settings, _) = Settings::from_options(&options).map_err(|error| exception(py, &error))?;
+            Ok(Editor { settings: Arc::new(settings) })
+        })
+    }
+
+    /// What the metadata file of a cluster says, as it is written; an empty dict for no file.
+    #[pyo3(signature = (cluster = "", file_name = ""))]
+    fn cluster_data<'py>(
+        &self,
+        py: Python<'py>,
+        cluster: &str,
+        file_name: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        guard(|| {
+            let file = File { cluster, name: file_name };
+            let data = self.ask(py, |settings| cluster::data(settings, file))?;
+            to_python(py, &mapping(data))
+        })
+    }
+
+    /// Gives a soft parameter of a cluster a value.
+    #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false))]
+    #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
+    fn set_cluster_param<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        value: &Bound<'py, PyAny>,
+        cluster: &str,
+        file_name: &str,
+        interpolate: bool,
+        test: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let value = from_python(value, "the value")?;
+            let file = File { cluster, name: file_name };
+            let options = Options { test, interpolate };
+            self.edit(py, |settings| cluster::set(settings, file, name, value, options))
+        })
+    }
+
+    /// Takes a soft parameter of a cluster away.
+    #[pyo3(signature = (name, cluster = "", file_name = "", *, test = false))]
+    fn delete_cluster_param<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        cluster: &str,
+        file_name: &str,
+        test: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let file = File { cluster, name: file_name };
+            let options = Options { test, interpolate: false };
+            self.edit(py, |settings| cluster::delete(settings, file, name, options))
+        })
+    }
+
+    /// All files of the inventory as they are written, each with its `kind` (`class` or `node`),
+    /// `name`, `folder` and `path`, and `data` or `error`.
+    fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        guard(|| {
+            let sources = self.ask(py, crate::edit::source::list)?;
+            let all = PyList::empty(py);
+            for source in sources {
+                let one = PyDict::new(py);
+                one.set_item("kind", source.kind)?;
+                one.set_item("name", &*source.name)?;
+                one.set_item("folder", &source.folder)?;
+                one.set_item("path", display(&source.path))?;
+                match &source.data {
+                    Ok(data) => one.set_item("data", to_python(py, data)?)?,
+                    Err(error) => one.set_item("error", error.to_string())?,
+                }
+                all.append(one)?;
+            }
+            Ok(all)
+        })
+    }
+
+    /// Makes the file of a node. `entries` are more values, by the keys that lead to them.
+    #[pyo3(signature = (name, folder = "", classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false))]
+    #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
+    fn create_node<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        folder: &str,
+        classes: Vec<String>,
+        parameters: Option<&Bound<'py, PyDict>>,
+        entries: Vec<(Vec<String>, Bound<'py, PyAny>)>,
+        interpolate: bool,
+        test: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let content = content(classes, parameters, entries)?;
+            let options = Options { test, interpolate };
+            self.edit(py, |settings| node::create(settings, name, folder, &content, options))
+        })
+    }
+
+    /// Adds classes to the file of a node and gives its parameters their values.
+    #[pyo3(signature = (name, classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false))]
+    #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
+    fn update_node<'py>(
+        &self,
+        py: Python<'py>,
+        name: &str,
+        classes: Vec<String>,
+        parameters: Option<&Bound<'py, PyDict>>,
+        entries: Vec<(Vec<String>, Bound<'py, PyAny>)>,
+        interpolate: bool,
+        test: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let content = content(classes, parameters, entries)?;
+            let options = Options { test, interpolate };
+            self.edit(py, |settings| node::update(settings, name, &content, options))
+        })
+    }
+
+    /// Takes the file of a node away.
+    #[pyo3(signature = (name, *, test = false))]
+    fn delete_node<'py>(&self, py: Python<'py>, name: &str, test: bool) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let options = Options { test, interpolate: false };
+            self.edit(py, |settings| node::delete(settings, name, options))
+        })
+    }
+}
+
+impl Editor {
+    /// Works on files while other threads may use the interpreter.
+    fn ask<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&Settings) -> Result<T> + Send) -> PyResult<T> {
+        py.detach(|| work(&self.settings)).map_err(|error: Error| exception(py, &error))
+    }
+
+    /// An edit, told as a dict: `path`, `changed`, the texts `before` and `after` (`None` for no
+    /// file) and what they say, `old` and `new`.
+    fn edit<'py>(
+        &self,
+        py: Python<'py>,
+        work: impl FnOnce(&Settings) -> Result<Edited> + Send,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (edited, old, new) = self.ask(py, |settings| {
+            let edited = work(settings)?;
+            let (old, new) = (edited.data_before()?, edited.data_after()?);
+            Ok((edited, old, new))
+        })?;
+        let text =
+            |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|text| String::from_utf8_lossy(text).into_owned());
+        let told = PyDict::new(py);
+        told.set_item("path", display(&edited.path))?;
+        told.set_item("changed", edited.changed())?;
+        told.set_item("before", text(&edited.before))?;
+        told.set_item("after", text(&edited.after))?;
+        told.set_item("old", to_python(py, &mapping(old))?)?;
+        told.set_item("new", to_python(py, &mapping(new))?)?;
+        Ok(told)
+    }
+}
+
+/// A file that says nothing says an empty mapping.
+fn mapping(data: Value) -> Value {
+    match data {
+        Value::Null => Value::map(Map::default()),
+        data => data,
+    }
+}
+
+fn content(
+    classes: Vec<String>,
+    parameters: Option<&Bound<'_, PyDict>>,
+    entries: Vec<(Vec<String>, Bound<'_, PyAny>)>,
+) -> PyResult<Content> {
+    let parameters = match parameters {
+        Some(parameters) => from_python(parameters.as_any(), "the parameters")?,
+        None => Value::Null,
+    };
+    let mut content = Content {
+        classes: classes.into_iter().map(Text::from).collect(),
+        parameters: parameters.as_map().cloned().unwrap_or_default(),
+        ..Content::default()
+    };
+    for (keys, value) in entries {
+        let keys = keys.into_iter().map(Text::from).collect();
+        content.entries.insert(keys, from_python(&value, "the value")?);
+    }
+    Ok(content)
+}

@@ -1,0 +1,89 @@
+//! Inside turns a path that somebody asked for into a file of a tree, or refuses it: no way leads
+//! out of the tree, not by `..`, not by an absolute path, not by a symbolic link.
+#![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Component, Path, PathBuf};
+
+use super::fs::{display, reason};
+use crate::error::{Fault, Kind, Result};
+
+/// The real path of a tree's outermost folder.
+pub fn root(root: &Path) -> Result<PathBuf> {
+    fs::canonicalize(root).map_err(|error| folder_missing(root, &error).into())
+}
+
+/// The real path of a YAML file below `root`, which is a real path itself. The file need not be there
+/// yet, but its folder has to be, unless `make_folders`.
+///
+/// A link is followed where it stays in the tree, so that its target is what gets edited.
+pub fn file(root: &Path, relative: &Path, make_folders: bool) -> Result<PathBuf> {
+    let refuse = |reason: &'static str| Fault::new(Kind::PathRefused { path: display(relative), reason });
+    let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
+    if !plain || relative.as_os_str().is_empty() || relative.as_os_str().as_encoded_bytes().contains(&0) {
+        return Err(refuse("it must be relative and without '..'").into());
+    }
+    let end = relative.extension().and_then(|end| end.to_str());
+    if !matches!(end, Some("yml" | "yaml")) {
+        return Err(refuse("it must end with '.yml' or '.yaml'").into());
+    }
+    let path = root.join(relative);
+    let outside = || refuse("a symbolic link leads out of the inventory");
+    let folder = path.parent().unwrap_or(root);
+    if make_folders {
+        make(root, folder, &outside)?;
+    }
+    let folder = fs::canonicalize(folder).map_err(|error| folder_missing(folder, &error))?;
+    if !folder.starts_with(root) {
+        return Err(outside().into());
+    }
+    let path = folder.join(path.file_name().unwrap_or_default());
+    match fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(path),
+        Err(error) => Err(unreadable(&path, &error).into()),
+        Ok(metadata) => {
+            let real = fs::canonicalize(&path).map_err(|error| unreadable(&path, &error))?;
+            if !real.starts_with(root) {
+                return Err(outside().into());
+            }
+            if !metadata.is_symlink() && !metadata.is_file() {
+                return Err(refuse("it is not a regular file").into());
+            }
+            Ok(real)
+        }
+    }
+}
+
+/// Makes the folders down to `folder` that are missing, each with the rights of the one around it.
+fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
+    if folder.symlink_metadata().is_ok() || !folder.starts_with(root) {
+        return Ok(());
+    }
+    let around = folder.parent().unwrap_or(root);
+    make(root, around, outside)?;
+    let metadata = fs::metadata(around).map_err(|error| folder_missing(around, &error))?;
+    if !fs::canonicalize(around).is_ok_and(|real| real.starts_with(root)) {
+        return Err(outside().into());
+    }
+    match fs::DirBuilder::new().mode(metadata.mode() & 0o7777).create(folder) {
+        Ok(()) => {
+            // Only a privileged process can give a folder away; others own it rightly.
+            let _ = std::os::unix::fs::chown(folder, Some(metadata.uid()), Some(metadata.gid()));
+            Ok(())
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        Err(error) => {
+            Err(Fault::new(Kind::FileUnwritable { path: display(folder), message: reason(&error) }).into())
+        }
+    }
+}
+
+fn folder_missing(folder: &Path, error: &io::Error) -> Fault {
+    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error) })
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> Fault {
+    Fault::new(Kind::FileUnreadable { path: display(path), message: reason(error) })
+}

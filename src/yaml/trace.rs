@@ -1,0 +1,78 @@
+//! Traces turn the events of a text, and what is wrong with it, into plain data that can be
+//! compared with what another reader of YAML says.
+
+use super::events::{Event, Events, Mark, Problem};
+use crate::error::{Error, Result};
+
+/// Line and column, counted from zero.
+pub type Place = (u32, u32);
+
+/// One event of libyaml.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Traced {
+    /// `Scalar`, `MappingStart` and so on.
+    pub name: &'static str,
+    /// Where it begins.
+    pub start: Place,
+    /// Where it ends.
+    pub end: Place,
+    /// Its anchor, or that of an alias.
+    pub anchor: Option<String>,
+    /// Its tag; a lone `!` counts as none.
+    pub tag: Option<String>,
+    /// The text of a scalar, and whether its tag is to be found from it.
+    pub scalar: Option<(String, bool)>,
+}
+
+/// What keeps a text from being YAML.
+#[derive(Debug)]
+pub enum Trouble {
+    /// It cannot be read: its bytes, its characters, its size.
+    Unreadable(Error),
+    /// What libyaml says: what it was doing since where, if it says so, what is wrong and where.
+    Syntax(&'static str, Place, &'static str, Place),
+}
+
+/// All events up to the end, or up to what is wrong.
+pub fn trace(bytes: &[u8]) -> (Vec<Traced>, Option<Trouble>) {
+    let mut traced = Vec::new();
+    match events(bytes, &mut traced) {
+        Ok(None) => (traced, None),
+        Ok(Some(problem)) => {
+            let Problem { context, context_mark, problem, mark } = problem;
+            let begun = if context.is_empty() { (0, 0) } else { place(context_mark) };
+            (traced, Some(Trouble::Syntax(context, begun, problem, place(mark))))
+        }
+        Err(error) => (traced, Some(Trouble::Unreadable(error))),
+    }
+}
+
+fn events(bytes: &[u8], traced: &mut Vec<Traced>) -> Result<Option<Problem>> {
+    let mut events = Events::new(bytes)?;
+    loop {
+        match events.parsed() {
+            Ok((Event::StreamEnd, ..)) => return Ok(None),
+            Ok((event, start, end)) => traced.push(self::traced(event, place(start), place(end))),
+            Err(problem) => return Ok(Some(problem)),
+        }
+    }
+}
+
+fn traced(event: Event, start: Place, end: Place) -> Traced {
+    let (name, anchor, tag, scalar) = match event {
+        Event::StreamEnd => ("StreamEnd", None, None, None),
+        Event::DocumentStart => ("DocumentStart", None, None, None),
+        Event::DocumentEnd => ("DocumentEnd", None, None, None),
+        Event::Alias { anchor } => ("Alias", Some(anchor), None, None),
+        Event::Scalar { anchor, tag, value, plain } => ("Scalar", anchor, tag, Some((value, plain))),
+        Event::SequenceStart { anchor, tag } => ("SequenceStart", anchor, tag, None),
+        Event::SequenceEnd => ("SequenceEnd", None, None, None),
+        Event::MappingStart { anchor, tag } => ("MappingStart", anchor, tag, None),
+        Event::MappingEnd => ("MappingEnd", None, None, None),
+    };
+    Traced { name, start, end, anchor, tag, scalar }
+}
+
+fn place(mark: Mark) -> Place {
+    (mark.line, mark.column)
+}

@@ -1,0 +1,221 @@
+//! The editor of texts: only the entry changes, or nothing does.
+
+use reclass::edit::{Action, Change};
+use reclass::value::Value;
+use reclass::yaml::parse_value;
+
+fn yaml(text: &str) -> Value {
+    parse_value(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// What becomes of a text; `Err` with the message of the refusal.
+fn edit(text: &str, keys: &str, action: Action) -> Result<Option<String>, String> {
+    let keys: Vec<&str> = keys.split(':').collect();
+    let changed = Change::new(&keys, action).apply(text.as_bytes(), "f.yml");
+    changed
+        .map(|text| text.map(|text| String::from_utf8(text).expect("UTF-8")))
+        .map_err(|error| error.to_string())
+}
+
+fn set(text: &str, keys: &str, value: &str) -> String {
+    edit(text, keys, Action::Set(yaml(value)))
+        .unwrap_or_else(|error| panic!("{text:?}: {error}"))
+        .unwrap_or_else(|| text.to_owned())
+}
+
+fn delete(text: &str, keys: &str) -> String {
+    edit(text, keys, Action::Delete)
+        .unwrap_or_else(|error| panic!("{text:?}: {error}"))
+        .unwrap_or_else(|| text.to_owned())
+}
+
+#[test]
+fn a_value_is_replaced_and_its_comment_stays() {
+    for (before, value, after) in [
+        ("a: 1\n", "2", "a: 2\n"),
+        ("# c\na:   1   # d\n\nb: 2\n", "x", "# c\na: x   # d\n\nb: 2\n"),
+        ("a: 'x'\n", "y", "a: 'y'\n"),
+        ("a: \"x\"\n", "y z", "a: \"y z\"\n"),
+        ("a: 'x'\n", "5", "a: 5\n"),
+        ("a: x\n", "'5'", "a: '5'\n"),
+        ("a:\n", "5", "a: 5\n"),
+        ("a:   # why\nb: 1", "5", "a: 5   # why\nb: 1"),
+        ("a: ~\n", "{}", "a: {}\n"),
+        ("a: one\n  two # x\nb: 1\n", "5", "a: 5 # x\nb: 1\n"),
+        ("a:\n  one # x\nb: 1\n", "5", "a:\n  5 # x\nb: 1\n"),
+        ("a: # y\n  one # x\nb: 1\n", "[1]", "a: # y\n  - 1\nb: 1\n"),
+        ("a: |  # text\n  one\n\n  two\n\nb: 1\n", "5", "a: 5  # text\n\nb: 1\n"),
+        ("a: |+\n  one\n\nb: 1\n", "5", "a: 5\nb: 1\n"),
+        ("a: >-\n  one\n  two", "5", "a: 5"),
+        ("a:\n  x: 1\n  # in\n  y: 2 # t\n# out\nb: 1\n", "5", "a: 5\n# out\nb: 1\n"),
+        ("a: # c\n- 1\n- 2\nb: 1\n", "x", "a: x # c\nb: 1\n"),
+        ("a: 1 # c\nb: 1\n", "{x: {y: [1, 2]}}", "a: # c\n  x:\n    y:\n      - 1\n      - 2\nb: 1\n"),
+        ("a: 1\nl:\n- 1\n", "[x, [y]]", "a:\n- x\n- - y\nl:\n- 1\n"),
+        ("a: {x: 1,\n    y: 2}  # c\nb: 1\n", "5", "a: 5  # c\nb: 1\n"),
+        ("a: [1] # c\n", "[1, 2]", "a: # c\n  - 1\n  - 2\n"),
+        ("a: !!str 5\n", "6", "a: 6\n"),
+        ("a: &x 5 # c\nb: 1\n", "6", "a: &x 6 # c\nb: 1\n"),
+        ("b: &x 5\na: *x # c\n", "6", "b: &x 5\na: 6 # c\n"),
+        ("a: 1\r\nb: 2\r\n", "[x]", "a:\r\n  - x\r\nb: 2\r\n"),
+        ("a: 1", "\"x\\ny\\n\"", "a: \"x\\ny\\n\""),
+        ("a: 1", "\"x\\ny\"", "a: |-\n  x\n  y"),
+        ("a: 1\nb: 2\n", "\"x\\n\\ny\\n\"", "a: |\n  x\n\n  y\nb: 2\n"),
+        ("a: 1\na: 2\n", "3", "a: 1\na: 3\n"),
+        ("b: &b {a: 1}\n<<: *b\n", "2", "b: &b {a: 1}\n<<: *b\na: 2\n"),
+        ("{a: 1, b: 2}", "[1, {x: y}]", "{a: [1, {x: y}], b: 2}"),
+        ("{a, b: 2}", "'x, y'", "{a: 'x, y', b: 2}"),
+        ("{a: , b: 2}", "x", "{a: x , b: 2}"),
+        ("{\"a\":1}", "x", "{\"a\": x}"),
+        ("\u{feff}a: 1\n", "2", "\u{feff}a: 2\n"),
+        ("---\na: 1\n...\n", "2", "---\na: 2\n...\n"),
+        ("%YAML 1.1\n---\na: 1\n", "2", "%YAML 1.1\n---\na: 2\n"),
+        ("'a' : 1\n", "2", "'a' : 2\n"),
+        ("a:\t1\t# c\n", "2", "a: 2\t# c\n"),
+        ("a: 1\n", "1", "a: 1\n"),
+    ] {
+        assert_eq!(set(before, "a", value), after, "{before:?}");
+    }
+}
+
+#[test]
+fn a_new_key_is_the_last_of_its_mapping() {
+    for (before, after) in [
+        ("", "p:\n  q:\n    n: v\n"),
+        ("# c\n", "# c\np:\n  q:\n    n: v\n"),
+        ("# c", "# c\np:\n  q:\n    n: v"),
+        ("---\n# c\n", "---\n# c\np:\n  q:\n    n: v\n"),
+        ("---\n...\n", "---\np:\n  q:\n    n: v\n...\n"),
+        ("\u{feff}", "\u{feff}p:\n  q:\n    n: v\n"),
+        ("a: 1", "a: 1\np:\n  q:\n    n: v"),
+        ("a: 1\n\n# end\n", "a: 1\np:\n  q:\n    n: v\n\n# end\n"),
+        ("a:\n    b: 1\np:\n", "a:\n    b: 1\np:\n    q:\n        n: v\n"),
+        ("p: # c\na: 1\n", "p: # c\n  q:\n    n: v\na: 1\n"),
+        ("p: null # c\na: 1\n", "p: # c\n  q:\n    n: v\na: 1\n"),
+        ("p: {}\na: 1\n", "p: {q: {n: v}}\na: 1\n"),
+        ("p: { }\n", "p: {q: {n: v} }\n"),
+        ("p: {q: {}}\n", "p: {q: {n: v}}\n"),
+        ("p: {q: {a: 1}}\n", "p: {q: {a: 1, n: v}}\n"),
+        ("p: {q: {a: 1,}}\n", "p: {q: {a: 1, n: v}}\n"),
+        ("p: {q: {\n  a: 1, # c\n  b: 2  # d\n}}\n", "p: {q: {\n  a: 1, # c\n  b: 2, n: v  # d\n}}\n"),
+        ("p: {q: {a}}\n", "p: {q: {a, n: v}}\n"),
+        ("p:\n  q:\n    a: 1 # c\n  r: 2\n", "p:\n  q:\n    a: 1 # c\n    n: v\n  r: 2\n"),
+        ("p:\n q:\n    a: 1\n\n    # late\n r: 2\n", "p:\n q:\n    a: 1\n    n: v\n\n    # late\n r: 2\n"),
+        ("p:\n  q:\n    a: |\n      x\n\n  r: 2\n", "p:\n  q:\n    a: |\n      x\n    n: v\n\n  r: 2\n"),
+        ("p:\n  q:\n    a: |+\n      x\n\n  r: 2\n", "p:\n  q:\n    a: |+\n      x\n\n    n: v\n  r: 2\n"),
+        ("p:\n  q:\n    a:\n    - 1\n", "p:\n  q:\n    a:\n    - 1\n    n: v\n"),
+        ("p:\n  q:\n    a:\n", "p:\n  q:\n    a:\n    n: v\n"),
+        ("p:\n  q:\n    ? a\n", "p:\n  q:\n    ? a\n    n: v\n"),
+        ("p:\n  q:\n    ? a\n    : b\n", "p:\n  q:\n    ? a\n    : b\n    n: v\n"),
+        ("p:\r\n  q:\r\n    a: 1\r\n", "p:\r\n  q:\r\n    a: 1\r\n    n: v\r\n"),
+        ("p:\n  q: &x\n    a: 1\n", "p:\n  q: &x\n    a: 1\n    n: v\n"),
+        ("p:\n  q: !!map\n    a: 1\n", "p:\n  q: !!map\n    a: 1\n    n: v\n"),
+    ] {
+        assert_eq!(set(before, "p:q:n", "v"), after, "{before:?}");
+        assert_eq!(set(after, "p:q:n", "v"), after, "twice");
+    }
+}
+
+#[test]
+fn an_entry_is_deleted_with_its_lines_alone() {
+    for (before, after) in [
+        ("a: 1\nn: 2\nb: 3\n", "a: 1\nb: 3\n"),
+        ("n: 2\nb: 3\n", "b: 3\n"),
+        ("a: 1\nn: 2", "a: 1"),
+        ("n: 2\n", "{}\n"),
+        ("# c\nn: 2 # d\n# e", "# c\n{} # d\n# e"),
+        (
+            "a: 1 # a\n# of n\nn: # c\n  x: 1\n  # in\n  y: 2\n\n# b\nb: 3\n",
+            "a: 1 # a\n# of n\n\n# b\nb: 3\n",
+        ),
+        ("n: |\n  x\n  # y\n\nb: 3\n", "\nb: 3\n"),
+        ("n: |+\n  x\n\nb: 3\n", "b: 3\n"),
+        ("n: 1\na: 2\nn: 3\n", "a: 2\n"),
+        ("{n: 1}", "{}"),
+        ("{n: 1, a: 2}", "{a: 2}"),
+        ("{a: 2, n: 1}", "{a: 2}"),
+        ("{a: 2, n: 1, b: 3}", "{a: 2, b: 3}"),
+        ("{\n  a: 2, # a\n  n: 1, # n\n  b: 3\n}", "{\n  a: 2, # a\n  # n\n  b: 3\n}"),
+        ("{\n  a: 2,\n  n: 1,\n  b: 3\n}", "{\n  a: 2,\n  b: 3\n}"),
+        ("a: 1\r\nn: 2\r\nb: 3\r\n", "a: 1\r\nb: 3\r\n"),
+        ("\u{feff}n: 2\nb: 3\n", "\u{feff}b: 3\n"),
+        ("a: 1\n", "a: 1\n"),
+    ] {
+        assert_eq!(delete(before, "n"), after, "{before:?}");
+    }
+    assert_eq!(delete("p: # c\n  n: 1\nb: 3\n", "p:n"), "p: {} # c\nb: 3\n");
+    assert_eq!(delete("p: # c\n  # d\n  n:\n    x: 1\n  # e\n", "p:n"), "p: {} # c\n  # d\n  # e\n");
+    assert_eq!(delete("p:\n  12: 1\n  b: 3\n", "p:12"), "p:\n  b: 3\n");
+}
+
+#[test]
+fn items_come_last_in_their_list() {
+    for (before, after) in [
+        ("", "l:\n  - a\n  - b\n"),
+        ("l:\n- a\n- c # c\n# d\nx: 1\n", "l:\n- a\n- c # c\n- b\n# d\nx: 1\n"),
+        ("l:\n    - a", "l:\n    - a\n    - b"),
+        ("l: [a]\n", "l: [a, b]\n"),
+        ("l: [ ] # c\n", "l: [a, b ] # c\n"),
+        ("l: [\n  a, # c\n  d, # e\n]\n", "l: [\n  a, # c\n  d, b # e\n]\n"),
+        ("l:\nx: 1\n", "l:\n  - a\n  - b\nx: 1\n"),
+        ("l: [b, a]\n", "l: [b, a]\n"),
+    ] {
+        let items = vec![Value::text("a"), Value::text("b")];
+        let found = edit(before, "l", Action::Append(items)).expect(before);
+        assert_eq!(found.as_deref().unwrap_or(before), after, "{before:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_with_its_place() {
+    for (text, keys, value, message) in [
+        (
+            "p: &x\n  a: 1\nb: *x\n",
+            "p:n",
+            "1",
+            "f.yml:1:4: cannot change 'p:n' in place: aliases refer to the anchor '&x'",
+        ),
+        (
+            "b: &x\n  a: 1\np: *x\n",
+            "p:n",
+            "1",
+            "f.yml:3:4: cannot change 'p:n' in place: it stands in an alias",
+        ),
+        (
+            "a: &x 1\nb: *x\n",
+            "a",
+            "2",
+            "f.yml:1:4: cannot change 'a' in place: aliases refer to its anchor '&x'",
+        ),
+        (
+            "a: [&x 1]\nb: *x\n",
+            "a",
+            "2",
+            "f.yml:1:5: cannot change 'a' in place: aliases refer to its anchor '&x'",
+        ),
+        ("p: [1]\n", "p:n", "2", "cannot change 'p:n' in place: 'n' would stand in a list, not in a mapping"),
+        ("p: text\n", "p:n", "2", "'n' would stand in a string, not in a mapping"),
+        ("- 1\n", "p:n", "2", "'p' would stand in a list, not in a mapping"),
+        ("? a\n: 1\n", "a", "2", "f.yml:1:3: cannot change 'a' in place: the entry is written with '?'"),
+        ("b: &b {q: {a: 1}}\np: {<<: *b}\n", "p:q:n", "2", "the text around it would change its meaning"),
+        ("b: &b {q: {a: 1}}\np:\n  <<: *b\n", "p:q:n", "2", "the text around it would change its meaning"),
+        ("12: 1\n'12': 2\n", "12", "3", "two keys are read as '12'"),
+        ("a: |\n  x", "n", "3", "the text around it would change its meaning"),
+        ("a: [1\n", "a", "3", "f.yml:2:1: "),
+        ("null\n", "a", "3", "it does not stand in a mapping"),
+    ] {
+        let error = edit(text, keys, Action::Set(yaml(value))).expect_err(text);
+        assert!(error.contains(message), "{text:?}: {error}");
+    }
+    for (text, keys, message) in [
+        (
+            "b: &b {n: 1}\np:\n  <<: *b\n",
+            "p:n",
+            "f.yml:3:3: cannot change 'p:n' in place: the key comes from a merge key",
+        ),
+        ("b: &b {n: 1}\np:\n  <<: *b\n  n: 2\n", "p:n", "the text around it would change its meaning"),
+        ("a: &x 1\nb: *x\n", "a", "aliases refer to its anchor '&x'"),
+    ] {
+        let error = edit(text, keys, Action::Delete).expect_err(text);
+        assert!(error.contains(message), "{text:?}: {error}");
+    }
+}

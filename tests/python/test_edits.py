@@ -1,0 +1,328 @@
+"""The editor from Python, and what the Salt modules for edits decide on the way."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from salt.exceptions import CommandExecutionError, SaltInvocationError
+from saltext.reclass import (
+    Editor,
+    NodeNotFoundError,
+    ReclassError,
+    WireError,
+    _classify,
+    _commands,
+    _configuration,
+    _edits,
+    _graph,
+    _metadata,
+    _salt,
+    _states,
+)
+from saltext.reclass.modules import reclass_mod
+from saltext.reclass.runners import reclass_runner
+
+Write = Callable[[dict[str, str]], Path]
+
+SITE = {
+    "nodes/web1": "# a node\nclasses: [role.web]\n",
+    "classes/role/web": "parameters: {listen: '${_param:address}'}",
+    "classes/cluster/prague/overrides": "parameters:\n  _param:\n    address: 10.0.0.1  # of the router\n",
+    "classes/cluster/overrides": "parameters: {_param: {12: a}}",
+}
+
+
+@pytest.fixture
+def base(write: Write) -> Path:
+    return write(SITE)
+
+
+@pytest.fixture
+def settings(base: Path) -> dict[str, Any]:
+    return {"inventory_base_uri": str(base)}
+
+
+def test_an_edit_is_told(base: Path, settings: dict[str, Any]) -> None:
+    editor = Editor(**settings)
+    path = base / "classes/cluster/prague/overrides.yml"
+    before = path.read_text()
+    edit = editor.set_cluster_param("address", "10.0.0.2", "prague", test=True)
+    after = before.replace("10.0.0.1", "10.0.0.2")
+    assert edit == {
+        "path": str(path),
+        "changed": True,
+        "before": before,
+        "after": after,
+        "old": {"parameters": {"_param": {"address": "10.0.0.1"}}},
+        "new": {"parameters": {"_param": {"address": "10.0.0.2"}}},
+    }
+    assert path.read_text() == before
+    assert editor.set_cluster_param("address", "10.0.0.2", "prague") == edit
+    assert path.read_text() == after
+    assert editor.cluster_data("prague") == edit["new"]
+    assert editor.cluster_data("vienna") == {}
+    assert editor.delete_cluster_param("address", "prague")["new"] == {"parameters": {"_param": {}}}
+    assert not editor.delete_cluster_param("address", "prague")["changed"]
+
+
+def test_another_place_for_soft_metadata(base: Path, settings: dict[str, Any]) -> None:
+    (base / "classes/site/prague").mkdir(parents=True)
+    editor = Editor(**settings, cluster_folder="site", cluster_file="soft.yml")
+    edit = editor.set_cluster_param("a", 1, "prague")
+    assert edit["path"] == str(base / "classes/site/prague/soft.yml")
+    assert edit["after"] == "parameters:\n  _param:\n    a: 1\n"
+    assert edit["before"] is None
+
+
+def test_errors_have_codes_and_hold_no_value(base: Path, settings: dict[str, Any]) -> None:
+    editor = Editor(**settings)
+    for arguments, code in [
+        (("a", "hunter2 ${x}", "prague"), "edit-reference"),
+        (("a b", "hunter2", "prague"), "name-refused"),
+        (("a", "hunter2", "..", "x.yml"), "name-refused"),
+        (("a", "hunter2", "prague", "x.txt"), "path-refused"),
+        (("a", "hunter2", "vienna"), "directory-not-found"),
+    ]:
+        with pytest.raises(ReclassError) as caught:
+            editor.set_cluster_param(*arguments)
+        assert caught.value.code == code
+        assert "hunter2" not in str(caught.value)
+    with pytest.raises(WireError):
+        editor.set_cluster_param("a", object(), "prague")
+    with pytest.raises(NodeNotFoundError):
+        editor.update_node("web9")
+    with pytest.raises(ReclassError, match="node-exists"):
+        editor.create_node("web1", classes=["a"])
+
+
+def test_an_edit_works_in_a_forked_child_while_the_parent_edits(base: Path, settings: dict[str, Any]) -> None:
+    code = f"""
+import os, threading
+from saltext.reclass import Editor, Inventory
+editor, inventory = Editor(**{settings!r}), Inventory(**{settings!r})
+def work(name):
+    for number in range(20):
+        editor.set_cluster_param(f"{{name}}{{number}}", number, "prague")
+        inventory.nodes()
+thread = threading.Thread(target=work, args=("thread",))
+thread.start()
+children = []
+for child in ("a", "b", "c"):
+    pid = os.fork()
+    if pid == 0:
+        work(child)
+        os._exit(0)
+    children.append(pid)
+thread.join()
+assert all(os.waitpid(pid, 0)[1] == 0 for pid in children)
+params = editor.cluster_data("prague")["parameters"]["_param"]
+print(len(params))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout.strip() == "81", done.stderr
+
+
+def test_keys_that_are_numbers(settings: dict[str, Any]) -> None:
+    # Salt's command line makes numbers of digits, and so does YAML; reclass makes text of them.
+    assert _edits.params(settings) == {"12": "a"}
+    assert _edits.get_param(settings, 12) == "a"
+    done = _edits.set_param(settings, 12, "b")
+    assert (done["old"], done["new"], _edits.params(settings)) == ("a", "b", {"12": "b"})
+
+
+def test_where_the_configuration_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_configuration, "_FILES", (str(tmp_path / "reclass-config.yml"),))
+    minion: dict[str, Any] = {"conf_file": str(tmp_path / "minion"), "__role": "minion"}
+    with pytest.raises(_salt.RefusedError, match="no inventory is configured"):
+        _configuration.of_minion(minion)
+    (tmp_path / "reclass-config.yml").write_text("inventory_base_uri: /of/the/file\n")
+    assert _configuration.of_minion(minion)["inventory_base_uri"] == "/of/the/file"
+    (tmp_path / "master").write_text("ext_pillar: [{reclass: {inventory_base_uri: /of/the/master}}]\n")
+    assert _configuration.of_minion(minion)["inventory_base_uri"] == "/of/the/master"
+    minion["master_tops"] = {"reclass": {"inventory_base_uri": "/of/tops"}}
+    assert _configuration.of_minion(minion)["inventory_base_uri"] == "/of/tops"
+    minion["ext_pillar"] = [{"other": {}}, {"reclass": {"inventory_base_uri": "/of/pillar"}}]
+    assert _configuration.of_minion(minion)["inventory_base_uri"] == "/of/pillar"
+    minion["reclass"] = {"inventory_base_uri": "/own"}
+    assert _configuration.of_minion(minion)["inventory_base_uri"] == "/own"
+
+    assert _configuration.of_master(minion)["inventory_base_uri"] == "/of/pillar"
+    with pytest.raises(_salt.RefusedError, match="neither ext_pillar nor master_tops"):
+        _configuration.of_master({"file_roots": {"base": ["/srv/salt"]}})
+
+
+def test_whatever_goes_wrong_is_an_execution_error() -> None:
+    def panic() -> None:
+        raise BaseException("hunter2")
+
+    for failing in (panic, lambda: {}["hunter2"]):
+        with pytest.raises(CommandExecutionError, match="internal error") as caught, _salt.commands():
+            failing()
+        assert "hunter2" not in str(caught.value)
+    with pytest.raises(SaltInvocationError), _salt.commands():
+        raise SaltInvocationError("as it is")
+    with pytest.raises(KeyboardInterrupt), _salt.commands():
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("module", [reclass_mod, reclass_runner])
+def test_a_package_that_does_not_load_is_said(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert module.__virtual__() == "reclass"
+    monkeypatch.setattr(module, "MISSING", "why")
+    assert module.__virtual__() == (False, "why")
+
+
+RULES = {
+    "all": {"expression": "all", "node_class": {"value": ["site.lan"]}},
+    "web": {
+        "expression": ["<<node_name>>__startswith__web", "<<os>>__equals__debian"],
+        "node_class": {"value_template": ["cluster.<<cluster>>.web"]},
+        "node_param": {"address": {"value_template": "<<ip>>/24"}, "fixed": {"value": 5}},
+        "cluster_param": {"web_address": {"value_template": "<<ip>>"}},
+    },
+}
+
+
+def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
+    data = {"os": "debian", "cluster": "prague", "ip": "10.0.0.5", "__pub_jid": "1"}
+    done = _classify.classify(settings, "web5", data, RULES)
+    assert done["node"]["comment"] == "node 'web5' has been created"
+    assert done["cluster_params"]["web_address"]["new"] == "10.0.0.5"
+    node = _metadata.node(settings, "web5")["web5"]
+    assert node["classes"] == ["site.lan", "cluster.prague.web"]
+    assert node["parameters"] == {"address": "10.0.0.5/24", "fixed": 5}
+    assert node["path"] == "_generated"
+    again = _classify.classify(settings, "web5", data, RULES)
+    assert not again["node"]["changed"]
+    # A machine that says it is another.
+    done = _classify.classify(settings, "db5", {**data, "node_name": "web6"}, RULES)
+    assert done["cluster_params"] == {}
+    assert _metadata.node(settings, "db5")["db5"]["classes"] == ["site.lan"]
+    assert _classify.classify(settings, "x", {}, {}) == {"node": None, "cluster_params": {}}
+    # A node that was made by hand is completed where it is.
+    _classify.classify(settings, "web1", data, RULES)
+    text = (base / "nodes/web1.yml").read_text()
+    assert text.startswith("# a node\nclasses: [role.web, site.lan, cluster.prague.web]\n")
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ({"os": "debian", "cluster": "prague"}, "nothing is known of 'ip'"),
+        ({"os": "debian", "cluster": "prague", "ip": "${_param:secret}"}, "taken for a reference"),
+        ({"os": "debian", "cluster": "prague", "ip": "$[ exports:x ]"}, "taken for a reference"),
+        ({"os": "debian", "cluster": "a.b", "ip": "1"}, "part of a class name"),
+        ({"os": "debian", "cluster": "../x", "ip": "1"}, "part of a class name"),
+        ("text", "must be mappings"),
+    ],
+)
+def test_data_of_a_machine_are_data(settings: dict[str, Any], data: Any, reason: str) -> None:
+    with pytest.raises(_salt.RefusedError, match=reason):
+        _classify.classify(settings, "web5", data, RULES)
+    assert "web5" not in _metadata.nodes(settings)
+
+
+def test_data_cannot_bring_a_condition() -> None:
+    rule = "<<host>>__equals__ctl01"
+    assert _classify._applies(rule, {"host": "ctl01"})
+    assert not _classify._applies(rule, {"host": "x__equals__x"})
+    assert not _classify._applies(rule, {})
+    for broken in ("<<host>>", "<<host>>__like__x", "a__equals__b__equals__c"):
+        with pytest.raises(_salt.RefusedError, match="the condition"):
+            _classify._applies(broken, {"host": "ctl01"})
+
+
+def test_a_graph_of_services() -> None:
+    grains: dict[str, Any] = {
+        "web1": {
+            "ipv4": ["10.0.0.1"],
+            "fqdn": "web1.example.com",
+            "salt:graph": [
+                {
+                    "host": "web1",
+                    "service": "nginx.server",
+                    "type": "web",
+                    "relations": [
+                        {"service": "db", "host_from_target": "10.0.0.2"},
+                        {"service": "db", "host_from_target": "db1.example.com"},
+                        {"service": "mail", "host_external": "http://mail.example.org:25/x", "type": "smtp"},
+                    ],
+                }
+            ],
+        },
+        "db1": {"ipv4": ["10.0.0.2"], "fqdn": "db1.example.com", "salt:graph": ""},
+    }
+    services = _graph.graph({"web1": ["nginx.server", "linux.system"]}, grains)
+    assert services == [
+        {
+            "host": "web1",
+            "service": "nginx.server",
+            "status": "unknown",
+            "type": "web",
+            "relations": [
+                {"service": "db", "host": "db1", "status": "unknown"},
+                {"service": "db", "host": "db1", "status": "unknown"},
+                {"service": "mail.example.org:25", "host": "mail", "type": "smtp", "status": "unknown"},
+            ],
+        },
+        {"host": "web1", "service": "linux.system", "status": "unknown", "relations": []},
+        {
+            "host": "mail",
+            "service": "mail.example.org:25",
+            "status": "success",
+            "type": "smtp",
+            "relations": [],
+        },
+    ]
+    assert grains["web1"]["salt:graph"][0]["relations"][0]["host_from_target"] == "10.0.0.2", "not ours"
+
+
+def test_the_module_asks_minions_for_the_graph(
+    settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def cmd(**arguments: Any) -> dict[str, Any]:
+        asked.append(arguments)
+        told = [{"host": "a", "service": "b"}]
+        return {"a": {"retcode": 0, "ret": {"salt:graph": told}}, "gone": {"retcode": 1, "ret": "no"}}
+
+    (Path(settings["inventory_base_uri"]) / "nodes/web1.yml").unlink()
+    monkeypatch.setattr(reclass_mod, "__opts__", {"reclass": settings}, raising=False)
+    monkeypatch.setattr(reclass_mod, "__salt__", {"saltutil.cmd": cmd}, raising=False)
+    graph = {"host": "a", "service": "b", "status": "success", "relations": []}
+    assert reclass_mod.graph_data() == {"graph": [graph]}
+    assert [arguments["fun"] for arguments in asked] == ["grains.item"]
+
+
+def test_a_state_that_fails_says_why(settings: dict[str, Any]) -> None:
+    result = _states.param_present(lambda: settings, False, "a b", 1)
+    assert result == {
+        "name": "a b",
+        "result": False,
+        "changes": {},
+        "comment": "reclass: 'a b' cannot be the name of a parameter: only letters, digits, '_', '-' and '.' "
+        "are allowed (name-refused)",
+    }
+
+
+def test_a_difference_of_revisions_only(base: Path, settings: dict[str, Any], tmp_path: Path) -> None:
+    git = ["git", "-C", str(base), "-c", "user.name=x", "-c", "user.email=x@example.com"]
+    (base / "nodes/web1.yml").write_text("parameters: {a: 1}\n")
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run([*git, *arguments], check=True)
+    (base / "nodes/web1.yml").write_text("parameters: {a: 2}\n")
+    [change] = _commands.diff(settings, "HEAD", ".", ())["changes"]
+    assert (change["path"], change["old"], change["new"]) == ("a", 1, 2)
+    for state in (str(tmp_path), "../x", "", "-x", "/", "HEAD\n"):
+        with pytest.raises(_salt.RefusedError, match="revisions of git"):
+            _commands.diff(settings, state, ".", ())
+        with pytest.raises(_salt.RefusedError, match="revisions of git"):
+            _commands.diff(settings, "HEAD", state, ())

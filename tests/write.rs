@@ -1,0 +1,406 @@
+//! Writing: a process that ends anywhere leaves the old file or the new one; writers lose nothing
+//! of one another; the rights of a file stay; no path leads out.
+#![allow(clippy::disallowed_methods, reason = "a test writes files and starts processes")]
+#![allow(clippy::print_stdout, reason = "a child tells its parent where it is")]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use reclass::edit::cluster::{self, File};
+use reclass::edit::node::{self, Content};
+use reclass::edit::tree::Options;
+use reclass::error::Error;
+use reclass::settings::Settings;
+use reclass::storage::write::{Lock, Step};
+use reclass::value::{Map, Value};
+use tempfile::TempDir;
+
+const OLD: &str = "parameters:\n  _param:\n    a: 1\n";
+
+/// An inventory with the metadata file of one cluster, and its settings.
+fn inventory() -> (TempDir, Settings, PathBuf) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let cluster = folder.path().join("classes/cluster/prague");
+    fs::create_dir_all(&cluster).expect("folders");
+    fs::create_dir_all(folder.path().join("nodes")).expect("folders");
+    let file = cluster.join("overrides.yml");
+    fs::write(&file, OLD).expect("a file");
+    let settings = settings(folder.path());
+    (folder, settings, file)
+}
+
+fn settings(base: &Path) -> Settings {
+    let base = Value::text(base.to_str().expect("a name in UTF-8"));
+    Settings::from_options(&Map::from_iter([("inventory_base_uri".into(), base)])).expect("settings").0
+}
+
+const PRAGUE: File<'static> = File { cluster: "prague", name: "" };
+
+/// Starts this program again to run one test of it, with a task in its environment.
+fn child(test: &str, task: &[(&str, &str)]) -> Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args([test, "--exact", "--nocapture", "--include-ignored"])
+        .envs(task.iter().copied())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a child")
+}
+
+/// What children do that stop at a step.
+#[test]
+#[ignore = "run by others in a process of its own"]
+fn write_until_a_step() {
+    let task = |name: &str| std::env::var(name).expect("a task");
+    let (path, step) = (PathBuf::from(task("WRITE_PATH")), task("WRITE_STEP"));
+    let root = path.parent().expect("a folder");
+    let lock = Lock::take(root).expect("the lock");
+    let stamp = reclass::storage::fs::stamp(&path).ok();
+    let mut tell = |at: Step| {
+        if format!("{at:?}") == step {
+            println!("\nREACHED");
+            // Until the parent kills this process.
+            loop {
+                std::thread::park();
+            }
+        }
+    };
+    lock.replace_by_steps(&path, b"new: text\n", stamp.as_ref(), &mut tell).expect("written");
+}
+
+#[test]
+fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
+    let steps =
+        [Step::Begin, Step::Created, Step::Half, Step::Written, Step::Flushed, Step::Renamed, Step::Done];
+    for old in [Some(OLD), None] {
+        for step in steps {
+            let folder = tempfile::tempdir().expect("a folder");
+            let path = folder.path().join("overrides.yml");
+            if let Some(old) = old {
+                fs::write(&path, old).expect("a file");
+            }
+            let name = format!("{step:?}");
+            let task = [("WRITE_PATH", path.to_str().expect("UTF-8")), ("WRITE_STEP", name.as_str())];
+            let mut child = child("write_until_a_step", &task);
+            let lines = BufReader::new(child.stdout.take().expect("its output")).lines();
+            let reached = lines.map_while(Result::ok).any(|line| line == "REACHED");
+            assert!(reached, "{step:?} was not reached");
+            child.kill().expect("killed");
+            child.wait().expect("gone");
+
+            let found = fs::read_to_string(&path).ok();
+            let renamed = matches!(step, Step::Renamed | Step::Done);
+            assert_eq!(found.as_deref(), if renamed { Some("new: text\n") } else { old }, "{step:?}");
+            // What was left behind is no YAML file of the tree, and in nobody's way.
+            let listing = reclass::storage::fs::list(folder.path()).expect("a listing");
+            assert_eq!(listing.files.len(), usize::from(found.is_some()), "{step:?}");
+            let lock = Lock::take(folder.path()).expect("the lock of a process that is gone");
+            let stamp = reclass::storage::fs::stamp(&path).ok();
+            assert!(lock.replace(&path, b"later: text\n", stamp.as_ref()).expect("written"), "{step:?}");
+            assert_eq!(fs::read(&path).expect("the file"), b"later: text\n");
+            let mut left: Vec<_> = fs::read_dir(folder.path())
+                .expect("a folder")
+                .map(|entry| entry.expect("an entry").file_name())
+                .collect();
+            left.sort();
+            assert_eq!(left, [".reclass.lock", "overrides.yml"], "{step:?}");
+        }
+    }
+}
+
+/// What children do that edit one file together.
+#[test]
+#[ignore = "run by others in a process of its own"]
+fn set_many_parameters() {
+    let task = |name: &str| std::env::var(name).expect("a task");
+    let settings = settings(Path::new(&task("WRITE_BASE")));
+    let name = task("WRITE_NAME");
+    for number in 0..EDITS {
+        let parameter = format!("{name}-{number}");
+        cluster::set(&settings, PRAGUE, &parameter, Value::Int(number), Options::default()).expect("an edit");
+        if number % 3 == 0 {
+            cluster::delete(&settings, PRAGUE, &parameter, Options::default()).expect("an edit");
+        }
+    }
+}
+
+const EDITS: i64 = 25;
+
+#[test]
+fn edits_of_many_processes_are_all_there() {
+    let (folder, settings, _) = inventory();
+    let base = folder.path().to_str().expect("UTF-8");
+    let names: Vec<String> = (0..8).map(|number| format!("p{number}")).collect();
+    let children: Vec<Child> = names
+        .iter()
+        .map(|name| child("set_many_parameters", &[("WRITE_BASE", base), ("WRITE_NAME", name.as_str())]))
+        .collect();
+    // Readers see a whole file at all times, and more and more of it.
+    let mut running = children;
+    let mut looks = 0;
+    while !running.is_empty() {
+        let data = cluster::data(&settings, PRAGUE).expect("a whole file");
+        assert!(data.as_map().is_some_and(|map| map.contains_key("parameters")), "{data:?}");
+        looks += 1;
+        running.retain_mut(|child| match child.try_wait().expect("a child") {
+            Some(status) => {
+                assert!(status.success());
+                false
+            }
+            None => true,
+        });
+    }
+    assert!(looks > 1);
+    let data = cluster::data(&settings, PRAGUE).expect("the file");
+    let mut wanted = vec![("a".to_owned(), 1)];
+    for name in &names {
+        wanted.extend(
+            (0..EDITS).filter(|number| number % 3 != 0).map(|number| (format!("{name}-{number}"), number)),
+        );
+    }
+    wanted.sort();
+    let keys = ["parameters", "_param"];
+    let params = keys.iter().try_fold(&data, |value, key| value.as_map()?.get(*key)).expect("parameters");
+    let mut found: Vec<(String, i64)> = Vec::new();
+    for (key, value) in params.as_map().expect("a mapping") {
+        let Value::Int(value) = value else { panic!("{value:?}") };
+        found.push((key.as_str().expect("a name").to_owned(), *value));
+    }
+    found.sort();
+    assert_eq!(found, wanted);
+}
+
+#[test]
+fn an_edit_that_somebody_without_the_lock_made_is_seen() {
+    let (folder, _, file) = inventory();
+    let lock = Lock::take(&folder.path().join("classes")).expect("the lock");
+    let stamp = reclass::storage::fs::stamp(&file).expect("a stamp");
+    fs::write(&file, "parameters: {}\n").expect("by hand");
+    assert!(!lock.replace(&file, b"x: 1\n", Some(&stamp)).expect("no error"), "written over an edit");
+    assert!(!lock.replace(&file, b"x: 1\n", None).expect("no error"), "written over a new file");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters: {}\n");
+    let outside = folder.path().join("nodes/n.yml");
+    assert_eq!(lock.replace(&outside, b"x: 1\n", None).expect_err("another tree").first().code(), "internal");
+}
+
+#[test]
+fn owner_group_mode_and_attributes_stay() {
+    let (_folder, settings, file) = inventory();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).expect("a mode");
+    // Only the administrator can give files away; others keep their own.
+    let given = std::os::unix::fs::chown(&file, Some(4242), Some(4343)).is_ok();
+    let labelled =
+        rustix::fs::setxattr(&file, "user.origin", b"test", rustix::fs::XattrFlags::empty()).is_ok();
+    let before = fs::metadata(&file).expect("metadata");
+    cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit");
+    let after = fs::metadata(&file).expect("metadata");
+    assert_ne!(before.ino(), after.ino());
+    assert_eq!((before.uid(), before.gid(), before.mode()), (after.uid(), after.gid(), after.mode()));
+    if given {
+        assert_eq!((after.uid(), after.gid()), (4242, 4343));
+    }
+    if labelled {
+        let mut value = [0; 16];
+        let length = rustix::fs::getxattr(&file, "user.origin", &mut value).expect("the attribute");
+        assert_eq!(&value[..length], b"test");
+    }
+}
+
+#[test]
+fn a_new_file_belongs_to_its_folder() {
+    let (folder, settings, file) = inventory();
+    fs::remove_file(&file).expect("gone");
+    let around = file.parent().expect("a folder");
+    let given = std::os::unix::fs::chown(around, Some(4242), Some(4343)).is_ok();
+    fs::set_permissions(around, fs::Permissions::from_mode(0o750)).expect("a mode");
+    let edited = cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit");
+    assert!(edited.before.is_none());
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters:\n  _param:\n    b: 2\n");
+    let metadata = fs::metadata(&file).expect("metadata");
+    assert_eq!(metadata.mode() & 0o7777, 0o640);
+    if given {
+        assert_eq!((metadata.uid(), metadata.gid()), (4242, 4343));
+    }
+    // Folders for nodes are made; those of clusters, where a slip would make one, are not.
+    node::create(&settings, "web1", "_generated/a", &Content::default(), Options::default())
+        .expect("no change");
+    let error =
+        cluster::set(&settings, File { cluster: "pragu", name: "" }, "b", Value::Null, Options::default());
+    assert_eq!(error.expect_err("no such folder").first().code(), "directory-not-found");
+    assert!(!folder.path().join("classes/cluster/pragu").exists());
+}
+
+#[test]
+fn a_test_writes_nothing() {
+    let (folder, settings, file) = inventory();
+    let options = Options { test: true, ..Options::default() };
+    let edited = cluster::set(&settings, PRAGUE, "b", Value::Int(2), options).expect("an edit");
+    assert!(edited.changed());
+    assert_eq!(edited.after.as_deref(), Some("parameters:\n  _param:\n    a: 1\n    b: 2\n".as_bytes()));
+    let content = Content { classes: vec!["role.web".into()], ..Content::default() };
+    let edited = node::create(&settings, "web1", "_generated", &content, options).expect("an edit");
+    assert_eq!(edited.after.as_deref(), Some("classes:\n  - role.web\n".as_bytes()));
+    assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
+    let mut left: Vec<_> = fs::read_dir(folder.path().join("nodes")).expect("a folder").collect();
+    left.extend(fs::read_dir(file.parent().expect("a folder")).expect("a folder"));
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+/// The code of an error; `None` where there is none.
+fn code<T>(done: Result<T, Error>) -> Option<&'static str> {
+    done.err().map(|error| error.first().code())
+}
+
+#[test]
+fn no_way_out_of_the_inventory() {
+    let (folder, settings, file) = inventory();
+    let base = folder.path();
+    fs::write(base.join("secret.yml"), "parameters: {_param: {a: secret}}\n").expect("a file");
+    fs::write(file.with_file_name("other.txt"), "a: 1\n").expect("a file");
+    fs::create_dir(file.with_file_name("folder.yml")).expect("a folder");
+    symlink(base.join("secret.yml"), file.with_file_name("link.yml")).expect("a link");
+    symlink("/nowhere/at/all.yml", file.with_file_name("dangling.yml")).expect("a link");
+    symlink("overrides.yml", file.with_file_name("inside.yml")).expect("a link");
+    symlink("../../..", file.with_file_name("up")).expect("a link");
+    fs::create_dir(base.join("elsewhere")).expect("a folder");
+    symlink(base.join("elsewhere"), base.join("nodes/up")).expect("a link");
+    symlink(base.join("secret.yml"), base.join("nodes/link.yml")).expect("a link");
+
+    let absolute = base.join("secret.yml");
+    let absolute = absolute.to_str().expect("UTF-8");
+    for (cluster_name, name, expected) in [
+        ("prague", absolute, "name-refused"),
+        ("prague", "../../../secret.yml", "name-refused"),
+        ("../..", "secret.yml", "name-refused"),
+        ("..", "overrides.yml", "name-refused"),
+        ("/etc", "overrides.yml", "name-refused"),
+        ("prague/../..", "overrides.yml", "name-refused"),
+        ("prague", "other.txt", "path-refused"),
+        ("prague", "overrides", "path-refused"),
+        ("prague", "overrides.yml\0", "name-refused"),
+        ("prague", ".hidden.yml", "name-refused"),
+        ("prague", "folder.yml", "path-refused"),
+        ("prague", "link.yml", "path-refused"),
+        ("prague", "dangling.yml", "file-unreadable"),
+        ("prague/up", "secret.yml", "path-refused"),
+        ("prague", "up/secret.yml", "path-refused"),
+    ] {
+        let place = File { cluster: cluster_name, name };
+        let shown = format!("{cluster_name} {name}");
+        assert_eq!(code(cluster::data(&settings, place)), Some(expected), "read {shown}");
+        for test in [false, true] {
+            let options = Options { test, ..Options::default() };
+            assert_eq!(
+                code(cluster::set(&settings, place, "a", Value::Int(2), options)),
+                Some(expected),
+                "set {shown}"
+            );
+            assert_eq!(
+                code(cluster::delete(&settings, place, "a", options)),
+                Some(expected),
+                "delete {shown}"
+            );
+        }
+    }
+    for (name, place, expected) in [
+        ("../../secret", "", "name-refused"),
+        ("/etc/passwd", "", "name-refused"),
+        ("web1", "..", "name-refused"),
+        ("web1", "/tmp", "name-refused"),
+        ("web1", "a/../../..", "name-refused"),
+        ("web1", "up", "path-refused"),
+        ("web1", "up/new", "path-refused"),
+        ("web 1", "", "name-refused"),
+        (".web1", "", "name-refused"),
+        ("", "", "name-refused"),
+        ("a\nb", "", "name-refused"),
+    ] {
+        let content = Content { classes: vec!["a".into()], ..Content::default() };
+        let done = node::create(&settings, name, place, &content, Options::default());
+        assert_eq!(code(done), Some(expected), "{name:?} {place:?}");
+    }
+    // A node whose file is a link to somewhere else can be read by reclass, but not changed.
+    let content = Content { classes: vec!["a".into()], ..Content::default() };
+    assert_eq!(code(node::update(&settings, "link", &content, Options::default())), Some("path-refused"));
+    assert_eq!(code(node::delete(&settings, "link", Options::default())), Some("path-refused"));
+
+    // A link that stays inside is followed: its target is edited, and it stays a link.
+    let inside = File { cluster: "prague", name: "inside.yml" };
+    cluster::set(&settings, inside, "b", Value::Int(2), Options::default()).expect("an edit");
+    assert!(fs::symlink_metadata(file.with_file_name("inside.yml")).expect("a link").is_symlink());
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters:\n  _param:\n    a: 1\n    b: 2\n");
+    assert_eq!(fs::read_to_string(absolute).expect("the file"), "parameters: {_param: {a: secret}}\n");
+    assert_eq!(fs::read_dir(base.join("elsewhere")).expect("a folder").count(), 0);
+}
+
+#[test]
+fn references_have_to_be_asked_for() {
+    let (_folder, settings, file) = inventory();
+    for text in ["${_param:a}", "x ${a} y", "\\${a}", "$[ exports:a ]"] {
+        let nested = Value::list(vec![Value::map(Map::from_iter([("k".into(), Value::text(text))]))]);
+        for value in [Value::text(text), nested, Value::map(Map::from_iter([(text.into(), Value::Null)]))] {
+            let refused = cluster::set(&settings, PRAGUE, "b", value.clone(), Options::default());
+            assert_eq!(code(refused), Some("edit-reference"), "{text}");
+            assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
+            let options = Options { interpolate: true, ..Options::default() };
+            cluster::set(&settings, PRAGUE, "b", value, options).expect("asked for");
+            cluster::delete(&settings, PRAGUE, "b", Options::default()).expect("deleted");
+            assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
+        }
+    }
+    let content = Content { classes: vec!["a.${b}".into()], ..Content::default() };
+    assert_eq!(code(node::create(&settings, "n", "", &content, Options::default())), Some("name-refused"));
+}
+
+#[test]
+fn nodes_are_made_changed_and_deleted() {
+    let (folder, settings, _) = inventory();
+    let path = folder.path().join("nodes/_generated/web1.example.com.yml");
+    let mut content = Content { classes: vec!["role.web".into()], ..Content::default() };
+    content.parameters.insert("address".into(), Value::text("10.0.0.1"));
+    content.entries.insert(vec!["parameters".into(), "linux".into()], Value::Null);
+    let create = |name| node::create(&settings, name, "_generated", &content, Options::default());
+    create("web1.example.com").expect("made");
+    let text = "classes:\n  - role.web\nparameters:\n  _param:\n    address: 10.0.0.1\n  linux: null\n";
+    assert_eq!(fs::read_to_string(&path).expect("the file"), text);
+    assert_eq!(code(create("web1.example.com")), Some("node-exists"));
+
+    fs::write(&path, format!("# by hand\n{text}# end")).expect("edited");
+    let more = Content {
+        classes: vec!["site.lan".into(), "role.web".into()],
+        parameters: Map::from_iter([("address".into(), Value::text("10.0.0.2"))]),
+        ..Content::default()
+    };
+    let edited = node::update(&settings, "web1.example.com", &more, Options::default()).expect("changed");
+    assert!(edited.changed());
+    assert_eq!(
+        fs::read_to_string(&path).expect("the file"),
+        "# by hand\nclasses:\n  - role.web\n  - site.lan\nparameters:\n  _param:\n    address: 10.0.0.2\n  linux: null\n# end"
+    );
+    let again = node::update(&settings, "web1.example.com", &more, Options::default()).expect("no change");
+    assert!(!again.changed());
+    let error = node::update(&settings, "web2.example.com", &more, Options::default()).expect_err("no node");
+    assert_eq!(error.first().code(), "node-not-found");
+    assert!(error.to_string().contains("'web1.example.com' is similar"), "{error}");
+    node::delete(&settings, "web1.example.com", Options::default()).expect("deleted");
+    assert!(!path.exists());
+    assert_eq!(code(node::delete(&settings, "web1.example.com", Options::default())), Some("node-not-found"));
+}
+
+#[test]
+fn a_folder_must_not_change_the_name_of_a_node() {
+    let (folder, _, _) = inventory();
+    let options = Map::from_iter([
+        ("inventory_base_uri".into(), Value::text(folder.path().to_str().expect("UTF-8"))),
+        ("compose_node_name".into(), Value::Bool(true)),
+    ]);
+    let settings = Settings::from_options(&options).expect("settings").0;
+    let content = Content { classes: vec!["a".into()], ..Content::default() };
+    let create = |place| {
+        node::create(&settings, "web1", place, &content, Options { test: true, ..Options::default() })
+    };
+    assert_eq!(code(create("prague")), Some("path-refused"));
+    assert_eq!(code(create("_generated")), None);
+}
