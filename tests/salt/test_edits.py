@@ -83,7 +83,7 @@ def refused(answer: Answer, reason: str) -> None:
 def test_every_function_is_documented_with_an_example(salt: Site) -> None:
     answer = salt.salt("web1", "sys.doc", "reclass")
     documented = dict(re.findall(r'"reclass\.(\w+)": "(.*?)(?="reclass\.|\}\s*$)', answer.text, re.DOTALL))
-    assert {*READING.split(), *EDITING.split(), "top"} <= set(documented), answer
+    assert {*READING.split(), *EDITING.split(), "cache_info", "diff", "top"} <= set(documented), answer
     for name, text in documented.items():
         assert "CLI Example:" in text, name
         assert f"salt '*' reclass.{name}" in text or f"salt-call reclass.{name}" in text, name
@@ -92,7 +92,11 @@ def test_every_function_is_documented_with_an_example(salt: Site) -> None:
         node.name: ast.get_docstring(node) for node in tree.body if isinstance(node, ast.FunctionDef)
     }
     functions = {name: text for name, text in functions.items() if not name.startswith("_")}
-    assert {*READING.split(), *EDITING.split(), "show_pillar", "show_top", "nodes"} <= set(functions)
+    assert {
+        *READING.split(),
+        *EDITING.split(),
+        *("cache_info", "diff", "nodes", "show_pillar", "show_top"),
+    } <= set(functions)
     for name, text in functions.items():
         assert text is not None
         assert f"salt-run reclass.{name}" in text, name
@@ -343,6 +347,9 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
         assert answer.code == 0, answer
         assert answer.data == run(salt, f"reclass.{name}", *arguments.get(name, [])), name
 
+    told = salt.runner("reclass.cache_info")
+    assert told.code == 0, told
+    assert set(told.data) == set(run(salt, "reclass.cache_info"))
     findings = salt.runner("reclass.lint", "web1")
     assert findings.code == 0, findings
     assert findings.data == salt.salt("web1", "reclass.lint", "web1").data["web1"]
