@@ -1,5 +1,5 @@
 //! Pages turn into sessions of a shell: every command in a `console` block is run, in order, in a
-//! copy of `examples/inventory` that is a git repository, and must print what the page says.
+//! copy of one of the examples that is a git repository, and must print what the page says.
 //!
 //! `BLESS=1 cargo test --test pages` writes the outputs anew; read the difference before committing
 //! it. `[exit code N]` stands below a command that does not end with 0.
@@ -20,9 +20,9 @@ struct Place {
 
 impl Place {
     /// A copy of the example in a repository with one commit.
-    fn new() -> Place {
+    fn new(example: &str) -> Place {
         let place = Place { folder: tempfile::tempdir().unwrap() };
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/inventory");
+        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
         copy(&example, &place.folder.path().join("reclass"));
         place.run("git init -q -b main . && git add -A && git commit -q -m 'the example'");
         place
@@ -69,8 +69,8 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// The page as it should be.
-fn played(page: &str) -> String {
-    let place = Place::new();
+fn played(page: &str, example: &str) -> String {
+    let place = Place::new(example);
     let mut out = String::new();
     let mut lines = page.lines().peekable();
     let mut inside = false;
@@ -91,9 +91,13 @@ fn played(page: &str) -> String {
 }
 
 fn check(name: &str) {
+    check_in(name, "inventory");
+}
+
+fn check_in(name: &str, example: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
     let page = fs::read_to_string(&path).unwrap();
-    let played = played(&page);
+    let played = played(&page, example);
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, played).unwrap();
         return;
@@ -126,4 +130,9 @@ fn graph() {
 #[test]
 fn listings() {
     check("listings.md");
+}
+
+#[test]
+fn queries() {
+    check_in("queries.md", "database");
 }

@@ -546,3 +546,37 @@ def test_a_child_that_is_forked_while_threads_render_works(write: Write) -> None
         for thread in threads:
             thread.join(60)
     assert codes == [0] * 30
+
+
+def test_cache_info_counts_what_was_done(write: Write) -> None:
+    inventory = Inventory(inventory_base_uri=str(write(SITE)), cache_size=7)
+    inventory.pillar("web1")
+    before = inventory.cache_info()
+    assert (before["hits"], before["misses"], before["nodes_computed"]) == (0, 1, 1)
+    assert before["answers"] == 1
+    assert before["answers_limit"] == 7 * 1024 * 1024
+    assert 0 < before["answers_memory"] < before["answers_limit"]
+    assert before["files"] == before["files_read"] == before["files_parsed"] > 0
+    assert before["files_memory"] > 0
+    assert abs(before["last_full_check"] - time.time()) < 60
+    inventory.pillar("web1")
+    assert inventory.cache_info()["hits"] == 1
+
+
+def test_a_child_goes_on_with_what_its_parent_knew(write: Write) -> None:
+    inventory = Inventory(inventory_base_uri=str(write(SITE)))
+    inventory.pillar("web1")
+    before = inventory.cache_info()
+
+    def knows() -> bool:
+        inventory.pillar("web1")
+        after = inventory.cache_info()
+        return bool(
+            after["nodes_computed"] == before["nodes_computed"]
+            and after["hits"] == before["hits"] + 1
+            and not after["watching"]
+        )
+
+    assert in_child(knows) == 0
+    # What the child did is not the parent's.
+    assert inventory.cache_info()["hits"] == before["hits"]
