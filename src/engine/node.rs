@@ -420,13 +420,11 @@ impl Computation<'_> {
 
 impl Lookup for Computation<'_> {
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
-        match self.catalog.classes.get(name) {
-            Some(item) => self.read(item).map(Some),
-            None => {
-                self.asking.missed(name);
-                Ok(None)
-            }
+        if let Some(item) = self.catalog.classes.get(name) {
+            return self.read(item).map(Some);
         }
+        self.asking.missed(name);
+        Ok(None)
     }
 
     fn about_missing(&self, name: &str) -> (String, Option<String>) {

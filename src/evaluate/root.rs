@@ -33,8 +33,11 @@ pub enum Source {
 #[derive(Debug)]
 pub struct Shared {
     maps: Vec<Arc<MapSlot>>,
-    known: Mutex<FxHashMap<Box<[Text]>, Option<Arc<Place>>>>,
+    known: Mutex<Places>,
 }
+
+/// What is at paths that were asked for.
+type Places = FxHashMap<Box<[Text]>, Option<Arc<Place>>>;
 
 /// What the layers have at one path.
 #[derive(Debug)]
@@ -48,10 +51,11 @@ struct Place {
 impl Shared {
     /// The parameters of layers, earliest first.
     pub fn new(maps: Vec<Arc<MapSlot>>, prefixes: &Prefixes) -> Shared {
-        let maps = match maps.iter().any(|map| map.prefixed) {
+        let maps = if maps.iter().any(|map| map.prefixed) {
             // Prefixes that are still text take effect when the whole is merged.
-            true => vec![fold(maps, prefixes)],
-            false => maps.into_iter().filter(|map| !map.entries.is_empty()).collect(),
+            vec![fold(maps, prefixes)]
+        } else {
+            maps.into_iter().filter(|map| !map.entries.is_empty()).collect()
         };
         Shared { maps, known: Mutex::default() }
     }
@@ -135,8 +139,8 @@ impl Root {
 
     /// Parameters of several sources, earliest first.
     pub fn of(sources: Vec<Source>, prefixes: &Prefixes) -> Root {
-        let prefixed = |source: &Source| matches!(source, Source::Map(map) if map.prefixed);
-        if sources.len() > 1 && sources.iter().any(prefixed) {
+        let is_text = |source: &Source| matches!(source, Source::Map(map) if map.prefixed);
+        if sources.len() > 1 && sources.iter().any(is_text) {
             let maps = sources.iter().flat_map(|source| match source {
                 Source::Map(map) => std::slice::from_ref(map),
                 Source::Shared(shared) => &shared.maps,
@@ -174,18 +178,18 @@ impl Root {
         let slot = match here.as_slice() {
             [] => return None,
             [(_, Here::Place(place))] => place.merged(prefixes)?,
-            _ => match self.merged.get(&path[..depth]) {
-                Some(slot) => slot.clone(),
-                None => {
-                    let slots = here.iter().flat_map(|(_, here)| match here {
-                        Here::Slot(slot) => std::slice::from_ref(*slot),
-                        Here::Place(place) => &place.slots,
-                    });
-                    let slot = Arc::new(merge_slots(slots, prefixes)?);
-                    self.merged.insert(path[..depth].into(), slot.clone());
-                    slot
+            _ => {
+                if let Some(slot) = self.merged.get(&path[..depth]) {
+                    return Some((RootSlot::Merged(slot.clone()), depth));
                 }
-            },
+                let slots = here.iter().flat_map(|(_, here)| match here {
+                    Here::Slot(slot) => std::slice::from_ref(*slot),
+                    Here::Place(place) => &place.slots,
+                });
+                let slot = Arc::new(merge_slots(slots, prefixes)?);
+                self.merged.insert(path[..depth].into(), slot.clone());
+                slot
+            }
         };
         Some((RootSlot::Merged(slot), depth))
     }

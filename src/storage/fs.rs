@@ -156,7 +156,7 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
     let failed = |error: io::Error| unreadable(reason(&error));
-    let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
     for _ in 0..5 {
         let mut file =
             fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
