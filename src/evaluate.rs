@@ -154,6 +154,9 @@ pub struct Evaluator<'a> {
     pub warnings: Vec<Warning>,
 }
 
+/// About how many references a node has, and how many containers.
+const USUAL: usize = 224;
+
 /// How deep evaluation may go before it is an error. Python's own limit is a thousand frames,
 /// of which it needs several for each step.
 const MAX_DEPTH: usize = 20_000;
@@ -201,6 +204,9 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a whole map; what fails is recorded.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
+        // A node has hundreds of both.
+        self.heads.reserve(USUAL);
+        self.values.reserve(USUAL);
         match self.deep_map(map) {
             Ok(value) => Some(value),
             Err(stop) => {

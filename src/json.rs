@@ -77,7 +77,12 @@ impl Writer {
     fn line(&mut self) {
         if let Some(levels) = self.indent {
             self.out.push('\n');
-            self.out.extend(std::iter::repeat_n("  ", levels));
+            let mut spaces = levels * 2;
+            while spaces > 0 {
+                let some = spaces.min(SPACES.len());
+                self.out.push_str(&SPACES[..some]);
+                spaces -= some;
+            }
         }
     }
 
@@ -97,7 +102,12 @@ impl Writer {
 
     fn string(&mut self, text: &str) {
         self.out.push('"');
-        for character in text.chars() {
+        // Nearly all text is plain, up to its end.
+        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
+        let plain = text.as_bytes().iter().position(|byte| !is_plain(byte)).unwrap_or(text.len());
+        let (plain, rest) = text.split_at(plain);
+        self.out.push_str(plain);
+        for character in rest.chars() {
             match character {
                 '"' => self.out.push_str("\\\""),
                 '\\' => self.out.push_str("\\\\"),
@@ -117,6 +127,8 @@ impl Writer {
         self.out.push('"');
     }
 }
+
+const SPACES: &str = "                                                                ";
 
 fn float(number: f64) -> String {
     if number.is_nan() {

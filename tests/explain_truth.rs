@@ -45,8 +45,12 @@ fn open(root: &Path, generated: &inventory::Inventory) -> Option<Inventory> {
 fn stories(inventory: &Inventory, node: &str, paths: &[String]) -> Option<(Vec<Story>, Vec<Text>)> {
     let selection = Selection { parameters: paths.to_vec(), ..Selection::default() };
     let explanation = explain(inventory, node, &Request::default(), &selection).ok()?;
-    let classes = inventory.nodeinfo(node, &Request::default()).ok()?.classes.clone();
-    Some((explanation.parameters, classes))
+    inventory.nodeinfo(node, &Request::default()).ok()?;
+    // As they come to, not as they are written: names may refer to parameters.
+    let every = Selection { classes: vec!["*".to_owned()], ..Selection::default() };
+    let classes = explain(inventory, node, &Request::default(), &every).map(|all| all.classes);
+    let names = classes.unwrap_or_default().into_iter().map(|class| class.name).collect();
+    Some((explanation.parameters, names))
 }
 
 /// Every file that a story names; `None` where other nodes have a say in it.

@@ -15,8 +15,8 @@ pub(crate) struct Traced {
     pub(crate) written: Text,
     /// The path it came to, where the references inside of it could be resolved.
     pub(crate) path: Option<Vec<Text>>,
-    /// What it came to, its default counted.
-    pub(crate) value: Result<Value, Box<Fault>>,
+    /// What it came to, its default counted; a problem that was told before is none here.
+    pub(crate) value: Result<Value, Option<Box<Fault>>>,
     /// Whether nothing stood there and its default was taken.
     pub(crate) default_used: bool,
     /// The references inside of it.
@@ -54,16 +54,30 @@ impl Evaluator<'_> {
         Ok(head)
     }
 
-    /// The whole value of a place, and what went wrong first where there is none.
-    pub(crate) fn value_below(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Value>, Option<Fault>> {
+    /// The whole value of a path whose first key has this slot, and what went wrong first where
+    /// there is none.
+    pub(crate) fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
         let before = self.faults.len();
-        let found = self.descend(slot, path);
-        let value = found.and_then(|found| found.map(|found| self.deep_found(&found)).transpose());
+        let way = self.enter(path.first().cloned());
+        let value = self.deep_at(path.get(1..).unwrap_or_default(), slot);
+        self.leave(way);
         value.map_err(|stop| {
             self.report(stop);
             let mut new = self.faults.split_off(before.min(self.faults.len()));
             if new.is_empty() { None } else { Some(new.swap_remove(0)) }
         })
+    }
+
+    fn deep_at(&mut self, rest: &[Key], slot: &Slot) -> Result<Option<Value>, Stop> {
+        let mut found = self.head(slot)?;
+        for key in rest {
+            self.push_key(key.clone());
+            match self.part(&found, key)? {
+                Some(next) => found = next,
+                None => return Ok(None),
+            }
+        }
+        self.deep_found(&found).map(Some)
     }
 
     /// All references of a text, outermost ones, with what they found.
@@ -98,11 +112,7 @@ impl Evaluator<'_> {
         let value = self.resolve(reference, source, origin).and_then(|found| self.deep_found(&found));
         let value = value.map_err(|stop| {
             self.report(stop);
-            let fault = self.faults.get(before).cloned();
-            Box::new(fault.unwrap_or_else(|| {
-                let message = "what it leads to cannot be resolved".to_owned();
-                Fault::new(crate::error::Kind::ReferenceSyntax { message }).at(origin)
-            }))
+            self.faults.get(before).cloned().map(Box::new)
         });
         self.faults.truncate(before);
         let inner = self.trace_parts(&reference.parts, source, origin);

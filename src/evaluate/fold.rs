@@ -168,7 +168,7 @@ impl Evaluator<'_> {
         let null = later.head.is_null();
         let (allowed, setting) = match shapes {
             (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(earlier, &later, origin)),
-            (Shape::List, Shape::List) => return Ok(self.extend(&earlier.head, &later.head, origin)),
+            (Shape::List, Shape::List) => return Ok(self.extend(&earlier.head, before, &later.head, origin)),
             (Shape::Scalar, Shape::Scalar) => return Ok(later),
             (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (false, None),
             (_, Shape::Scalar) if null && settings.allow_none_override => (true, None),
@@ -176,7 +176,7 @@ impl Evaluator<'_> {
             (Shape::List, Shape::Scalar) => (settings.allow_scalar_over_list, Some("allow_scalar_over_list")),
             (Shape::Scalar, Shape::Map) => (settings.allow_dict_over_scalar, Some("allow_dict_over_scalar")),
             (Shape::Scalar, Shape::List) if settings.allow_list_over_scalar => {
-                return Ok(self.extend(&earlier.head, &later.head, origin));
+                return Ok(self.extend(&earlier.head, before, &later.head, origin));
             }
             (Shape::Scalar, Shape::List) => (false, Some("allow_list_over_scalar")),
         };
@@ -211,8 +211,8 @@ impl Evaluator<'_> {
         }
     }
 
-    fn extend(&mut self, earlier: &Head, later: &Head, origin: Origin) -> Found {
-        let items = items(earlier, origin).chain(items(later, origin)).collect();
+    fn extend(&mut self, earlier: &Head, before: Origin, later: &Head, origin: Origin) -> Found {
+        let items = items(earlier, before).chain(items(later, origin)).collect();
         let list = Head::List(Arc::new(ListSlot::new(items, origin)));
         self.made.push(list.clone());
         list.into()

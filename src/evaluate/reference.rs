@@ -71,11 +71,19 @@ impl Evaluator<'_> {
         origin: Origin,
         within: Option<(&Text, (usize, usize))>,
     ) -> Stop {
+        let names: Vec<&str> = match &missing.inside {
+            Some(Head::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
+            Some(Head::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
+            Some(Head::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),
+            None if missing.top => self.root.names(),
+            _ => Vec::new(),
+        };
+        let similar = crate::similar::nearest(&missing.key, names).map(str::to_owned);
         let kind = Kind::ReferenceNotFound {
             reference: written.to_owned(),
             missing: missing.key,
             container: missing.container,
-            similar: missing.similar,
+            similar,
         };
         let mut fault = self.place(Fault::new(kind), origin, within);
         if let Some((name, place)) = missing.defined
@@ -128,8 +136,7 @@ impl Evaluator<'_> {
         let place = self.root.get(segments, &self.prefixes);
         let Some((slot, depth)) = place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
         else {
-            let similar = crate::similar::nearest(first, self.root.names()).map(str::to_owned);
-            return Ok(Err(Missing { key: first.to_string(), similar, ..Missing::default() }));
+            return Ok(Err(Missing { key: first.to_string(), top: true, ..Missing::default() }));
         };
         for segment in &segments[..depth] {
             self.push_key(segment.clone().into());
@@ -183,12 +190,6 @@ impl Evaluator<'_> {
 
     fn missing(&self, segments: &[Text], index: usize, container: &Head) -> Missing {
         let key = segments[index].to_string();
-        let names: Vec<&str> = match container {
-            Head::Map(map) => map.entries.keys().filter_map(Key::as_str).collect(),
-            Head::Raw(raw) => raw.entries.keys().filter_map(Key::as_str).collect(),
-            Head::Value(Value::Map(map)) => map.keys().filter_map(Key::as_str).collect(),
-            _ => Vec::new(),
-        };
         let origin = match container {
             Head::Map(map) => Some(map.origin),
             Head::Raw(raw) => Some(raw.origin),
@@ -197,11 +198,10 @@ impl Evaluator<'_> {
         };
         let parts: Vec<&str> = segments[..index].iter().map(AsRef::as_ref).collect();
         let parent = parts.join(&self.settings.delimiter);
-        let similar = crate::similar::nearest(&key, names).map(str::to_owned);
         let defined = origin
             .filter(|origin| index > 0 && *origin != Origin::NONE)
             .map(|origin| (format!("'{parent}'"), origin));
-        Missing { similar, container: parent, defined, key }
+        Missing { inside: Some(container.clone()), container: parent, defined, key, top: false }
     }
 }
 
@@ -210,7 +210,10 @@ impl Evaluator<'_> {
 pub(super) struct Missing {
     key: String,
     container: String,
-    similar: Option<String>,
+    /// The container that does not have the key; similar ones are looked for if it comes to that.
+    inside: Option<Head>,
+    /// Whether it is a parameter at the top that is missing.
+    top: bool,
     defined: Option<(String, Origin)>,
 }
 

@@ -148,6 +148,7 @@ impl Writer<'_> {
             "path": optional(reference.path.as_ref(), |path| self.path(path)),
             "value": self.value(path, reference.value.as_ref()),
             "default_used": Value::Bool(reference.default_used),
+            "failed": Value::Bool(reference.failed),
             "error": optional(reference.fault.as_ref(), error),
             "inner": list(&reference.inner, |inner| self.reference(inner)),
             "story": optional(reference.story.as_deref(), |story| self.story(story)),

@@ -21,7 +21,9 @@ pub struct ReferenceStory {
     pub path: Option<Vec<Key>>,
     /// What it came to; mappings are left out.
     pub value: Option<Value>,
-    /// Why it leads nowhere.
+    /// Whether it came to nothing.
+    pub failed: bool,
+    /// Why, where that was not told before.
     pub fault: Option<Fault>,
     /// Whether its default was taken.
     pub default_used: bool,
@@ -34,21 +36,28 @@ pub struct ReferenceStory {
 impl Teller<'_> {
     /// What the references of a slot found: those of a text, and of all texts in a container that
     /// is written as one.
-    pub(super) fn references(&mut self, slot: &Slot) -> Vec<ReferenceStory> {
+    pub(super) fn references(&mut self, slot: &Slot, rest: &[Key]) -> Vec<ReferenceStory> {
         let Slot::Text(template, origin) = slot else { return Vec::new() };
         let traced = self.evaluator.trace(template, *origin);
-        traced.into_iter().map(|traced| self.reference(traced)).collect()
+        // Of a container that a reference brings in, it is the way on that is told.
+        let rest = if template.parts.len() == 1 { rest } else { &[] };
+        traced.into_iter().map(|traced| self.reference(traced, rest)).collect()
     }
 
-    fn reference(&mut self, traced: Traced) -> ReferenceStory {
+    fn reference(&mut self, traced: Traced, rest: &[Key]) -> ReferenceStory {
         let path: Option<Vec<Key>> = traced.path.map(|path| self.keys(&path));
+        let mut failed = false;
         let (value, fault) = match traced.value {
             Ok(Value::Map(_)) => (None, None),
             Ok(value) => (Some(value), None),
-            Err(fault) => (None, Some(*fault)),
+            Err(fault) => {
+                failed = true;
+                (None, fault.map(|fault| *fault))
+            }
         };
-        let inner = traced.inner.into_iter().map(|inner| self.reference(inner)).collect();
-        let story = match &path {
+        let inner = traced.inner.into_iter().map(|inner| self.reference(inner, &[])).collect();
+        let target = path.as_ref().map(|path| [path, rest].concat());
+        let story = match &target {
             Some(path)
                 if !traced.default_used && self.depth < MAX_DEPTH && self.told.insert(path.clone()) =>
             {
@@ -65,6 +74,7 @@ impl Teller<'_> {
             path,
             value,
             fault,
+            failed,
             default_used: traced.default_used,
             inner,
             story,

@@ -13,7 +13,7 @@ use super::references::ReferenceStory;
 use super::said::{Said, said, written};
 use super::teller::Teller;
 use crate::error::Kind;
-use crate::evaluate::{Evaluator, Found, Head, Stop};
+use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
 use crate::merge::merge_maps;
 use crate::slot::{MapSlot, Prefix, Slot};
 use crate::value::{Key, Text, Value};
@@ -35,8 +35,10 @@ pub enum Effect {
     Repeats,
     /// A constant holds, and what it says is left out.
     Held,
-    /// Its reference leads nowhere, and later layers make up for it.
+    /// Its reference leads nowhere; a later layer may make up for it.
     Missing,
+    /// It does not go together with what is there, which is an error.
+    Conflicts,
 }
 
 impl Effect {
@@ -51,6 +53,7 @@ impl Effect {
             Effect::Repeats => "repeats",
             Effect::Held => "held",
             Effect::Missing => "missing",
+            Effect::Conflicts => "conflicts",
         }
     }
 }
@@ -109,11 +112,13 @@ impl<'a> Teller<'a> {
         let merged = self.section().merged.clone();
         let (value, fault) = match path.split_first() {
             None => (None, None),
-            Some((first, rest)) => match merged.entries.get(first) {
+            Some((first, _)) => match merged.entries.get(first) {
                 None => (None, None),
-                Some(slot) => match self.evaluator.value_below(slot, rest) {
+                Some(slot) => match self.evaluator.value_of(path, slot) {
                     Ok(value) => (value, None),
-                    Err(fault) => (None, fault),
+                    Err(Some(fault)) => (None, Some(fault)),
+                    // It was told where it was first met; here it is told again.
+                    Err(None) => (None, self.anew().value_of(path, slot).err().flatten()),
                 },
             },
         };
@@ -136,6 +141,13 @@ impl<'a> Teller<'a> {
         };
         steps.extend(item);
         Story { path: path.to_vec(), value, fault, place, steps, parts: Vec::new() }
+    }
+
+    /// An evaluator that remembers nothing yet.
+    fn anew(&self) -> Evaluator<'a> {
+        let root = Root::whole(self.parameters.merged.clone());
+        let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
+        if self.tells_exports { evaluator } else { evaluator.with_others(self.others) }
     }
 
     /// What stands inside of a list.
@@ -161,7 +173,7 @@ impl<'a> Teller<'a> {
             depth,
             written: written(slot),
             prefix: Prefix::default(),
-            references: self.references(slot),
+            references: self.references(slot, path.get(depth..).unwrap_or_default()),
             answers: self.answers(slot),
             after: None,
             counts: true,
@@ -186,7 +198,9 @@ impl<'a> Teller<'a> {
             self.kept.push(state.clone());
             let kept = state.clone();
             let Some(slot) = kept.entries.get(first) else { continue };
-            let now = self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten();
+            let found = self.quietly(|evaluator| evaluator.descend(slot, rest));
+            let failed = found.is_none();
+            let now = found.flatten();
             let after = match &now {
                 Some(found) if Shape::of(Some(found)) != Shape::Map => {
                     self.quietly(|evaluator| evaluator.deep_found(found))
@@ -197,6 +211,14 @@ impl<'a> Teller<'a> {
                 let elsewhere = self.section().ordered[at].elsewhere;
                 if let Some(mut step) = self.step(&said, path, shape, &mut constant, elsewhere) {
                     step.after.clone_from(&after);
+                    if failed && step.setting.is_some_and(|setting| setting.starts_with("allow_")) {
+                        step.effect = Effect::Conflicts;
+                    }
+                    if failed && step.effect == Effect::Repeats {
+                        // It says something else, and constants are strict.
+                        step.effect = Effect::Conflicts;
+                        step.setting = Some("strict_constant_parameters");
+                    }
                     if matches!(
                         step.effect,
                         Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing
@@ -209,6 +231,11 @@ impl<'a> Teller<'a> {
                 }
             }
             shape = Shape::of(now.as_ref());
+        }
+        if let Some(last) = steps.last_mut().filter(|step| step.effect == Effect::Missing) {
+            // Nothing makes up for it.
+            last.setting = None;
+            last.counts = true;
         }
         steps
     }
@@ -242,19 +269,26 @@ impl<'a> Teller<'a> {
             _ => false,
         };
         let (effect, setting) = if constant.is_some() {
-            let held = if settings.strict_constant_parameters { Effect::Repeats } else { Effect::Held };
-            (held, Some("strict_constant_parameters"))
+            if settings.strict_constant_parameters {
+                (Effect::Repeats, None)
+            } else {
+                (Effect::Held, Some("strict_constant_parameters"))
+            }
         } else if missing {
             (Effect::Missing, Some("ignore_overwritten_missing_references"))
         } else {
             match (before, new) {
                 (_, Shape::Nothing) if !whole && further_up && self.is_container(slot) => return None,
+                // What cannot be computed is something all the same.
+                (Shape::Nothing, Shape::Nothing) if result.is_err() => (Effect::Sets, None),
+                (_, Shape::Nothing) if result.is_err() => (Effect::Replaces, None),
                 (Shape::Nothing, Shape::Nothing) => return None,
                 (_, Shape::Nothing) => (Effect::Removes, None),
                 (Shape::Nothing, _) => (Effect::Sets, None),
                 _ if said.overrides.is_some() => (Effect::Replaces, None),
                 (Shape::Map, Shape::Map) => (Effect::Merges, None),
                 (Shape::List, Shape::List) => (Effect::Extends, None),
+                (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (Effect::Conflicts, None),
                 (Shape::Scalar, Shape::List) => (Effect::Extends, Some("allow_list_over_scalar")),
                 (Shape::Scalar, Shape::Map) => (Effect::Replaces, Some("allow_dict_over_scalar")),
                 (Shape::Map | Shape::List, Shape::Null) => (Effect::Replaces, Some("allow_none_override")),
@@ -272,7 +306,7 @@ impl<'a> Teller<'a> {
             depth: said.depth,
             written: written(slot),
             prefix: Prefix { overrides: said.overrides.is_some(), constant: said.constant.is_some() },
-            references: self.references(slot),
+            references: self.references(slot, &path[said.depth..]),
             answers: self.answers(slot),
             after: None,
             counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),

@@ -175,15 +175,16 @@ impl Writer<'_> {
         );
         let _ = writeln!(self.out, "  {name}  {file}");
         for listing in &story.listings {
-            let late = if listing.effective { "" } else { "  (it is in already)" };
+            let late = if listing.effective || story.file.is_none() { "" } else { "  (it is in already)" };
             let above: Vec<&str> = listing.chain.iter().rev().skip(1).map(|link| &*link.class).collect();
             let by = listing.chain.first().map_or("", |link| &*link.includer);
             let above =
                 if above.is_empty() { by.to_owned() } else { format!("{} < {by}", above.join(" < ")) };
             let above = self.paint.of(Style::Faint, &inert(&above));
             let site = listing.site.as_ref().map_or_else(String::new, ToString::to_string);
-            let site = self.paint.of(Style::Place, &inert(&site));
-            self.line(&format!("    listed   {site}  {above}{late}"));
+            let site = if site.is_empty() { site } else { self.paint.of(Style::Place, &inert(&site)) };
+            let place = if site.is_empty() { above } else { format!("{site}  {above}") };
+            self.line(&format!("    listed    {place}{late}"));
         }
     }
 
@@ -193,7 +194,7 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "  {name}{gone}");
         for step in &story.steps {
             let (place, chain) = (self.place(&step.place), self.chain(&step.place));
-            self.line(&format!("    {:<8} {place}  {chain}", step.effect));
+            self.line(&format!("    {:<9} {place}  {chain}", step.effect));
         }
     }
 
@@ -235,10 +236,10 @@ impl Writer<'_> {
         let here = &story.path[..step.depth.min(story.path.len())];
         let (place, chain) = (self.place(&step.place), self.chain(&step.place));
         let effect = if step.counts { Style::Plain } else { Style::Faint };
-        let effect = self.paint.of(effect, &format!("{:<8}", step.effect.name()));
+        let effect = self.paint.of(effect, &format!("{:<9}", step.effect.name()));
         let pad = " ".repeat(indent);
         self.line(&format!("{pad}{effect} {place}  {chain}"));
-        let pad = " ".repeat(indent + 9);
+        let pad = " ".repeat(indent + 10);
         let written = match &step.written {
             Value::Map(map) if !self.secrets.covers(here) && map.len() > 3 => {
                 format!("a mapping of {}", keys(map.len()))
@@ -261,7 +262,7 @@ impl Writer<'_> {
             let _ = writeln!(self.out, "{pad}by the setting {setting}");
         }
         for reference in &step.references {
-            self.reference(reference, indent + 9);
+            self.reference(reference, indent + 10);
         }
         for (node, at) in &step.answers {
             let at = at.as_ref().map_or_else(String::new, |place| self.place(place));
@@ -276,6 +277,7 @@ impl Writer<'_> {
             (_, Some(fault), _) => self
                 .paint
                 .of(Style::Error, &format!("error[{}]: {}", fault.code(), inert(&fault.kind.to_string()))),
+            _ if reference.failed => self.paint.of(Style::Error, "nothing, as told elsewhere"),
             (Some(value), _, true) => format!("{}, its default", self.value(path, value)),
             (Some(value), _, _) => self.value(path, value),
             (None, _, _) => "a mapping".into(),
