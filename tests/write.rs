@@ -318,8 +318,10 @@ fn no_way_out_of_the_inventory() {
         ("a\nb", "", "name-refused"),
     ] {
         let content = Content { classes: vec!["a".into()], ..Content::default() };
-        let done = node::create(&settings, name, place, &content, Options::default());
-        assert_eq!(code(done), Some(expected), "{name:?} {place:?}");
+        for test in [true, false] {
+            let done = node::create(&settings, name, place, &content, Options { test, ..Options::default() });
+            assert_eq!(code(done), Some(expected), "{name:?} {place:?}");
+        }
     }
     // A node whose file is a link to somewhere else can be read by reclass, but not changed.
     let content = Content { classes: vec!["a".into()], ..Content::default() };

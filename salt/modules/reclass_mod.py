@@ -512,6 +512,21 @@ def diff(old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
         return _commands.diff(_settings(), old, new, nodes)
 
 
+def cache_info() -> dict[str, Any]:
+    """
+    What this process remembers of the inventory, and how often it read, parsed and computed. A job
+    is a process of its own, so it tells of that job, and not of the workers of a master.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt '*' reclass.cache_info
+    """
+    with commands():
+        return _commands.cache_info(_settings())
+
+
 def inventory(**kwargs: Any) -> dict[str, Any]:
     """
     All nodes with their services and roles: the outer two levels of their parameters.

@@ -7,7 +7,7 @@ use super::{Change, apply_all, read};
 use crate::error::{Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::storage::fs::{self, Stamp, display};
-use crate::storage::inside;
+use crate::storage::inside::{self, Missing};
 use crate::storage::write::Lock;
 use crate::value::Value;
 
@@ -74,12 +74,12 @@ impl Tree {
 
     /// Changes a file, which is made where it is missing. `folders`: so is its folder.
     pub fn edit(&self, relative: &Path, changes: &[Change], folders: bool) -> Result<Edited> {
-        let path = if folders && self.lock.is_none() && !self.root.join(relative).exists() {
-            // The folder would be made.
-            self.root.join(relative)
-        } else {
-            inside::file(&self.root, relative, folders)?
+        let missing = match (folders, &self.lock) {
+            (false, _) => Missing::Refuse,
+            (true, Some(_)) => Missing::Make,
+            (true, None) => Missing::Imagine,
         };
+        let path = inside::file(&self.root, relative, missing)?;
         for _ in 0..ATTEMPTS {
             let old = read_if_there(&path)?;
             let (text, stamp) = match &old {
@@ -104,7 +104,7 @@ impl Tree {
 
     /// Takes a file away.
     pub fn remove(&self, relative: &Path) -> Result<Edited> {
-        let path = inside::file(&self.root, relative, false)?;
+        let path = inside::file(&self.root, relative, Missing::Refuse)?;
         let before = read_if_there(&path)?.map(|(text, _)| text);
         if let (Some(lock), Some(_)) = (&self.lock, &before) {
             // The link itself, where there is one: its target may be used elsewhere.
@@ -119,7 +119,7 @@ pub fn read_below(root: &Path, relative: &Path) -> Result<Option<(PathBuf, Vec<u
     if !root.join(relative).parent().is_some_and(Path::is_dir) {
         return Ok(None);
     }
-    let path = inside::file(&inside::root(root)?, relative, false)?;
+    let path = inside::file(&inside::root(root)?, relative, Missing::Refuse)?;
     Ok(read_if_there(&path)?.map(|(text, _)| (path, text)))
 }
 

@@ -15,11 +15,22 @@ pub fn root(root: &Path) -> Result<PathBuf> {
     fs::canonicalize(root).map_err(|error| folder_missing(root, &error).into())
 }
 
+/// What to do about folders that are missing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Missing {
+    /// They are an error.
+    Refuse,
+    /// They are made.
+    Make,
+    /// They would be made.
+    Imagine,
+}
+
 /// The real path of a YAML file below `root`, which is a real path itself. The file need not be there
-/// yet, but its folder has to be, unless `make_folders`.
+/// yet.
 ///
 /// A link is followed where it stays in the tree, so that its target is what gets edited.
-pub fn file(root: &Path, relative: &Path, make_folders: bool) -> Result<PathBuf> {
+pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
     let refuse = |reason: &'static str| Fault::new(Kind::PathRefused { path: display(relative), reason });
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if !plain || relative.as_os_str().is_empty() || relative.as_os_str().as_encoded_bytes().contains(&0) {
@@ -32,8 +43,18 @@ pub fn file(root: &Path, relative: &Path, make_folders: bool) -> Result<PathBuf>
     let path = root.join(relative);
     let outside = || refuse("a symbolic link leads out of the inventory");
     let folder = path.parent().unwrap_or(root);
-    if make_folders {
-        make(root, folder, &outside)?;
+    match missing {
+        Missing::Refuse => {}
+        Missing::Make => make(root, folder, &outside)?,
+        Missing::Imagine => {
+            let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).unwrap_or(root);
+            if !fs::canonicalize(there).is_ok_and(|real| real.starts_with(root)) {
+                return Err(outside().into());
+            }
+            if there != folder {
+                return Ok(path);
+            }
+        }
     }
     let folder = fs::canonicalize(folder).map_err(|error| folder_missing(folder, &error))?;
     if !folder.starts_with(root) {

@@ -111,6 +111,12 @@ def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict
     return found
 
 
+def cache_info(settings: Settings) -> dict[str, Any]:
+    """What this process remembers of the inventory, and what it did."""
+    found: dict[str, Any] = _metadata.opened(settings).cache_info()
+    return found
+
+
 def graph_data(settings: Settings, grains: Mapping[str, Any]) -> dict[str, Any]:
     """``{"graph": [services]}``."""
     roles = {name: found["roles"] for name, found in _metadata.inventory(settings).items()}

@@ -6,6 +6,7 @@ parameter ``old`` and ``new``.
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import json
 from collections.abc import Mapping, Sequence
@@ -18,7 +19,7 @@ Settings = Mapping[str, Any]
 
 def cluster_data(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[str, Any]:
     """All that the metadata file of a cluster says."""
-    data: dict[str, Any] = _editor(settings).cluster_data(text(cluster), text(file_name))
+    data: dict[str, Any] = carried(_editor(settings).cluster_data(text(cluster), text(file_name)))
     return data
 
 
@@ -113,6 +114,17 @@ def delete_node(settings: Settings, name: Any, test: bool = False) -> dict[str, 
     return _told(edit, f"node '{name}'", "deleted", "absent already", test)
 
 
+def carried(value: Any) -> Any:
+    """A value as Salt can carry it: dates as ISO 8601 text, as in the pillar; sets and pairs as lists."""
+    if isinstance(value, Mapping):
+        return {carried(key): carried(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple, set)):
+        return [carried(item) for item in value]
+    if isinstance(value, datetime.date):
+        return value.isoformat()
+    return value
+
+
 def _editor(settings: Settings) -> Any:
     from saltext.reclass._engine import Editor
 
@@ -124,7 +136,7 @@ def _told_param(edit: Mapping[str, Any], name: str, done: str, already: str, tes
     for when in ("old", "new"):
         found = params_in(edit[when])
         if name in found:
-            told[when] = found[name]
+            told[when] = carried(found[name])
     return told
 
 

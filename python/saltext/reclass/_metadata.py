@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from saltext.reclass._edits import Settings, params_in
+from saltext.reclass._edits import Settings, carried, params_in
 from saltext.reclass._salt import RefusedError, describe
 
 _SOFT_REFERENCE = re.compile(r"\$\{_param:(.*?)\}")
@@ -129,7 +129,7 @@ def opened(settings: Settings) -> Any:
 def _sources(settings: Settings) -> list[dict[str, Any]]:
     from saltext.reclass._engine import Editor
 
-    return Editor(**settings).sources()
+    return [carried(source) for source in Editor(**settings).sources()]
 
 
 def _dotted(source: Mapping[str, Any]) -> str:

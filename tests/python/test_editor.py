@@ -137,6 +137,18 @@ def test_keys_that_are_numbers(settings: dict[str, Any]) -> None:
     assert (done["old"], done["new"], _edits.params(settings)) == ("a", "b", {"12": "b"})
 
 
+def test_values_that_salt_cannot_carry(base: Path, settings: dict[str, Any]) -> None:
+    text = "day: 2001-02-03, time: 2001-12-14 21:59:43 +1, some: !!set {a}, 2001-01-01: x"
+    (base / "classes/cluster/overrides.yml").write_text(f"parameters: {{_param: {{{text}}}}}")
+    found = {"day": "2001-02-03", "time": "2001-12-14T21:59:43+01:00", "some": ["a"], "2001-01-01": "x"}
+    assert _edits.params(settings) == found
+    assert (
+        _metadata.class_(settings, "classes.cluster.overrides")["classes.cluster.overrides"]["params_created"]
+        == found
+    )
+    assert _edits.delete_param(settings, "day")["old"] == "2001-02-03"
+
+
 def test_where_the_configuration_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_configuration, "_FILES", (str(tmp_path / "reclass-config.yml"),))
     minion: dict[str, Any] = {"conf_file": str(tmp_path / "minion"), "__role": "minion"}
