@@ -31,7 +31,7 @@ fn played(text: &str) -> String {
             questions.push(question.to_owned());
             continue;
         }
-        out.push_str(&format!("--- {part}"));
+        out.extend(["--- ", part]);
         if heading == "settings" {
             let Value::Map(settings) = reclass::yaml::parse_value(body).unwrap() else { continue };
             options.extend((*settings).clone());
@@ -63,7 +63,7 @@ fn played(text: &str) -> String {
             Err(error) => error.to_string(),
         };
         let told = told.replace(&format!("{}/", base.display()), "");
-        out.push_str(&format!("--- explain {question}\n{told}\n"));
+        out.extend(["--- explain ", &question, "\n", &told, "\n"]);
     }
     out
 }
