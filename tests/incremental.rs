@@ -199,7 +199,8 @@ fn answers_that_weigh_too_much_go_and_the_oldest_first() {
     let base = folder.path();
     write(base, "classes/a.yml", "parameters: {one: 1, list: ['${one}', '${one}', '${one}']}\n");
     for number in 0..2000 {
-        let lines = (0..25).map(|at| format!("  k{at}: '${{one}}{number}'\n")).collect::<String>();
+        let lines: Vec<String> = (0..25).map(|at| format!("  k{at}: '${{one}}{number}'\n")).collect();
+        let lines = lines.concat();
         write(base, &format!("nodes/n{number:04}.yml"), &format!("classes: [a]\nparameters:\n{lines}"));
     }
     let mut options = options(base, "auto");
