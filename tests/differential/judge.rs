@@ -111,6 +111,12 @@ impl Court<'_> {
                 let codes = if let Answer::Error(all, ..) = &all { all } else { codes };
                 Verdict::OtherReason(format!("{}: {}", class.join(" "), codes.join(" ")))
             }
+            // What fails by a ruling is needed by a query of the node, which reclass tells of first.
+            (Answer::Value(..), Answer::Error(class, exit, _), Answer::Error(codes, code, _))
+                if exit == code && class[0] == "InvQueryError" =>
+            {
+                Verdict::OtherReason(format!("by rulings {}: {}", class.join(" "), codes.join(" ")))
+            }
             _ => unexplained(theirs, ours),
         }
     }
