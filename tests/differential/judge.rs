@@ -113,7 +113,7 @@ impl Court<'_> {
             }
             // What fails by a ruling is needed by a query of the node, which reclass tells of first.
             (Answer::Value(..), Answer::Error(class, exit, _), Answer::Error(codes, code, _))
-                if exit == code && class[0] == "InvQueryError" =>
+                if exit == *code && class[0] == "InvQueryError" =>
             {
                 Verdict::OtherReason(format!("by rulings {}: {}", class.join(" "), codes.join(" ")))
             }
