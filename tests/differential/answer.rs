@@ -118,6 +118,8 @@ pub fn ours(inventory: &Inventory, changed: &[(&str, Json)]) -> Answers {
     inventory.write(root).expect("the temporary folder can be written");
     let mut options = inventory.settings.clone();
     options.insert("inventory_base_uri".into(), json!(root));
+    // A watch that is set up for a moment takes the kernel longer than all the rest.
+    options.insert("cache".into(), json!("stat"));
     options.extend(changed.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let options: Map = options.iter().map(|(name, value)| (name.as_str().into(), value_of(value))).collect();
     attempt(|| {

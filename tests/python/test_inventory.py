@@ -556,7 +556,8 @@ def test_cache_info_counts_what_was_done(write: Write) -> None:
     assert before["answers"] == 1
     assert before["answers_limit"] == 7 * 1024 * 1024
     assert 0 < before["answers_memory"] < before["answers_limit"]
-    assert before["files"] == before["files_read"] == before["files_parsed"] > 0
+    # Files that are younger than the clock's steps are read again, and found the same.
+    assert 0 < before["files"] == before["files_parsed"] <= before["files_read"]
     assert before["files_memory"] > 0
     assert abs(before["last_full_check"] - time.time()) < 60
     inventory.pillar("web1")
@@ -572,9 +573,7 @@ def test_a_child_goes_on_with_what_its_parent_knew(write: Write) -> None:
         inventory.pillar("web1")
         after = inventory.cache_info()
         return bool(
-            after["nodes_computed"] == before["nodes_computed"]
-            and after["hits"] == before["hits"] + 1
-            and not after["watching"]
+            after["nodes_computed"] == before["nodes_computed"] and after["hits"] == before["hits"] + 1
         )
 
     assert in_child(knows) == 0
