@@ -293,12 +293,14 @@ impl Linearizer<'_> {
         }
         self.note();
         self.own = false;
-        let (warnings, faults) = (self.warnings.len(), self.faults.len());
+        let warnings = self.warnings.len();
         take(self);
         let before = self.sequence.clone();
-        let own = self.own || self.warnings.len() > warnings || self.faults.len() > faults;
+        // What failed before may be why nothing fails now.
+        let own = self.own || self.warnings.len() > warnings || !self.faults.is_empty();
         self.complete();
-        if !own {
+        // What brought nothing in has nothing to say when it no longer holds.
+        if !own && !Arc::ptr_eq(&before, &self.sequence) {
             before.share(step, &self.sequence);
         }
     }

@@ -147,9 +147,11 @@ fn a_new_node_or_class_computes_nothing_of_the_others() {
     write(folder.path(), "nodes/new.yml", "classes: [db]\n");
     let counts = work(&kept);
     assert_eq!((counts.read, counts.parsed), (1, 1));
-    // The new node, and the exports of the new node for the one that asks: it tells of `db`, but of
-    // more nodes than before.
+    // The new node, and what it exports, which is an answer of one more node.
     assert_eq!((counts.computed, counts.exported), (2, 1));
+    write(folder.path(), "nodes/silent.yml", "parameters: {a: 1}\n");
+    let counts = work(&kept);
+    assert_eq!((counts.computed, counts.exported), (1, 1), "it has nothing to tell");
     write(folder.path(), "classes/unused.yml", "parameters: {}\n");
     let counts = work(&kept);
     assert_eq!((counts.listed, counts.read, counts.computed, counts.exported), (1, 0, 0, 0));
@@ -175,6 +177,55 @@ fn a_class_that_was_missing_is_noticed_when_it_appears() {
     write(base, "classes/later/too.yml", "parameters: {came: later}\n");
     assert_eq!(answers(&kept).matches("\"came\":\"later\"").count(), 5);
     assert_eq!(kept.counts().computed - before, 5, "the nodes with db");
+}
+
+#[test]
+fn a_class_that_fails_under_two_names_fails_every_node_that_has_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/c1.yml", "x: [\n");
+    write(base, "nodes/a.yml", "classes: ['${z::c1}', c1]\n");
+    write(base, "nodes/m.yml", "classes: [c1]\n");
+    for cache in ["auto", "stat", "off"] {
+        write(base, "classes/c1.yml", "x: [\n");
+        let kept = Inventory::open(&options(base, cache)).unwrap();
+        for node in ["a", "m", "a", "m"] {
+            assert!(kept.nodeinfo(node, &Request::default()).is_err(), "{node} {cache}");
+        }
+        write(base, "classes/c1.yml", "parameters: {here: 1}\n");
+        assert_eq!(answers(&kept).matches("\"here\"").count(), 2, "{cache}");
+    }
+}
+
+#[test]
+fn a_class_that_nobody_has_is_missed_by_all_who_list_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    let mut options = options(base, "auto");
+    options.insert("ignore_class_notfound".into(), Value::Bool(true));
+    options.insert("ignore_class_notfound_warning".into(), Value::Bool(false));
+    for node in ["a", "b", "c"] {
+        write(base, &format!("nodes/{node}.yml"), "classes: [later]\n");
+    }
+    write(base, "classes/other.yml", "");
+    let kept = Inventory::open(&options).unwrap();
+    answers(&kept);
+    answers(&kept);
+    write(base, "classes/later.yml", "parameters: {here: 1}\n");
+    assert_eq!(answers(&kept).matches("\"here\"").count(), 3);
+}
+
+#[test]
+fn names_that_were_in_error_are_looked_at_again() {
+    let folder = inventory();
+    let kept = warm(&folder);
+    let before = answers(&kept);
+    for (first, second) in [("nodes/n1.yml", "nodes/n1.yaml"), ("classes/web.yml", "classes/web/init.yml")] {
+        write(folder.path(), second, "");
+        assert!(answers(&kept).contains("duplicate-definition"), "{first}");
+        fs::remove_file(folder.path().join(second)).unwrap();
+        assert_eq!(answers(&kept), before, "{first}");
+    }
 }
 
 #[test]

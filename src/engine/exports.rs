@@ -19,6 +19,11 @@ use crate::evaluate::{Evaluator, Others, Told, python_equal};
 use crate::linearize::Lookup;
 use crate::value::{Text, Value};
 
+/// Whether a node has any of the exports: one that has none has no part in any answer.
+fn tells((_, exports): &(Text, Option<Vec<Option<Value>>>)) -> bool {
+    exports.as_ref().is_some_and(|values| values.iter().any(Option::is_some))
+}
+
 /// What is known of the exports of all nodes.
 #[derive(Debug, Default)]
 pub struct ExportIndex {
@@ -94,13 +99,11 @@ impl OtherNodes<'_> {
     pub fn still_holds(&self, asked: &[Asked]) -> bool {
         asked.iter().all(|question| {
             let paths: Vec<&[Text]> = question.paths.iter().map(Vec::as_slice).collect();
-            self.nodes(question.all_environments).is_ok_and(|nodes| {
-                nodes == question.nodes
-                    && self.exports(nodes, &paths, question.ignore_errors).is_ok_and(|told| {
-                        let told = told.iter().zip(&question.exports);
-                        told.into_iter().all(|((_, now), before)| now == before)
-                    })
-            })
+            let nodes = self.nodes(question.all_environments);
+            let told = nodes.map(|nodes| self.exports(nodes, &paths, question.ignore_errors));
+            let Ok(Ok(told)) = told else { return false };
+            let now = told.iter().filter(|told| tells(told)).map(|(node, exports)| (node, exports));
+            now.eq(question.nodes.iter().zip(&question.exports))
         })
     }
 }
@@ -241,7 +244,7 @@ impl Others for OtherNodes<'_> {
     }
 
     fn answered(&self, all_environments: bool, paths: &[&[Text]], ignore_errors: bool, told: Told) {
-        let (nodes, exports) = told.into_iter().unzip();
+        let (nodes, exports) = told.into_iter().filter(tells).unzip();
         let paths = paths.iter().map(|path| path.to_vec()).collect();
         self.asked.borrow_mut().push(Asked { all_environments, ignore_errors, paths, nodes, exports });
     }

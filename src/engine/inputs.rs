@@ -154,9 +154,13 @@ impl Inputs {
         let mut renamed = tree;
         for path in paths {
             self.files.touch(path);
+            // Where the names were in error, any file may be what was wrong.
             let listed = match &listings.catalog {
                 Some(Ok(_)) => listings.paths.contains(path.as_path()),
-                _ => false,
+                _ => {
+                    renamed = true;
+                    continue;
+                }
             };
             renamed |= !still_so(path, listed);
         }
