@@ -155,13 +155,8 @@ impl Inputs {
         for path in paths {
             self.files.touch(path);
             // Where the names were in error, any file may be what was wrong.
-            let listed = match &listings.catalog {
-                Some(Ok(_)) => listings.paths.contains(path.as_path()),
-                _ => {
-                    renamed = true;
-                    continue;
-                }
-            };
+            renamed |= !matches!(&listings.catalog, Some(Ok(_)));
+            let listed = listings.paths.contains(path.as_path());
             renamed |= !still_so(path, listed);
         }
         listings.stale |= renamed;
