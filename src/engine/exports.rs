@@ -67,6 +67,7 @@ pub struct Asked {
     all_environments: bool,
     ignore_errors: bool,
     paths: Vec<Vec<Text>>,
+    /// The nodes that had any of the exports; the others have no part in the answer.
     nodes: Vec<Text>,
     exports: Vec<Option<Vec<Option<Value>>>>,
 }
@@ -74,10 +75,7 @@ pub struct Asked {
 impl Asked {
     /// The nodes that had any of the exports.
     pub fn answering(&self) -> impl Iterator<Item = &Text> {
-        let has = |exports: &Option<Vec<Option<Value>>>| {
-            exports.as_ref().is_some_and(|values| values.iter().any(Option::is_some))
-        };
-        self.nodes.iter().zip(&self.exports).filter(move |(_, exports)| has(exports)).map(|(node, _)| node)
+        self.nodes.iter()
     }
 }
 
