@@ -10,6 +10,7 @@
 
 pub(crate) mod explore;
 mod fold;
+mod partial;
 mod query;
 mod reference;
 mod root;
@@ -27,6 +28,7 @@ use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
 pub(crate) use explore::Traced;
+pub use partial::{Known, Own};
 pub use query::{Others, Told, python_equal};
 pub use root::{Root, Shared, Source};
 
@@ -116,7 +118,8 @@ impl Measure {
 
 enum State<T> {
     Pending,
-    Done(T),
+    /// The flag tells whether a place of the node's own had a say ([`partial`]).
+    Done(T, bool),
     Failed,
 }
 
@@ -149,6 +152,12 @@ pub struct Evaluator<'a> {
     depth: usize,
     /// Layers' values that a `~` replaced: looked at last, for R6 alone.
     replaced: Vec<fold::Replaced>,
+    /// What is known from another node with the same classes.
+    known: Option<Arc<Known>>,
+    /// The node's own places, where what the others come to is to be kept.
+    marks: Option<partial::Marks>,
+    /// Whether what is computed at the moment is the node's own.
+    own: bool,
     pub(crate) faults: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
@@ -190,6 +199,9 @@ impl<'a> Evaluator<'a> {
             active: Vec::new(),
             depth: 0,
             replaced: Vec::new(),
+            known: None,
+            marks: None,
+            own: false,
             faults: Vec::new(),
             warnings: Vec::new(),
         }
@@ -204,9 +216,9 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a whole map; what fails is recorded.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
-        // A node has hundreds of both.
-        self.heads.reserve(USUAL);
-        self.values.reserve(USUAL);
+        let usual = if self.known.is_some() { USUAL / 4 } else { USUAL };
+        self.heads.reserve(usual);
+        self.values.reserve(usual);
         match self.deep_map(map) {
             Ok(value) => Some(value),
             Err(stop) => {
@@ -249,6 +261,7 @@ impl<'a> Evaluator<'a> {
 
     /// The whole value of a place.
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
+        self.look_at(slot);
         match slot {
             Slot::Value(value, _) => {
                 self.measure = Measure::LEAF;
@@ -302,6 +315,7 @@ impl<'a> Evaluator<'a> {
 
     fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
         if let Some(value) = map.constant.get() {
+            self.look_into(map);
             self.measure = Measure::LEAF;
             return Ok(value.clone());
         }
@@ -394,20 +408,28 @@ impl<'a> Evaluator<'a> {
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
         match self.values.get(&address) {
-            Some(State::Done((value, measure))) => {
+            Some(State::Done((value, measure), own)) => {
                 self.measure = *measure;
+                self.own |= own;
                 return Ok(value.clone());
             }
             Some(State::Failed) => return Err(Stop::Reported),
             Some(State::Pending) => return Err(self.cycle(address).into()),
             None => {}
         }
+        if let Some((value, measure)) = self.known.as_ref().and_then(|known| known.value(address)) {
+            self.measure = measure;
+            return Ok(value);
+        }
         self.values.insert(address, State::Pending);
         self.push_active(address, origin);
+        let around = std::mem::take(&mut self.own);
         let result = self.deeper(compute).and_then(|value| self.within_limits(value, origin));
+        let own = self.own;
+        self.own |= around;
         self.active.pop();
         let measure = self.measure;
-        let state = result.as_ref().map_or(State::Failed, |value| State::Done((value.clone(), measure)));
+        let state = result.as_ref().map_or(State::Failed, |value| State::Done((value.clone(), measure), own));
         self.values.insert(address, state);
         result
     }
@@ -431,6 +453,7 @@ impl<'a> Evaluator<'a> {
 
     /// The head of a place, computed once; what goes wrong is recorded here.
     pub(crate) fn head(&mut self, slot: &Slot) -> Result<Found, Stop> {
+        self.look_at(slot);
         match slot {
             Slot::Value(value, _) => Ok(Head::Value(value.clone()).into()),
             Slot::List(list) => Ok(Head::List(list.clone()).into()),
@@ -439,18 +462,30 @@ impl<'a> Evaluator<'a> {
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let address = std::ptr::from_ref(slot) as usize;
                 match self.heads.get(&address) {
-                    Some(State::Done(found)) => return Ok(found.clone()),
+                    Some(State::Done(found, own)) => {
+                        self.own |= own;
+                        return Ok(found.clone());
+                    }
                     Some(State::Failed) => return Err(Stop::Reported),
                     Some(State::Pending) => return Err(self.cycle(address).into()),
                     None => {}
                 }
+                if let Some(found) = self.known.as_ref().and_then(|known| known.head(address)) {
+                    return Ok(found);
+                }
                 self.heads.insert(address, State::Pending);
                 self.push_active(address, slot.origin());
+                let around = std::mem::take(&mut self.own);
                 let result = self.deeper(|evaluator| evaluator.compute(slot));
                 self.active.pop();
+                if let Ok(Found { head: Head::Map(map), .. }) = &result {
+                    self.look_into(map);
+                }
+                let own = self.own;
+                self.own |= around;
                 match result {
                     Ok(found) => {
-                        self.heads.insert(address, State::Done(found.clone()));
+                        self.heads.insert(address, State::Done(found.clone(), own));
                         Ok(found)
                     }
                     Err(stop) => {
@@ -572,6 +607,12 @@ impl<'a> Evaluator<'a> {
 
     pub(crate) fn site(&self, origin: Origin) -> Option<Site> {
         site(self.sources, origin, None)
+    }
+
+    /// Takes note of a warning. Each node that meets it is told, so it is found anew for each.
+    fn warn(&mut self, warning: Warning) {
+        self.warnings.push(warning);
+        self.own = true;
     }
 
     pub(crate) fn report(&mut self, stop: Stop) {

@@ -35,6 +35,8 @@ pub type Told = Vec<(Text, Option<Vec<Option<Value>>>)>;
 impl Evaluator<'_> {
     pub(super) fn query(&mut self, query: &Query, origin: Origin) -> Result<Found, Stop> {
         let source = query.source.to_string();
+        // Other nodes change, and each node has its own environment.
+        self.own = true;
         let Some(others) = self.others else {
             return Err(self.place(Fault::new(Kind::QueryInExport { query: source }), origin, None).into());
         };

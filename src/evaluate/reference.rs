@@ -40,7 +40,7 @@ impl Evaluator<'_> {
                 if self.settings.verbose_warnings {
                     let kind = Kind::DefaultUsed { reference: reference.written.to_string() };
                     let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
-                    self.warnings.push(warning);
+                    self.warn(warning);
                 }
                 Ok(Head::Value(default).into())
             }
