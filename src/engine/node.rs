@@ -126,7 +126,17 @@ struct Evaluated {
     faults: Vec<Fault>,
     warnings: Vec<Warning>,
     /// Whether it relied on another node.
-    relied: bool,
+    relies: bool,
+    /// Whether its messages lack names.
+    quiet: bool,
+}
+
+impl Evaluated {
+    /// Whether it was not all told that there is to tell.
+    fn has_to_tell(&self) -> bool {
+        let complete = self.faults.is_empty() && (!self.quiet || self.warnings.is_empty());
+        !complete && (self.quiet || self.relies)
+    }
 }
 
 impl Computation<'_> {
@@ -140,11 +150,10 @@ impl Computation<'_> {
     ) -> Result<Answer> {
         let merged = self.layers(name, environment, input_data, mapped)?;
         let others = self.others(&merged, environment);
-        let mut evaluated = self.evaluated(&merged, &others, true);
-        if !evaluated.faults.is_empty() && evaluated.relied {
-            // Problems are told in full, with all that leads to them.
+        let mut evaluated = self.evaluated(&merged, &others, false);
+        if evaluated.has_to_tell() {
             others.asked.take();
-            evaluated = self.evaluated(&merged, &others, false);
+            evaluated = self.evaluated(&merged, &others, true);
         }
         let Evaluated { parameters, exports, mut faults, mut warnings, .. } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
@@ -173,17 +182,18 @@ impl Computation<'_> {
         }
     }
 
-    /// Merges and evaluates the layers of a node. `partial` tells whether it may rely on what other
-    /// nodes with the same classes came to; what it comes to itself is then kept for them.
-    fn evaluated(&self, merged: &Layers, others: &OtherNodes<'_>, partial: bool) -> Evaluated {
+    /// Merges and evaluates the layers of a node. What it comes to is kept for other nodes with the
+    /// same classes; unless all is to be told, it relies on what they came to.
+    fn evaluated(&self, merged: &Layers, others: &OtherNodes<'_>, tell_all: bool) -> Evaluated {
         let prefixes = Prefixes::new(self.settings);
         let own = &merged.layer.parameters;
         let linearization = &merged.linearization;
-        let shared = linearization.shared(&merged.given).filter(|_| partial).and_then(|prefix| {
+        let shared = linearization.shared(&merged.given).and_then(|prefix| {
             let classes = prefix.merged(&prefixes);
             Some((prefix, classes, Own::of(own, classes)?))
         });
-        let known = shared.as_ref().and_then(|(prefix, _, places)| prefix.known(places));
+        let known = shared.as_ref().filter(|_| !tell_all);
+        let known = known.and_then(|(prefix, _, places)| prefix.known(places));
         let parameters = match &known {
             Some(known) => {
                 let classes = linearization.with_automatic(known.classes(), &merged.given, &prefixes);
@@ -192,8 +202,10 @@ impl Computation<'_> {
             None => self.merge(merged),
         };
         let root = Root::whole(parameters.clone());
-        let mut evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
-        let relied = known.is_some();
+        let relies = known.is_some();
+        let quiet = known.as_ref().map_or(!tell_all, |known| known.is_quiet());
+        let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
+        let mut evaluator = evaluator.quiet(quiet);
         let learn = match (known, shared) {
             (Some(known), _) => {
                 evaluator.rely_on(known);
@@ -212,12 +224,13 @@ impl Computation<'_> {
         let exports = evaluator.evaluate(&merged.exports);
         let faults = evaluator.finish();
         let warnings = std::mem::take(&mut evaluator.warnings);
-        if let Some((prefix, classes, places)) = learn.filter(|_| faults.is_empty())
+        if let Some((prefix, classes, places)) =
+            learn.filter(|_| faults.is_empty() && (!quiet || warnings.is_empty()))
             && let Some(known) = evaluator.into_known(places, classes, [&parameters, &merged.exports])
         {
             prefix.learn(known);
         }
-        Evaluated { parameters: value, exports, faults, warnings, relied }
+        Evaluated { parameters: value, exports, faults, warnings, relies, quiet }
     }
 
     /// The queries with text around them in all layers of a node (Q5).

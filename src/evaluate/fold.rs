@@ -95,7 +95,7 @@ impl Evaluator<'_> {
                 }
                 Err(stop) => return Err(stop),
             };
-            if new.brought && new.head.is_container() && self.path_keys().len() > MAX_NESTING {
+            if new.brought && new.head.is_container() && self.nesting() > MAX_NESTING {
                 return Err(self.endless(&new, origin).into());
             }
             if constant {
@@ -233,7 +233,7 @@ impl Evaluator<'_> {
     /// overwritten value (R6), its cycles are nothing (R16), its type conflicts stay errors.
     pub(crate) fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
-            let before = self.enter(replaced.path.iter().cloned());
+            let before = self.enter(replaced.path.iter());
             let entries = &replaced.stack.entries[..replaced.count];
             // Data that a container replaces is not forgiven (R6).
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;

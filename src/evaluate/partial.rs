@@ -92,6 +92,8 @@ impl Marks {
 /// What the parameters of some classes come to, whatever a node says of its own places.
 pub struct Known {
     own: Own,
+    /// Whether paths were left out of it.
+    quiet: bool,
     /// The merged parameters of the classes, scalars instead of references to them where a node's
     /// own places stand beside.
     classes: Arc<MapSlot>,
@@ -113,6 +115,11 @@ impl Known {
     /// The places that may differ.
     pub fn own(&self) -> &Own {
         &self.own
+    }
+
+    /// Whether it leaves names out of messages.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
     }
 
     /// The merged parameters of the classes, to merge a node's own into.
@@ -150,6 +157,7 @@ impl Evaluator<'_> {
         [parameters, exports]: [&Arc<MapSlot>; 2],
     ) -> Option<Known> {
         let marks = self.marks.take()?;
+        let quiet = self.is_quiet();
         let mut heads: FxHashMap<usize, Found> = FxHashMap::default();
         heads.extend(self.heads.into_iter().filter_map(|(address, state)| match state {
             State::Done(found, false) => Some((address, found)),
@@ -165,6 +173,7 @@ impl Evaluator<'_> {
         values.shrink_to_fit();
         Some(Known {
             own,
+            quiet,
             classes,
             values,
             heads,
@@ -196,7 +205,7 @@ fn settled(
     heads: &mut FxHashMap<usize, Found>,
 ) -> Arc<MapSlot> {
     let mut entries = classes.entries.clone();
-    for (key, slot) in &mut entries {
+    for (key, slot) in entries.iter_mut() {
         let Some(merged) = parameters.entries.get(key) else { continue };
         let address = std::ptr::from_ref(merged) as usize;
         if marks.slots.contains(&address) {

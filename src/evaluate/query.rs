@@ -99,7 +99,7 @@ impl Evaluator<'_> {
         let before = self.enter([]);
         let mut result = Ok(None);
         for (index, key) in path.iter().enumerate() {
-            self.push_key(key.clone().into());
+            self.push_text(key);
             let next = match &found.head {
                 Head::Map(map) => map.entries.get(key.as_ref()).map(|slot| self.head(slot)),
                 Head::Raw(raw) => raw.entries.get(key.as_ref()).map(|slot| self.head(slot)),
