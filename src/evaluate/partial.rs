@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Evaluator, Found, Head, Measure, State};
+use super::{Evaluator, Found, Head, Measure};
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Value};
 
@@ -158,19 +158,9 @@ impl Evaluator<'_> {
     ) -> Option<Known> {
         let marks = self.marks.take()?;
         let quiet = self.is_quiet();
-        let mut heads: FxHashMap<usize, Found> = FxHashMap::default();
-        heads.extend(self.heads.into_iter().filter_map(|(address, state)| match state {
-            State::Done(found, false) => Some((address, found)),
-            _ => None,
-        }));
+        let mut heads = self.heads.into_shared();
         let classes = settled(classes, parameters, &marks, &mut heads);
-        heads.shrink_to_fit();
-        let mut values: FxHashMap<usize, (Value, Measure)> = FxHashMap::default();
-        values.extend(self.values.into_iter().filter_map(|(address, state)| match state {
-            State::Done(value, false) => Some((address, value)),
-            _ => None,
-        }));
-        values.shrink_to_fit();
+        let values = self.values.into_shared();
         Some(Known {
             own,
             quiet,

@@ -101,8 +101,7 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<FixedPath, Stop> {
-        let double = self.settings.delimiter.repeat(2);
-        let mut text = String::new();
+        let mut text = String::with_capacity(source.len());
         for part in parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
@@ -117,7 +116,9 @@ impl Evaluator<'_> {
                         Value::Str(plain) => text.push_str(plain),
                         Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
                         // A container in a default is read as YAML again, so it is written so.
-                        value @ (Value::List(_) | Value::Map(_)) if text.contains(&double) => {
+                        value @ (Value::List(_) | Value::Map(_))
+                            if text.contains(&self.settings.delimiter.repeat(2)) =>
+                        {
                             text.push_str(&crate::json::dumps(value, false).unwrap_or_default());
                         }
                         value => text.push_str(&crate::pystr::str(value)),
@@ -141,6 +142,7 @@ impl Evaluator<'_> {
         for segment in &segments[..depth] {
             self.push_text(segment);
         }
+        self.look_at(slot);
         let mut found = self.head(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
             match self.child(&found, segment)? {
@@ -183,6 +185,7 @@ impl Evaluator<'_> {
             }
             Head::Value(_) => return Ok(None),
         };
+        self.look_at(slot);
         // `found` keeps the container alive while its slot is looked at.
         self.head(slot).map(Some)
     }
