@@ -173,6 +173,8 @@ settings! {
     node_not_found: NodeNotFound = "error" as Shape::OneOf(&["error", "empty", "mappings"]);
     /// Salt: make the pillar so far available to references, merged before the classes of the node.
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
+    /// Ansible: what is appended to the names of applications to make groups of them.
+    applications_postfix: Option<Text> = "_hosts" as Shape::WordOrFalse;
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
     /// Globs of keys whose values are secrets, in any case: explanations, comparisons, lints, graphs and excerpts show `***`.
@@ -206,17 +208,22 @@ fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
     })
 }
 
+/// What a word means where true or false is expected (Y8).
+pub fn truth(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" | "" => Some(false),
+        _ => None,
+    }
+}
+
 impl FromValue for bool {
     fn from_value(row: &'static Row, value: &Value) -> Result<bool> {
         match value {
             Value::Bool(flag) => Ok(*flag),
             // Salt users write `0` and `1`, and `-z False` arrives as text (Y8).
             Value::Int(number @ (0 | 1)) => Ok(*number == 1),
-            Value::Str(text) => match text.to_ascii_lowercase().as_str() {
-                "true" | "yes" | "on" | "1" => Ok(true),
-                "false" | "no" | "off" | "0" | "" => Ok(false),
-                _ => Err(wrong(row, value, "true or false").into()),
-            },
+            Value::Str(text) => truth(text).ok_or_else(|| wrong(row, value, "true or false").into()),
             Value::Null => Ok(false),
             _ => Err(wrong(row, value, "true or false").into()),
         }
