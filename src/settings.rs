@@ -289,6 +289,10 @@ impl FromValue for (Text, Text) {
 }
 impl FromValue for Value {
     fn from_value(row: &'static Row, value: &Value) -> Result<Value> {
+        // As in the forks, whose `nodes_uri or 'nodes'` takes nothing for the default.
+        if row.shape == Shape::Uri && matches!(value, Value::Str(text) if text.is_empty()) {
+            return crate::yaml::parse_value(row.default);
+        }
         if row.shape == Shape::Uri
             && !matches!(value, Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Map(_))
         {
