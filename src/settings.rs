@@ -175,6 +175,8 @@ settings! {
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
     /// Ansible: what is appended to the names of applications to make groups of them.
     applications_postfix: Option<Text> = "_hosts" as Shape::WordOrFalse;
+    /// Ansible: a group is a `list` of hosts, as the Python program has it, or a `mapping` with the key `hosts`, which ansible-core asks for from 2.19 on and needs from 2.23 on.
+    group_form: Text = "list" as Shape::OneOf(&["list", "mapping"]);
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
     /// Globs of keys whose values are secrets, in any case: explanations, comparisons, lints, graphs and excerpts show `***`.

@@ -45,13 +45,19 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     for node in nodes.iter().filter(|node| node.classes.is_empty() && node.applications.is_empty()) {
         terminal::warn(&Fault::new(Kind::HostWithoutGroup { name: node.name.to_string() }));
     }
-    let postfix = session.inventory.settings().applications_postfix.as_deref().unwrap_or_default();
+    let settings = session.inventory.settings();
+    let postfix = settings.applications_postfix.as_deref().unwrap_or_default();
     let whole = inventory_value(&nodes, &session.timestamp);
     let mut groups = entries(&whole, "classes");
     // Where a class has the name of such a group, the hosts of the application take its place, as in
     // the Python program.
     let applications = entries(&whole, "applications").into_iter();
     groups.extend(applications.map(|(name, hosts)| (Key::from(&*(pystr::str(&name.0) + postfix)), hosts)));
+    if &*settings.group_form == "mapping" {
+        for hosts in groups.values_mut() {
+            *hosts = Value::map(Map::from_iter([("hosts".into(), hosts.clone())]));
+        }
+    }
     let hosts = nodes.iter().map(|node| (node.name.clone().into(), variables(node, &session.timestamp)));
     let hosts = Value::map(hosts.collect());
     groups.insert("_meta".into(), Value::map(Map::from_iter([("hostvars".into(), hosts)])));

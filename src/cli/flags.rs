@@ -68,6 +68,14 @@ const FLAGS: &[Flag] = &[
         heading: ANSIBLE,
         help: None,
     },
+    Flag {
+        letter: None,
+        name: "group-form",
+        setting: "group_form",
+        effect: Effect::Takes("FORM"),
+        heading: ANSIBLE,
+        help: None,
+    },
 ];
 
 /// Adds the shared options to a program. `defaults` are what the program and the configuration

@@ -16,7 +16,7 @@ pub struct Tool {
     pub about: &'static str,
     /// Its arguments.
     pub arguments: fn(Command) -> Command,
-    /// Does it; the text to print, which ends with a newline.
+    /// Does it; the text to print, which ends with a newline, or none.
     pub run: fn(&ArgMatches) -> Result<String>,
 }
 
@@ -42,6 +42,7 @@ pub fn add(command: Command) -> Command {
 /// Runs a tool to its exit code.
 pub fn run(tool: &Tool, matches: &ArgMatches) -> ExitCode {
     match (tool.run)(matches) {
+        Ok(text) if text.is_empty() => ExitCode::SUCCESS,
         Ok(text) => terminal::print(text.trim_end_matches('\n')),
         Err(error) => super::session::fail(&error),
     }
