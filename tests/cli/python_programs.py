@@ -8,14 +8,15 @@ are listed by name.
 from __future__ import annotations
 
 import json
+import optparse  # noqa: F401
 import os
 import sys
 import tempfile
 import traceback
 
-# What the programs import, once for all children.
-import optparse  # noqa: F401
+# As `optparse`, imported once for all children.
 import pyparsing  # noqa: F401
+
 import yaml  # noqa: F401
 
 TIME = "Fri Nov 20 20:20:20 2026"
@@ -52,7 +53,7 @@ def child(job) -> int:
         run()
     except SystemExit as end:
         return int(end.code or 0)
-    except BaseException:
+    except BaseException:  # noqa: BLE001 (whatever it ends with is its answer)
         traceback.print_exc()
         return 1
     return 0
