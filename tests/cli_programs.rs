@@ -162,12 +162,16 @@ fn a_file_for_each_node() {
 fn folders_that_cannot_be_written() {
     let place = workplace();
     fs::write(place.path().join("file"), "").unwrap();
+    std::os::unix::fs::symlink(place.path().join("a/classes"), place.path().join("link")).unwrap();
     fs::create_dir_all(place.path().join("used/n2.yml/in-the-way")).unwrap();
     for (line, code, said) in [
         (&["reclass", "-b", "a", "-i", "--output-dir", "file"][..], 74, "file-unwritable"),
         (&["reclass", "-b", "a", "-i", "--output-dir", "file/inner"], 74, "file-unwritable"),
         (&["reclass", "-b", "a", "-i", "--output-dir", "/proc/none"], 74, "file-unwritable"),
         (&["reclass", "-b", "a", "-i", "--output-dir", "used"], 74, "used/n2.yml"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "a/nodes"], 65, "path-refused"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "link/new"], 65, "path-refused"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", ""], 2, "--output-dir"),
         (&["reclass", "-b", "bad", "-i", "--output-dir", "none"], 65, "reference-not-found"),
         (
             &["reclass", "-b", "a", "-n", "n2", "--output-dir", "none"],
@@ -178,6 +182,7 @@ fn folders_that_cannot_be_written() {
         (&["reclass", "init", "a"], 65, "folder-used"),
         (&["reclass", "init", "file"], 74, "file-unwritable"),
         (&["reclass", "init"], 2, "DIR"),
+        (&["reclass", "init", ""], 2, "DIR"),
         (&["reclass", "manual", "file"], 74, "file-unwritable"),
         (&["reclass", "completions", "tcsh"], 2, "tcsh"),
     ] {

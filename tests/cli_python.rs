@@ -168,6 +168,11 @@ fn same_groups(theirs: &str, ours: &str) -> bool {
     theirs == ours
 }
 
+/// Whether nothing is printed, and an error said.
+fn refuses(ours: &Outcome) -> bool {
+    ours.output.is_empty() && ours.messages.contains("error")
+}
+
 /// What differs, if it is more than the words of an error.
 fn differs(name: &str, theirs: &Outcome, ours: &Outcome) -> Option<String> {
     let same = match theirs.code {
@@ -177,8 +182,8 @@ fn differs(name: &str, theirs: &Outcome, ours: &Outcome) -> Option<String> {
             ours.code == 0 && same
         }
         // A traceback says nothing about what a program should do: any refusal is as good.
-        1 => [2, 65, 74].contains(&ours.code) && ours.output.is_empty(),
-        code => code == ours.code && ours.output.is_empty(),
+        1 => [2, 65, 74].contains(&ours.code) && refuses(ours),
+        code => code == ours.code && refuses(ours),
     };
     (!same).then(|| format!("theirs {theirs:#?}\nours {ours:#?}"))
 }
@@ -212,6 +217,7 @@ fn every_mode_with_every_option() {
         &["-o", "json"],
         &["--output", "json", "--pretty-print"],
         &["--outp=json", "-y"],
+        &["--o", "yaml"],
         &["-r"],
         &["--no-refs", "-ojson"],
         &["-o", "json", "-o", "yaml"],

@@ -32,8 +32,8 @@ impl Folder {
         Ok(entries.next().is_some())
     }
 
-    /// Writes a file, in folders of its own if its name says so. Others see the old one or the new one, and one that holds
-    /// these bytes already is left alone.
+    /// Writes a file, in folders of its own if its name says so. Others see the old one or the new
+    /// one, and one that holds these bytes already is left alone.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.0.join(name);
         if fs::read(&path).is_ok_and(|old| old == bytes) {
@@ -41,6 +41,14 @@ impl Folder {
         }
         replace(&path, bytes).map_err(|error| unwritable(&path, &error))
     }
+}
+
+/// Whether a folder, which need not be there, is one of these or lies in one.
+pub fn is_in(path: &str, folders: &[PathBuf]) -> bool {
+    let path = std::path::absolute(path).unwrap_or_default();
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok());
+    let real = |folder: &PathBuf| folder.canonicalize().ok();
+    there.is_some_and(|there| folders.iter().filter_map(real).any(|folder| there.starts_with(folder)))
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {

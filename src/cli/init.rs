@@ -2,6 +2,7 @@
 //!
 //! Its files are those of `examples/start`, with a comment for everything that stands there.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, ValueHint};
 use reclass::error::{Fault, Kind, Result};
 use reclass::value::{Map, Value};
@@ -19,6 +20,7 @@ pub const TOOL: Tool = Tool {
             Arg::new("folder")
                 .value_name("DIR")
                 .required(true)
+                .value_parser(NonEmptyStringValueParser::new())
                 .value_hint(ValueHint::DirPath)
                 .help("The folder: a new one, or an empty one"),
         )

@@ -3,6 +3,7 @@
 //! They are made of the same definitions that read the command line. `make man` writes those of
 //! `docs/man`, which go into the wheel.
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use clap_mangen::Man;
 use reclass::error::{Fault, Kind, Result};
@@ -20,6 +21,7 @@ pub const TOOL: Tool = Tool {
             Arg::new("folder")
                 .value_name("DIR")
                 .required(true)
+                .value_parser(NonEmptyStringValueParser::new())
                 .value_hint(ValueHint::DirPath)
                 .help("The folder, man1 of a MANPATH, say; it is made if it is not there"),
         )

@@ -3,12 +3,14 @@
 
 use std::sync::Arc;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Command, ValueHint};
 use reclass::engine::{NodeInfo, inventory_value};
 use reclass::error::{Fault, Kind, Result};
+use reclass::storage::fs;
 use reclass::value::{Map, Value};
 
-use super::folder::Folder;
+use super::folder::{Folder, is_in};
 use super::session::{Program, Session, entries, texts, warn};
 use super::{flags, terminal};
 
@@ -37,6 +39,7 @@ fn command(command: Command, _: &Map) -> Command {
             Arg::new("output-dir")
                 .long("output-dir")
                 .value_name("DIR")
+                .value_parser(NonEmptyStringValueParser::new())
                 .value_hint(ValueHint::DirPath)
                 .help("With --inventory: write a file for each node into this folder, and print nothing")
                 .help_heading(flags::OUTPUT),
@@ -71,6 +74,14 @@ fn applications(info: &NodeInfo) -> Value {
 /// Nothing is written if a node has no form in the output format.
 fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result<()> {
     let settings = session.inventory.settings();
+    let base = settings.inventory_base_uri.as_deref();
+    for (uri, name) in [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")] {
+        // An inventory that is elsewhere than in files has no folders to protect.
+        if fs::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
+            let reason = "the files of the inventory are there";
+            return Err(Fault::new(Kind::PathRefused { path: folder.into(), reason }).into());
+        }
+    }
     let end = if &*settings.output == "json" { "json" } else { "yml" };
     let text = |node: &NodeInfo| {
         let value = node.to_value("");
