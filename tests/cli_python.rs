@@ -151,9 +151,9 @@ fn same_groups(theirs: &str, ours: &str) -> bool {
     if ours.starts_with("_meta") || ours.starts_with("{_meta") {
         let data = |text: &str| match reclass::yaml::parse_value(text).unwrap() {
             Value::Map(map) => {
-                let mut map = map.as_ref().clone();
-                map.shift_remove("_meta");
-                reclass::pystr::repr(&Value::map(map))
+                let groups = map.as_ref().clone().into_iter();
+                let groups = groups.filter(|(key, _)| key.as_str() != Some("_meta")).collect();
+                reclass::pystr::repr(&Value::map(groups))
             }
             other => panic!("no mapping: {other:?}"),
         };

@@ -85,8 +85,8 @@ fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result
     let end = if &*settings.output == "json" { "json" } else { "yml" };
     let text = |node: &NodeInfo| {
         let value = node.to_value("");
-        let mut about = entries(&value, "__reclass__");
-        about.shift_remove("timestamp");
+        let about = entries(&value, "__reclass__").into_iter();
+        let about = about.filter(|(key, _)| key.as_str() != Some("timestamp")).collect();
         let Value::Map(map) = value else { return Ok(String::new()) };
         let mut map = map.as_ref().clone();
         map.insert("__reclass__".into(), Value::map(about));
