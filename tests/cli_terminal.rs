@@ -158,7 +158,7 @@ fn what_takes_long_says_so_on_a_terminal() {
     let place = slow();
     let line = ["-b", "a", "-i"];
     let text = shown(reclass(place.path(), &line), false);
-    assert!(text.starts_with(&format!("{WIPE}rendering all nodes, 1 s")), "{text:?}");
+    assert!(text.starts_with(&format!("{WIPE}rendering all nodes, ")), "{text:?}");
     assert!(text.ends_with(WIPE), "the line is gone at the end: {text:?}");
     assert!(!text.contains('\n'), "{text:?}");
     assert_eq!(
