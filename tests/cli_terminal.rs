@@ -220,3 +220,34 @@ fn shells_complete_options_nodes_and_classes() {
         child.wait().unwrap();
     }
 }
+
+/// fish tells what it would complete to.
+#[test]
+fn fish_completes_too() {
+    let place = workplace();
+    let path = std::env::var("PATH").unwrap_or_default();
+    for (line, word) in [
+        ("reclass -b a --nodei", "--nodeinfo"),
+        ("reclass -b a --nodeinfo w", "web1"),
+        ("reclass nodes -b a --class r", "role.web"),
+        ("reclass-salt -b a -p d", "db1"),
+        ("reclass-ansible -b a --li", "--list"),
+    ] {
+        let script = format!("reclass completions fish | source; complete -C '{line}'");
+        let started = Command::new("fish")
+            .args(["--no-config", "-c", &script])
+            .current_dir(place.path())
+            .env_clear()
+            .env("PATH", format!("{}:{path}", programs().display()))
+            .env("HOME", place.path())
+            .output();
+        let Ok(output) = started else {
+            println!("SKIPPED: no fish");
+            return;
+        };
+        let said = String::from_utf8(output.stdout).unwrap();
+        // A word, and after a tab what it means.
+        let words: Vec<&str> = said.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(words, [word], "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
