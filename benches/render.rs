@@ -5,6 +5,7 @@
 //! in seconds, of an inventory that is opened anew.
 
 use std::error::Error;
+use std::io::Write;
 use std::time::Instant;
 
 use reclass::engine::Inventory;
@@ -26,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let inventory = Inventory::open(&options).map_err(|error| error.to_string())?;
         let nodes = inventory.inventory().map_err(|error| error.to_string())?;
-        println!("{:.6} {}", start.elapsed().as_secs_f64(), nodes.len());
+        writeln!(std::io::stdout(), "{:.6} {}", start.elapsed().as_secs_f64(), nodes.len())?;
     }
     Ok(())
 }
