@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn as_people_write() {
-        let habits = Habits { line_break: "\n", step: 2, list: 0 };
+        let habits = Habits { step: 2, list: 0 };
         let wanted = parse_value("{a: [1, {b: 'x\n\n  y', c: [], d: {}}, [2, 3]], 'yes': 'no', e: größe}")
             .expect("YAML");
         let Rendered { head, lines } =
