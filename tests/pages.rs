@@ -5,10 +5,13 @@
 //! it. `[exit code N]` stands below a command that does not end with 0.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test runs programs")]
 
+mod folders;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use folders::copy;
 use tempfile::TempDir;
 
 /// Where the inventory is in the pages.
@@ -52,18 +55,6 @@ impl Place {
         match output.status.code() {
             Some(0) => text,
             code => format!("{text}[exit code {}]\n", code.unwrap()),
-        }
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
         }
     }
 }

@@ -92,7 +92,9 @@ impl Difference {
                     }
                     // What other nodes change alike holds the same secrets.
                     if groups.len() > known {
-                        parameters.iter().for_each(|parameters| self.secrets.learn(parameters));
+                        for parameters in &parameters {
+                            self.secrets.learn(parameters);
+                        }
                     }
                 }
             }
@@ -129,7 +131,7 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
     let begun =
         Difference { names: (names.0.to_owned(), names.1.to_owned()), secrets, ..Difference::default() };
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
-    let mut difference = old.inventory.inspect(|before| {
+    let looked = old.inventory.inspect(|before| {
         new.inventory.inspect(|now| {
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
@@ -137,7 +139,8 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
             new.place(&mut difference.changes, now, false);
             difference
         })
-    })??;
+    });
+    let mut difference = looked.map_err(|error| old.named(error))?.map_err(|error| new.named(error))?;
     for (faults, side) in
         [(&mut difference.broken, &new), (&mut difference.mended, &old), (&mut difference.otherwise, &new)]
     {

@@ -70,6 +70,22 @@ impl<'a> Side<'a> {
             Ok(answer.info)
         })
     }
+
+    /// What an error says, wherever the inventory is.
+    fn sentences(&self, error: &Error) -> Vec<(&'static str, String)> {
+        let inputs = self.computation.inputs;
+        let folders = [inputs.node_folder(), inputs.class_folder()];
+        let sentence = |fault: &Fault| {
+            let mut kind = fault.kind.clone();
+            for path in kind.paths_mut() {
+                for folder in &folders {
+                    *path = path.replace(folder.as_str(), "");
+                }
+            }
+            (fault.code(), kind.to_string())
+        };
+        error.faults().iter().map(sentence).collect()
+    }
 }
 
 fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
@@ -78,16 +94,11 @@ fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
         (_, None) => Node::Removed,
         (Some(Ok(_)), Some(Err(error))) => Node::Broken(error.into_faults()),
         (Some(Err(error)), Some(Ok(_))) => Node::Mended(error.into_faults()),
-        (Some(Err(before)), Some(Err(now))) if sentences(&before) == sentences(&now) => Node::Same,
+        (Some(Err(before)), Some(Err(now))) if old.sentences(&before) == new.sentences(&now) => Node::Same,
         (Some(Err(_)), Some(Err(now))) => Node::Otherwise(now.into_faults()),
         (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
             changes if changes.is_empty() => Node::Same,
             changes => Node::Changed { changes, parameters: [before.parameters, now.parameters] },
         },
     }
-}
-
-/// What an error says, wherever its files are.
-fn sentences(error: &Error) -> Vec<(&'static str, String)> {
-    error.faults().iter().map(|fault| (fault.code(), fault.kind.to_string())).collect()
 }

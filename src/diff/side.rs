@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{Group, Section};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
-use crate::error::{Fault, Link, Result};
+use crate::error::{Error, Fault, Link, Result};
 use crate::explain::{Places, places};
 use crate::settings::Settings;
 use crate::source::Site;
@@ -85,12 +85,21 @@ impl Side {
 
     /// A problem with the paths of a revision as such.
     pub(super) fn show(&self, fault: &mut Fault) {
+        for path in fault.kind.paths_mut() {
+            *path = self.shown(path);
+        }
         fault.site = fault.site.as_ref().map(|site| self.site(site));
         fault.chain.iter_mut().for_each(|link| self.link(link));
         for note in &mut fault.notes {
             note.site = note.site.as_ref().map(|site| self.site(site));
         }
         fault.causes.iter_mut().for_each(|cause| self.show(cause));
+    }
+
+    /// An error with the paths of a revision as such.
+    pub(super) fn named(&self, mut error: Error) -> Error {
+        error.faults_mut().iter_mut().for_each(|fault| self.show(fault));
+        error
     }
 
     /// A text with the paths of a revision as such.
