@@ -91,7 +91,9 @@ def test_the_difference_of_an_edit_is_exact(tmp_path: Path, text: str) -> None:
         file = folder / "overrides.yml"
         file.write_bytes(text.encode())
         settings = {"inventory_base_uri": str(tmp_path)}
-        told = _edits.delete_param(settings, name) if value is None else _edits.set_param(settings, name, value)
+        told = (
+            _edits.delete_param(settings, name) if value is None else _edits.set_param(settings, name, value)
+        )
         after = file.read_bytes()
         assert told["changed"] is (after != text.encode())
         file.write_bytes(text.encode())

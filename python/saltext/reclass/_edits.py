@@ -163,7 +163,9 @@ def _diff(before: str | None, after: str | None, path: str) -> str:
         # Without the lines around: they may hold what is nobody's business here.
         n=0,
     )
-    return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
 
 
 def _lines(text: str | None) -> list[str]:
