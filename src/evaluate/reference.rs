@@ -40,7 +40,7 @@ impl Evaluator<'_> {
                 if self.settings.verbose_warnings {
                     let kind = Kind::DefaultUsed { reference: reference.written.to_string() };
                     let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
-                    self.warnings.push(warning);
+                    self.warn(warning);
                 }
                 Ok(Head::Value(default).into())
             }
@@ -139,7 +139,7 @@ impl Evaluator<'_> {
             return Ok(Err(Missing { key: first.to_string(), top: true, ..Missing::default() }));
         };
         for segment in &segments[..depth] {
-            self.push_key(segment.clone().into());
+            self.push_text(segment);
         }
         let mut found = self.head(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
@@ -148,7 +148,7 @@ impl Evaluator<'_> {
                 None => return Ok(Err(self.missing(segments, index, &found.head))),
             }
         }
-        if found.head.is_container() && found.home.is_none() {
+        if found.head.is_container() && found.home.is_none() && !self.is_quiet() {
             found.home = Some(self.path_keys().into());
         }
         found.brought = true;
@@ -159,10 +159,9 @@ impl Evaluator<'_> {
     fn child(&mut self, found: &Found, segment: &Text) -> Result<Option<Found>, Stop> {
         if let Some(home) = &found.home {
             // We went through a reference: from here on the path is that of its home.
-            self.path.truncate(self.base);
-            self.path.extend(home.iter().cloned());
+            self.change(home.iter());
         }
-        self.push_key(segment.clone().into());
+        self.push_text(segment);
         let slot: &Slot = match &found.head {
             Head::Map(map) => match map.entries.get(segment.as_ref()) {
                 Some(slot) => slot,
