@@ -171,4 +171,24 @@ mod tests {
         assert_eq!(secrets.value(&["password".into()], &Value::text("x")), Value::text(MASK));
         assert_eq!(Secrets::none().value(&[], &value), value);
     }
+
+    #[test]
+    fn names_that_are_secret_by_default() {
+        let secrets = secrets();
+        for name in [
+            "password",
+            "db_password",
+            "Token",
+            "api_key",
+            "API_KEYS",
+            "api_key2",
+            "my_api_key_prod",
+            "apiKey",
+        ] {
+            assert!(secrets.is_secret_name(name), "{name}");
+        }
+        for name in ["port", "nginx_proxy_openstack_api_keystone", "public_key", "keys"] {
+            assert!(!secrets.is_secret_name(name), "{name}");
+        }
+    }
 }
