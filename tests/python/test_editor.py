@@ -341,6 +341,26 @@ def test_a_graph_of_services() -> None:
     assert grains["web1"]["salt:graph"][0]["relations"][0]["host_from_target"] == "10.0.0.2", "not ours"
 
 
+@pytest.mark.parametrize(
+    "told",
+    [
+        5,
+        "text",
+        {"host": "web1"},
+        [5, None, "x"],
+        [{"host": ["web1"], "service": {}}],
+        [{"relations": 5}],
+        [{"relations": ["x", 5, {"host_external": "http://[", "service": []}]}],
+        [{"relations": [{"host_from_target": {"a": 1}, "status": None}]}],
+    ],
+)
+def test_a_minion_that_tells_nonsense_spoils_no_graph(told: Any) -> None:
+    good = {"salt:graph": [{"host": "db1", "service": "db", "relations": []}]}
+    services = _graph.graph({"web1": ["nginx"]}, {"evil": {"salt:graph": told}, "db1": good})
+    assert {"host": "web1", "service": "nginx", "status": "unknown", "relations": []} in services
+    assert {"host": "db1", "service": "db", "status": "success", "relations": []} in services
+
+
 def test_the_module_asks_minions_for_the_graph(
     settings: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
