@@ -10,15 +10,14 @@
 
 pub(crate) mod explore;
 mod fold;
+mod memo;
 mod partial;
 mod query;
 mod reference;
 mod root;
 mod way;
 
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Fault, Kind, Warning};
 use crate::merge::Prefixes;
@@ -29,6 +28,7 @@ use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
 pub(crate) use explore::Traced;
+use memo::{Memo, State};
 pub use partial::{Known, Own};
 pub use query::{Others, Told, python_equal};
 pub use root::{Root, Shared, Source};
@@ -120,13 +120,6 @@ impl Measure {
     }
 }
 
-enum State<T> {
-    Pending,
-    /// The flag tells whether a place of the node's own had a say ([`partial`]).
-    Done(T, bool),
-    Failed,
-}
-
 /// Evaluates the places of one node.
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
@@ -134,8 +127,8 @@ pub struct Evaluator<'a> {
     root: Root,
     sources: &'a dyn Locate,
     pub(crate) others: Option<&'a dyn Others>,
-    heads: FxHashMap<usize, State<Found>>,
-    values: FxHashMap<usize, State<(Value, Measure)>>,
+    heads: Memo<Found>,
+    values: Memo<(Value, Measure)>,
     /// The measure of the value that was given back last.
     measure: Measure,
     /// The length of all text that references built.
@@ -157,8 +150,8 @@ pub struct Evaluator<'a> {
     pub warnings: Vec<Warning>,
 }
 
-/// About how many references a node has, and how many containers.
-const USUAL: usize = 224;
+/// About how many references a node has, and how many containers with references.
+const USUAL: usize = 400;
 
 /// How deep evaluation may go before it is an error. Python's own limit is a thousand frames,
 /// of which it needs several for each step.
@@ -183,8 +176,8 @@ impl<'a> Evaluator<'a> {
             root,
             sources,
             others: None,
-            heads: FxHashMap::default(),
-            values: FxHashMap::default(),
+            heads: Memo::default(),
+            values: Memo::default(),
             measure: Measure::LEAF,
             text: 0,
             made: Vec::new(),
@@ -208,7 +201,7 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a whole map; what fails is recorded.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
-        let usual = if self.known.is_some() { USUAL / 4 } else { USUAL };
+        let usual = if self.known.is_some() { USUAL / 8 } else { USUAL };
         self.heads.reserve(usual);
         self.values.reserve(usual);
         match self.deep_map(map) {
@@ -253,7 +246,6 @@ impl<'a> Evaluator<'a> {
 
     /// The whole value of a place.
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
-        self.look_at(slot);
         match slot {
             Slot::Value(value, _) => {
                 self.measure = Measure::LEAF;
@@ -306,38 +298,34 @@ impl<'a> Evaluator<'a> {
     }
 
     fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
-        if let Some(value) = map.constant.get() {
+        if !map.dynamic && !map.stacked {
             self.look_into(map);
-            self.measure = Measure::LEAF;
-            return Ok(value.clone());
+            return self.plain(&map.constant, |evaluator| evaluator.deep_entries(&map.entries));
         }
-        let value = self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
+        self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
+            evaluator.look_into(map);
             evaluator.deep_entries(&map.entries)
-        })?;
-        if !map.dynamic {
-            let _ = map.constant.set(value.clone());
-        }
-        Ok(value)
+        })
     }
 
     fn deep_raw(&mut self, raw: &Arc<RawSlot>) -> Result<Value, Stop> {
-        if let Some(value) = raw.constant.get() {
-            self.measure = Measure::LEAF;
-            return Ok(value.clone());
-        }
-        let value = self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
-            evaluator.deep_entries(&raw.entries)
-        })?;
         if !raw.dynamic {
-            let _ = raw.constant.set(value.clone());
+            return self.plain(&raw.constant, |evaluator| evaluator.deep_entries(&raw.entries));
         }
-        Ok(value)
+        self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
+            evaluator.deep_entries(&raw.entries)
+        })
     }
 
     fn deep_entries(&mut self, entries: &Entries) -> Result<Value, Stop> {
         let mut values = Vec::with_capacity(entries.len());
         let mut measure = Measure::default();
         for (key, slot) in entries {
+            if let Slot::Value(value, _) = slot {
+                measure.add(Measure::LEAF);
+                values.push(value.clone());
+                continue;
+            }
             self.push_key(key);
             match self.deep(slot) {
                 Ok(value) => {
@@ -354,34 +342,44 @@ impl<'a> Evaluator<'a> {
     }
 
     fn deep_list(&mut self, list: &Arc<ListSlot>) -> Result<Value, Stop> {
-        if let Some(value) = list.constant.get() {
-            self.measure = Measure::LEAF;
-            return Ok(value.clone());
-        }
-        let value = self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| {
-            let mut items = Vec::with_capacity(list.items.len());
-            let mut failed = false;
-            let mut measure = Measure::default();
-            for (index, slot) in list.items.iter().enumerate() {
-                evaluator.push_index(index);
-                match evaluator.deep(slot) {
-                    Ok(value) => {
-                        measure.add(evaluator.measure);
-                        items.push(value);
-                    }
-                    Err(stop) => {
-                        evaluator.report(stop);
-                        failed = true;
-                    }
-                }
-                evaluator.pop_key();
-            }
-            evaluator.measure = measure.around();
-            if failed { Err(Stop::Reported) } else { Ok(Value::list(items)) }
-        })?;
         if !list.dynamic {
-            let _ = list.constant.set(value.clone());
+            return self.plain(&list.constant, |evaluator| evaluator.deep_items(&list.items));
         }
+        self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| evaluator.deep_items(&list.items))
+    }
+
+    fn deep_items(&mut self, slots: &[Slot]) -> Result<Value, Stop> {
+        let mut items = Vec::with_capacity(slots.len());
+        let mut measure = Measure::default();
+        for (index, slot) in slots.iter().enumerate() {
+            self.push_index(index);
+            match self.deep(slot) {
+                Ok(value) => {
+                    measure.add(self.measure);
+                    items.push(value);
+                }
+                Err(stop) => self.report(stop),
+            }
+            self.pop_key();
+        }
+        self.measure = measure.around();
+        // One that failed has no value.
+        if items.len() == slots.len() { Ok(Value::list(items)) } else { Err(Stop::Reported) }
+    }
+
+    /// The value of a container that nothing in it can change, computed once for all nodes.
+    fn plain(
+        &mut self,
+        constant: &OnceLock<Value>,
+        compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
+        let value = if let Some(value) = constant.get() {
+            value.clone()
+        } else {
+            let value = self.deeper(compute)?;
+            constant.get_or_init(|| value).clone()
+        };
+        self.measure = Measure::LEAF;
         Ok(value)
     }
 
@@ -392,30 +390,29 @@ impl<'a> Evaluator<'a> {
         origin: Origin,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        match self.values.get(&address) {
-            Some(State::Done((value, measure), own)) => {
+        let known = self.known.as_ref().and_then(|known| known.value(address));
+        if let Some((value, measure)) = known {
+            self.measure = measure;
+            return Ok(value);
+        }
+        let place = match self.values.begin(address) {
+            Ok(place) => place,
+            Err(State::Done((value, measure), own)) => {
                 self.measure = *measure;
                 self.own |= own;
                 return Ok(value.clone());
             }
-            Some(State::Failed) => return Err(Stop::Reported),
-            Some(State::Pending) => return Err(self.cycle(address).into()),
-            None => {}
-        }
-        if let Some((value, measure)) = self.known.as_ref().and_then(|known| known.value(address)) {
-            self.measure = measure;
-            return Ok(value);
-        }
-        self.values.insert(address, State::Pending);
+            Err(State::Failed) => return Err(Stop::Reported),
+            Err(State::Pending) => return Err(self.cycle(address).into()),
+        };
         self.push_active(address, origin);
         let around = std::mem::take(&mut self.own);
         let result = self.deeper(compute).and_then(|value| self.within_limits(value, origin));
         let own = self.own;
         self.own |= around;
         self.pop_active();
-        let measure = self.measure;
-        let state = result.as_ref().map_or(State::Failed, |value| State::Done((value.clone(), measure), own));
-        self.values.insert(address, state);
+        let done = result.as_ref().ok().map(|value| (value.clone(), self.measure));
+        self.values.end(place, done, own);
         result
     }
 
@@ -438,7 +435,6 @@ impl<'a> Evaluator<'a> {
 
     /// The head of a place, computed once; what goes wrong is recorded here.
     pub(crate) fn head(&mut self, slot: &Slot) -> Result<Found, Stop> {
-        self.look_at(slot);
         match slot {
             Slot::Value(value, _) => Ok(Head::Value(value.clone()).into()),
             Slot::List(list) => Ok(Head::List(list.clone()).into()),
@@ -446,19 +442,18 @@ impl<'a> Evaluator<'a> {
             Slot::Map(map) => Ok(Head::Map(map.clone()).into()),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let address = std::ptr::from_ref(slot) as usize;
-                match self.heads.get(&address) {
-                    Some(State::Done(found, own)) => {
-                        self.own |= own;
-                        return Ok(found.clone());
-                    }
-                    Some(State::Failed) => return Err(Stop::Reported),
-                    Some(State::Pending) => return Err(self.cycle(address).into()),
-                    None => {}
-                }
                 if let Some(found) = self.known.as_ref().and_then(|known| known.head(address)) {
                     return Ok(found);
                 }
-                self.heads.insert(address, State::Pending);
+                let place = match self.heads.begin(address) {
+                    Ok(place) => place,
+                    Err(State::Done(found, own)) => {
+                        self.own |= own;
+                        return Ok(found.clone());
+                    }
+                    Err(State::Failed) => return Err(Stop::Reported),
+                    Err(State::Pending) => return Err(self.cycle(address).into()),
+                };
                 self.push_active(address, slot.origin());
                 let around = std::mem::take(&mut self.own);
                 let result = self.deeper(|evaluator| evaluator.compute(slot));
@@ -468,17 +463,11 @@ impl<'a> Evaluator<'a> {
                 }
                 let own = self.own;
                 self.own |= around;
-                match result {
-                    Ok(found) => {
-                        self.heads.insert(address, State::Done(found.clone(), own));
-                        Ok(found)
-                    }
-                    Err(stop) => {
-                        self.heads.insert(address, State::Failed);
-                        self.report(stop);
-                        Err(Stop::Reported)
-                    }
-                }
+                self.heads.end(place, result.as_ref().ok().cloned(), own);
+                result.map_err(|stop| {
+                    self.report(stop);
+                    Stop::Reported
+                })
             }
         }
     }
@@ -501,7 +490,7 @@ impl<'a> Evaluator<'a> {
 
     /// Text with references in it, as Python's `str()` of each part (R2).
     pub(crate) fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
-        let mut out = String::new();
+        let mut out = String::with_capacity(source.len());
         for part in parts {
             match part {
                 Part::Literal(text) => out.push_str(text),

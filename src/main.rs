@@ -1,4 +1,5 @@
-//! The program `reclass` turns a command line into the data of a node or of the whole inventory.
+//! The programs `reclass`, `reclass-salt` and `reclass-ansible` turn a command line into the data of
+//! a node or of the whole inventory.
 
 mod cli;
 
@@ -8,5 +9,5 @@ fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
     // A defect of ours has told of itself on standard error; the exit code is that of the
     // Python programs for what is unexpected (ruling Y8).
-    std::panic::catch_unwind(|| cli::reclass::main(arguments)).unwrap_or(ExitCode::FAILURE)
+    std::panic::catch_unwind(|| cli::main(arguments)).unwrap_or(ExitCode::FAILURE)
 }

@@ -13,6 +13,7 @@ pub mod parallel;
 pub mod prefix;
 pub mod registry;
 pub mod sequence;
+pub mod values;
 pub mod weight;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

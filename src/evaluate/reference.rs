@@ -101,8 +101,7 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<FixedPath, Stop> {
-        let double = self.settings.delimiter.repeat(2);
-        let mut text = String::new();
+        let mut text = String::with_capacity(source.len());
         for part in parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
@@ -117,7 +116,9 @@ impl Evaluator<'_> {
                         Value::Str(plain) => text.push_str(plain),
                         Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
                         // A container in a default is read as YAML again, so it is written so.
-                        value @ (Value::List(_) | Value::Map(_)) if text.contains(&double) => {
+                        value @ (Value::List(_) | Value::Map(_))
+                            if text.contains(&self.settings.delimiter.repeat(2)) =>
+                        {
                             text.push_str(&crate::json::dumps(value, false).unwrap_or_default());
                         }
                         value => text.push_str(&crate::pystr::str(value)),
@@ -136,17 +137,20 @@ impl Evaluator<'_> {
         let place = self.root.get(segments, &self.prefixes);
         let Some((slot, depth)) = place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
         else {
+            self.own = true;
             return Ok(Err(Missing { key: first.to_string(), top: true, ..Missing::default() }));
         };
         for segment in &segments[..depth] {
             self.push_text(segment);
         }
+        self.look_at(slot);
         let mut found = self.head(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
-            match self.child(&found, segment)? {
-                Some(next) => found = next,
-                None => return Ok(Err(self.missing(segments, index, &found.head))),
-            }
+            let Some(next) = self.child(&found, segment)? else {
+                self.own = true;
+                return Ok(Err(self.missing(segments, index, &found.head)));
+            };
+            found = next;
         }
         if found.head.is_container() && found.home.is_none() && !self.is_quiet() {
             found.home = Some(self.path_keys().into());
@@ -183,6 +187,7 @@ impl Evaluator<'_> {
             }
             Head::Value(_) => return Ok(None),
         };
+        self.look_at(slot);
         // `found` keeps the container alive while its slot is looked at.
         self.head(slot).map(Some)
     }
