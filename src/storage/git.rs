@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -95,6 +96,8 @@ impl Checkout {
     ) -> Result<Checkout> {
         let folder = tempfile::Builder::new()
             .prefix("reclass-")
+            // A revision holds secrets.
+            .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(folder)
             .map_err(|error| failed(revision, super::fs::reason(&error)))?;
         let checkout = Checkout { folder, top: top.to_owned(), revision: revision.to_owned() };
@@ -175,4 +178,22 @@ fn entries(listing: &[u8]) -> BTreeMap<PathBuf, Entry> {
         }
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_is_for_its_owner_alone() {
+        for folder in [Path::new(MEMORY), &std::env::temp_dir()] {
+            if folder.is_dir() {
+                let checkout = Checkout::below(folder, "HEAD", Path::new("."), &BTreeMap::new());
+                let checkout = checkout.expect("a folder");
+                let mode = checkout.folder.path().metadata().expect("it is there").permissions().mode();
+                assert_eq!(mode & 0o777, 0o700);
+                assert!(checkout.folder.path().starts_with(folder));
+            }
+        }
+    }
 }
