@@ -5,6 +5,10 @@ mod cli;
 
 use std::process::ExitCode;
 
+/// A whole inventory is some millions of small pieces.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
     // A defect of ours has told of itself on standard error; the exit code is that of the

@@ -12,7 +12,7 @@ use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation};
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::Sequence;
-use crate::engine::{CacheInfo, NodeInfo, Request, parallel, weight};
+use crate::engine::{CacheInfo, NodeInfo, Request, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::linearize::Lookup;
 use crate::mappings::Mappings;
@@ -226,7 +226,7 @@ impl State {
         let info = Arc::new(answer.info);
         if plain && &*self.settings.cache != "off" {
             self.given += 1;
-            let weight = weight::of(&info);
+            let weight = answer.weight;
             let remembered = Remembered {
                 weight,
                 given: self.given,

@@ -10,7 +10,7 @@ use crate::engine::files::{Asking, Sources};
 use crate::engine::inputs::Inputs;
 use crate::engine::sequence::Sequence;
 use crate::engine::values::Evaluated;
-use crate::engine::{NodeInfo, automatic, parallel};
+use crate::engine::{NodeInfo, automatic, parallel, weight};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
@@ -47,6 +47,8 @@ pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>
 pub struct Answer {
     /// The answer.
     pub info: NodeInfo,
+    /// About how many bytes go when it goes.
+    pub weight: usize,
     /// The node's classes.
     pub sequence: Arc<Sequence>,
     /// The environment that the node's file names.
@@ -131,15 +133,18 @@ impl Computation<'_> {
     ) -> Result<Answer> {
         let merged = self.layers(name, environment, input_data, mapped)?;
         let others = self.others(&merged, environment);
-        let Evaluated { parameters, exports, mut faults, mut warnings } = self.evaluate(&merged, &others);
+        let evaluated = self.evaluate(&merged, &others);
+        let Evaluated { parameters, exports, mut faults, mut warnings, kept } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
             faults.extend(self.embedded(&merged));
         }
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
                 let info = self.info(&merged, parameters, exports, &mut warnings);
+                let weight = weight::of(&info) + kept;
                 Ok(Answer {
                     info,
+                    weight,
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     asked: others.asked.take(),

@@ -29,6 +29,8 @@ pub struct Evaluated {
     pub faults: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
+    /// About how many bytes are kept for other nodes.
+    pub kept: usize,
 }
 
 /// The merged parameters of a node, and how they are to be evaluated.
@@ -45,7 +47,7 @@ struct Plan<'l> {
 struct Learn<'l> {
     /// For nodes with these layers first.
     prefix: &'l Prefix,
-    /// Their merged parameters.
+    /// Their merged parameters, with automatic ones, that each node replaces by its own.
     classes: Arc<MapSlot>,
     /// The places that the node has a say in.
     own: Own,
@@ -92,10 +94,11 @@ impl Computation<'_> {
         let classes = last.iter().fold(known.classes().clone(), |classes, layer| {
             merge_maps(classes, &layer.parameters, &prefixes)
         });
-        let automatic = linearization.with_automatic(&classes, &layers.given, &prefixes);
+        let classes = linearization.with_automatic(&classes, &layers.given, &prefixes);
+        let parameters = merge_maps(classes.clone(), own, &prefixes);
         let learn = Own::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
         let quiet = known.is_quiet();
-        Plan { parameters: merge_maps(automatic, own, &prefixes), known: Some(known), quiet, learn }
+        Plan { parameters, known: Some(known), quiet, learn }
     }
 
     /// How to evaluate a node that relies on no other one.
@@ -105,7 +108,8 @@ impl Computation<'_> {
         let linearization = &layers.linearization;
         let learn = linearization.shared(&layers.given).and_then(|all| {
             let prefix = Some(linearization.most()).filter(|most| most.can_learn()).unwrap_or(all);
-            let classes = prefix.merged(&prefixes).clone();
+            let classes = prefix.merged(&prefixes);
+            let classes = linearization.with_automatic(classes, &layers.given, &prefixes);
             let later = later(&all.layers_after(prefix), own);
             Own::of(&later, &classes).map(|own| Learn { prefix, classes, own })
         });
@@ -128,13 +132,15 @@ impl Computation<'_> {
         let exports = evaluator.evaluate(&layers.exports);
         let faults = evaluator.finish();
         let warnings = std::mem::take(&mut evaluator.warnings);
+        let mut kept = 0;
         if faults.is_empty()
             && (!quiet || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
             && let Some(known) = evaluator.into_known(own, &classes, [&parameters, &layers.exports])
         {
+            kept = known.weight();
             prefix.learn(known);
         }
-        Evaluated { parameters: value, exports, faults, warnings }
+        Evaluated { parameters: value, exports, faults, warnings, kept }
     }
 }

@@ -95,6 +95,9 @@ impl Marks {
     }
 }
 
+/// What a container takes beside its entries, and a place in a table of addresses.
+const CONTAINER: usize = 96;
+
 /// What the parameters of some classes come to, whatever a node says of its own places.
 pub struct Known {
     /// The same for fewer of the classes.
@@ -128,6 +131,19 @@ impl Known {
     /// Whether it is of use where the other one is, and no worse.
     pub fn replaces(&self, other: &Known) -> bool {
         self.own == other.own && (other.quiet || !self.quiet)
+    }
+
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        let entries = |value: &Value| match value {
+            Value::Map(map) => map.len(),
+            Value::List(items) => items.len(),
+            _ => 0,
+        };
+        let entries: usize = self.values.values().map(|(value, _)| entries(value)).sum();
+        entries * size_of::<Value>()
+            + self.values.len() * (size_of::<(Value, Measure)>() + CONTAINER)
+            + self.heads.len() * (size_of::<Found>() + CONTAINER)
     }
 
     /// Whether it leaves names out of messages.
