@@ -131,13 +131,13 @@ class Run:
     floor: int
 
 
-def run(command: list[str]) -> Run:
-    """Runs a process to its end, its output thrown away.
+def run(command: list[str], well: tuple[int, ...] = (0,)) -> Run:
+    """Runs a process to its end, its output thrown away. ``well`` are the exit codes of one that ends well.
 
     Raises ``CalledProcessError`` for one that fails.
     """
     status, *measured = _launcher()("run", command=command)
-    if status:
+    if status not in well:
         raise subprocess.CalledProcessError(status, command)
     return Run(*measured)
 

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches import all_nodes, asking, callgrind, growing, one_node
+from benches import all_nodes, asking, callgrind, growing, one_node, reviewing
 from benches.inventories import Inventory, generated, preset, real
 from benches.measure import (
     Figure,
@@ -62,6 +62,7 @@ def measure(effort: Effort) -> Results:
     results.counted, results.recorded = instructions(effort), callgrind.recorded()
     _large(effort, results)
     _queries(effort, results)
+    _reviews(effort, results)
     say("growth with classes per node")
     classes = growing.with_classes(effort)
     target = exponent_at_most(1.05, classes[0].exponent)
@@ -207,6 +208,19 @@ def _queries(effort: Effort, results: Results) -> None:
         0.10, asking.beyond_the_answer(grown), " beyond that of the same dict from a literal"
     )
     results.growth.append(Growth("a node with queries, again", "seconds", "nodes", grown, [beyond]))
+
+
+def _reviews(effort: Effort, results: Results) -> None:
+    """The largest real inventory, checked, and the inventory L, compared."""
+    say("lint and diff")
+    for inventory in real(1):
+        found = reviewing.lint(effort, inventory)
+        targets = [at_most(1.0, found[OURS], seconds)]
+        results.targets.append(Row("`reclass lint`, cold process", inventory.name, found, targets))
+    large = _sizes(effort)[-1]
+    found = reviewing.diff(effort, large)
+    targets = [at_most(2.0, found[OURS], seconds)]
+    results.targets.append(Row("`reclass diff` of two revisions", large.name, found, targets))
 
 
 def _overview(effort: Effort, inventory: Inventory, memory: list[Row]) -> list[Row]:

@@ -199,7 +199,9 @@ impl Files {
         {
             return self.keep(file, Loaded { stamp: now, ..loaded }, look).version == version;
         }
-        let item = catalog.nodes.values().chain(catalog.classes.values()).find(|item| item.path == path);
+        // As texts: paths are compared part by part, which takes seconds where all files are young.
+        let mut items = catalog.nodes.values().chain(catalog.classes.values());
+        let item = items.find(|item| item.path.as_os_str() == path.as_os_str());
         item.is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
     }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -26,6 +27,9 @@ pub struct Checkout {
 
 /// The largest file that is taken, in bytes; reading one has the same limit.
 const MAX_FILE: usize = 64 * 1024 * 1024;
+
+/// Where Linux has a file system in memory.
+const MEMORY: &str = "/dev/shm";
 
 fn failed(revision: &str, message: impl Into<String>) -> Fault {
     Fault::new(Kind::Revision { revision: revision.to_owned(), message: message.into() })
@@ -70,12 +74,34 @@ impl Checkout {
         let commit = String::from_utf8_lossy(&commit).trim().to_owned();
         let tree = output(revision, git(&top).args(["ls-tree", "-r", "-z", "--full-tree", &commit]))?;
         let entries = entries(&tree);
+        if let Some(checkout) = Checkout::in_memory(revision, &top, &entries) {
+            return Ok(checkout);
+        }
+        Checkout::below(&std::env::temp_dir(), revision, &top, &entries)
+    }
+
+    /// Where there is room in memory, no disk sees the files: thousands of them take a second there.
+    /// A folder for temporary files that somebody named is the one that is used.
+    fn in_memory(revision: &str, top: &Path, entries: &BTreeMap<PathBuf, Entry>) -> Option<Checkout> {
+        let folder = Path::new(MEMORY);
+        let usual = std::env::temp_dir() == Path::new("/tmp") && folder.is_dir();
+        usual.then(|| Checkout::below(folder, revision, top, entries).ok()).flatten()
+    }
+
+    fn below(
+        folder: &Path,
+        revision: &str,
+        top: &Path,
+        entries: &BTreeMap<PathBuf, Entry>,
+    ) -> Result<Checkout> {
         let folder = tempfile::Builder::new()
             .prefix("reclass-")
-            .tempdir()
+            // A revision holds secrets.
+            .permissions(std::fs::Permissions::from_mode(0o700))
+            .tempdir_in(folder)
             .map_err(|error| failed(revision, super::fs::reason(&error)))?;
-        let checkout = Checkout { folder, top, revision: revision.to_owned() };
-        checkout.take(&entries)?;
+        let checkout = Checkout { folder, top: top.to_owned(), revision: revision.to_owned() };
+        checkout.take(entries)?;
         Ok(checkout)
     }
 
@@ -152,4 +178,22 @@ fn entries(listing: &[u8]) -> BTreeMap<PathBuf, Entry> {
         }
     }
     entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_is_for_its_owner_alone() {
+        for folder in [Path::new(MEMORY), &std::env::temp_dir()] {
+            if folder.is_dir() {
+                let checkout = Checkout::below(folder, "HEAD", Path::new("."), &BTreeMap::new());
+                let checkout = checkout.expect("a folder");
+                let mode = checkout.folder.path().metadata().expect("it is there").permissions().mode();
+                assert_eq!(mode & 0o777, 0o700);
+                assert!(checkout.folder.path().starts_with(folder));
+            }
+        }
+    }
 }
