@@ -105,7 +105,7 @@ impl Survey {
                 }
             })
             .collect();
-        let classes = catalog.classes.values().map(|item| (item, true));
+        let classes = catalog.classes().map(|item| (item, true));
         let items = classes.chain(catalog.nodes.values().map(|item| (item, false)));
         let mut files: Vec<SurveyedFile> = items
             .map(|(item, is_class)| SurveyedFile {

@@ -13,6 +13,7 @@ pub mod parallel;
 pub mod prefix;
 pub mod registry;
 pub mod sequence;
+pub mod trees;
 pub mod weight;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -40,7 +41,7 @@ pub struct Request {
 pub struct NodeInfo {
     /// The name of the node.
     pub name: Text,
-    /// `yaml_fs://` and the absolute path of its file.
+    /// `yaml_fs://` and the absolute path of its file; `git_fs://` and its repository, branch and path.
     pub uri: Text,
     /// The environment: usually a string, but the node file may say anything.
     pub environment: Value,
@@ -113,9 +114,11 @@ pub struct Inventory {
 impl Inventory {
     /// Opens the inventory that options describe. Touches no file yet.
     pub fn open(options: &Map) -> Result<Inventory> {
-        let (settings, warnings) = Settings::from_options(options)?;
+        let (settings, mut warnings) = Settings::from_options(options)?;
         let settings = Arc::new(settings);
-        let state = Mutex::new(State::new(settings.clone())?);
+        let state = State::new(settings.clone())?;
+        warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
+        let state = Mutex::new(state);
         Ok(Inventory { settings, warnings, state })
     }
 
@@ -161,6 +164,13 @@ impl Inventory {
     /// Whether a node of this name has a file.
     pub fn has_node(&self, name: &str) -> Result<bool> {
         Ok(self.state().begin()?.nodes.contains_key(name))
+    }
+
+    /// Whether any repository of the inventory has the revision that `git_revision` asks for.
+    pub fn has_revision(&self) -> Result<bool> {
+        let mut state = self.state();
+        state.begin()?;
+        Ok(state.inputs.trees.has_revision())
     }
 
     /// Renders one node.

@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 use std::ops::Deref;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
-use crate::catalog::{Catalog, Item};
+use crate::catalog::{Catalog, FOLDER, Item, Names, Tree};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::{Asking, Sources};
 use crate::engine::inputs::Inputs;
-use crate::engine::sequence::Sequence;
+use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::{NodeInfo, automatic, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Root};
@@ -67,8 +67,8 @@ pub struct Base<'a> {
     pub ignored: Option<&'a fancy_regex::Regex>,
     /// The names.
     pub catalog: &'a Arc<Catalog>,
-    /// The empty sequence of classes.
-    pub root: &'a Arc<Sequence>,
+    /// The empty sequence of classes of each tree.
+    pub roots: &'a Roots,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
@@ -195,10 +195,11 @@ impl Computation<'_> {
         for warning in &mut all {
             self.complete(warning, merged);
         }
-        let uri = self.catalog.nodes.get(&merged.name).map_or_else(
-            || format!("yaml_fs://{}", self.inputs.node_folder()),
-            |item| format!("yaml_fs://{}", item.path.to_string_lossy()),
-        );
+        let uri = self
+            .catalog
+            .nodes
+            .get(&merged.name)
+            .map_or_else(|| format!("{FOLDER}{}", self.inputs.node_folder()), Item::uri);
         NodeInfo {
             name: merged.name.clone(),
             uri: uri.into(),
@@ -278,7 +279,9 @@ impl Computation<'_> {
         };
         let mapped_classes = self.mapped_classes(&item)?;
         let subjects = Subjects { name: &item.name, layer: &layer, mapped: &mapped_classes, given: &given };
-        let linearization = linearize(&subjects, self.root, self.settings, self, self.inputs)?;
+        let classes = self.classes(&subjects, &environment)?;
+        let root = self.roots.of(classes.tree);
+        let linearization = linearize(&subjects, &root, self.settings, &classes, self.inputs)?;
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
         Ok(Layers { name: item.name.clone(), layer, linearization, exports, environment, given })
@@ -318,6 +321,7 @@ impl Computation<'_> {
                     pathname: name.clone(),
                     name,
                     path: Arc::from(std::path::Path::new("")),
+                    scheme: FOLDER,
                     init: false,
                 };
                 Ok((item, Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty())))))
@@ -418,43 +422,84 @@ impl Computation<'_> {
     }
 }
 
-impl Lookup for Computation<'_> {
+impl<'a> Computation<'a> {
+    /// The classes that a node may have. Where they are matters to one that has any.
+    fn classes(&self, subjects: &Subjects<'_>, environment: &Value) -> Result<Classes<'_>> {
+        static NONE: LazyLock<Names> = LazyLock::new(Names::default);
+        let found = self.inputs.trees.tree(self.catalog, environment);
+        let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
+        let (tree, names) = match found {
+            Ok(found) => found,
+            Err(_) if subjects.layer.classes.is_empty() && subjects.mapped.is_empty() => {
+                (Tree::default(), &*NONE)
+            }
+            Err(mut error) => {
+                error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(subjects.name.clone()));
+                return Err(error);
+            }
+        };
+        Ok(Classes { computation: self, tree, names })
+    }
+
+    /// Adds to what is asked for.
+    pub fn record(&self, sources: &Sources) {
+        self.asking.add(sources);
+    }
+
+    /// Whether files and names are what they were.
+    pub fn current(&self, sources: &Sources) -> bool {
+        let missing = |(tree, name): &(Tree, Text)| {
+            self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
+        };
+        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
+            && sources.missed.iter().all(missing)
+    }
+}
+
+/// The classes of an environment.
+struct Classes<'a> {
+    computation: &'a Computation<'a>,
+    tree: Tree,
+    names: &'a Names,
+}
+
+impl Lookup for Classes<'_> {
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
-        if let Some(item) = self.catalog.classes.get(name) {
-            return self.read(item).map(Some);
+        if let Some(item) = self.names.get(name) {
+            return self.computation.read(item).map(Some);
         }
-        self.asking.missed(name);
+        self.computation.asking.missed(self.tree, name);
         Ok(None)
     }
 
     fn about_missing(&self, name: &str) -> (String, Option<String>) {
-        let names = self.catalog.classes.keys().map(AsRef::as_ref);
-        (self.inputs.class_folder(), crate::similar::nearest(name, names).map(str::to_owned))
+        let names = self.names.keys().map(AsRef::as_ref);
+        let folder = self.computation.inputs.trees.shown(self.computation.catalog, self.tree);
+        (folder, crate::similar::nearest(name, names).map(str::to_owned))
     }
 
     fn may_be_missing(&self, name: &str) -> bool {
-        self.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
+        self.computation.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
     }
 
     fn begin_record(&self) {
-        self.asking.begin();
+        self.computation.asking.begin();
     }
 
     fn recorded(&self) -> Sources {
-        self.asking.end()
+        self.computation.asking.end()
     }
 
     fn record(&self, sources: &Sources) {
-        self.asking.add(sources);
+        self.computation.record(sources);
     }
 
     fn generation(&self) -> u64 {
-        self.generation
+        self.computation.generation
     }
 
     fn current(&self, sources: &Sources) -> bool {
-        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
-            && !sources.missed.iter().any(|name| self.catalog.classes.contains_key(name))
+        self.computation.current(sources)
     }
 }
 
