@@ -298,7 +298,7 @@ fn golden(name: &str, actual: &str) {
 
 #[test]
 fn every_kind_has_an_example() {
-    let faults: Vec<Fault> = [settings(), files(), evaluation(), edits(), shells()].concat();
+    let faults: Vec<Fault> = [settings(), git(), files(), evaluation(), edits(), shells()].concat();
     // The code of a lint is its rule, of which each has an example of its own (`tests/lint.rs`).
     let shown: BTreeSet<&str> = faults.iter().map(|fault| fault.kind.code()).collect();
     let missing: Vec<_> = Kind::CODES.iter().filter(|code| !shown.contains(**code)).collect();
