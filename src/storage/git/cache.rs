@@ -128,6 +128,16 @@ impl Cache {
         }
     }
 
+    /// Takes away what a git left that was killed: locks of references, halves of packs. Who has the
+    /// lock knows that nobody uses them.
+    pub fn sweep(&self) {
+        let is_lock = |name: &str| Path::new(name).extension().is_some_and(|end| end == "lock");
+        sweep(&self.folder, false, &is_lock);
+        sweep(&self.folder.join("refs"), true, &is_lock);
+        sweep(&self.folder.join("objects/info"), true, &is_lock);
+        sweep(&self.folder.join("objects/pack"), false, &|name| name.starts_with("tmp_"));
+    }
+
     /// Another cache beside this one, empty, to take its place.
     pub fn beside(&self) -> Result<Cache, String> {
         let cache = Cache { folder: self.folder.with_extension("new"), lock: self.lock.clone() };
@@ -151,6 +161,18 @@ impl Cache {
     /// Takes the cache away, where the first fetch brought nothing.
     pub fn remove(&self) {
         let _ = remove(&self.folder);
+    }
+}
+
+/// Takes away the files in a folder that are left over; what cannot be looked at or taken away stays.
+fn sweep(folder: &Path, deep: bool, is_left: &dyn Fn(&str) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && deep {
+            sweep(&entry.path(), deep, is_left);
+        } else if !is_folder && is_left(&entry.file_name().to_string_lossy()) {
+            let _ = fs::remove_file(entry.path());
+        }
     }
 }
 

@@ -100,6 +100,7 @@ impl Reason {
 /// The answer is the record as it is from then on, written.
 pub fn update(cache: &Cache, remote: &Remote, login: &Login, limit: Duration) -> Result<Record, String> {
     let known = cache.record().map(|(record, _)| record);
+    cache.sweep();
     let (began, begun) = (SystemTime::now(), Instant::now());
     let tried = match &known {
         Some(_) => match bring(cache, remote, login, began, limit) {
