@@ -14,14 +14,13 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Item, Tree};
 use crate::engine::counts::Counters;
+use crate::engine::held::{Held, Proof, read};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
 use crate::layer::{Layer, Subject};
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
-use crate::storage::Stamp;
-use crate::storage::fs::{self, display};
-use crate::storage::git::Blob;
+use crate::storage::fs::display;
 use crate::template::{Pool, Words};
 use crate::value::Text;
 use crate::yaml::compose::{Document, compose_with};
@@ -108,27 +107,6 @@ struct File {
     checked: u64,
     held: Held,
     loaded: Option<Loaded>,
-}
-
-/// Where the bytes of a file are.
-#[derive(Clone, Default, Debug)]
-pub enum Held {
-    /// In the file system.
-    #[default]
-    Disk,
-    /// In memory: it is a file of a commit.
-    Blob(Arc<Blob>),
-    /// Nowhere, for this reason.
-    Nothing(Arc<str>),
-}
-
-/// What proves that a file is the one that was loaded.
-#[derive(Clone, Debug)]
-enum Proof {
-    /// For a file of the file system.
-    Stamp(Stamp),
-    /// For one of a commit, the name of its bytes.
-    Object(Arc<str>),
 }
 
 #[derive(Clone, Debug)]
@@ -391,38 +369,6 @@ impl Files {
         let file = known.files.iter().find(|file| &*file.shown == path)?;
         let loaded = file.loaded.as_ref()?;
         Some(String::from_utf8_lossy(&loaded.bytes).into_owned())
-    }
-}
-
-/// The bytes of a file as they are now.
-fn read(item: &Item, held: &Held, counters: &Counters) -> Result<(Arc<[u8]>, Proof)> {
-    match held {
-        Held::Disk => {
-            let (bytes, stamp) = fs::read(&item.path)?;
-            counters.read.add();
-            Ok((bytes.into(), Proof::Stamp(stamp)))
-        }
-        Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
-        Held::Nothing(reason) => {
-            let kind = Kind::FileUnreadable { path: display(&item.path), message: reason.to_string() };
-            Err(Fault::new(kind).into())
-        }
-    }
-}
-
-impl Proof {
-    /// What proves from now on that a file is the one that was loaded, if it is.
-    fn still_holds(&self, path: &Path, held: &Held) -> Option<Proof> {
-        match (self, held) {
-            (Proof::Stamp(before), Held::Disk) => {
-                let now = fs::stamp(path).ok()?;
-                now.proves_unchanged(before).then_some(Proof::Stamp(now))
-            }
-            (Proof::Object(before), Held::Blob(blob)) => {
-                (*before == blob.object).then(|| Proof::Object(before.clone()))
-            }
-            _ => None,
-        }
     }
 }
 

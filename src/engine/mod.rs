@@ -3,9 +3,11 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
+pub mod classes;
 pub mod counts;
 pub mod exports;
 pub mod files;
+pub mod held;
 pub mod inputs;
 pub mod memo;
 pub mod node;

@@ -2,18 +2,18 @@
 
 use std::cell::RefCell;
 use std::ops::Deref;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Catalog, FOLDER, Item, Names, Tree};
+use crate::catalog::{Catalog, FOLDER, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
-use crate::engine::files::{Asking, Sources};
+use crate::engine::files::Asking;
 use crate::engine::inputs::Inputs;
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::{NodeInfo, automatic, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Root};
 use crate::layer::{Applications, Layer};
-use crate::linearize::{Given, Linearization, Lookup, Subjects, linearize};
+use crate::linearize::{Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::settings::Settings;
@@ -419,87 +419,6 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
-    }
-}
-
-impl<'a> Computation<'a> {
-    /// The classes that a node may have. Where they are matters to one that has any.
-    fn classes(&self, subjects: &Subjects<'_>, environment: &Value) -> Result<Classes<'_>> {
-        static NONE: LazyLock<Names> = LazyLock::new(Names::default);
-        let found = self.inputs.trees.tree(self.catalog, environment);
-        let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
-        let (tree, names) = match found {
-            Ok(found) => found,
-            Err(_) if subjects.layer.classes.is_empty() && subjects.mapped.is_empty() => {
-                (Tree::default(), &*NONE)
-            }
-            Err(mut error) => {
-                error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(subjects.name.clone()));
-                return Err(error);
-            }
-        };
-        Ok(Classes { computation: self, tree, names })
-    }
-
-    /// Adds to what is asked for.
-    pub fn record(&self, sources: &Sources) {
-        self.asking.add(sources);
-    }
-
-    /// Whether files and names are what they were.
-    pub fn current(&self, sources: &Sources) -> bool {
-        let missing = |(tree, name): &(Tree, Text)| {
-            self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
-        };
-        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
-            && sources.missed.iter().all(missing)
-    }
-}
-
-/// The classes of an environment.
-struct Classes<'a> {
-    computation: &'a Computation<'a>,
-    tree: Tree,
-    names: &'a Names,
-}
-
-impl Lookup for Classes<'_> {
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
-        if let Some(item) = self.names.get(name) {
-            return self.computation.read(item).map(Some);
-        }
-        self.computation.asking.missed(self.tree, name);
-        Ok(None)
-    }
-
-    fn about_missing(&self, name: &str) -> (String, Option<String>) {
-        let names = self.names.keys().map(AsRef::as_ref);
-        let folder = self.computation.inputs.trees.shown(self.computation.catalog, self.tree);
-        (folder, crate::similar::nearest(name, names).map(str::to_owned))
-    }
-
-    fn may_be_missing(&self, name: &str) -> bool {
-        self.computation.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
-    }
-
-    fn begin_record(&self) {
-        self.computation.asking.begin();
-    }
-
-    fn recorded(&self) -> Sources {
-        self.computation.asking.end()
-    }
-
-    fn record(&self, sources: &Sources) {
-        self.computation.record(sources);
-    }
-
-    fn generation(&self) -> u64 {
-        self.computation.generation
-    }
-
-    fn current(&self, sources: &Sources) -> bool {
-        self.computation.current(sources)
     }
 }
 

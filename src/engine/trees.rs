@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::{self, Catalog, Classes, Commit, Names, Tree};
-use crate::engine::files::{Files, Held};
+use crate::engine::files::Files;
+use crate::engine::held::Held;
 use crate::error::{Fault, Kind, Result, Warning};
 use crate::settings::Settings;
 use crate::storage::git::Record;
@@ -130,13 +131,13 @@ impl Trees {
         for (number, place) in self.places.classes.iter().enumerate() {
             trees.push(match place {
                 Place::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)?))),
-                Place::Git(branch) => match &branch.branch {
-                    Some(name) => self.commit(branch, name).map(|commit| Arc::new(Classes::of(commit))),
-                    None => {
+                Place::Git(branch) => {
+                    if branch.branch.is_none() {
                         by_environment.push((number, branch));
-                        None
                     }
-                },
+                    let named = branch.branch.as_ref().and_then(|name| self.commit(branch, name));
+                    named.map(|commit| Arc::new(Classes::of(commit)))
+                }
             });
         }
         for (place, branch) in by_environment {
@@ -160,7 +161,7 @@ impl Trees {
                     }
                 }
                 None => {
-                    known.get().into_iter().flat_map(Names::values).for_each(|item| files.gone(&item.path))
+                    known.get().into_iter().flat_map(Names::values).for_each(|item| files.gone(&item.path));
                 }
             }
         }
@@ -172,16 +173,15 @@ impl Trees {
         let place = self.places.classes_of(environment);
         let number = Tree(u32::try_from(place).unwrap_or(u32::MAX));
         let Some(Place::Git(branch)) = self.places.classes.get(place) else { return Ok(number) };
-        let (number, name) = match &branch.branch {
-            Some(name) => (number, name.clone()),
-            None => {
-                let name = match environment {
-                    Value::Null => Text::from(MASTER),
-                    environment => Text::from(crate::pystr::str(environment)),
-                };
-                let number = self.numbers.lock().get(&(place, name.clone())).copied();
-                (number.unwrap_or(Tree(u32::MAX)), name)
-            }
+        let (number, name) = if let Some(name) = &branch.branch {
+            (number, name.clone())
+        } else {
+            let name = match environment {
+                Value::Null => Text::from(MASTER),
+                environment => Text::from(crate::pystr::str(environment)),
+            };
+            let number = self.numbers.lock().get(&(place, name.clone())).copied();
+            (number.unwrap_or(Tree(u32::MAX)), name)
         };
         match catalog.trees.get(number.0 as usize) {
             Some(Some(_)) => Ok(number),

@@ -287,7 +287,7 @@ impl Places {
                     nodes.iter().flat_map(|node| classes.iter().map(move |class| (node, class)))
                 {
                     if node.starts_with(class) || class.starts_with(node) {
-                        return Err(overlap(display(node), display(class)));
+                        return Err(overlap(&display(node), &display(class)));
                     }
                 }
                 Ok(())
@@ -297,7 +297,7 @@ impl Places {
                     && nodes.branch == classes.branch
                     && (is_below(&nodes.root, &classes.root) || is_below(&classes.root, &nodes.root)) =>
             {
-                Err(overlap(nodes.to_string(), classes.to_string()))
+                Err(overlap(&nodes.to_string(), &classes.to_string()))
             }
             _ => Ok(()),
         })
@@ -327,7 +327,7 @@ fn is_below(folder: &str, other: &str) -> bool {
         || folder.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn overlap(nodes: String, classes: String) -> crate::error::Error {
+fn overlap(nodes: &str, classes: &str) -> crate::error::Error {
     let (nodes, classes) = (nodes.trim_end().to_owned(), classes.trim_end().to_owned());
     Fault::new(Kind::UriOverlap { nodes, classes }).into()
 }

@@ -1,5 +1,6 @@
 //! What breaks: remotes that are gone or silent, caches that are damaged, processes that are ended.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -209,9 +210,12 @@ fn a_process_that_is_killed_at_any_time_leaves_a_cache_that_works() {
     }
 }
 
+/// What happens to the folder of a cache.
+type Damage = fn(&std::path::Path);
+
 #[test]
 fn a_cache_that_is_damaged_is_made_anew() {
-    let damages: [(&str, fn(&std::path::Path)); 7] = [
+    let damages: [(&str, Damage); 7] = [
         ("no objects", |cache| fs::remove_dir_all(cache.join("objects")).unwrap()),
         ("no HEAD", |cache| fs::remove_file(cache.join("HEAD")).unwrap()),
         ("no configuration", |cache| fs::write(cache.join("config"), "[broken").unwrap()),
@@ -298,7 +302,7 @@ fn a_disk_that_is_full_keeps_what_was_fetched() {
     assert_eq!(parameter(&site.open(ENVIRONMENTS), "web1", "branch"), "base");
     let mut noise = String::from("parameters:\n");
     for number in 0_u64..20_000 {
-        noise += &format!("  k{number}: {:x}\n", number.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        writeln!(noise, "  k{number}: {:x}", number.wrapping_mul(0x9E37_79B9_7F4A_7C15)).unwrap();
     }
     site.commit("site", "base", &[("classes/role.yml", &noise)]);
     // No file may grow beyond 32 KB: the next pack does not fit.

@@ -101,12 +101,12 @@ impl Reason {
 pub fn update(cache: &Cache, remote: &Remote, login: &Login, limit: Duration) -> Result<Record, String> {
     let known = cache.record().map(|(record, _)| record);
     cache.sweep();
-    let (began, begun) = (SystemTime::now(), Instant::now());
+    let (began, clock) = (SystemTime::now(), Instant::now());
     let tried = match &known {
         Some(_) => match bring(cache, remote, login, began, limit) {
             // What is damaged is made anew; what cannot be reached, cannot.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
-                anew(cache, remote, login, began, limit.saturating_sub(begun.elapsed()))
+                anew(cache, remote, login, began, limit.saturating_sub(clock.elapsed()))
             }
             tried => tried,
         },
@@ -115,7 +115,7 @@ pub fn update(cache: &Cache, remote: &Remote, login: &Login, limit: Duration) ->
     let record = match tried {
         Ok(record) => record,
         Err((reason, message)) => {
-            let failure = Failed { began, took: begun.elapsed(), code: reason.word().into(), message };
+            let failure = Failed { began, took: clock.elapsed(), code: reason.word().into(), message };
             let record = Record { failure: Some(failure), ..known.unwrap_or_default() };
             if record.fetched.is_none() {
                 return Ok(record);
@@ -219,10 +219,10 @@ fn ssh(login: &Login) -> String {
         None => " -o BatchMode=yes",
     };
     if let Some(file) = &login.known_hosts {
-        command += &format!(" -o UserKnownHostsFile={}", quoted(file));
+        command = format!("{command} -o UserKnownHostsFile={}", quoted(file));
     }
     if let Some(key) = login.privkey.as_ref().or(login.pubkey.as_ref()) {
-        command += &format!(" -o IdentitiesOnly=yes -i {}", quoted(key));
+        command = format!("{command} -o IdentitiesOnly=yes -i {}", quoted(key));
     }
     command
 }
