@@ -10,25 +10,31 @@
 
 pub(crate) mod explore;
 mod fold;
+mod memo;
+mod partial;
 mod query;
 mod reference;
 mod root;
+mod way;
 
-use std::sync::Arc;
-
-use rustc_hash::FxHashMap;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Fault, Kind, Warning};
 use crate::merge::Prefixes;
 use crate::settings::Settings;
-use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
-use crate::source::{Origin, Site, Span};
+use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
+use crate::source::{Origin, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
 pub(crate) use explore::Traced;
+use memo::{Memo, State};
+pub use partial::{Known, Own};
 pub use query::{Others, Told, python_equal};
 pub use root::{Root, Shared, Source};
+use way::Way;
+pub use way::join_path;
+pub(crate) use way::site;
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {
@@ -114,20 +120,6 @@ impl Measure {
     }
 }
 
-enum State<T> {
-    Pending,
-    Done(T),
-    Failed,
-}
-
-/// What is computed at the moment, for the message of a cycle.
-struct Active {
-    address: usize,
-    base: usize,
-    end: usize,
-    origin: Origin,
-}
-
 /// Evaluates the places of one node.
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
@@ -135,27 +127,31 @@ pub struct Evaluator<'a> {
     root: Root,
     sources: &'a dyn Locate,
     pub(crate) others: Option<&'a dyn Others>,
-    heads: FxHashMap<usize, State<Found>>,
-    values: FxHashMap<usize, State<(Value, Measure)>>,
+    heads: Memo<Found>,
+    values: Memo<(Value, Measure)>,
     /// The measure of the value that was given back last.
     measure: Measure,
     /// The length of all text that references built.
     text: usize,
     /// Keeps alive what was made on the way: addresses are keys.
     made: Vec<Head>,
-    path: Vec<Key>,
-    base: usize,
-    active: Vec<Active>,
+    way: Way,
     depth: usize,
     /// Layers' values that a `~` replaced: looked at last, for R6 alone.
     replaced: Vec<fold::Replaced>,
+    /// What is known from another node with the same classes.
+    known: Option<Arc<Known>>,
+    /// The node's own places, where what the others come to is to be kept.
+    marks: Option<partial::Marks>,
+    /// Whether what is computed at the moment is the node's own.
+    own: bool,
     pub(crate) faults: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
 
-/// About how many references a node has, and how many containers.
-const USUAL: usize = 224;
+/// About how many references a node has, and how many containers with references.
+const USUAL: usize = 400;
 
 /// How deep evaluation may go before it is an error. Python's own limit is a thousand frames,
 /// of which it needs several for each step.
@@ -180,16 +176,17 @@ impl<'a> Evaluator<'a> {
             root,
             sources,
             others: None,
-            heads: FxHashMap::default(),
-            values: FxHashMap::default(),
+            heads: Memo::default(),
+            values: Memo::default(),
             measure: Measure::LEAF,
             text: 0,
             made: Vec::new(),
-            path: Vec::new(),
-            base: 0,
-            active: Vec::new(),
+            way: Way::default(),
             depth: 0,
             replaced: Vec::new(),
+            known: None,
+            marks: None,
+            own: false,
             faults: Vec::new(),
             warnings: Vec::new(),
         }
@@ -204,9 +201,9 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a whole map; what fails is recorded.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
-        // A node has hundreds of both.
-        self.heads.reserve(USUAL);
-        self.values.reserve(USUAL);
+        let usual = if self.known.is_some() { USUAL / 8 } else { USUAL };
+        self.heads.reserve(usual);
+        self.values.reserve(usual);
         match self.deep_map(map) {
             Ok(value) => Some(value),
             Err(stop) => {
@@ -265,7 +262,7 @@ impl<'a> Evaluator<'a> {
                 // What comes from elsewhere may hold this place: the message of a cycle names it.
                 self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
                 let value = self.deep_found(&found);
-                self.active.pop();
+                self.pop_active();
                 value
             }
         }
@@ -280,7 +277,7 @@ impl<'a> Evaluator<'a> {
             }
             (head, None) => self.deep_head(head),
             (head, Some(home)) => {
-                let before = self.enter(home.iter().cloned());
+                let before = self.enter(home.iter());
                 let value = self.deep_head(head);
                 self.leave(before);
                 value
@@ -301,88 +298,89 @@ impl<'a> Evaluator<'a> {
     }
 
     fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
-        if let Some(value) = map.constant.get() {
-            self.measure = Measure::LEAF;
-            return Ok(value.clone());
+        if !map.dynamic && !map.stacked {
+            self.look_into(map);
+            return self.plain(&map.constant, |evaluator| evaluator.deep_entries(&map.entries));
         }
-        let value = self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
-            evaluator.deep_entries(&map.entries, map.entries.len())
-        })?;
-        if !map.dynamic {
-            let _ = map.constant.set(value.clone());
-        }
-        Ok(value)
+        self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
+            evaluator.look_into(map);
+            evaluator.deep_entries(&map.entries)
+        })
     }
 
     fn deep_raw(&mut self, raw: &Arc<RawSlot>) -> Result<Value, Stop> {
-        if let Some(value) = raw.constant.get() {
-            self.measure = Measure::LEAF;
-            return Ok(value.clone());
-        }
-        let value = self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
-            evaluator.deep_entries(&raw.entries, raw.entries.len())
-        })?;
         if !raw.dynamic {
-            let _ = raw.constant.set(value.clone());
+            return self.plain(&raw.constant, |evaluator| evaluator.deep_entries(&raw.entries));
         }
-        Ok(value)
+        self.container(Arc::as_ptr(raw) as usize, raw.origin, |evaluator| {
+            evaluator.deep_entries(&raw.entries)
+        })
     }
 
-    fn deep_entries<'s>(
-        &mut self,
-        entries: impl IntoIterator<Item = (&'s Key, &'s Slot)>,
-        length: usize,
-    ) -> Result<Value, Stop> {
-        let mut map = Map::with_capacity_and_hasher(length, std::hash::BuildHasherDefault::default());
-        let mut failed = false;
+    fn deep_entries(&mut self, entries: &Entries) -> Result<Value, Stop> {
+        let mut values = Vec::with_capacity(entries.len());
         let mut measure = Measure::default();
         for (key, slot) in entries {
-            self.path.push(key.clone());
+            if let Slot::Value(value, _) = slot {
+                measure.add(Measure::LEAF);
+                values.push(value.clone());
+                continue;
+            }
+            self.push_key(key);
             match self.deep(slot) {
                 Ok(value) => {
                     measure.add(self.measure);
-                    map.insert(key.clone(), value);
+                    values.push(value);
                 }
-                Err(stop) => {
-                    self.report(stop);
-                    failed = true;
-                }
+                Err(stop) => self.report(stop),
             }
-            self.path.pop();
+            self.pop_key();
         }
         self.measure = measure.around();
-        if failed { Err(Stop::Reported) } else { Ok(Value::map(map)) }
+        // One that failed has no value.
+        Map::with_keys_of(entries, values).map(Value::map).ok_or(Stop::Reported)
     }
 
     fn deep_list(&mut self, list: &Arc<ListSlot>) -> Result<Value, Stop> {
-        if let Some(value) = list.constant.get() {
-            self.measure = Measure::LEAF;
-            return Ok(value.clone());
-        }
-        let value = self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| {
-            let mut items = Vec::with_capacity(list.items.len());
-            let mut failed = false;
-            let mut measure = Measure::default();
-            for (index, slot) in list.items.iter().enumerate() {
-                evaluator.path.push(index_key(index));
-                match evaluator.deep(slot) {
-                    Ok(value) => {
-                        measure.add(evaluator.measure);
-                        items.push(value);
-                    }
-                    Err(stop) => {
-                        evaluator.report(stop);
-                        failed = true;
-                    }
-                }
-                evaluator.path.pop();
-            }
-            evaluator.measure = measure.around();
-            if failed { Err(Stop::Reported) } else { Ok(Value::list(items)) }
-        })?;
         if !list.dynamic {
-            let _ = list.constant.set(value.clone());
+            return self.plain(&list.constant, |evaluator| evaluator.deep_items(&list.items));
         }
+        self.container(Arc::as_ptr(list) as usize, list.origin, |evaluator| evaluator.deep_items(&list.items))
+    }
+
+    fn deep_items(&mut self, slots: &[Slot]) -> Result<Value, Stop> {
+        let mut items = Vec::with_capacity(slots.len());
+        let mut measure = Measure::default();
+        for (index, slot) in slots.iter().enumerate() {
+            self.push_index(index);
+            match self.deep(slot) {
+                Ok(value) => {
+                    measure.add(self.measure);
+                    items.push(value);
+                }
+                Err(stop) => self.report(stop),
+            }
+            self.pop_key();
+        }
+        self.measure = measure.around();
+        // One that failed has no value.
+        if items.len() == slots.len() { Ok(Value::list(items)) } else { Err(Stop::Reported) }
+    }
+
+    /// The value of a container that nothing in it can change, computed once for all nodes.
+    fn plain(
+        &mut self,
+        constant: &OnceLock<Value>,
+        compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
+    ) -> Result<Value, Stop> {
+        let value = match constant.get() {
+            Some(value) => value.clone(),
+            None => {
+                let value = self.deeper(compute)?;
+                constant.get_or_init(|| value).clone()
+            }
+        };
+        self.measure = Measure::LEAF;
         Ok(value)
     }
 
@@ -393,22 +391,29 @@ impl<'a> Evaluator<'a> {
         origin: Origin,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        match self.values.get(&address) {
-            Some(State::Done((value, measure))) => {
+        let known = self.known.as_ref().and_then(|known| known.value(address));
+        if let Some((value, measure)) = known {
+            self.measure = measure;
+            return Ok(value);
+        }
+        let place = match self.values.begin(address) {
+            Ok(place) => place,
+            Err(State::Done((value, measure), own)) => {
                 self.measure = *measure;
+                self.own |= own;
                 return Ok(value.clone());
             }
-            Some(State::Failed) => return Err(Stop::Reported),
-            Some(State::Pending) => return Err(self.cycle(address).into()),
-            None => {}
-        }
-        self.values.insert(address, State::Pending);
+            Err(State::Failed) => return Err(Stop::Reported),
+            Err(State::Pending) => return Err(self.cycle(address).into()),
+        };
         self.push_active(address, origin);
+        let around = std::mem::take(&mut self.own);
         let result = self.deeper(compute).and_then(|value| self.within_limits(value, origin));
-        self.active.pop();
-        let measure = self.measure;
-        let state = result.as_ref().map_or(State::Failed, |value| State::Done((value.clone(), measure)));
-        self.values.insert(address, state);
+        let own = self.own;
+        self.own |= around;
+        self.pop_active();
+        let done = result.as_ref().ok().map(|value| (value.clone(), self.measure));
+        self.values.end(place, done, own);
         result
     }
 
@@ -438,27 +443,32 @@ impl<'a> Evaluator<'a> {
             Slot::Map(map) => Ok(Head::Map(map.clone()).into()),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let address = std::ptr::from_ref(slot) as usize;
-                match self.heads.get(&address) {
-                    Some(State::Done(found)) => return Ok(found.clone()),
-                    Some(State::Failed) => return Err(Stop::Reported),
-                    Some(State::Pending) => return Err(self.cycle(address).into()),
-                    None => {}
+                if let Some(found) = self.known.as_ref().and_then(|known| known.head(address)) {
+                    return Ok(found);
                 }
-                self.heads.insert(address, State::Pending);
+                let place = match self.heads.begin(address) {
+                    Ok(place) => place,
+                    Err(State::Done(found, own)) => {
+                        self.own |= own;
+                        return Ok(found.clone());
+                    }
+                    Err(State::Failed) => return Err(Stop::Reported),
+                    Err(State::Pending) => return Err(self.cycle(address).into()),
+                };
                 self.push_active(address, slot.origin());
+                let around = std::mem::take(&mut self.own);
                 let result = self.deeper(|evaluator| evaluator.compute(slot));
-                self.active.pop();
-                match result {
-                    Ok(found) => {
-                        self.heads.insert(address, State::Done(found.clone()));
-                        Ok(found)
-                    }
-                    Err(stop) => {
-                        self.heads.insert(address, State::Failed);
-                        self.report(stop);
-                        Err(Stop::Reported)
-                    }
+                self.pop_active();
+                if let Ok(Found { head: Head::Map(map), .. }) = &result {
+                    self.look_into(map);
                 }
+                let own = self.own;
+                self.own |= around;
+                self.heads.end(place, result.as_ref().ok().cloned(), own);
+                result.map_err(|stop| {
+                    self.report(stop);
+                    Stop::Reported
+                })
             }
         }
     }
@@ -481,7 +491,7 @@ impl<'a> Evaluator<'a> {
 
     /// Text with references in it, as Python's `str()` of each part (R2).
     pub(crate) fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
-        let mut out = String::new();
+        let mut out = String::with_capacity(source.len());
         for part in parts {
             match part {
                 Part::Literal(text) => out.push_str(text),
@@ -505,14 +515,14 @@ impl<'a> Evaluator<'a> {
         Ok(out)
     }
 
-    // ---- where we are -------------------------------------------------------------------
+    // ---- steps --------------------------------------------------------------------------
 
     /// Runs one step deeper, with stack to stand on, up to the limit.
     fn deeper<T>(&mut self, compute: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
         if self.depth >= MAX_DEPTH {
             let kind =
                 Kind::EvaluationLimit { what: "the depth of references and containers", limit: MAX_DEPTH };
-            let origin = self.active.last().map_or(Origin::NONE, |active| active.origin);
+            let origin = self.active_origin();
             return Err(self.place(Fault::new(kind), origin, None).into());
         }
         self.depth += 1;
@@ -520,134 +530,4 @@ impl<'a> Evaluator<'a> {
         self.depth -= 1;
         result
     }
-
-    /// Goes to another path, as a reference does; `leave` comes back.
-    pub(crate) fn enter(&mut self, path: impl IntoIterator<Item = Key>) -> (usize, usize) {
-        let before = (self.base, self.path.len());
-        self.base = self.path.len();
-        self.path.extend(path);
-        before
-    }
-
-    pub(crate) fn leave(&mut self, before: (usize, usize)) {
-        self.path.truncate(before.1);
-        self.base = before.0;
-    }
-
-    /// The path of the place.
-    pub(crate) fn path_keys(&self) -> &[Key] {
-        &self.path[self.base..]
-    }
-
-    pub(crate) fn push_key(&mut self, key: Key) {
-        self.path.push(key);
-    }
-
-    fn push_active(&mut self, address: usize, origin: Origin) {
-        self.active.push(Active { address, base: self.base, end: self.path.len(), origin });
-    }
-
-    /// The path of the place, in the notation of references.
-    pub(crate) fn path_text(&self) -> String {
-        join_path(&self.path[self.base..], &self.settings.delimiter)
-    }
-
-    /// A fault with its place filled in; `within` is the part of the scalar `source`.
-    pub(crate) fn place(
-        &self,
-        fault: Fault,
-        origin: Origin,
-        within: Option<(&Text, (usize, usize))>,
-    ) -> Fault {
-        let mut fault = fault.at(origin);
-        if fault.path.is_none() {
-            fault.path = Some(self.path_text()).filter(|path| !path.is_empty());
-        }
-        fault.site = site(self.sources, origin, within);
-        if let Some((_, (offset, length))) = within {
-            fault = fault.within(offset, length);
-        }
-        fault
-    }
-
-    pub(crate) fn site(&self, origin: Origin) -> Option<Site> {
-        site(self.sources, origin, None)
-    }
-
-    pub(crate) fn report(&mut self, stop: Stop) {
-        match stop {
-            Stop::Missing(fault) | Stop::Fault(fault) => self.faults.push(*fault),
-            Stop::Reported => {}
-        }
-    }
-
-    fn cycle(&self, address: usize) -> Fault {
-        let from = self.active.iter().rposition(|active| active.address == address).unwrap_or(0);
-        let path = |active: &Active| &self.path[active.base..active.end];
-        let mut steps: Vec<&Active> = self.active[from..].iter().collect();
-        // On the way into a container, the place that leads out again is what counts.
-        for index in (1..steps.len().saturating_sub(1)).rev() {
-            if path(steps[index + 1]).starts_with(path(steps[index])) {
-                steps.remove(index);
-            }
-        }
-        let text = |active: &Active| join_path(path(active), &self.settings.delimiter);
-        let mut names: Vec<String> =
-            steps.iter().copied().map(text).filter(|name| !name.is_empty()).collect();
-        names.dedup();
-        let last = names.last().cloned();
-        names.extend(names.first().cloned());
-        let mut fault = Fault::new(Kind::ReferenceCycle { cycle: names.join(" -> ") });
-        fault.path = last;
-        for active in steps {
-            fault = fault.note(format!("'{}' stands here", text(active)), self.site(active.origin));
-        }
-        let origin = self.active.last().map_or(Origin::NONE, |active| active.origin);
-        self.place(fault, origin, None)
-    }
-
-    /// Notes which of a stack's values is being computed.
-    pub(crate) fn at_entry(&mut self, origin: Origin) {
-        if let Some(active) = self.active.last_mut() {
-            active.origin = origin;
-        }
-    }
-}
-
-/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
-pub fn join_path(path: &[Key], delimiter: &str) -> String {
-    let escaped = format!("\\{delimiter}");
-    let keys: Vec<String> =
-        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
-    keys.join(delimiter)
-}
-
-fn index_key(index: usize) -> Key {
-    Key(Value::Int(i64::try_from(index).unwrap_or(i64::MAX)))
-}
-
-/// The place of a node, or of a part of a scalar whose text stands in the file as it is.
-pub(crate) fn site(
-    sources: &dyn Locate,
-    origin: Origin,
-    within: Option<(&Text, (usize, usize))>,
-) -> Option<Site> {
-    let (path, span) = sources.locate(origin)?;
-    let mut site = Site { path, line: span.line + 1, column: span.column + 1, length: 0 };
-    if let Some((source, (offset, length))) = within {
-        let written = (span.end - span.start) as usize;
-        let quotes = match written.checked_sub(source.len()) {
-            Some(0) => Some(0),
-            Some(2) => Some(1),
-            _ => None,
-        };
-        if let Some(quote) = quotes
-            && let (Some(before), Some(part)) = (source.get(..offset), source.get(offset..offset + length))
-            && !before.contains('\n')
-        {
-            site.column += u32::try_from(before.chars().count()).unwrap_or(0) + quote;
-            site.length = u32::try_from(part.chars().count()).unwrap_or(0);
-        }
-    }
-    Some(site)
 }

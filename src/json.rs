@@ -101,10 +101,10 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
+        self.out.reserve(text.len() + 2);
         self.out.push('"');
         // Nearly all text is plain, up to its end.
-        let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
-        let plain = text.as_bytes().iter().position(|byte| !is_plain(byte)).unwrap_or(text.len());
+        let plain = text.bytes().position(|byte| !PLAIN[usize::from(byte)]).unwrap_or(text.len());
         let (plain, rest) = text.split_at(plain);
         self.out.push_str(plain);
         for character in rest.chars() {
@@ -127,6 +127,17 @@ impl Writer {
         self.out.push('"');
     }
 }
+
+/// The bytes that stand for themselves in a string.
+const PLAIN: [bool; 256] = {
+    let mut plain = [false; 256];
+    let mut byte = b' ';
+    while byte <= b'~' {
+        plain[byte as usize] = !matches!(byte, b'"' | b'\\');
+        byte += 1;
+    }
+    plain
+};
 
 const SPACES: &str = "                                                                ";
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::{FxBuildHasher, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::merge::{Normalized, Prefixes};
@@ -288,7 +288,7 @@ impl Builder<'_> {
 
     /// A mapping inside of a list.
     fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
-        let mut slots = Entries::with_capacity_and_hasher(entries.len(), FxBuildHasher);
+        let mut slots = Entries::with_capacity(entries.len());
         for entry in entries {
             slots.insert(entry.key.clone(), self.slot(&entry.value));
         }

@@ -33,6 +33,7 @@ pub mod source;
 pub mod storage;
 pub mod style;
 pub mod survey;
+pub mod table;
 pub mod template;
 pub mod value;
 pub mod wire;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use crate::engine::files::Sources;
+use crate::engine::prefix::Prefix;
 use crate::engine::sequence::{Brought, Sequence, Step};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Locate, Root, Source};
@@ -572,18 +573,26 @@ impl Linearization {
 
     /// The parameters of all layers, merged, shared with other nodes as far as can be.
     pub fn parameters(&self, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
-        let shared = || self.sequence.prefix.merged(prefixes);
+        match self.shared(given) {
+            Some(prefix) => self.with_automatic(prefix.merged(prefixes), given, prefixes),
+            None => fold(sources_between(&self.sequence, &self.mapped, &[], given), prefixes),
+        }
+    }
+
+    /// The layers of all classes, where nothing that a node is given stands between them.
+    pub fn shared(&self, given: &Given) -> Option<&Arc<Prefix>> {
+        (!is_between(&self.sequence, &[], given)).then_some(&self.sequence.prefix)
+    }
+
+    /// The merged parameters of the classes with the automatic ones, which come after the mapped
+    /// classes (S2): there their key stands.
+    pub fn with_automatic(&self, classes: &Arc<MapSlot>, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
         match given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
-            _ if is_between(&self.sequence, &[], given) => {
-                let maps = sources_between(&self.sequence, &self.mapped, &[], given);
-                fold(maps, prefixes)
-            }
-            // Automatic parameters come after the mapped classes (S2): there their key stands.
             Some(slot) => {
                 let at = self.mapped.prefix.merged(prefixes).entries.len();
-                with_entry(shared(), at, Key::from(AUTOMATIC), slot.clone())
+                with_entry(classes, at, Key::from(AUTOMATIC), slot.clone())
             }
-            None => shared().clone(),
+            None => classes.clone(),
         }
     }
 }

@@ -87,7 +87,7 @@ pub struct Normalized {
 impl Normalized {
     /// An empty map with room for entries.
     pub fn with_capacity(capacity: usize) -> Normalized {
-        let entries = Entries::with_capacity_and_hasher(capacity, rustc_hash::FxBuildHasher);
+        let entries = Entries::with_capacity(capacity);
         Normalized { entries, prefixed: false }
     }
 
@@ -188,15 +188,10 @@ fn closed(slot: Slot) -> Slot {
 }
 
 fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
-    match entries.entry(key) {
-        indexmap::map::Entry::Occupied(mut place) => {
-            let earlier = std::mem::replace(place.get_mut(), Slot::Value(Value::Null, Origin::NONE));
-            place.insert(merge(earlier, later, prefixes));
-        }
-        indexmap::map::Entry::Vacant(place) => {
-            place.insert(settle(later, prefixes));
-        }
-    }
+    entries.merge(key, |earlier| match earlier {
+        Some(earlier) => merge(earlier, later, prefixes),
+        None => settle(later, prefixes),
+    });
 }
 
 /// A slot that becomes the first of its place. Prefixes below it that are still text take

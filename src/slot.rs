@@ -6,16 +6,14 @@
 
 use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-
 use crate::query::Query;
 use crate::source::Origin;
+use crate::table::Table;
 use crate::template::Template;
-use crate::value::{Key, Map, Value};
+use crate::value::{Map, Value};
 
 /// The entries of a map of slots, in the order in which keys appeared.
-pub type Entries = IndexMap<Key, Slot, FxBuildHasher>;
+pub type Entries = Table<Slot>;
 
 /// What one place of the parameters holds before evaluation.
 #[derive(Clone, Debug)]
@@ -110,6 +108,12 @@ impl Prefix {
     /// Whether there is any.
     pub fn any(self) -> bool {
         self.overrides || self.constant
+    }
+}
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot::Value(Value::Null, Origin::NONE)
     }
 }
 

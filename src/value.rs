@@ -8,12 +8,11 @@
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
-use rustc_hash::FxHasher;
 
 /// Shared, immutable text. Equal pointers are equal texts.
 #[derive(Clone, PartialOrd, Ord)]
@@ -170,7 +169,7 @@ impl PartialEq for Value {
 }
 
 /// The mapping of a [`Value`]: insertion order is part of it.
-pub type Map = indexmap::IndexMap<Key, Value, BuildHasherDefault<FxHasher>>;
+pub type Map = crate::table::Table<Value>;
 
 impl Value {
     /// A string value.

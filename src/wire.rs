@@ -130,8 +130,8 @@ impl Walk<'_> {
         if !renamed {
             let mut changed = map.clone();
             for (index, _, value) in entries {
-                if let Some(value) = value {
-                    changed[index] = value;
+                if let (Some((_, place)), Some(value)) = (changed.get_index_mut(index), value) {
+                    *place = value;
                 }
             }
             return Some(changed);

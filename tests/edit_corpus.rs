@@ -92,11 +92,14 @@ fn expected(value: &Value, keys: &[Text], new: Option<&Value>) -> Value {
     let mut map = value.as_map().cloned().unwrap_or_default();
     let at = map.keys().position(|key| pystr::str(&key.0) == *keys[0]);
     match (at, keys.len(), new) {
-        (Some(at), 1, Some(new)) => map[at] = new.clone(),
+        (Some(at), 1, Some(new)) => *map.get_index_mut(at).expect("an entry").1 = new.clone(),
         (Some(at), 1, None) => {
             map.shift_remove_index(at);
         }
-        (Some(at), _, _) => map[at] = expected(&map[at], &keys[1..], new),
+        (Some(at), _, _) => {
+            let (_, inner) = map.get_index_mut(at).expect("an entry");
+            *inner = expected(inner, &keys[1..], new);
+        }
         (None, _, Some(new)) => {
             let inner = keys[1..].iter().rev().fold(new.clone(), |value, key| {
                 Value::map(Map::from_iter([(Key::from(key.clone()), value)]))

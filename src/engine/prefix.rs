@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::evaluate::{Known, Own};
 use crate::layer::Layer;
 use crate::merge::{Prefixes, merge_maps};
 use crate::slot::MapSlot;
@@ -20,12 +21,24 @@ pub struct Prefix {
     /// By the address of the next layer, which the child keeps alive. A sequence lives as long
     /// as something that was computed from it.
     children: Mutex<FxHashMap<usize, Weak<Prefix>>>,
+    /// What they come to, for nodes that say something of the same places.
+    known: Mutex<Vec<Arc<Known>>>,
 }
+
+/// For how many sets of places the same layers are evaluated; beyond that, nodes are too different
+/// for it to be worth its memory.
+const MOST_KNOWN: usize = 16;
 
 impl Prefix {
     /// The empty sequence.
     pub fn root() -> Arc<Prefix> {
-        Arc::new(Prefix { parent: None, layer: None, merged: OnceLock::new(), children: Mutex::default() })
+        Arc::new(Prefix {
+            parent: None,
+            layer: None,
+            merged: OnceLock::new(),
+            children: Mutex::default(),
+            known: Mutex::default(),
+        })
     }
 
     /// This sequence and one more layer.
@@ -43,6 +56,7 @@ impl Prefix {
             layer: Some(layer.clone()),
             merged: OnceLock::new(),
             children: Mutex::default(),
+            known: Mutex::default(),
         });
         children.insert(address, Arc::downgrade(&child));
         child
@@ -72,6 +86,19 @@ impl Prefix {
             }
         }
         self.merged.get_or_init(|| state)
+    }
+
+    /// What is known for nodes with these places of their own.
+    pub fn known(&self, own: &Own) -> Option<Arc<Known>> {
+        self.known.lock().iter().find(|known| known.own() == own).cloned()
+    }
+
+    /// Keeps what was learned from a node.
+    pub fn learn(&self, learned: Known) {
+        let mut known = self.known.lock();
+        if known.len() < MOST_KNOWN && !known.iter().any(|known| known.own() == learned.own()) {
+            known.push(Arc::new(learned));
+        }
     }
 
     /// Whether more than one sequence goes on from here.

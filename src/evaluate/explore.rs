@@ -58,7 +58,7 @@ impl Evaluator<'_> {
     /// there is none.
     pub(crate) fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
         let before = self.faults.len();
-        let way = self.enter(path.first().cloned());
+        let way = self.enter(path.first());
         let value = self.deep_at(path.get(1..).unwrap_or_default(), slot);
         self.leave(way);
         value.map_err(|stop| {
@@ -71,7 +71,7 @@ impl Evaluator<'_> {
     fn deep_at(&mut self, rest: &[Key], slot: &Slot) -> Result<Option<Value>, Stop> {
         let mut found = self.head(slot)?;
         for key in rest {
-            self.push_key(key.clone());
+            self.push_key(key);
             match self.part(&found, key)? {
                 Some(next) => found = next,
                 None => return Ok(None),

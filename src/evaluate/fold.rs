@@ -60,8 +60,9 @@ impl Evaluator<'_> {
             if self.settings.verbose_warnings {
                 let origin = stack.entries[skip - 1].slot.origin();
                 let warning = self.place(Fault::new(Kind::DroppedUnrendered {}), origin, None);
-                self.warnings.push(warning);
+                self.warn(warning);
             }
+            self.own = true;
             self.replaced.push(Replaced {
                 stack: stack.clone(),
                 count: skip,
@@ -94,7 +95,7 @@ impl Evaluator<'_> {
                 }
                 Err(stop) => return Err(stop),
             };
-            if new.brought && new.head.is_container() && self.path_keys().len() > MAX_NESTING {
+            if new.brought && new.head.is_container() && self.nesting() > MAX_NESTING {
                 return Err(self.endless(&new, origin).into());
             }
             if constant {
@@ -201,7 +202,10 @@ impl Evaluator<'_> {
     }
 
     /// A mapping ready to be merged; one that a reference brought in comes closed (M4).
-    fn mapping(&self, found: &Found, origin: Origin) -> Arc<MapSlot> {
+    fn mapping(&mut self, found: &Found, origin: Origin) -> Arc<MapSlot> {
+        if let Head::Map(map) = &found.head {
+            self.look_into(map);
+        }
         match &found.head {
             Head::Map(map) if found.brought => brought_in(map),
             Head::Map(map) => map.clone(),
@@ -221,7 +225,7 @@ impl Evaluator<'_> {
     fn warn_overwritten(&mut self, fault: &Fault) {
         if let Kind::ReferenceNotFound { reference, .. } = &fault.kind {
             let kind = Kind::OverwrittenReference { reference: reference.clone() };
-            self.warnings.push(Fault { kind, ..fault.clone() });
+            self.warn(Fault { kind, ..fault.clone() });
         }
     }
 
@@ -229,7 +233,7 @@ impl Evaluator<'_> {
     /// overwritten value (R6), its cycles are nothing (R16), its type conflicts stay errors.
     pub(crate) fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
-            let before = self.enter(replaced.path.iter().cloned());
+            let before = self.enter(replaced.path.iter());
             let entries = &replaced.stack.entries[..replaced.count];
             // Data that a container replaces is not forgiven (R6).
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;

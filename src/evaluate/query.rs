@@ -35,6 +35,8 @@ pub type Told = Vec<(Text, Option<Vec<Option<Value>>>)>;
 impl Evaluator<'_> {
     pub(super) fn query(&mut self, query: &Query, origin: Origin) -> Result<Found, Stop> {
         let source = query.source.to_string();
+        // Other nodes change, and each node has its own environment.
+        self.own = true;
         let Some(others) = self.others else {
             return Err(self.place(Fault::new(Kind::QueryInExport { query: source }), origin, None).into());
         };
@@ -97,7 +99,7 @@ impl Evaluator<'_> {
         let before = self.enter([]);
         let mut result = Ok(None);
         for (index, key) in path.iter().enumerate() {
-            self.push_key(key.clone().into());
+            self.push_text(key);
             let next = match &found.head {
                 Head::Map(map) => map.entries.get(key.as_ref()).map(|slot| self.head(slot)),
                 Head::Raw(raw) => raw.entries.get(key.as_ref()).map(|slot| self.head(slot)),

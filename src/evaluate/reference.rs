@@ -40,7 +40,7 @@ impl Evaluator<'_> {
                 if self.settings.verbose_warnings {
                     let kind = Kind::DefaultUsed { reference: reference.written.to_string() };
                     let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
-                    self.warnings.push(warning);
+                    self.warn(warning);
                 }
                 Ok(Head::Value(default).into())
             }
@@ -101,8 +101,7 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<FixedPath, Stop> {
-        let double = self.settings.delimiter.repeat(2);
-        let mut text = String::new();
+        let mut text = String::with_capacity(source.len());
         for part in parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
@@ -117,7 +116,9 @@ impl Evaluator<'_> {
                         Value::Str(plain) => text.push_str(plain),
                         Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
                         // A container in a default is read as YAML again, so it is written so.
-                        value @ (Value::List(_) | Value::Map(_)) if text.contains(&double) => {
+                        value @ (Value::List(_) | Value::Map(_))
+                            if text.contains(&self.settings.delimiter.repeat(2)) =>
+                        {
                             text.push_str(&crate::json::dumps(value, false).unwrap_or_default());
                         }
                         value => text.push_str(&crate::pystr::str(value)),
@@ -139,8 +140,9 @@ impl Evaluator<'_> {
             return Ok(Err(Missing { key: first.to_string(), top: true, ..Missing::default() }));
         };
         for segment in &segments[..depth] {
-            self.push_key(segment.clone().into());
+            self.push_text(segment);
         }
+        self.look_at(slot);
         let mut found = self.head(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
             match self.child(&found, segment)? {
@@ -148,7 +150,7 @@ impl Evaluator<'_> {
                 None => return Ok(Err(self.missing(segments, index, &found.head))),
             }
         }
-        if found.head.is_container() && found.home.is_none() {
+        if found.head.is_container() && found.home.is_none() && !self.is_quiet() {
             found.home = Some(self.path_keys().into());
         }
         found.brought = true;
@@ -159,10 +161,9 @@ impl Evaluator<'_> {
     fn child(&mut self, found: &Found, segment: &Text) -> Result<Option<Found>, Stop> {
         if let Some(home) = &found.home {
             // We went through a reference: from here on the path is that of its home.
-            self.path.truncate(self.base);
-            self.path.extend(home.iter().cloned());
+            self.change(home.iter());
         }
-        self.push_key(segment.clone().into());
+        self.push_text(segment);
         let slot: &Slot = match &found.head {
             Head::Map(map) => match map.entries.get(segment.as_ref()) {
                 Some(slot) => slot,
@@ -184,6 +185,7 @@ impl Evaluator<'_> {
             }
             Head::Value(_) => return Ok(None),
         };
+        self.look_at(slot);
         // `found` keeps the container alive while its slot is looked at.
         self.head(slot).map(Some)
     }

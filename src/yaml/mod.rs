@@ -18,10 +18,6 @@ mod timestamp;
 #[doc(hidden)]
 pub mod trace;
 
-use std::hash::BuildHasherDefault;
-
-use indexmap::map::Entry as Slot;
-
 use crate::error::Result;
 use crate::value::{Map, Value};
 use compose::{Data, Node};
@@ -39,10 +35,10 @@ pub fn to_value(node: &Node) -> Value {
         // Both containers: documents are at most `compose::DEPTH` deep.
         Data::List(items) => grow(|| Value::list(items.iter().map(to_value).collect())),
         Data::Map(entries) => grow(|| {
-            let mut map = Map::with_capacity_and_hasher(entries.len(), BuildHasherDefault::default());
+            let mut map = Map::with_capacity(entries.len());
             for entry in entries.iter() {
-                if let Slot::Vacant(slot) = map.entry(entry.key.clone()) {
-                    slot.insert(to_value(&entry.value));
+                if !map.contains_key(&entry.key) {
+                    map.insert(entry.key.clone(), to_value(&entry.value));
                 }
             }
             Value::map(map)
