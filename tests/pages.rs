@@ -136,3 +136,8 @@ fn listings() {
 fn queries() {
     check_in("queries.md", "database");
 }
+
+#[test]
+fn git() {
+    check("git.md");
+}

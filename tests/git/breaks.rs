@@ -198,7 +198,7 @@ fn many_processes_that_fetch_at_once_all_answer() {
 fn a_process_that_is_killed_at_any_time_leaves_a_cache_that_works() {
     let site = Site::with_environments();
     let pause = |number: u64| Duration::from_millis(3 * number);
-    for number in 0..12 {
+    for number in 0..16 {
         let role = format!("parameters: {{branch: round{number}}}\n");
         site.commit("site", "base", &[("classes/role.yml", &role)]);
         let mut child =

@@ -58,9 +58,17 @@ pub struct Failed {
     pub message: String,
 }
 
-/// The right to fetch. Ends with the value, or with the process.
+/// The right to change a cache. Ends with the value, or with the process and the last git that it
+/// started.
 #[derive(Debug)]
 pub struct Lock(File);
+
+impl Lock {
+    /// The file that is locked.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+}
 
 impl Drop for Lock {
     /// Gives the lock back by name: a child that was forked meanwhile holds the same file open.

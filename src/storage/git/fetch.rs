@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::cache::{Cache, Failed, Record};
-use super::program::{Failure, In, LOCAL, fetch, git, output};
+use super::cache::{Cache, Failed, Lock, Record};
+use super::program::{Failure, In, LOCAL, change, git, output};
 use super::remote::{Remote, Transport};
 
 /// Who we are for a server of ssh, and which servers we trust.
@@ -28,6 +28,17 @@ impl std::fmt::Debug for Login {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Login").field("privkey", &self.privkey).finish_non_exhaustive()
     }
+}
+
+/// What is fetched, and into what.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The cache.
+    pub cache: &'a Cache,
+    /// Where the repository is.
+    pub remote: &'a Remote,
+    /// Who we are there.
+    pub login: &'a Login,
 }
 
 /// Why a fetch brought nothing.
@@ -98,19 +109,20 @@ impl Reason {
 /// Fetches into a cache, which is made or repaired where it has to be. Needs its lock.
 ///
 /// The answer is the record as it is from then on, written.
-pub fn update(cache: &Cache, remote: &Remote, login: &Login, limit: Duration) -> Result<Record, String> {
+pub fn update(source: Source<'_>, lock: &Lock, limit: Duration) -> Result<Record, String> {
+    let cache = source.cache;
     let known = cache.record().map(|(record, _)| record);
     cache.sweep();
     let (began, clock) = (SystemTime::now(), Instant::now());
     let tried = match &known {
-        Some(_) => match bring(cache, remote, login, began, limit) {
+        Some(_) => match bring(source, lock, began, limit) {
             // What is damaged is made anew; what cannot be reached, cannot.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
-                anew(cache, remote, login, began, limit.saturating_sub(clock.elapsed()))
+                anew(source, lock, began, limit.saturating_sub(clock.elapsed()))
             }
             tried => tried,
         },
-        None => anew(cache, remote, login, began, limit),
+        None => anew(source, lock, began, limit),
     };
     let record = match tried {
         Ok(record) => record,
@@ -129,18 +141,18 @@ pub fn update(cache: &Cache, remote: &Remote, login: &Login, limit: Duration) ->
 type Tried = Result<Record, (Reason, String)>;
 
 /// Makes a cache anew that is damaged. Needs its lock.
-pub fn mend(cache: &Cache, remote: &Remote, login: &Login, limit: Duration) -> Result<(), (Reason, String)> {
-    if is_sound(cache) { Ok(()) } else { anew(cache, remote, login, SystemTime::now(), limit).map(drop) }
+pub fn mend(source: Source<'_>, lock: &Lock, limit: Duration) -> Result<(), (Reason, String)> {
+    if is_sound(source.cache) { Ok(()) } else { anew(source, lock, SystemTime::now(), limit).map(drop) }
 }
 
 /// Fetches into a new cache, which takes the place of the old one if that brought anything.
-fn anew(cache: &Cache, remote: &Remote, login: &Login, began: SystemTime, limit: Duration) -> Tried {
+fn anew(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
-    let new = cache.beside().map_err(unwritable)?;
+    let new = source.cache.beside().map_err(unwritable)?;
     let fetched = said(output(with(&new, &["init", "--quiet", "--bare"]), b"", LOCAL))
-        .and_then(|_| bring(&new, remote, login, began, limit))
+        .and_then(|_| bring(Source { cache: &new, ..source }, lock, began, limit))
         .and_then(|record| new.write(&record).map(|()| record).map_err(unwritable))
-        .and_then(|record| cache.replace_by(&new).map(|()| record).map_err(unwritable));
+        .and_then(|record| source.cache.replace_by(&new).map(|()| record).map_err(unwritable));
     if fetched.is_err() {
         new.remove();
     }
@@ -148,7 +160,8 @@ fn anew(cache: &Cache, remote: &Remote, login: &Login, began: SystemTime, limit:
 }
 
 /// Fetches all branches and tags, and tells where the branches are.
-fn bring(cache: &Cache, remote: &Remote, login: &Login, began: SystemTime, limit: Duration) -> Tried {
+fn bring(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
+    let Source { cache, remote, login } = source;
     let end = Instant::now() + limit;
     let mut command = git(In::Bare(&cache.folder));
     command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
@@ -156,7 +169,7 @@ fn bring(cache: &Cache, remote: &Remote, login: &Login, began: SystemTime, limit
     introduce(&mut command, cache, remote, login).map_err(|message| (Reason::Cache, message))?;
     command.args(["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-recurse-submodules", "--"]);
     command.args([&*remote.address, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]);
-    let fetched = fetch(&command, limit);
+    let fetched = change(&command, lock.file(), limit);
     said(fetched).map_err(|(reason, text)| (reason, without_password(text, remote)))?;
     let heads = ["for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", "refs/heads/"];
     let heads = said(output(with(cache, &heads), b"", LOCAL))?;
@@ -169,7 +182,7 @@ fn bring(cache: &Cache, remote: &Remote, login: &Login, began: SystemTime, limit
         .collect();
     // Packs become one now and then; what nothing refers to stays for two weeks.
     let tidy = with(cache, &["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"]);
-    let _ = output(tidy, b"", end.saturating_duration_since(Instant::now()));
+    let _ = change(&tidy, lock.file(), end.saturating_duration_since(Instant::now()));
     Ok(Record { fetched: Some(began), heads, failure: None })
 }
 

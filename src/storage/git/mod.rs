@@ -23,7 +23,7 @@ use crate::value::Text;
 pub use cache::Record;
 use cache::{Cache, Failed};
 pub use fetch::Login;
-use fetch::Reason;
+use fetch::{Reason, Source};
 use program::{Failure, In, LOCAL};
 use remote::Remote;
 
@@ -119,13 +119,13 @@ impl Repository {
         if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
             return self.usable(record.clone());
         }
-        if lock.is_none() {
+        let Some(lock) = lock else {
             let took = format!("another process has fetched for {} seconds", limit.as_secs());
             let failure = Failed { began: now, took: limit, code: Reason::Time.word().into(), message: took };
             let record = known.as_deref().cloned().unwrap_or_default();
             return self.usable(Arc::new(Record { failure: Some(failure), ..record }));
-        }
-        let record = fetch::update(&self.cache, &self.remote, &self.login, limit);
+        };
+        let record = fetch::update(self.source(), &lock, limit);
         self.usable(Arc::new(record.map_err(|message| self.unusable(message))?))
     }
 
@@ -223,13 +223,17 @@ impl Repository {
         Ok(files.into_iter().map(file).collect())
     }
 
+    fn source(&self) -> Source<'_> {
+        Source { cache: &self.cache, remote: &self.remote, login: &self.login }
+    }
+
     /// Makes the cache anew if it is damaged.
     fn repair(&self) -> Result<()> {
         let limit = self.policy.limit * FIRST;
-        let Some(_lock) = self.cache.lock(limit).map_err(|message| self.unusable(message))? else {
+        let Some(lock) = self.cache.lock(limit).map_err(|message| self.unusable(message))? else {
             return Ok(());
         };
-        let mended = fetch::mend(&self.cache, &self.remote, &self.login, limit);
+        let mended = fetch::mend(self.source(), &lock, limit);
         mended.map_err(|(reason, message)| self.fault(reason, message).into())
     }
 

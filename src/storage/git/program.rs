@@ -68,13 +68,9 @@ pub fn git(place: In<'_>) -> Command {
     command
 }
 
-/// What a command prints, if it ends well in time.
-pub fn output(command: Command, input: &[u8], limit: Duration) -> Result<Vec<u8>, Failure> {
-    run(command, Some(input), limit)
-}
-
-/// Runs a command that uses the network. When this process ends, whatever it started ends with it.
-pub fn fetch(command: &Command, limit: Duration) -> Result<(), Failure> {
+/// Runs a command that changes a cache, and may use the network. When this process ends, whatever it
+/// started ends with it; until that has ended, it holds the lock of the cache too.
+pub fn change(command: &Command, lock: &File, limit: Duration) -> Result<(), Failure> {
     // The shell holds the other end of a pipe of ours. When it closes before git has ended, the whole
     // group of processes is ended.
     const WATCHED: &str = "exec 3<&0; { read -r _ <&3; kill -KILL 0; } & watch=$!; \
@@ -87,42 +83,54 @@ pub fn fetch(command: &Command, limit: Duration) -> Result<(), Failure> {
             None => shell.env_remove(name),
         };
     }
-    run(shell, None, limit).map(drop)
+    // A locked file that is open in several processes is locked until the last one has closed it.
+    let lock = lock.try_clone().map_err(not_run)?;
+    shell.stdin(Stdio::piped()).stdout(Stdio::from(lock));
+    run(shell, limit)
 }
 
-/// With input, git reads it; without, it gets a pipe that stays open as long as we live.
-fn run(mut command: Command, input: Option<&[u8]>, limit: Duration) -> Result<Vec<u8>, Failure> {
-    let not_run = |error: std::io::Error| Failure::NotRun(crate::storage::fs::reason(&error));
-    let mut out = memory().map_err(not_run)?;
-    let mut err = memory().map_err(not_run)?;
-    let stdin = match input {
-        Some(input) => {
-            let mut file = memory().map_err(not_run)?;
-            file.write_all(input).and_then(|()| file.rewind()).map_err(not_run)?;
-            Stdio::from(file)
-        }
-        None => Stdio::piped(),
-    };
-    let twin = |file: &File| file.try_clone().map(Stdio::from).map_err(not_run);
-    command.stdin(stdin).stdout(twin(&out)?).stderr(twin(&err)?).process_group(0);
+/// What a command prints, if it ends well in time.
+pub fn output(mut command: Command, input: &[u8], limit: Duration) -> Result<Vec<u8>, Failure> {
+    let (mut stdin, mut stdout) = (memory()?, memory()?);
+    stdin.write_all(input).and_then(|()| stdin.rewind()).map_err(not_run)?;
+    command.stdin(stdin).stdout(stdout.try_clone().map_err(not_run)?);
+    run(command, limit)?;
+    read(&mut stdout)
+}
+
+fn run(mut command: Command, limit: Duration) -> Result<(), Failure> {
+    let mut stderr = memory()?;
+    command.stderr(stderr.try_clone().map_err(not_run)?).process_group(0);
     let mut child = command.spawn().map_err(not_run)?;
+    // Its files are open in the child alone.
     drop(command);
-    let ended = wait(&mut child, limit);
-    let Some(status) = ended.map_err(not_run)? else { return Err(Failure::TimedOut(limit)) };
-    let mut printed = Vec::new();
+    let Some(status) = wait(&mut child, limit).map_err(not_run)? else {
+        return Err(Failure::TimedOut(limit));
+    };
     if status.success() {
-        out.rewind().and_then(|()| out.read_to_end(&mut printed)).map_err(not_run)?;
-        return Ok(printed);
+        return Ok(());
     }
-    err.rewind().and_then(|()| err.read_to_end(&mut printed)).map_err(not_run)?;
-    Err(match said(&String::from_utf8_lossy(&printed)) {
+    Err(match said(&String::from_utf8_lossy(&read(&mut stderr)?)) {
         text if text.is_empty() => Failure::Said(format!("git ended with {status}")),
         text => Failure::Said(text),
     })
 }
 
-fn memory() -> std::io::Result<File> {
-    Ok(rustix::fs::memfd_create("reclass", MemfdFlags::CLOEXEC)?.into())
+#[expect(clippy::needless_pass_by_value, reason = "it is what failed calls pass on")]
+fn not_run(error: std::io::Error) -> Failure {
+    Failure::NotRun(crate::storage::fs::reason(&error))
+}
+
+fn read(file: &mut File) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(not_run)?;
+    Ok(bytes)
+}
+
+/// A file in memory.
+fn memory() -> Result<File, Failure> {
+    let made = rustix::fs::memfd_create("reclass", MemfdFlags::CLOEXEC);
+    made.map(File::from).map_err(|error| not_run(error.into()))
 }
 
 /// How a child ended; `None` where it had to be ended.
@@ -201,10 +209,11 @@ mod tests {
     fn whatever_takes_too_long_is_ended_with_its_children() {
         let limit = Duration::from_millis(200);
         let begun = Instant::now();
-        assert_eq!(fetch(&shell("sleep 60 & sleep 60"), limit), Err(Failure::TimedOut(limit)));
+        let lock = memory().expect("a file");
+        assert_eq!(change(&shell("sleep 60 & sleep 60"), &lock, limit), Err(Failure::TimedOut(limit)));
         assert_eq!(output(shell("sleep 60"), b"", limit), Err(Failure::TimedOut(limit)));
         assert!(begun.elapsed() < Duration::from_secs(5));
-        assert_eq!(fetch(&shell("exit 0"), LOCAL), Ok(()));
-        assert_eq!(fetch(&shell("echo no >&2; exit 1"), LOCAL), Err(Failure::Said("no".into())));
+        assert_eq!(change(&shell("exit 0"), &lock, LOCAL), Ok(()));
+        assert_eq!(change(&shell("echo no >&2; exit 1"), &lock, LOCAL), Err(Failure::Said("no".into())));
     }
 }
