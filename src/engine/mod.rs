@@ -145,6 +145,12 @@ impl Inventory {
         &self.warnings
     }
 
+    /// What is to be known of the repositories that the last question was answered from: that they
+    /// could not be fetched. The answers for nodes have these warnings too.
+    pub fn storage_warnings(&self) -> Vec<Warning> {
+        self.state().inputs.trees.warnings()
+    }
+
     /// The state, for one call. The lock is the standard library's: it has no table of waiting
     /// threads that a fork could catch half-way. What a panic left behind is not used again.
     fn state(&self) -> MutexGuard<'_, State> {

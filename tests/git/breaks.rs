@@ -35,6 +35,9 @@ fn a_remote_that_is_gone_leaves_what_was_fetched_with_a_warning_or_fails() {
     assert_eq!(parameter(&inventory, "web1", "branch"), "base");
     let all = inventory.inventory().unwrap();
     assert_eq!(all.iter().map(|node| node.warnings.len()).sum::<usize>(), 1, "told once for all nodes");
+    let output = site.program(ENVIRONMENTS, &["nodes"]);
+    assert!(output.status.success());
+    assert!(String::from_utf8_lossy(&output.stderr).contains("git-stale"), "{output:?}");
     let strict = site.open(&ENVIRONMENTS.replace("{storage_type", "{git_fetch_failure: fail, storage_type"));
     let failed = error(&strict);
     assert_eq!(code(&failed), "git-fetch");
@@ -106,6 +109,11 @@ fn a_server_that_never_answers_is_left_in_time() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("error[git-timeout]"), "{text}");
     assert!((Duration::from_secs(9)..Duration::from_secs(30)).contains(&begun.elapsed()));
+    // Who comes next is told at once.
+    let begun = Instant::now();
+    let output = site.program(&at(&address, "git_fetch_timeout: 1,"), &["-n", "web1"]);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("error[git-timeout]"));
+    assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
@@ -321,7 +329,29 @@ fn a_disk_that_is_full_keeps_what_was_fetched() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(74), "{text}");
     assert!(text.contains("error[git-"), "{text}");
-    assert_eq!(parameter(&site.open(ENVIRONMENTS), "web1", "k1"), "9e3779b97f4a7c15");
+    let end = Instant::now() + Duration::from_secs(60);
+    while parameter(&site.open(ENVIRONMENTS), "web1", "k1") != "9e3779b97f4a7c15" {
+        assert!(Instant::now() < end);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn what_cannot_be_locked_or_written_down_is_served_as_it_was() {
+    let site = Site::with_environments();
+    let inventory = site.open(ENVIRONMENTS);
+    assert_eq!(parameter(&inventory, "web1", "branch"), "base");
+    fs::remove_dir_all(site.path("lock")).unwrap();
+    fs::write(site.path("lock"), "").unwrap();
+    assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
+    fs::remove_file(site.path("lock")).unwrap();
+    // A folder stands where the new record would.
+    fs::create_dir(site.cache().join("reclass-record.new")).unwrap();
+    site.commit("site", "base", &[("classes/role.yml", "parameters: {branch: later}\n")]);
+    assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
+    assert_eq!(parameter(&inventory, "web1", "branch"), "base");
+    fs::remove_dir(site.cache().join("reclass-record.new")).unwrap();
+    assert_eq!(parameter(&inventory, "web1", "branch"), "later");
 }
 
 #[test]

@@ -95,6 +95,7 @@ impl Cache {
     pub fn write(&self, record: &Record) -> Result<(), String> {
         let path = self.folder.join(RECORD);
         let beside = self.folder.join(format!("{RECORD}.new"));
+        make(&self.folder)?;
         let written = File::create(&beside).and_then(|mut file| {
             file.write_all(record.text().as_bytes())?;
             file.sync_all()?;

@@ -108,34 +108,34 @@ impl Reason {
 
 /// Fetches into a cache, which is made or repaired where it has to be. Needs its lock.
 ///
-/// The answer is the record as it is from then on, written.
-pub fn update(source: Source<'_>, lock: &Lock, limit: Duration) -> Result<Record, String> {
+/// The answer is the record as it is from then on, written if it can be.
+pub fn update(source: Source<'_>, lock: &Lock, limit: Duration) -> Record {
     let cache = source.cache;
-    let known = cache.record().map(|(record, _)| record);
+    let known = cache.record().map(|(record, _)| record).unwrap_or_default();
     cache.sweep();
     let (began, clock) = (SystemTime::now(), Instant::now());
-    let tried = match &known {
-        Some(_) => match bring(source, lock, began, limit) {
+    let tried = if known.fetched.is_some() {
+        match bring(source, lock, began, limit) {
             // What is damaged is made anew; what cannot be reached, cannot.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
                 anew(source, lock, began, limit.saturating_sub(clock.elapsed()))
             }
             tried => tried,
-        },
-        None => anew(source, lock, began, limit),
-    };
-    let record = match tried {
-        Ok(record) => record,
-        Err((reason, message)) => {
-            let failure = Failed { began, took: clock.elapsed(), code: reason.word().into(), message };
-            let record = Record { failure: Some(failure), ..known.unwrap_or_default() };
-            if record.fetched.is_none() {
-                return Ok(record);
-            }
-            record
         }
+    } else {
+        anew(source, lock, began, limit)
     };
-    cache.write(&record).map(|()| record)
+    let tried = tried.and_then(|record| match cache.write(&record) {
+        Ok(()) => Ok(record),
+        Err(message) => Err((Reason::Cache, message)),
+    });
+    tried.unwrap_or_else(|(reason, message)| {
+        let failure = Failed { began, took: clock.elapsed(), code: reason.word().into(), message };
+        let record = Record { failure: Some(failure), ..known };
+        // Where nobody can write, everybody finds that out alone.
+        let _ = cache.write(&record);
+        record
+    })
 }
 
 type Tried = Result<Record, (Reason, String)>;
@@ -149,8 +149,9 @@ pub fn mend(source: Source<'_>, lock: &Lock, limit: Duration) -> Result<(), (Rea
 fn anew(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
     let new = source.cache.beside().map_err(unwritable)?;
-    let fetched = said(output(with(&new, &["init", "--quiet", "--bare"]), b"", LOCAL))
-        .and_then(|_| bring(Source { cache: &new, ..source }, lock, began, limit))
+    let init = with(&new, &["init", "--quiet", "--bare"]);
+    let fetched = said(change(&init, lock.file(), LOCAL))
+        .and_then(|()| bring(Source { cache: &new, ..source }, lock, began, limit))
         .and_then(|record| new.write(&record).map(|()| record).map_err(unwritable))
         .and_then(|record| source.cache.replace_by(&new).map(|()| record).map_err(unwritable));
     if fetched.is_err() {

@@ -42,6 +42,8 @@ pub struct Policy {
 const FIRST: u32 = 10;
 /// How many times as long as a failed fetch took nobody tries again.
 const REST: u32 = 4;
+/// How long that is at the most.
+const LONGEST_REST: Duration = Duration::from_secs(300);
 /// How far ahead a time may be that another process took down.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(600);
 /// How often reading is tried again when the cache is replaced meanwhile.
@@ -111,22 +113,29 @@ impl Repository {
         if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
             return self.usable(record.clone());
         }
-        let first = known.is_none();
+        let first = known.as_ref().is_none_or(|record| record.fetched.is_none());
         let limit = if first { self.policy.limit * FIRST } else { self.policy.limit };
-        let lock = self.cache.lock(limit).map_err(|message| self.unusable(message))?;
+        // While a fetch is tried again that failed before, nobody waits for it.
+        let rests = known.filter(|record| record.failure.is_some());
+        let lock = self.cache.lock(if rests.is_some() { Duration::ZERO } else { limit });
         // Another process may have fetched while we waited for it.
         let known = self.known();
         if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
             return self.usable(record.clone());
         }
-        let Some(lock) = lock else {
-            let took = format!("another process has fetched for {} seconds", limit.as_secs());
-            let failure = Failed { began: now, took: limit, code: Reason::Time.word().into(), message: took };
-            let record = known.as_deref().cloned().unwrap_or_default();
-            return self.usable(Arc::new(Record { failure: Some(failure), ..record }));
+        let (code, message) = match lock {
+            Ok(Some(lock)) => return self.usable(Arc::new(fetch::update(self.source(), &lock, limit))),
+            Ok(None) => match rests {
+                Some(record) => return self.usable(record),
+                None => {
+                    (Reason::Time, format!("another process has fetched for {} seconds", limit.as_secs()))
+                }
+            },
+            Err(message) => (Reason::Cache, message),
         };
-        let record = fetch::update(self.source(), &lock, limit);
-        self.usable(Arc::new(record.map_err(|message| self.unusable(message))?))
+        let failure = Failed { began: now, took: Duration::ZERO, code: code.word().into(), message };
+        let record = known.as_deref().cloned().unwrap_or_default();
+        self.usable(Arc::new(Record { failure: Some(failure), ..record }))
     }
 
     /// What went wrong when what is served was last to be brought up to date.
@@ -292,10 +301,8 @@ impl Repository {
 /// Whether it is time to fetch, for a question that was asked at `now`.
 fn is_due(record: &Record, now: SystemTime, interval: Duration) -> bool {
     let Some(tried) = record.tried() else { return true };
-    let interval = match &record.failure {
-        Some(failure) => interval.max(failure.took * (REST + 1)),
-        None => interval,
-    };
+    let rest = |failure: &Failed| failure.took + (failure.took * REST).min(LONGEST_REST);
+    let interval = record.failure.as_ref().map_or(interval, |failure| interval.max(rest(failure)));
     match now.duration_since(tried) {
         Ok(age) => age >= interval,
         // Another process fetched while we waited for it, or a clock was set back.
