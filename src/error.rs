@@ -429,7 +429,7 @@ impl Kind {
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))
             }
-            Kind::GitAccess { message, .. } if message.contains("ost key") => Some(
+            Kind::GitAccess { message, .. } if message.contains("Host key verification failed") => Some(
                 "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
                     .into(),
             ),

@@ -14,9 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import asyncssh
 import trustme
+
+
+async def pump(reader: Any, writer: Any) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+        await writer.drain()
 
 
 @dataclass
@@ -39,7 +46,7 @@ class Ssh:
         program, path = shlex.split(process.command or "")
         self.commands.append(program)
         if self.silent:
-            await asyncio.sleep(600)
+            await process.stdin.read()
         git = await asyncio.create_subprocess_exec(
             "git",
             program.removeprefix("git-"),
@@ -48,8 +55,21 @@ class Ssh:
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
         )
-        await process.redirect(stdin=git.stdin, stdout=git.stdout, stderr=git.stderr)
-        process.exit(await git.wait())
+        asks = asyncio.create_task(pump(process.stdin, git.stdin))
+        await asyncio.gather(pump(git.stdout, process.stdout), pump(git.stderr, process.stderr))
+        asks.cancel()
+        code = await git.wait()
+        process.exit(code)
+
+
+async def close(acceptor: asyncssh.SSHAcceptor) -> None:
+    acceptor.close()
+    await acceptor.wait_closed()
+    # What answers to clients that are gone ends by itself.
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 @contextmanager
@@ -74,7 +94,7 @@ def ssh_server(folder: Path, public_key: Path, host_key: asyncssh.SSHKey) -> Ite
     try:
         yield server
     finally:
-        loop.call_soon_threadsafe(acceptor.close)
+        asyncio.run_coroutine_threadsafe(close(acceptor), loop).result(30)
         loop.call_soon_threadsafe(loop.stop)
         thread.join(30)
 

@@ -40,6 +40,8 @@ pub struct Policy {
 
 /// How many times longer the first fetch may take, which brings the whole history.
 const FIRST: u32 = 10;
+/// What fails faster than this costs nobody much, and may be mended by the next settings.
+const QUICK: Duration = Duration::from_secs(1);
 /// How many times as long as a failed fetch took nobody tries again.
 const REST: u32 = 4;
 /// How long that is at the most.
@@ -301,7 +303,10 @@ impl Repository {
 /// Whether it is time to fetch, for a question that was asked at `now`.
 fn is_due(record: &Record, now: SystemTime, interval: Duration) -> bool {
     let Some(tried) = record.tried() else { return true };
-    let rest = |failure: &Failed| failure.took + (failure.took * REST).min(LONGEST_REST);
+    let rest = |failure: &Failed| match failure.took {
+        took if took < QUICK => Duration::ZERO,
+        took => took + (took * REST).min(LONGEST_REST),
+    };
     let interval = record.failure.as_ref().map_or(interval, |failure| interval.max(rest(failure)));
     match now.duration_since(tried) {
         Ok(age) => age >= interval,

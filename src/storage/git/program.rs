@@ -169,6 +169,10 @@ fn end_group(child: &Child) {
 fn said(text: &str) -> String {
     /// How many lines are told.
     const LINES: usize = 3;
+    // Ssh says it in a dozen lines.
+    if text.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
+        return "the host key of the server has changed".to_owned();
+    }
     let idle = ["warning:", "hint:", "@@@", "please make sure you have", "and the repository exists"];
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {
