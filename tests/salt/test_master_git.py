@@ -6,12 +6,13 @@ import os
 import subprocess
 import textwrap
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.salt.conftest import INVENTORY
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.salt.conftest import MakeSite, Site
 
 PERSON = {
