@@ -185,6 +185,15 @@ impl Inputs {
         self.trees.places.nodes.as_ref().map_or_else(String::new, ToString::to_string)
     }
 
+    /// The address of the place of the nodes.
+    pub fn node_uri(&self) -> String {
+        let scheme = match &self.trees.places.nodes {
+            Some(Place::Git(_)) => catalog::REPOSITORY,
+            _ => catalog::FOLDER,
+        };
+        format!("{scheme}{}", self.node_folder())
+    }
+
     /// The classes of a tree.
     pub fn classes<'a>(&self, catalog: &'a Catalog, tree: Tree) -> Result<&'a Names> {
         match catalog.trees.get(tree.0 as usize).and_then(|classes| classes.as_ref()?.get()) {

@@ -262,11 +262,8 @@ impl Computation<'_> {
         for warning in &mut all {
             self.complete(warning, merged);
         }
-        let uri = self
-            .catalog
-            .nodes
-            .get(&merged.name)
-            .map_or_else(|| format!("{FOLDER}{}", self.inputs.node_folder()), Item::uri);
+        let item = self.catalog.nodes.get(&merged.name);
+        let uri = item.map_or_else(|| self.inputs.node_uri(), Item::uri);
         NodeInfo {
             name: merged.name.clone(),
             uri: uri.into(),

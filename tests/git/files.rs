@@ -263,6 +263,18 @@ fn a_survey_sees_every_branch_that_a_node_has() {
 }
 
 #[test]
+fn the_branch_is_no_part_of_a_file_name() {
+    let site = Site::new();
+    site.commit("nodes.git", "master", &[("n.yml", "classes: [c]\n")]);
+    site.commit("classes.git", "base", &[("c.yml", "parameters: {}\n")]);
+    let settings = "{storage_type: yaml_git, nodes_uri: {repo: SITE/nodes.git, CACHE}, \
+         classes_uri: {repo: SITE/classes.git, CACHE}}";
+    let output = site.program(settings, &["lint", "-o", "concise"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success() && !text.contains("odd-name"), "{output:?}");
+}
+
+#[test]
 fn a_revision_is_read_where_a_repository_has_it() {
     let site = Site::with_environments();
     let first = git(&site.path("site"), &["rev-parse", "base"]);

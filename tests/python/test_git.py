@@ -52,7 +52,7 @@ def push(tmp_path: Path) -> Push:
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
     """A private key, with the public one beside it."""
-    return write_key(tmp_path / "key")
+    return write_key(tmp_path / "it's 100% a key")
 
 
 def write_key(path: Path) -> Path:
@@ -69,7 +69,7 @@ def ssh(tmp_path: Path, push: Push, key: Path) -> Iterator[Ssh]:
         pytest.skip("there is no program 'ssh'")
     host_key = asyncssh.generate_private_key("ssh-ed25519")
     with ssh_server(tmp_path / "served", Path(f"{key}.pub"), host_key) as server:
-        (tmp_path / "known_hosts").write_text(server.known_hosts)
+        (tmp_path / "known hosts").write_text(server.known_hosts)
         yield server
 
 
@@ -99,7 +99,7 @@ def options(tmp_path: Path) -> Callable[..., dict[str, Any]]:
             "classes_uri": {**tree, "root": "classes"},
             "git_fetch_interval": 0,
             "git_fetch_timeout": 20,
-            "git_known_hosts": str(tmp_path / "known_hosts"),
+            "git_known_hosts": str(tmp_path / "known hosts"),
             **(settings or {}),
         }
 
@@ -140,8 +140,11 @@ def test_ssh_in_the_spelling_without_a_port(
     ssh: Ssh, key: Path, options: Options, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     # The command of the caller is used where no key is named.
-    known = f"-o UserKnownHostsFile={tmp_path}/known_hosts"
-    monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh -p {ssh.port} -i {key} -o IdentitiesOnly=yes {known}")
+    simple = tmp_path / "key"
+    simple.write_bytes(key.read_bytes())
+    simple.chmod(0o600)
+    known = f"-o 'UserKnownHostsFile=\"{tmp_path}/known hosts\"'"
+    monkeypatch.setenv("GIT_SSH_COMMAND", f"ssh -p {ssh.port} -i {simple} -o IdentitiesOnly=yes {known}")
     assert value(Inventory(**options("git+ssh://git@127.0.0.1:site"))) == "first"
 
 
@@ -196,7 +199,7 @@ def test_ssh_repository_that_does_not_exist(ssh: Ssh, key: Path, options: Option
 
 
 def test_a_server_that_is_not_known(ssh: Ssh, key: Path, options: Options, tmp_path: Path) -> None:
-    known = tmp_path / "known_hosts"
+    known = tmp_path / "known hosts"
     known.write_text("")
     repo = f"ssh://git@127.0.0.1:{ssh.port}/site"
     with pytest.raises(ReclassError) as error:

@@ -224,7 +224,11 @@ const HELPER: &str = "!f() { test \"$1\" = get && \
 const ASK: &str = "#!/bin/sh\nprintf '%s\\n' \"$RECLASS_PASSWORD\"\n";
 
 fn ssh(login: &Login) -> String {
-    let quoted = |path: &PathBuf| format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"));
+    // For the shell, and in it for ssh, which has words and `%` of its own in paths.
+    let quoted = |option: &str, path: &PathBuf| {
+        let path = path.to_string_lossy().replace('%', "%%").replace('\'', "'\\''");
+        format!(" -o '{option}=\"{path}\"'")
+    };
     let hosts = if login.accept_new_hosts { "accept-new" } else { "yes" };
     let mut command = format!("ssh -o StrictHostKeyChecking={hosts}");
     command += match login.password {
@@ -233,10 +237,11 @@ fn ssh(login: &Login) -> String {
         None => " -o BatchMode=yes",
     };
     if let Some(file) = &login.known_hosts {
-        command = format!("{command} -o UserKnownHostsFile={}", quoted(file));
+        command += &quoted("UserKnownHostsFile", file);
     }
     if let Some(key) = login.privkey.as_ref().or(login.pubkey.as_ref()) {
-        command = format!("{command} -o IdentitiesOnly=yes -i {}", quoted(key));
+        command += " -o IdentitiesOnly=yes";
+        command += &quoted("IdentityFile", key);
     }
     command
 }
