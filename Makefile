@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 SALTS := 3007 3006
 
 ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
-PACKAGE := pyproject.toml setup.cfg $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
+PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential wheel clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -17,7 +17,7 @@ help: ## this list
 
 build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
 
-test: build .venv-oracle/.tools ## all tests, a real Salt master and minion included
+test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt master and minion included
 	cargo test --locked --quiet
 	$(BIN)/pytest
 
@@ -36,8 +36,8 @@ demo: build ## the pillar and the top of a minion of examples/, through a real S
 conformance: ## compare with the recorded answers of the Python programs
 	cargo test --locked --test conformance -- --nocapture
 
-differential: .venv-oracle/.tools ## generated inventories, against kapicorp-reclass
-	cargo test --locked --test differential
+differential: .venv-oracle/.tools ## generated inventories and command lines, against kapicorp-reclass
+	cargo test --locked --test differential --test cli_python
 
 bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
 	.venv-bench/bin/python -m benches
@@ -56,8 +56,11 @@ $(foreach salt,$(SALTS),test-salt-$(salt)): test-salt-%: .venv-%/.built
 
 wheel: dist/.built ## the wheel, in dist/
 
+man: ## the manual pages, into docs/man
+	cargo run --locked --quiet --bin reclass -- manual docs/man
+
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-bench $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -74,6 +77,11 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 # The Python program that answers are compared with. Apart: it brings a `reclass` of its own.
 .venv-oracle/.tools: requirements/oracle.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-oracle,$<)
+	@touch $@
+
+# The Ansible that asks `reclass-ansible`. Apart: it needs other versions than Salt.
+.venv-ansible/.tools: requirements/ansible.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-ansible,$<)
 	@touch $@
 
 # The programs that times are compared with, and what draws the plots.

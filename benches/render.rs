@@ -5,10 +5,15 @@
 //! in seconds, of an inventory that is opened anew.
 
 use std::error::Error;
+use std::io::Write;
 use std::time::Instant;
 
 use reclass::engine::Inventory;
 use reclass::value::{Map, Value};
+
+/// That of the programs.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
@@ -26,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = Instant::now();
         let inventory = Inventory::open(&options).map_err(|error| error.to_string())?;
         let nodes = inventory.inventory().map_err(|error| error.to_string())?;
-        println!("{:.6} {}", start.elapsed().as_secs_f64(), nodes.len());
+        writeln!(std::io::stdout(), "{:.6} {}", start.elapsed().as_secs_f64(), nodes.len())?;
     }
     Ok(())
 }

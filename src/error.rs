@@ -385,6 +385,12 @@ kinds! {
         "another process has held '{path}' for {seconds} seconds";
 
     // Shells.
+    /// A host of Ansible that no group has: Ansible does not see it.
+    HostWithoutGroup { name: String } "host-without-group" 65
+        "node '{name}' has no class and no application, so it is in no group and Ansible does not see it";
+    /// A folder for a new inventory that holds something.
+    FolderUsed { path: String } "folder-used" 65
+        "'{path}' is not empty";
     /// A value that cannot be carried to the caller (Y4).
     WireType { what: String } "wire-type" 65
         "{what}";
@@ -436,6 +442,9 @@ impl Kind {
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::Lint { help, .. } => help.clone(),
+            Kind::HostWithoutGroup { .. } => {
+                Some("a class mapping '* CLASS' gives every node a class".into())
+            }
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),

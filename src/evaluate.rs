@@ -373,12 +373,11 @@ impl<'a> Evaluator<'a> {
         constant: &OnceLock<Value>,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        let value = match constant.get() {
-            Some(value) => value.clone(),
-            None => {
-                let value = self.deeper(compute)?;
-                constant.get_or_init(|| value).clone()
-            }
+        let value = if let Some(value) = constant.get() {
+            value.clone()
+        } else {
+            let value = self.deeper(compute)?;
+            constant.get_or_init(|| value).clone()
         };
         self.measure = Measure::LEAF;
         Ok(value)

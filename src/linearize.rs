@@ -584,6 +584,20 @@ impl Linearization {
         (!is_between(&self.sequence, &[], given)).then_some(&self.sequence.prefix)
     }
 
+    /// The layers of the first classes of the list, as few of these as bring in three of four
+    /// layers: what nodes of a kind have in common before each adds a class or two. Those of class
+    /// mappings are among them, so that automatic parameters have their place.
+    pub fn most(&self) -> &Arc<Prefix> {
+        let enough = |before: &Sequence| {
+            before.entered * 4 >= self.sequence.entered * 3 && before.entered >= self.mapped.entered
+        };
+        let mut most = &self.sequence;
+        while let Some(before) = most.before().filter(|before| enough(before)) {
+            most = before;
+        }
+        &most.prefix
+    }
+
     /// The merged parameters of the classes with the automatic ones, which come after the mapped
     /// classes (S2): there their key stands.
     pub fn with_automatic(&self, classes: &Arc<MapSlot>, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {

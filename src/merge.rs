@@ -162,10 +162,13 @@ pub fn merge_slots<'s>(slots: impl IntoIterator<Item = &'s Slot>, prefixes: &Pre
     Some(slots.fold(first, |earlier, later| merge(earlier, later.clone(), prefixes)))
 }
 
-/// A map with one more entry, at this index.
+/// A map with an entry at this index; where its key stands there already, it keeps its place.
 pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapSlot> {
     let mut entries = map.entries.clone();
-    entries.shift_insert(index.min(map.entries.len()), key, slot);
+    match entries.get_index_mut(index) {
+        Some((there, place)) if *there == key => *place = slot,
+        _ => entries.shift_insert(index.min(map.entries.len()), key, slot),
+    }
     Arc::new(MapSlot::new(entries, map.origin, map.prefixed))
 }
 

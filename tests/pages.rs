@@ -3,7 +3,12 @@
 //!
 //! `BLESS=1 cargo test --test pages` writes the outputs anew; read the difference before committing
 //! it. `[exit code N]` stands below a command that does not end with 0.
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test runs programs")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test runs programs"
+)]
 
 use std::fs;
 use std::path::Path;
@@ -13,6 +18,11 @@ use tempfile::TempDir;
 
 /// Where the inventory is in the pages.
 const SHOWN: &str = "/srv/salt/reclass";
+/// Where the home directory is in the pages.
+const HOME: &str = "/home/ada";
+
+/// The programs of Ansible, as `make test` installs them.
+const ANSIBLE: &str = ".venv-ansible/bin";
 
 struct Place {
     folder: TempDir,
@@ -31,21 +41,27 @@ impl Place {
     /// What a command prints, with the paths of the pages.
     fn run(&self, command: &str) -> String {
         let program = Path::new(env!("CARGO_BIN_EXE_reclass")).parent().unwrap();
+        let ansible = Path::new(env!("CARGO_MANIFEST_DIR")).join(ANSIBLE);
         let path = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{command}")])
             .current_dir(self.folder.path().join("reclass"))
             .env_clear()
-            .env("PATH", format!("{}:{path}", program.display()))
+            .env("PATH", format!("{}:{}:{path}", program.display(), ansible.display()))
+            .env("SOURCE_DATE_EPOCH", "1795206020")
+            // Without one that is UTF-8, Ansible does not start.
+            .env("LC_ALL", "C.UTF-8")
             .env("HOME", self.folder.path())
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Ada")))
             .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "ada@example.com")))
             .output()
             .unwrap();
-        let folder = self.folder.path().join("reclass").canonicalize().unwrap();
+        let home = self.folder.path().canonicalize().unwrap();
+        let folder = home.join("reclass");
         let text = String::from_utf8(output.stdout).unwrap();
-        let mut text = text.replace(&folder.display().to_string(), SHOWN);
+        let text = text.replace(&folder.display().to_string(), SHOWN);
+        let mut text = text.replace(&home.display().to_string(), HOME);
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -135,6 +151,20 @@ fn listings() {
 #[test]
 fn queries() {
     check_in("queries.md", "database");
+}
+
+#[test]
+fn cli() {
+    check("cli.md");
+}
+
+#[test]
+fn ansible() {
+    if Path::new(env!("CARGO_MANIFEST_DIR")).join(ANSIBLE).join("ansible-inventory").exists() {
+        check_in("ansible.md", "ansible");
+    } else {
+        println!("SKIPPED: no Ansible in {ANSIBLE}; make .venv-ansible/.tools");
+    }
 }
 
 #[test]

@@ -257,6 +257,8 @@ fn edits() -> Vec<Fault> {
 
 fn shells() -> Vec<Fault> {
     vec![
+        Fault::new(Kind::HostWithoutGroup { name: "web1".into() }),
+        Fault::new(Kind::FolderUsed { path: "/srv/salt/reclass".into() }),
         in_node(Kind::WireType { what: "a set cannot be sent to a minion".into() }, 5, 5, 7).in_path("a:b"),
         in_node(Kind::OutputType { what: "JSON has no form for a mapping as key".into() }, 5, 5, 7)
             .in_path("a:b"),

@@ -40,6 +40,14 @@ fn program_directory(program: Option<&OsStr>) -> Option<PathBuf> {
     std::env::split_paths(&path).find(|directory| directory.join(program).is_file())
 }
 
+/// The same as an absolute path: where the inventory of an adapter is by default.
+pub fn folder_of(program: Option<&OsStr>) -> String {
+    let folder = program_directory(program).unwrap_or_default();
+    // An empty path is the current directory, as for Python's `os.path.abspath`.
+    let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+    std::path::absolute(&folder).unwrap_or(folder).display().to_string()
+}
+
 fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
     let mut directories = vec![PathBuf::new()];
     directories.extend(std::env::home_dir());

@@ -1,10 +1,10 @@
 //! `reclass explain` turns a node and paths into where their values come from.
 
 use clap::{Arg, ArgAction, Command};
-use reclass::engine::Request;
 use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 
+use super::flags;
 use super::verbs::{Answer, Question, Verb, json};
 
 /// The verb.
@@ -29,13 +29,7 @@ fn arguments(command: Command) -> Command {
         .arg(many("export", "PATH", "Explain exports"))
         .arg(many("class", "GLOB", "Tell why classes are here"))
         .arg(many("application", "GLOB", "Tell who added and who removed applications"))
-        .arg(
-            Arg::new("environment")
-                .short('e')
-                .long("environment")
-                .value_name("NAME")
-                .help("Render the node as if it were in this environment"),
-        )
+        .arg(flags::environment())
 }
 
 fn answer(question: &Question<'_>) -> Result<Answer> {
@@ -47,12 +41,7 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
         applications: question.words("application"),
         environment: false,
     };
-    let environment = question.matches.get_one::<String>("environment");
-    let request = Request {
-        force_environment: environment.is_some(),
-        environment: environment.map(|name| name.as_str().into()),
-        input_data: None,
-    };
+    let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;
     let mut secrets = question.secrets();
     explanation.teach(&mut secrets);

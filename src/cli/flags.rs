@@ -7,7 +7,8 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use reclass::settings::{Row, Shape, TABLE};
+use reclass::engine::Request;
+use reclass::settings::{Row, Shape, TABLE, truth};
 use reclass::value::{Map, Value};
 
 /// What a flag does to its setting.
@@ -20,7 +21,7 @@ enum Effect {
 }
 
 struct Flag {
-    letter: char,
+    letter: Option<char>,
     name: &'static str,
     setting: &'static str,
     effect: Effect,
@@ -30,10 +31,12 @@ struct Flag {
 }
 
 const DATABASE: &str = "Database options";
-const OUTPUT: &str = "Output options";
+/// The heading of options that say how to print.
+pub const OUTPUT: &str = "Output options";
+const ANSIBLE: &str = "Ansible options";
 
 const fn flag(letter: char, name: &'static str, setting: &'static str, effect: Effect) -> Flag {
-    Flag { letter, name, setting, effect, heading: DATABASE, help: None }
+    Flag { letter: Some(letter), name, setting, effect, heading: DATABASE, help: None }
 }
 
 const FLAGS: &[Flag] = &[
@@ -57,12 +60,55 @@ const FLAGS: &[Flag] = &[
         help: Some("Report all errors of a node that can be found at once (default)"),
         ..flag('0', "multiple-errors", "group_errors", Effect::Sets(true))
     },
+    Flag {
+        letter: None,
+        name: "applications-postfix",
+        setting: "applications_postfix",
+        effect: Effect::Takes("POSTFIX"),
+        heading: ANSIBLE,
+        help: None,
+    },
+    Flag {
+        letter: None,
+        name: "group-form",
+        setting: "group_form",
+        effect: Effect::Takes("FORM"),
+        heading: ANSIBLE,
+        help: None,
+    },
 ];
 
 /// Adds the shared options to a program. `defaults` are what the program and the configuration
 /// file say; they are shown in the help.
 pub fn add(command: Command, defaults: &Map) -> Command {
-    add_flags(command, defaults, |_| true)
+    add_flags(command, defaults, |flag| flag.heading != ANSIBLE).arg(environment())
+}
+
+/// Adds the option that only `reclass-ansible` has.
+pub fn add_ansible(command: Command, defaults: &Map) -> Command {
+    add_flags(command, defaults, |flag| flag.heading == ANSIBLE)
+}
+
+/// The option that asks for another environment (S10).
+pub fn environment() -> Arg {
+    Arg::new("environment")
+        .short('e')
+        .long("environment")
+        .value_name("NAME")
+        .allow_hyphen_values(true)
+        .overrides_with("environment")
+        .help("Render the node as if it were in this environment")
+        .help_heading(DATABASE)
+}
+
+/// What the options ask for beyond the name of a node.
+pub fn request(matches: &ArgMatches) -> Request {
+    let environment = matches.get_one::<String>("environment");
+    Request {
+        force_environment: environment.is_some(),
+        environment: environment.map(|name| name.as_str().into()),
+        input_data: None,
+    }
 }
 
 /// Adds the options that say which inventory it is.
@@ -76,11 +122,12 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
         let base = Arg::new(flag.name)
             .short(flag.letter)
             .long(flag.name)
+            .aliases(abbreviations(flag))
             .help(help(flag, row, defaults))
             .help_heading(flag.heading);
         command.arg(match flag.effect {
             Effect::Takes(name) => {
-                let takes = base.value_name(name).allow_hyphen_values(true);
+                let takes = base.value_name(name).allow_hyphen_values(true).overrides_with(flag.name);
                 match row.map(|row| row.shape) {
                     // What no setting may hold makes no sense here, where in a file it is bad data (Y8).
                     Some(Shape::OneOf(words)) => {
@@ -97,12 +144,23 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
     })
 }
 
+/// What stands for the option without being its unique beginning any more, since there are options
+/// that the Python programs do not have.
+fn abbreviations(flag: &Flag) -> &'static [&'static str] {
+    if flag.name == "output" { &["o", "ou", "out", "outp", "outpu"] } else { &[] }
+}
+
 fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
     if let Some(help) = flag.help {
         return help.to_owned();
     }
     let Some(row) = row else { return String::new() };
-    let text = row.doc.trim().trim_end_matches('.').trim_start_matches("Command line: ");
+    let text = row
+        .doc
+        .trim()
+        .trim_end_matches('.')
+        .trim_start_matches("Command line: ")
+        .trim_start_matches("Ansible: ");
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
     let text = first.to_uppercase() + rest;
     let default = match defaults.get(flag.setting) {
@@ -125,11 +183,14 @@ pub fn database_settings(matches: &ArgMatches) -> Map {
 fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
     let mut settings = Map::default();
     for flag in FLAGS.iter().filter(|flag| which(flag)) {
-        if matches.value_source(flag.name) != Some(ValueSource::CommandLine) {
+        // Not every program has every option.
+        if matches.try_contains_id(flag.name).is_err()
+            || matches.value_source(flag.name) != Some(ValueSource::CommandLine)
+        {
             continue;
         }
         let value = match flag.effect {
-            Effect::Takes(_) => matches.get_one::<String>(flag.name).map(|text| Value::text(text.as_str())),
+            Effect::Takes(_) => matches.get_one::<String>(flag.name).map(|text| taken(flag, text)),
             Effect::Sets(value) => matches.get_flag(flag.name).then_some(Value::Bool(value)),
         };
         if let Some(value) = value {
@@ -139,11 +200,21 @@ fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
     settings
 }
 
+/// The value of an option. For one that is true or false the Python programs take any text that is
+/// not empty for true; words that mean false are false here (Y8).
+fn taken(flag: &Flag, text: &str) -> Value {
+    match TABLE.iter().find(|row| row.name == flag.setting).map(|row| row.shape) {
+        Some(Shape::Flag) => Value::Bool(truth(text).unwrap_or(true)),
+        _ => Value::text(text),
+    }
+}
+
 /// A mode that takes the name of a node.
 pub fn node_mode(letter: char, name: &'static str, help: &'static str) -> Arg {
     mode(letter, name, help)
         .value_name("NODE")
         .action(ArgAction::Append)
+        .allow_hyphen_values(true)
         .value_parser(NonEmptyStringValueParser::new())
 }
 

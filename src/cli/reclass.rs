@@ -1,94 +1,102 @@
-//! `reclass` turns the name of a node into its data, or prints the whole inventory.
+//! `reclass` turns the name of a node into its data, or prints the whole inventory, or writes it into a
+//! folder.
 
-use std::ffi::OsString;
-use std::process::ExitCode;
 use std::sync::Arc;
 
-use clap::{Arg, Command};
-use reclass::engine::{Inventory, NodeInfo, Request, inventory_value};
-use reclass::error::{Error, Fault, Result};
-use reclass::report::{Level, grouped};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Arg, Command, ValueHint};
+use reclass::engine::{NodeInfo, inventory_value};
+use reclass::error::{Fault, Kind, Result};
+use reclass::storage::fs;
 use reclass::value::{Map, Value};
 
-use super::flags;
-use super::session::{Program, Session, run, warn};
+use super::folder::{Folder, is_in};
+use super::session::{Program, Session, entries, texts, warn};
+use super::{flags, terminal};
 
-/// Runs the program.
-pub fn main(arguments: Vec<OsString>) -> ExitCode {
-    let program = Program {
-        name: "reclass",
-        command,
-        modes: &["nodeinfo", "inventory", "nodeapps"],
-        verbs: true,
-        defaults: Map::from_iter([("inventory_base_uri".into(), Value::text("/etc/reclass"))]),
-        answer,
-    };
-    run(program, arguments)
-}
+/// The program.
+pub const PROGRAM: Program = Program {
+    name: "reclass",
+    examples: "  reclass --nodeinfo web1.example.com\n  reclass -b /srv/salt/reclass --inventory -o json\n  \
+               reclass explain web1.example.com nginx:listen",
+    command,
+    modes: &["nodeinfo", "inventory", "nodeapps"],
+    verbs: true,
+    defaults: |_| Map::from_iter([("inventory_base_uri".into(), Value::text("/etc/reclass"))]),
+    answer,
+};
 
-fn command(command: Command) -> Command {
+fn command(command: Command, _: &Map) -> Command {
     command
         .about("Merge data by recursive descent down an ancestry hierarchy")
         .override_usage(
             "reclass [OPTIONS] (--nodeinfo <NODE> | --inventory | --nodeapps <NODE>)\n       reclass [OPTIONS] <COMMAND>",
         )
-        .arg(
-            Arg::new("environment")
-                .short('e')
-                .long("environment")
-                .value_name("NAME")
-                .help("Render the node as if it were in this environment")
-                .help_heading("Database options"),
-        )
         .arg(flags::node_mode('n', "nodeinfo", "Print the data of a node"))
         .arg(flags::inventory_mode('i', "inventory", "Print the data of all nodes"))
         .arg(flags::node_mode('f', "nodeapps", "Print the applications of a node"))
+        .arg(
+            Arg::new("output-dir")
+                .long("output-dir")
+                .value_name("DIR")
+                .value_parser(NonEmptyStringValueParser::new())
+                .value_hint(ValueHint::DirPath)
+                .help("With --inventory: write a file for each node into this folder, and print nothing")
+                .help_heading(flags::OUTPUT),
+        )
 }
 
-fn answer(session: &Session<'_>) -> Result<Value> {
+fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     let (mode, node) = session.mode;
+    let folder = session.matches.get_one::<String>("output-dir");
     let Some(node) = node else {
-        let nodes =
-            session.inventory.inventory().map_err(|error| everything_wrong(&session.inventory, error))?;
-        warn(nodes.iter().map(Arc::as_ref));
-        return Ok(inventory_value(&nodes, &session.timestamp));
+        let nodes = session.all_nodes()?;
+        return match folder {
+            Some(folder) => write(session, &nodes, folder).map(|()| None),
+            None => Ok(Some(inventory_value(&nodes, &session.timestamp))),
+        };
     };
-    let environment = session.matches.get_one::<String>("environment");
-    let request = Request {
-        force_environment: environment.is_some(),
-        environment: environment.map(|name| name.as_str().into()),
-        input_data: None,
-    };
-    let info = session.inventory.nodeinfo(node, &request)?;
+    if folder.is_some() {
+        let message = format!("--output-dir goes with --inventory, not with --{mode}");
+        return Err(Fault::new(Kind::Usage { message }).into());
+    }
+    let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
     warn([info.as_ref()]);
-    Ok(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) })
-}
-
-/// All problems of all nodes, each once, where the first of them has stopped the whole.
-fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
-    if !inventory.settings().group_errors {
-        return first;
-    }
-    let problems = inventory.inspect(|computation| {
-        let names = computation.catalog.nodes.keys();
-        let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
-        failed.flat_map(Error::into_faults).map(|fault| (Level::Error, fault)).collect::<Vec<_>>()
-    });
-    let Ok(problems) = problems else { return first };
-    let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();
-    // The exit code is that of the first node that fails.
-    let is_first = |fault: &Fault| (fault.code(), &fault.site) == (first.first().code(), &first.first().site);
-    match faults.iter().position(is_first) {
-        Some(at) => {
-            faults[..=at].rotate_right(1);
-            Error::new(faults)
-        }
-        None => first,
-    }
+    Ok(Some(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) }))
 }
 
 /// What `--nodeapps` prints: the applications and nothing else.
 fn applications(info: &NodeInfo) -> Value {
-    let names = info.applications.iter().cloned().map(Value::Str).collect();
-    Value::map(Map::from_iter([("applications".into(), Value::list(names))]))
+    Value::map(Map::from_iter([("applications".into(), texts(&info.applications))]))
+}
+
+/// A file for each node, with what `--nodeinfo` prints but for the time: it changes when the data do.
+/// Nothing is written if a node has no form in the output format.
+fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result<()> {
+    let settings = session.inventory.settings();
+    let base = settings.inventory_base_uri.as_deref();
+    for (uri, name) in [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")] {
+        // An inventory that is elsewhere than in files has no folders to protect.
+        if fs::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
+            let reason = "the files of the inventory are there";
+            return Err(Fault::new(Kind::PathRefused { path: folder.into(), reason }).into());
+        }
+    }
+    let end = if &*settings.output == "json" { "json" } else { "yml" };
+    let text = |node: &NodeInfo| {
+        let value = node.to_value("");
+        let about = entries(&value, "__reclass__").into_iter();
+        let about = about.filter(|(key, _)| key.as_str() != Some("timestamp")).collect();
+        let Value::Map(map) = value else { return Ok(String::new()) };
+        let mut map = map.as_ref().clone();
+        map.insert("__reclass__".into(), Value::map(about));
+        let text = terminal::format(&Value::map(map), settings)?;
+        Ok(text.trim_end_matches('\n').to_owned() + "\n")
+    };
+    let texts = nodes.iter().map(|node| text(node)).collect::<Result<Vec<String>>>()?;
+    let folder = Folder::make(folder)?;
+    nodes
+        .iter()
+        .zip(texts)
+        .try_for_each(|(node, text)| folder.put(&format!("{}.{end}", node.name), text.as_bytes()))
 }

@@ -6,32 +6,58 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
 use reclass::engine::{Inventory, NodeInfo};
-use reclass::error::{Error, Result};
+use reclass::error::{Error, Fault, Result};
+use reclass::report::{Level, grouped};
 use reclass::secrets::Secrets;
-use reclass::value::{Map, Value};
+use reclass::value::{Map, Text, Value};
 
-use super::{configuration, flags, terminal, verbs};
+use super::{complete, configuration, flags, progress, terminal, tools, verbs, version};
 
 /// The exit code of a command line that makes no sense.
 const USAGE: u8 = 2;
 
 /// What a program says of itself, and what it does.
 pub struct Program {
-    /// Its name, for messages.
+    /// Its name.
     pub name: &'static str,
-    /// Its own options and modes, beside the shared ones.
-    pub command: fn(Command) -> Command,
+    /// Command lines, for the help.
+    pub examples: &'static str,
+    /// Its own options and modes, beside the shared ones; with the defaults, for the help.
+    pub command: fn(Command, &Map) -> Command,
     /// The names of its modes.
     pub modes: &'static [&'static str],
-    /// Whether it has the verbs beside its modes.
+    /// Whether it has the verbs and tools beside its modes.
     pub verbs: bool,
-    /// Its own defaults, weaker than the configuration file.
-    pub defaults: Map,
-    /// Answers.
-    pub answer: fn(&Session<'_>) -> Result<Value>,
+    /// Its own defaults, weaker than the configuration file, for a program in this folder.
+    pub defaults: fn(&str) -> Map,
+    /// Answers; `None` if there is nothing to print.
+    pub answer: fn(&Session<'_>) -> Result<Option<Value>>,
+}
+
+impl Program {
+    /// The whole command line of the program. `defaults` are shown in the help.
+    pub fn command_line(&self, defaults: &Map) -> Command {
+        let base = Command::new(self.name)
+            .version(version::short())
+            .long_version(version::long())
+            .disable_version_flag(true)
+            .arg(version::flag())
+            // As the Python programs.
+            .infer_long_args(true)
+            .max_term_width(100)
+            .after_help(format!(
+                "Examples:\n{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home \
+                 directory, /etc/reclass and the directory of the program. With SOURCE_DATE_EPOCH in the \
+                 environment, that time is printed instead of the present. NO_COLOR turns colours off.",
+                self.examples
+            ));
+        let command = flags::add((self.command)(base, defaults), defaults);
+        if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
+    }
 }
 
 /// One command line, checked, with its inventory.
@@ -44,6 +70,54 @@ pub struct Session<'a> {
     pub inventory: Inventory,
     /// The time, as Python's `time.strftime('%c')` writes it.
     pub timestamp: String,
+}
+
+impl Session<'_> {
+    /// All nodes, sorted by name, with what was noticed passed on; if one fails, what is wrong with any.
+    pub fn all_nodes(&self) -> Result<Vec<Arc<NodeInfo>>> {
+        let nodes = self.inventory.inventory().map_err(|error| everything_wrong(&self.inventory, error))?;
+        warn(nodes.iter().map(Arc::as_ref));
+        Ok(nodes)
+    }
+}
+
+/// The mapping under a key of a mapping, to be changed.
+pub fn entries(map: &Value, key: &str) -> Map {
+    match map {
+        Value::Map(map) => match map.get(key) {
+            Some(Value::Map(inner)) => inner.as_ref().clone(),
+            _ => Map::default(),
+        },
+        _ => Map::default(),
+    }
+}
+
+/// A list of strings.
+pub fn texts(items: &[Text]) -> Value {
+    Value::list(items.iter().cloned().map(Value::Str).collect())
+}
+
+/// All problems of all nodes, each once, where the first of them has stopped the whole.
+fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
+    if !inventory.settings().group_errors {
+        return first;
+    }
+    let problems = inventory.inspect(|computation| {
+        let names = computation.catalog.nodes.keys();
+        let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
+        failed.flat_map(Error::into_faults).map(|fault| (Level::Error, fault)).collect::<Vec<_>>()
+    });
+    let Ok(problems) = problems else { return first };
+    let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();
+    // The exit code is that of the first node that fails.
+    let is_first = |fault: &Fault| (fault.code(), &fault.site) == (first.first().code(), &first.first().site);
+    match faults.iter().position(is_first) {
+        Some(at) => {
+            faults[..=at].rotate_right(1);
+            Error::new(faults)
+        }
+        None => first,
+    }
 }
 
 /// Passes on what was noticed about nodes, each thing once: what is wrong with a class is noticed
@@ -59,62 +133,58 @@ pub fn warn<'a>(nodes: impl IntoIterator<Item = &'a NodeInfo>) {
 }
 
 /// Runs a program to its exit code.
-pub fn run(program: Program, arguments: Vec<OsString>) -> ExitCode {
-    let mut defaults = program.defaults;
-    match configuration::read(arguments.first().map(OsString::as_os_str)) {
+pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
+    let called = arguments.first().map(OsString::as_os_str);
+    let mut defaults = (program.defaults)(&configuration::folder_of(called));
+    let read = configuration::read(called);
+    if complete::is_asked() {
+        defaults.extend(read.unwrap_or_default());
+        return complete::answer(program, &defaults, arguments);
+    }
+    match read {
         Ok(options) => defaults.extend(options),
         Err(error) => return fail(&error),
     }
-    let mut command = (program.command)(flags::add(base(program.name), &defaults));
-    if program.verbs {
-        command = verbs::add(command, &defaults);
-    }
-    let matches = match command.clone().try_get_matches_from(arguments) {
+    let mut command = program.command_line(&defaults);
+    let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),
     };
+    let mut options = defaults;
+    options.extend(flags::settings(&matches));
     if let Some((verb, rest)) = matches.subcommand() {
-        let mut options = defaults;
-        options.extend(flags::settings(&matches));
-        return verbs::run(verb, rest, options);
+        return match tools::find(verb) {
+            Some(tool) => tools::run(tool, rest),
+            None => verbs::run(verb, rest, options),
+        };
     }
     let mode = match flags::chosen_mode(&matches, program.modes) {
         Ok(mode) => mode,
         Err(message) => {
-            return terminal::usage(
-                &command.clone().error(clap::error::ErrorKind::ArgumentConflict, message),
-            );
+            return terminal::usage(&command.error(clap::error::ErrorKind::ArgumentConflict, message));
         }
     };
-    let mut options = defaults;
-    options.extend(flags::settings(&matches));
     let done = Inventory::open(&options).and_then(|inventory| {
         inventory.settings_warnings().iter().for_each(terminal::warn);
         terminal::mask(Secrets::of(inventory.settings()));
         let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
-        let value = (program.answer)(&session)?;
-        let text = terminal::format(&value, session.inventory.settings());
-        // The process ends: taking everything apart would take longer than it took to make it.
-        std::mem::forget((session, value));
-        text
+        let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {
+            (program.answer)(&session)
+        })?;
+        let text = value.map(|value| {
+            let text = terminal::format(&value, session.inventory.settings());
+            // The process ends: taking everything apart would take longer than it took to make it.
+            std::mem::forget(value);
+            text
+        });
+        std::mem::forget(session);
+        text.transpose()
     });
     match done {
-        Ok(text) => terminal::print(&text),
+        Ok(Some(text)) => terminal::print(&text),
+        Ok(None) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }
-}
-
-fn base(name: &'static str) -> Command {
-    Command::new(name)
-        .version(concat!(env!("CARGO_PKG_VERSION"), " (", env!("CARGO_PKG_NAME"), ")"))
-        // The Python programs take abbreviations of long options, and the last of several values.
-        .infer_long_args(true)
-        .args_override_self(true)
-        .after_help(
-            "Defaults come from the first reclass-config.yml found in the current directory, the home \
-             directory, /etc/reclass and the directory of the program. With SOURCE_DATE_EPOCH in the \
-             environment, that time is printed instead of the present.",
-        )
 }
 
 /// Prints an error and turns it into the exit code.

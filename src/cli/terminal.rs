@@ -3,7 +3,7 @@
 //! The one module that prints. Data goes to standard output, everything else to standard error.
 
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
@@ -60,6 +60,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn complain(text: &str) {
+    super::progress::wipe();
     // Where standard error is closed there is no one to tell.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -98,9 +99,14 @@ pub fn mask(secrets: Secrets) {
     let _ = SECRETS.set(secrets);
 }
 
+/// The current directory.
+pub fn current_folder() -> Option<PathBuf> {
+    std::env::current_dir().ok()
+}
+
 /// The current directory, for paths below it.
 pub fn folder() -> String {
-    std::env::current_dir().map_or_else(|_| String::new(), |path| path.to_string_lossy().into_owned())
+    current_folder().map_or_else(String::new, |path| path.to_string_lossy().into_owned())
 }
 
 /// The text of a file that a program reads itself: its configuration, and excerpts for errors.

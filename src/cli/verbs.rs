@@ -13,7 +13,7 @@ use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use super::{diff, explain, flags, graph, lint, list, terminal};
+use super::{diff, explain, flags, graph, lint, list, progress, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -128,7 +128,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
         let paint = Paint(terminal::colours_in_answer());
         let question = Question { matches, options: &options, inventory, output, paint };
         terminal::mask(question.secrets());
-        let answer = (verb.answer)(&question);
+        let answer = progress::shown(verb.name, || (verb.answer)(&question));
         question.inventory.storage_warnings().iter().for_each(terminal::warn);
         // The process ends: taking everything apart would take longer than it took to make it.
         std::mem::forget(question);

@@ -11,7 +11,7 @@ use crate::engine::files::Sources;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation};
 use crate::engine::sequence::{Roots, Sequence};
-use crate::engine::{CacheInfo, NodeInfo, Request, parallel, weight};
+use crate::engine::{CacheInfo, NodeInfo, Request, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::mappings::Mappings;
 use crate::settings::Settings;
@@ -255,7 +255,7 @@ impl State {
         let info = Arc::new(answer.info);
         if plain && &*self.settings.cache != "off" {
             self.given += 1;
-            let weight = weight::of(&info);
+            let weight = answer.weight;
             let remembered = Remembered {
                 weight,
                 given: self.given,

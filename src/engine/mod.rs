@@ -16,6 +16,7 @@ pub mod prefix;
 pub mod registry;
 pub mod sequence;
 pub mod trees;
+pub mod values;
 pub mod weight;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

@@ -9,11 +9,12 @@ use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::inputs::Inputs;
 use crate::engine::sequence::{Roots, Sequence};
-use crate::engine::{NodeInfo, automatic, parallel};
+use crate::engine::values::Evaluated;
+use crate::engine::{NodeInfo, automatic, parallel, weight};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
-use crate::evaluate::{Evaluator, Own, Root};
+use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
-use crate::linearize::{AUTOMATIC, Given, Linearization, Subjects, linearize};
+use crate::linearize::{Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::settings::Settings;
@@ -46,6 +47,8 @@ pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>
 pub struct Answer {
     /// The answer.
     pub info: NodeInfo,
+    /// About how many bytes go when it goes.
+    pub weight: usize,
     /// The node's classes.
     pub sequence: Arc<Sequence>,
     /// The environment that the node's file names.
@@ -119,26 +122,6 @@ pub struct Layers {
     pub given: Given,
 }
 
-/// What the layers of a node came to.
-struct Evaluated {
-    parameters: Option<Value>,
-    exports: Option<Value>,
-    faults: Vec<Fault>,
-    warnings: Vec<Warning>,
-    /// Whether it relied on another node.
-    relies: bool,
-    /// Whether its messages lack names.
-    quiet: bool,
-}
-
-impl Evaluated {
-    /// Whether it was not all told that there is to tell.
-    fn has_to_tell(&self) -> bool {
-        let complete = self.faults.is_empty() && (!self.quiet || self.warnings.is_empty());
-        !complete && (self.quiet || self.relies)
-    }
-}
-
 impl Computation<'_> {
     /// Computes a node.
     pub fn answer(
@@ -150,20 +133,18 @@ impl Computation<'_> {
     ) -> Result<Answer> {
         let merged = self.layers(name, environment, input_data, mapped)?;
         let others = self.others(&merged, environment);
-        let mut evaluated = self.evaluated(&merged, &others, false);
-        if evaluated.has_to_tell() {
-            others.asked.take();
-            evaluated = self.evaluated(&merged, &others, true);
-        }
-        let Evaluated { parameters, exports, mut faults, mut warnings, .. } = evaluated;
+        let evaluated = self.evaluate(&merged, &others);
+        let Evaluated { parameters, exports, mut faults, mut warnings, kept } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
             faults.extend(self.embedded(&merged));
         }
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
                 let info = self.info(&merged, parameters, exports, &mut warnings);
+                let weight = weight::of(&info) + kept;
                 Ok(Answer {
                     info,
+                    weight,
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     asked: others.asked.take(),
@@ -180,57 +161,6 @@ impl Computation<'_> {
                 Err(self.finish(faults, &merged))
             }
         }
-    }
-
-    /// Merges and evaluates the layers of a node. What it comes to is kept for other nodes with the
-    /// same classes; unless all is to be told, it relies on what they came to.
-    fn evaluated(&self, merged: &Layers, others: &OtherNodes<'_>, tell_all: bool) -> Evaluated {
-        let prefixes = Prefixes::new(self.settings);
-        let own = &merged.layer.parameters;
-        let linearization = &merged.linearization;
-        let shared = linearization.shared(&merged.given).and_then(|prefix| {
-            let classes = prefix.merged(&prefixes);
-            Some((prefix, classes, Own::of(own, classes)?))
-        });
-        let known = shared.as_ref().filter(|_| !tell_all);
-        let known = known.and_then(|(prefix, _, places)| prefix.known(places));
-        let parameters = match &known {
-            Some(known) => {
-                let classes = linearization.with_automatic(known.classes(), &merged.given, &prefixes);
-                merge_maps(classes, own, &prefixes)
-            }
-            None => self.merge(merged),
-        };
-        let root = Root::whole(parameters.clone());
-        let relies = known.is_some();
-        let quiet = known.as_ref().map_or(!tell_all, |known| known.is_quiet());
-        let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
-        let mut evaluator = evaluator.quiet(quiet);
-        let learn = match (known, shared) {
-            (Some(known), _) => {
-                evaluator.rely_on(known);
-                None
-            }
-            (None, Some((prefix, classes, places))) => {
-                evaluator.mark(&places, merged.given.automatic.is_some().then_some(AUTOMATIC), &parameters);
-                Some((prefix, classes, places))
-            }
-            (None, None) => None,
-        };
-        let value = evaluator.evaluate(&parameters);
-        // What a `~` replaced among the parameters may be a query; among the exports it may not.
-        evaluator.examine_replaced();
-        evaluator.others = None;
-        let exports = evaluator.evaluate(&merged.exports);
-        let faults = evaluator.finish();
-        let warnings = std::mem::take(&mut evaluator.warnings);
-        if let Some((prefix, classes, places)) =
-            learn.filter(|_| faults.is_empty() && (!quiet || warnings.is_empty()))
-            && let Some(known) = evaluator.into_known(places, classes, [&parameters, &merged.exports])
-        {
-            prefix.learn(known);
-        }
-        Evaluated { parameters: value, exports, faults, warnings, relies, quiet }
     }
 
     /// The queries with text around them in all layers of a node (Q5).

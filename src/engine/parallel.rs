@@ -17,6 +17,28 @@ pub fn threads(wanted: u32) -> usize {
     }
 }
 
+/// Some of the items, one after the other. Each thread has a range of its own to begin with: what
+/// stands side by side has much in common, and two threads at it would do the same work twice.
+struct Range {
+    next: AtomicUsize,
+    end: usize,
+}
+
+impl Range {
+    fn split(items: usize, ranges: usize) -> Vec<Range> {
+        let start = |range: usize| items * range / ranges;
+        (0..ranges)
+            .map(|range| Range { next: AtomicUsize::new(start(range)), end: start(range + 1) })
+            .collect()
+    }
+
+    /// The next items that nobody has taken.
+    fn take(&self) -> Option<std::ops::Range<usize>> {
+        let first = self.next.fetch_add(PORTION, Ordering::Relaxed);
+        (first < self.end).then(|| first..self.end.min(first + PORTION))
+    }
+}
+
 /// Does the work for all items, and gives back the results in their order. Each thread has a
 /// context of its own. Where `stop` says of a result that it is the last one of interest, the items
 /// behind it may be left out.
@@ -27,35 +49,36 @@ pub fn each<'i, T: Sync, C, R: Send>(
     work: impl Fn(&C, &'i T) -> R + Sync,
     stop: impl Fn(&R) -> bool + Sync,
 ) -> Vec<R> {
-    let next = AtomicUsize::new(0);
+    let others = if items.len() < WORTH { 0 } else { threads.saturating_sub(1) };
+    let ranges: Vec<Range> = Range::split(items.len(), others + 1);
     let end = AtomicUsize::new(items.len());
-    let worker = || {
+    let worker = |own: usize| {
         let context = context();
         let mut results = Vec::new();
-        loop {
-            let first = next.fetch_add(PORTION, Ordering::Relaxed);
-            for (index, item) in items.iter().enumerate().skip(first).take(PORTION) {
-                if index >= end.load(Ordering::Relaxed) {
-                    return results;
+        // Its own range first, then what others have not come to.
+        for range in ranges[own..].iter().chain(&ranges[..own]) {
+            while let Some(portion) = range.take() {
+                for index in portion {
+                    if index >= end.load(Ordering::Relaxed) {
+                        break;
+                    }
+                    let result = work(&context, &items[index]);
+                    if stop(&result) {
+                        end.fetch_min(index + 1, Ordering::Relaxed);
+                    }
+                    results.push((index, result));
                 }
-                let result = work(&context, item);
-                if stop(&result) {
-                    end.fetch_min(index + 1, Ordering::Relaxed);
-                }
-                results.push((index, result));
-            }
-            if first >= items.len() {
-                return results;
             }
         }
+        results
     };
-    let others = if items.len() < WORTH { 0 } else { threads.saturating_sub(1) };
+    let worker = &worker;
     let mut results = std::thread::scope(|scope| {
         // Where no thread can be had, this one does it all.
-        let others: Vec<_> = (0..others)
-            .filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, worker).ok())
+        let others: Vec<_> = (1..=others)
+            .filter_map(|own| std::thread::Builder::new().spawn_scoped(scope, move || worker(own)).ok())
             .collect();
-        let mut results = worker();
+        let mut results = worker(0);
         for other in others {
             match other.join() {
                 Ok(more) => results.extend(more),

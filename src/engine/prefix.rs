@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::evaluate::{Known, Own};
+use crate::evaluate::Known;
 use crate::layer::Layer;
 use crate::merge::{Prefixes, merge_maps};
 use crate::slot::MapSlot;
@@ -88,17 +88,34 @@ impl Prefix {
         self.merged.get_or_init(|| state)
     }
 
-    /// What is known for nodes with these places of their own.
-    pub fn known(&self, own: &Own) -> Option<Arc<Known>> {
-        self.known.lock().iter().find(|known| known.own() == own).cloned()
+    /// What is known for nodes that say this after these layers.
+    pub fn known(&self, later: &[&MapSlot]) -> Option<Arc<Known>> {
+        self.known.lock().iter().find(|known| known.holds_for(later)).cloned()
+    }
+
+    /// Whether there is room for more to be known.
+    pub fn can_learn(&self) -> bool {
+        self.known.lock().len() < MOST_KNOWN
     }
 
     /// Keeps what was learned from a node.
     pub fn learn(&self, learned: Known) {
         let mut known = self.known.lock();
-        if known.len() < MOST_KNOWN && !known.iter().any(|known| known.own() == learned.own()) {
+        known.retain(|known| !learned.replaces(known));
+        if known.len() < MOST_KNOWN {
             known.push(Arc::new(learned));
         }
+    }
+
+    /// The layers that come after those of an earlier sequence, in their order.
+    pub fn layers_after(&self, earlier: &Prefix) -> Vec<&Arc<Layer>> {
+        let mut layers: Vec<&Arc<Layer>> =
+            std::iter::successors(Some(self), |prefix| prefix.parent.as_deref())
+                .take_while(|prefix| !std::ptr::eq(*prefix, earlier))
+                .filter_map(|prefix| prefix.layer.as_ref())
+                .collect();
+        layers.reverse();
+        layers
     }
 
     /// Whether more than one sequence goes on from here.

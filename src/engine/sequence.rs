@@ -129,6 +129,11 @@ impl Sequence {
         })
     }
 
+    /// The sequence without its last step.
+    pub fn before(&self) -> Option<&Arc<Sequence>> {
+        self.parent.as_ref()
+    }
+
     /// Lets all nodes have a child.
     pub fn share(&self, step: Step, child: &Arc<Sequence>) {
         let mut next = self.next.lock();

@@ -4,9 +4,12 @@
 //! Nodes with the same classes differ in what their own files say, and in what refers to it: a
 //! few values of a hundred. So while a first such node is evaluated, each result is marked that
 //! looked at a place of the node's own. All others are kept ([`Known`]), and hold for every node
-//! with the same classes whose own file says something of the same places ([`Own`]): for it these
-//! places are the only ones that may differ. What warns, replaces or asks other nodes is marked
-//! too. Nothing is kept of a node that fails.
+//! with the same classes whose own file says something of these places only ([`Own`]), or of new
+//! ones beside them. What warns, replaces, asks other nodes or misses a key is marked too. Nothing
+//! is kept of a node that fails.
+//!
+//! The same is done for nodes that have the first of their classes in common: what the last ones
+//! say counts as the node's own then.
 
 use std::sync::Arc;
 
@@ -16,40 +19,57 @@ use super::{Evaluator, Found, Head, Measure};
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Value};
 
-/// The places that a node's own parameters have a say in, as a walk through the map of its classes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Own(Box<[Step]>);
+/// The places of a map that later ones have a say in.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Own(FxHashMap<Key, Place>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Step {
-    /// All that is at a key.
-    At(Key),
-    /// Into the map at a key, where classes have a map too.
-    In(Key),
-    /// Out of it.
-    Out,
+enum Place {
+    /// All that is at the key.
+    At,
+    /// These places in the map at the key.
+    In(Own),
 }
 
 impl Own {
-    /// The places in `classes` that `own` has a say in; `None` where prefixes are still text, so
-    /// that merging has more to say than keys tell.
-    pub fn of(own: &MapSlot, classes: &MapSlot) -> Option<Own> {
-        let mut steps = Vec::with_capacity(2 * own.entries.len());
-        (!own.prefixed && !classes.prefixed).then(|| walk(own, classes, &mut steps))?;
-        Some(Own(steps.into()))
-    }
-}
-
-fn walk(own: &MapSlot, classes: &MapSlot, steps: &mut Vec<Step>) {
-    for (key, slot) in &own.entries {
-        match (slot, classes.entries.get(key)) {
-            (Slot::Map(own), Some(Slot::Map(classes))) if !classes.entries.is_empty() => {
-                steps.push(Step::In(key.clone()));
-                walk(own, classes, steps);
-                steps.push(Step::Out);
+    /// The places in `classes` that later maps have a say in; `None` where prefixes are still text,
+    /// so that merging has more to say than keys tell.
+    pub fn of(later: &[&MapSlot], classes: &MapSlot) -> Option<Own> {
+        let mut own = Own::default();
+        for map in later {
+            if map.prefixed {
+                return None;
             }
-            _ => steps.push(Step::At(key.clone())),
+            own.add(map, classes);
         }
+        (!classes.prefixed).then_some(own)
+    }
+
+    fn add(&mut self, later: &MapSlot, classes: &MapSlot) {
+        for (key, slot) in &later.entries {
+            let place = self.0.entry(key.clone());
+            match (slot, classes.entries.get(key)) {
+                (Slot::Map(later), Some(Slot::Map(classes))) if !classes.entries.is_empty() => {
+                    if let Place::In(own) = place.or_insert_with(|| Place::In(Own::default())) {
+                        own.add(later, classes);
+                    }
+                }
+                _ => drop(place.insert_entry(Place::At)),
+            }
+        }
+    }
+
+    /// Whether `own` has no say in `classes` beyond these places. A new key needs none, as long as
+    /// it is new in a map that has some: no result is kept that depends on a key that is missing.
+    fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
+        own.entries.iter().all(|(key, slot)| match (self.0.get(key), slot, classes.entries.get(key)) {
+            (Some(Place::At), ..) | (None, _, None) => true,
+            (place, Slot::Map(own), Some(Slot::Map(classes))) => match place {
+                Some(Place::In(places)) => places.cover(own, classes),
+                _ => own.entries.is_empty(),
+            },
+            _ => false,
+        })
     }
 }
 
@@ -62,35 +82,26 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    fn new(own: &Own, automatic: Option<&str>, parameters: &Arc<MapSlot>) -> Option<Marks> {
-        let mut marks = Marks::default();
-        marks.maps.insert(Arc::as_ptr(parameters) as usize);
-        if let Some(slot) = automatic.and_then(|key| parameters.entries.get(key)) {
-            marks.slots.insert(std::ptr::from_ref(slot) as usize);
-        }
-        let mut maps: Vec<&MapSlot> = vec![parameters];
-        for step in &own.0 {
-            match step {
-                Step::At(key) => {
-                    let slot = maps.last()?.entries.get(key)?;
-                    marks.slots.insert(std::ptr::from_ref(slot) as usize);
-                }
-                Step::In(key) => match maps.last()?.entries.get(key)? {
-                    Slot::Map(map) => {
-                        marks.maps.insert(Arc::as_ptr(map) as usize);
-                        maps.push(map);
-                    }
-                    _ => return None,
-                },
-                Step::Out => drop(maps.pop()),
+    fn add(&mut self, own: &Own, map: &Arc<MapSlot>) -> Option<()> {
+        self.maps.insert(Arc::as_ptr(map) as usize);
+        own.0.iter().try_for_each(|(key, place)| match (place, map.entries.get(key)?) {
+            (Place::At, slot) => {
+                self.slots.insert(std::ptr::from_ref(slot) as usize);
+                Some(())
             }
-        }
-        Some(marks)
+            (Place::In(own), Slot::Map(map)) => self.add(own, map),
+            (Place::In(_), _) => None,
+        })
     }
 }
 
+/// What a container takes beside its entries, and a place in a table of addresses.
+const CONTAINER: usize = 96;
+
 /// What the parameters of some classes come to, whatever a node says of its own places.
 pub struct Known {
+    /// The same for fewer of the classes.
+    base: Option<Arc<Known>>,
     own: Own,
     /// Whether paths were left out of it.
     quiet: bool,
@@ -112,9 +123,27 @@ impl std::fmt::Debug for Known {
 }
 
 impl Known {
-    /// The places that may differ.
-    pub fn own(&self) -> &Own {
-        &self.own
+    /// Whether it holds for a node that says this after the classes.
+    pub fn holds_for(&self, later: &[&MapSlot]) -> bool {
+        later.iter().all(|map| !map.prefixed && self.own.cover(map, &self.classes))
+    }
+
+    /// Whether it is of use where the other one is, and no worse.
+    pub fn replaces(&self, other: &Known) -> bool {
+        self.own == other.own && (other.quiet || !self.quiet)
+    }
+
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        let entries = |value: &Value| match value {
+            Value::Map(map) => map.len(),
+            Value::List(items) => items.len(),
+            _ => 0,
+        };
+        let entries: usize = self.values.values().map(|(value, _)| entries(value)).sum();
+        entries * size_of::<Value>()
+            + self.values.len() * (size_of::<(Value, Measure)>() + CONTAINER)
+            + self.heads.len() * (size_of::<Found>() + CONTAINER)
     }
 
     /// Whether it leaves names out of messages.
@@ -128,24 +157,31 @@ impl Known {
     }
 
     pub(super) fn value(&self, address: usize) -> Option<(Value, Measure)> {
-        self.values.get(&address).cloned()
+        let base = || self.base.as_ref()?.value(address);
+        self.values.get(&address).cloned().or_else(base)
     }
 
     pub(super) fn head(&self, address: usize) -> Option<Found> {
-        self.heads.get(&address).cloned()
+        let base = || self.base.as_ref()?.head(address);
+        self.heads.get(&address).cloned().or_else(base)
     }
 }
 
 impl Evaluator<'_> {
-    /// Takes over what is known from another node.
-    pub fn rely_on(&mut self, known: Arc<Known>) {
-        self.known = Some(known);
+    /// The same, with what is known from another node.
+    #[must_use]
+    pub fn relying_on(mut self, known: Option<Arc<Known>>) -> Self {
+        self.known = known;
+        self
     }
 
     /// Marks the places of a node's own before its parameters are evaluated. `automatic` is the
     /// key of parameters that differ from node to node.
     pub fn mark(&mut self, own: &Own, automatic: Option<&str>, parameters: &Arc<MapSlot>) {
-        self.marks = Marks::new(own, automatic, parameters);
+        let mut marks = Marks::default();
+        let automatic = automatic.and_then(|key| parameters.entries.get(key));
+        marks.slots.extend(automatic.map(|slot| std::ptr::from_ref(slot) as usize));
+        self.marks = marks.add(own, parameters).map(|()| marks);
     }
 
     /// What other nodes need not evaluate again, once all went well. `classes` are the merged
@@ -162,6 +198,7 @@ impl Evaluator<'_> {
         let classes = settled(classes, parameters, &marks, &mut heads);
         let values = self.values.into_shared();
         Some(Known {
+            base: self.known,
             own,
             quiet,
             classes,

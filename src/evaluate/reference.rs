@@ -137,6 +137,7 @@ impl Evaluator<'_> {
         let place = self.root.get(segments, &self.prefixes);
         let Some((slot, depth)) = place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
         else {
+            self.own = true;
             return Ok(Err(Missing { key: first.to_string(), top: true, ..Missing::default() }));
         };
         for segment in &segments[..depth] {
@@ -145,10 +146,11 @@ impl Evaluator<'_> {
         self.look_at(slot);
         let mut found = self.head(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
-            match self.child(&found, segment)? {
-                Some(next) => found = next,
-                None => return Ok(Err(self.missing(segments, index, &found.head))),
-            }
+            let Some(next) = self.child(&found, segment)? else {
+                self.own = true;
+                return Ok(Err(self.missing(segments, index, &found.head)));
+            };
+            found = next;
         }
         if found.head.is_container() && found.home.is_none() && !self.is_quiet() {
             found.home = Some(self.path_keys().into());

@@ -28,7 +28,7 @@ pub struct Outcome {
     pub messages: String,
 }
 
-/// Runs all recorded command lines but those of the adapters.
+/// Runs all recorded command lines.
 pub fn judge(
     case: &Case,
     deviations: &Deviations,
@@ -37,7 +37,7 @@ pub fn judge(
 ) -> Vec<Line> {
     let mut asked: Vec<&Vec<String>> = Vec::new();
     for recorded in case.commands.values().flatten() {
-        if !is_adapter(&recorded.arguments) && !asked.contains(&&recorded.arguments) {
+        if !asked.contains(&&recorded.arguments) {
             asked.push(&recorded.arguments);
         }
     }
@@ -56,7 +56,8 @@ fn judge_one(
     [directory, flagged]: [&Path; 2],
     arguments: &[String],
 ) -> Line {
-    let key = format!("$ reclass {}", arguments.join(" "));
+    let (program, rest) = program(arguments);
+    let key = format!("$ {program} {}", rest.join(" "));
     let ours = run(case, directory, arguments);
     let recorded = || case.commands.values().flatten().filter(|other| other.arguments == *arguments);
     let same = recorded().any(|recorded| same(&ours, recorded));
@@ -125,7 +126,8 @@ fn workplace(case: &Case, changed: &Map<String, Json>) -> tempfile::TempDir {
 
 /// Runs our program there.
 fn run(case: &Case, directory: &Path, arguments: &[String]) -> Outcome {
-    let output = process::Command::new(env!("CARGO_BIN_EXE_reclass"))
+    let (program, arguments) = program(arguments);
+    let output = process::Command::new(Path::new(env!("CARGO_BIN_EXE_reclass")).with_file_name(program))
         .args(arguments.iter().map(|argument| argument.replace("<INV>", &path(case))))
         .current_dir(directory)
         .env_clear()
@@ -134,9 +136,10 @@ fn run(case: &Case, directory: &Path, arguments: &[String]) -> Outcome {
         .output()
         .expect("the program was built");
     let text = |bytes: &[u8]| hide(&String::from_utf8_lossy(bytes), case);
+    let printed = text(&output.stdout);
     Outcome {
         code: output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(255),
-        output: text(&output.stdout),
+        output: if program == "reclass-ansible" { without_hosts(&printed) } else { printed },
         messages: text(&output.stderr),
     }
 }
@@ -220,11 +223,30 @@ fn unfolded(text: &str) -> String {
 
 /// The node that a command line asks for.
 fn node(arguments: &[String]) -> Option<&str> {
-    let at = arguments.iter().position(|argument| argument == "-n")?;
+    let option = match arguments.first().map(String::as_str) {
+        Some("!salt") => "-p",
+        Some("!ansible") => "-t",
+        _ => "-n",
+    };
+    let at = arguments.iter().position(|argument| argument == option)?;
     arguments.get(at + 1).map(String::as_str)
 }
 
-/// Whether a command line is of a program that is not compared here.
-fn is_adapter(arguments: &[String]) -> bool {
-    arguments.first().is_some_and(|first| first.starts_with('!'))
+/// The program of a command line, which its first word tells, and its arguments.
+fn program(arguments: &[String]) -> (&'static str, &[String]) {
+    match arguments.split_first() {
+        Some((first, rest)) if first == "!salt" => ("reclass-salt", rest),
+        Some((first, rest)) if first == "!ansible" => ("reclass-ansible", rest),
+        _ => ("reclass", arguments),
+    }
+}
+
+/// What `reclass-ansible --list` prints, without the variables of the hosts: the Python programs
+/// leave Ansible to ask for each of them. `tests/cli_ansible.rs` compares them with `--host`.
+fn without_hosts(output: &str) -> String {
+    match output.split_once("\n  \"_meta\": {") {
+        Some(("{", _)) => "{}\n".into(),
+        Some((groups, _)) => groups.trim_end_matches(',').to_owned() + "\n}\n",
+        None => output.to_owned(),
+    }
 }

@@ -44,7 +44,14 @@ def test_the_wheel_holds_what_it_should() -> None:
         "saltext/reclass/states/reclass_state.py",
         "saltext/reclass/tops/reclass_adapter.py",
     } <= names
-    assert any(name.endswith(".data/scripts/reclass") for name in names)
+    data = {name.partition(".data/")[2] for name in names}
+    programs = {"reclass", "reclass-salt", "reclass-ansible"}
+    assert {f"scripts/{name}" for name in programs} <= data
+    assert {f"data/share/man/man1/{name}.1" for name in programs} <= data
+    # The second and third program are small.
+    with zipfile.ZipFile(wheels[0]) as wheel:
+        sizes = {Path(info.filename).name: info.compress_size for info in wheel.infolist()}
+    assert sizes["reclass-salt"] + sizes["reclass-ansible"] < sizes["reclass"] / 4
     # `saltext` is a namespace, and nothing goes into the package of Salt itself.
     assert "saltext/__init__.py" not in names
     assert {name.split("/")[0] for name in names} - {"saltext"} == {

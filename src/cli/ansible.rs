@@ -1,0 +1,77 @@
+//! `reclass-ansible` turns an inventory into what Ansible asks an inventory script for: groups with their
+//! hosts, and the variables of hosts.
+
+use clap::Command;
+use reclass::engine::{NodeInfo, inventory_value};
+use reclass::error::{Fault, Kind, Result};
+use reclass::pystr;
+use reclass::value::{Key, Map, Value};
+
+use super::session::{Program, Session, entries, texts, warn};
+use super::{flags, terminal};
+
+/// The program.
+pub const PROGRAM: Program = Program {
+    name: "reclass-ansible",
+    examples: "  ln -s $(command -v reclass-ansible) /etc/ansible/hosts   # beside nodes and classes\n  \
+               reclass-ansible -b /srv/salt/reclass --list",
+    command,
+    modes: &["list", "host"],
+    verbs: false,
+    defaults: |folder| {
+        Map::from_iter([
+            ("inventory_base_uri".into(), Value::text(folder)),
+            ("output".into(), Value::text("json")),
+        ])
+    },
+    answer,
+};
+
+fn command(command: Command, defaults: &Map) -> Command {
+    flags::add_ansible(command, defaults)
+        .about("Be the inventory of Ansible: classes and applications are groups, parameters are variables")
+        .override_usage("reclass-ansible [OPTIONS] (--list | --host <NODE>)")
+        .arg(flags::inventory_mode('l', "list", "Print the groups, and the variables of all hosts"))
+        .arg(flags::node_mode('t', "host", "Print the variables of a host"))
+}
+
+fn answer(session: &Session<'_>) -> Result<Option<Value>> {
+    if let (_, Some(node)) = session.mode {
+        let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
+        warn([info.as_ref()]);
+        return Ok(Some(variables(&info, &session.timestamp)));
+    }
+    let nodes = session.all_nodes()?;
+    for node in nodes.iter().filter(|node| node.classes.is_empty() && node.applications.is_empty()) {
+        terminal::warn(&Fault::new(Kind::HostWithoutGroup { name: node.name.to_string() }));
+    }
+    let settings = session.inventory.settings();
+    let postfix = settings.applications_postfix.as_deref().unwrap_or_default();
+    let whole = inventory_value(&nodes, &session.timestamp);
+    let mut groups = entries(&whole, "classes");
+    // Where a class has the name of such a group, the hosts of the application take its place, as in
+    // the Python program.
+    let applications = entries(&whole, "applications").into_iter();
+    groups.extend(applications.map(|(name, hosts)| (Key::from(&*(pystr::str(&name.0) + postfix)), hosts)));
+    if &*settings.group_form == "mapping" {
+        for hosts in groups.values_mut() {
+            *hosts = Value::map(Map::from_iter([("hosts".into(), hosts.clone())]));
+        }
+    }
+    let hosts = nodes.iter().map(|node| (node.name.clone().into(), variables(node, &session.timestamp)));
+    let hosts = Value::map(hosts.collect());
+    groups.insert("_meta".into(), Value::map(Map::from_iter([("hostvars".into(), hosts)])));
+    Ok(Some(Value::map(groups)))
+}
+
+/// What Ansible is told of a host: the parameters, and under `__reclass__` what `reclass` says of the
+/// node, with its classes and applications.
+fn variables(info: &NodeInfo, timestamp: &str) -> Value {
+    let node = info.to_value(timestamp);
+    let mut about = entries(&node, "__reclass__");
+    about.insert("classes".into(), texts(&info.classes));
+    about.insert("applications".into(), texts(&info.applications));
+    let mut variables = entries(&node, "parameters");
+    variables.insert("__reclass__".into(), Value::map(about));
+    Value::map(variables)
+}

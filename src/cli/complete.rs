@@ -1,0 +1,149 @@
+//! Completion turns a command line that is not finished into the words that may follow.
+//!
+//! `reclass completions SHELL` prints what connects a shell with it: at each Tab the shell calls the
+//! program again, with a variable that says so. Options come from the definitions that read the
+//! command line, names of nodes and classes from the inventory that the line is about.
+
+use std::ffi::{OsStr, OsString};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command, ValueHint};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
+use reclass::engine::Inventory;
+use reclass::error::{Fault, Kind, Result};
+use reclass::value::{Map, Text};
+
+use super::configuration::environment;
+use super::session::Program;
+use super::tools::Tool;
+use super::{PROGRAMS, flags, terminal};
+
+/// The variable that asks for completions.
+const VARIABLE: &str = "RECLASS_COMPLETE";
+
+const SHELLS: &[&dyn EnvCompleter] = &[&Bash, &Zsh, &Fish];
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "completions",
+    about: "Print what makes a shell complete options and the names of nodes and classes",
+    arguments: |command| {
+        let names = PossibleValuesParser::new(SHELLS.iter().map(|shell| shell.name()));
+        command.arg(
+            Arg::new("shell")
+                .value_name("SHELL")
+                .required(true)
+                .value_parser(names)
+                .help("In bash: source <(reclass completions bash)"),
+        )
+    },
+    run,
+};
+
+fn run(matches: &ArgMatches) -> Result<String> {
+    let name = matches.get_one::<String>("shell").map_or("", String::as_str);
+    let mut script = Vec::new();
+    let written = PROGRAMS.iter().try_for_each(|program| {
+        let shell = Shells(SHELLS).completer(name).ok_or(std::io::ErrorKind::NotFound)?;
+        shell.write_registration(VARIABLE, program.name, program.name, program.name, &mut script)
+    });
+    written.map_err(|error| Fault::new(Kind::Internal { message: error.to_string() }))?;
+    Ok(String::from_utf8_lossy(&script).into_owned())
+}
+
+/// Whether a shell asks.
+pub fn is_asked() -> bool {
+    environment(VARIABLE).is_some()
+}
+
+/// Prints what may stand where the shell is.
+pub fn answer(program: &Program, defaults: &Map, arguments: Vec<OsString>) -> ExitCode {
+    let line = Arc::new(Line {
+        command: program.command_line(defaults),
+        defaults: defaults.clone(),
+        words: words(&arguments),
+    });
+    let complete = CompleteEnv::with_factory(|| completing(line.command.clone(), &line))
+        .var(VARIABLE)
+        .shells(Shells(SHELLS));
+    match complete.try_complete(arguments, terminal::current_folder().as_deref()) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => terminal::usage(&error),
+    }
+}
+
+/// The command line so far.
+struct Line {
+    command: Command,
+    defaults: Map,
+    words: Vec<OsString>,
+}
+
+/// The words of the line, after the `--` in front of them. The one that is to be completed may be no
+/// valid value yet: any word stands in for it.
+fn words(arguments: &[OsString]) -> Vec<OsString> {
+    let begin = arguments.iter().position(|word| word == "--").map_or(arguments.len(), |at| at + 1);
+    let mut words = arguments[begin..].to_vec();
+    let index = environment("_CLAP_COMPLETE_INDEX").and_then(|index| index.to_str()?.parse().ok());
+    let index: usize = index.unwrap_or(words.len().saturating_sub(1));
+    match words.get_mut(index) {
+        Some(word) => *word = "x".into(),
+        None => words.push("x".into()),
+    }
+    words
+}
+
+/// The command, and its own commands, with what completes their values.
+fn completing(command: Command, line: &Arc<Line>) -> Command {
+    command
+        .mut_args(|argument| {
+            let named = |name: &str| {
+                argument.get_value_names().is_some_and(|names| names.iter().any(|one| one == name))
+            };
+            let completer = if named("NODE") {
+                names(line, Inventory::nodes)
+            } else if named("CLASS") || argument.get_id() == "class" {
+                names(line, |inventory| {
+                    inventory.inspect(|computation| {
+                        computation.catalog.classes().map(|item| item.name.clone()).collect()
+                    })
+                })
+            } else if named("URI") || named("DIR") {
+                return argument.value_hint(ValueHint::DirPath);
+            } else {
+                return argument;
+            };
+            argument.add(completer)
+        })
+        .mut_subcommands(|inner| completing(inner, line))
+}
+
+/// Completes with names of the inventory.
+fn names(line: &Arc<Line>, list: fn(&Inventory) -> Result<Vec<Text>>) -> ArgValueCompleter {
+    let line = line.clone();
+    ArgValueCompleter::new(move |begun: &OsStr| {
+        // A line that leads to no inventory has no names to offer; what is wrong is told when it runs.
+        let names = line.inventory().and_then(|inventory| list(&inventory)).unwrap_or_default();
+        let begun = begun.to_string_lossy();
+        let fitting = names.iter().filter(|name| name.starts_with(&*begun));
+        fitting.map(|name| CompletionCandidate::new(&**name)).collect()
+    })
+}
+
+impl Line {
+    /// The inventory that the line is about, as far as it is written.
+    fn inventory(&self) -> Result<Inventory> {
+        let mut options = self.defaults.clone();
+        if let Ok(matches) = self.command.clone().ignore_errors(true).try_get_matches_from(&self.words) {
+            options.extend(flags::settings(&matches));
+            if let Some((_, rest)) = matches.subcommand() {
+                options.extend(flags::database_settings(rest));
+            }
+        }
+        Inventory::open(&options)
+    }
+}

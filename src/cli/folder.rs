@@ -1,0 +1,69 @@
+//! A folder turns names and texts into files that a program was asked to write: no part of an
+//! inventory, so not the storage's.
+#![expect(clippy::disallowed_methods, reason = "the one door to the files that programs write")]
+
+use std::fs::{self, Permissions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use reclass::error::{Error, Fault, Kind, Result};
+use reclass::storage::fs::{display, reason};
+
+/// A folder that is there.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder of this path, made with all above it if it is not there.
+    pub fn make(path: &str) -> Result<Folder> {
+        let path = PathBuf::from(path);
+        fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
+        Ok(Folder(path))
+    }
+
+    /// The absolute path, links resolved.
+    pub fn path(&self) -> Result<String> {
+        self.0.canonicalize().map(|path| display(&path)).map_err(|error| unwritable(&self.0, &error))
+    }
+
+    /// Whether there is something in it.
+    pub fn is_used(&self) -> Result<bool> {
+        let mut entries = fs::read_dir(&self.0).map_err(|error| unwritable(&self.0, &error))?;
+        Ok(entries.next().is_some())
+    }
+
+    /// Writes a file, in folders of its own if its name says so. Others see the old one or the new
+    /// one, and one that holds these bytes already is left alone.
+    pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.0.join(name);
+        if fs::read(&path).is_ok_and(|old| old == bytes) {
+            return Ok(());
+        }
+        replace(&path, bytes).map_err(|error| unwritable(&path, &error))
+    }
+}
+
+/// Whether a folder, which need not be there, is one of these or lies in one.
+pub fn is_in(path: &str, folders: &[PathBuf]) -> bool {
+    let path = std::path::absolute(path).unwrap_or_default();
+    let there = path.ancestors().find_map(|path| path.canonicalize().ok());
+    let real = |folder: &PathBuf| folder.canonicalize().ok();
+    there.is_some_and(|there| folders.iter().filter_map(real).any(|folder| there.starts_with(folder)))
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::Builder::new()
+        .prefix(".reclass-")
+        // What the mask leaves of it.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+fn unwritable(path: &Path, error: &io::Error) -> Error {
+    Fault::new(Kind::FileUnwritable { path: display(path), message: reason(error) }).into()
+}

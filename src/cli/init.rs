@@ -1,0 +1,74 @@
+//! `reclass init` turns the name of a folder into a small inventory to begin with.
+//!
+//! Its files are those of `examples/start`, with a comment for everything that stands there.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Arg, ArgMatches, ValueHint};
+use reclass::error::{Fault, Kind, Result};
+use reclass::value::{Map, Value};
+use reclass::yaml::emit::{EmitOptions, emit};
+
+use super::folder::Folder;
+use super::tools::Tool;
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "init",
+    about: "Make a small inventory to begin with, and print the configuration of Salt for it",
+    arguments: |command| {
+        command.arg(
+            Arg::new("folder")
+                .value_name("DIR")
+                .required(true)
+                .value_parser(NonEmptyStringValueParser::new())
+                .value_hint(ValueHint::DirPath)
+                .help("The folder: a new one, or an empty one"),
+        )
+    },
+    run,
+};
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        [$( ($name, include_str!(concat!("../../examples/start/", $name))) ),*]
+    };
+}
+
+const FILES: [(&str, &str); 5] = files![
+    "reclass-config.yml",
+    "nodes/web1.example.com.yml",
+    "classes/site.yml",
+    "classes/role/web.yml",
+    "classes/app/nginx.yml",
+];
+
+fn run(matches: &ArgMatches) -> Result<String> {
+    let folder = Folder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
+    let path = folder.path()?;
+    if folder.is_used()? {
+        return Err(Fault::new(Kind::FolderUsed { path }).into());
+    }
+    FILES.iter().try_for_each(|(name, text)| folder.put(name, text.as_bytes()))?;
+    let files = FILES.map(|(name, _)| format!("  {name}")).join("\n");
+    Ok(format!(
+        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass -b . --nodeinfo web1.example.com\n  \
+         reclass explain -b . web1.example.com nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
+        quoted(&path),
+        salt(&path)?
+    ))
+}
+
+/// The path as a word of a shell.
+fn quoted(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:".contains(c);
+    if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
+/// The configuration of a master for an inventory in this folder.
+fn salt(path: &str) -> Result<String> {
+    let settings = Map::from_iter([("inventory_base_uri".into(), Value::text(path))]);
+    let settings = emit(&Value::map(settings), &EmitOptions { pretty: true, no_refs: true })?;
+    Ok(format!(
+        "reclass: &reclass\n  {settings}ext_pillar:\n  - reclass: *reclass\nmaster_tops:\n  reclass: *reclass\n"
+    ))
+}

@@ -1,0 +1,56 @@
+//! `reclass manual` turns the command lines into manual pages, for `man`.
+//!
+//! They are made of the same definitions that read the command line. `make man` writes those of
+//! `docs/man`, which go into the wheel.
+
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Arg, ArgMatches, Command, ValueHint};
+use clap_mangen::Man;
+use reclass::error::{Fault, Kind, Result};
+
+use super::PROGRAMS;
+use super::folder::Folder;
+use super::tools::Tool;
+
+/// The tool.
+pub const TOOL: Tool = Tool {
+    name: "manual",
+    about: "Write the manual pages of all programs and commands into a folder",
+    arguments: |command| {
+        command.arg(
+            Arg::new("folder")
+                .value_name("DIR")
+                .required(true)
+                .value_parser(NonEmptyStringValueParser::new())
+                .value_hint(ValueHint::DirPath)
+                .help("The folder, man1 of a MANPATH, say; it is made if it is not there"),
+        )
+    },
+    run,
+};
+
+fn run(matches: &ArgMatches) -> Result<String> {
+    let folder = Folder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
+    for program in PROGRAMS {
+        // The pages are of no one place.
+        let defaults = (program.defaults)("the directory of the program");
+        let mut command = program.command_line(&defaults).disable_help_subcommand(true);
+        command.build();
+        write(&command, program.name, &folder)?;
+    }
+    Ok(String::new())
+}
+
+/// Writes the page of a command and those of its own commands.
+fn write(command: &Command, name: &str, folder: &Folder) -> Result<()> {
+    for inner in command.get_subcommands() {
+        write(inner, &format!("{name}-{}", inner.get_name()), folder)?;
+    }
+    let mut page = Vec::new();
+    let man = Man::new(command.clone().display_name(name))
+        .title(name)
+        .source(format!("saltext-reclass {}", env!("CARGO_PKG_VERSION")))
+        .manual("reclass");
+    man.render(&mut page).map_err(|error| Fault::new(Kind::Internal { message: error.to_string() }))?;
+    folder.put(&format!("{name}.1"), &page)
+}

@@ -1,0 +1,72 @@
+//! `reclass-salt` turns the name of a minion into its pillar or its states, or prints the states of all
+//! minions: what Salt is given.
+
+use std::sync::Arc;
+
+use clap::Command;
+use reclass::engine::NodeInfo;
+use reclass::error::Result;
+use reclass::value::{Key, Map, Value};
+
+use super::flags;
+use super::session::{Program, Session, entries, texts, warn};
+
+/// The program.
+pub const PROGRAM: Program = Program {
+    name: "reclass-salt",
+    examples: "  reclass-salt --pillar web1.example.com\n  reclass-salt -b /srv/salt/reclass --top",
+    command,
+    modes: &["pillar", "top", "formulas"],
+    verbs: false,
+    defaults: |folder| Map::from_iter([("inventory_base_uri".into(), Value::text(folder))]),
+    answer,
+};
+
+fn command(command: Command, _: &Map) -> Command {
+    command
+        .about("Print the pillar and the states that reclass gives to Salt")
+        .override_usage("reclass-salt [OPTIONS] (--pillar <NODE> | --top | --formulas <NODE>)")
+        .arg(flags::node_mode('p', "pillar", "Print the pillar of a minion"))
+        .arg(flags::inventory_mode('t', "top", "Print the states of all minions, by environment"))
+        .arg(flags::node_mode('f', "formulas", "Print the states of a minion, by environment"))
+}
+
+fn answer(session: &Session<'_>) -> Result<Option<Value>> {
+    let (mode, node) = session.mode;
+    let Some(node) = node else {
+        let nodes = session.all_nodes()?;
+        return Ok(Some(tops(&nodes)));
+    };
+    let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
+    warn([info.as_ref()]);
+    Ok(Some(if mode == "formulas" { top(&info) } else { pillar(&info) }))
+}
+
+/// The parameters, with what Salt's adapters add to them. Dates stay dates: this is a print (Y4).
+fn pillar(info: &NodeInfo) -> Value {
+    let mut pillar = entries(&info.to_value(""), "parameters");
+    let about = [
+        ("nodename", Value::Str(info.name.clone())),
+        ("applications", texts(&info.applications)),
+        ("classes", texts(&info.classes)),
+        ("environment", info.environment.clone()),
+    ];
+    let about = about.into_iter().map(|(name, value)| (name.into(), value));
+    pillar.insert("__reclass__".into(), Value::map(about.collect()));
+    Value::map(pillar)
+}
+
+/// The applications of a minion under its environment.
+fn top(info: &NodeInfo) -> Value {
+    Value::map(Map::from_iter([(Key(info.environment.clone()), texts(&info.applications))]))
+}
+
+/// The applications of all minions by environment and name.
+fn tops(nodes: &[Arc<NodeInfo>]) -> Value {
+    let mut environments: indexmap::IndexMap<Key, Map> = indexmap::IndexMap::new();
+    for node in nodes {
+        let minions = environments.entry(Key(node.environment.clone())).or_default();
+        minions.insert(node.name.clone().into(), texts(&node.applications));
+    }
+    Value::map(environments.into_iter().map(|(name, minions)| (name, Value::map(minions))).collect())
+}

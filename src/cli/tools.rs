@@ -1,0 +1,49 @@
+//! Tools turn `reclass init`, `completions` and `manual` into what they print: commands that
+//! need no inventory.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Command};
+use reclass::error::Result;
+
+use super::{complete, init, manual, terminal};
+
+/// A command that needs no inventory.
+pub struct Tool {
+    /// The word.
+    pub name: &'static str,
+    /// One line for the list of commands.
+    pub about: &'static str,
+    /// Its arguments.
+    pub arguments: fn(Command) -> Command,
+    /// Does it; the text to print, which ends with a newline, or none.
+    pub run: fn(&ArgMatches) -> Result<String>,
+}
+
+/// All tools.
+pub const TOOLS: &[Tool] = &[init::TOOL, complete::TOOL, manual::TOOL];
+
+/// The tool of a name.
+pub fn find(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+/// Adds the tools to the program.
+pub fn add(command: Command) -> Command {
+    TOOLS.iter().fold(command, |command, tool| {
+        let base = Command::new(tool.name)
+            .about(tool.about)
+            .infer_long_args(true)
+            .after_help("Documentation: docs/cli.md");
+        command.subcommand((tool.arguments)(base))
+    })
+}
+
+/// Runs a tool to its exit code.
+pub fn run(tool: &Tool, matches: &ArgMatches) -> ExitCode {
+    match (tool.run)(matches) {
+        Ok(text) if text.is_empty() => ExitCode::SUCCESS,
+        Ok(text) => terminal::print(text.trim_end_matches('\n')),
+        Err(error) => super::session::fail(&error),
+    }
+}

@@ -1,0 +1,146 @@
+//! Values are what a node's layers come to, merged and evaluated, with the help of what other
+//! nodes with the same classes came to.
+//!
+//! A node relies on another one with all of its classes; or on one with most of them, and is then
+//! relied on itself by others with all of them; or on none, and then it is the first one.
+//! Who relies on another tells no problem: where there is one, all is evaluated again alone, so
+//! that every message is the same whoever was asked for before.
+
+use std::sync::Arc;
+
+use crate::engine::exports::OtherNodes;
+use crate::engine::node::{Computation, Layers};
+use crate::engine::prefix::Prefix;
+use crate::error::{Fault, Warning};
+use crate::evaluate::{Evaluator, Known, Own, Root};
+use crate::layer::Layer;
+use crate::linearize::AUTOMATIC;
+use crate::merge::{Prefixes, merge_maps};
+use crate::slot::MapSlot;
+use crate::value::Value;
+
+/// What the layers of a node came to.
+pub struct Evaluated {
+    /// The parameters, if all went well with them.
+    pub parameters: Option<Value>,
+    /// The exports.
+    pub exports: Option<Value>,
+    /// What went wrong.
+    pub faults: Vec<Fault>,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+    /// About how many bytes are kept for other nodes.
+    pub kept: usize,
+}
+
+/// The merged parameters of a node, and how they are to be evaluated.
+struct Plan<'l> {
+    parameters: Arc<MapSlot>,
+    /// Whom the node relies on.
+    known: Option<Arc<Known>>,
+    /// Whether names are left out of messages.
+    quiet: bool,
+    learn: Option<Learn<'l>>,
+}
+
+/// What is to be kept for other nodes.
+struct Learn<'l> {
+    /// For nodes with these layers first.
+    prefix: &'l Prefix,
+    /// Their merged parameters, with automatic ones, that each node replaces by its own.
+    classes: Arc<MapSlot>,
+    /// The places that the node has a say in.
+    own: Own,
+}
+
+/// The parameters of the last layers and of the node itself.
+fn later<'m>(layers: &[&'m Arc<Layer>], own: &'m MapSlot) -> Vec<&'m MapSlot> {
+    layers.iter().map(|layer| &*layer.parameters).chain([own]).collect()
+}
+
+impl Computation<'_> {
+    /// Merges and evaluates the layers of a node.
+    pub fn evaluate(&self, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
+        let plan = self.plan(layers);
+        let alone = plan.known.is_none();
+        let quiet = plan.quiet;
+        let evaluated = self.carry_out(plan, layers, others);
+        let silent = evaluated.faults.is_empty() && (!quiet || evaluated.warnings.is_empty());
+        if silent || (alone && !quiet) {
+            return evaluated;
+        }
+        others.asked.take();
+        self.carry_out(Plan { quiet: false, ..self.plan_alone(layers) }, layers, others)
+    }
+
+    fn plan<'l>(&self, layers: &'l Layers) -> Plan<'l> {
+        let prefixes = Prefixes::new(self.settings);
+        let own = &layers.layer.parameters;
+        let linearization = &layers.linearization;
+        let Some(all) = linearization.shared(&layers.given) else { return self.plan_alone(layers) };
+        if let Some(known) = all.known(&[&**own]) {
+            let classes = linearization.with_automatic(known.classes(), &layers.given, &prefixes);
+            let quiet = known.is_quiet();
+            return Plan {
+                parameters: merge_maps(classes, own, &prefixes),
+                known: Some(known),
+                quiet,
+                learn: None,
+            };
+        }
+        let most = linearization.most();
+        let last = all.layers_after(most);
+        let Some(known) = most.known(&later(&last, own)) else { return self.plan_alone(layers) };
+        let classes = last.iter().fold(known.classes().clone(), |classes, layer| {
+            merge_maps(classes, &layer.parameters, &prefixes)
+        });
+        let classes = linearization.with_automatic(&classes, &layers.given, &prefixes);
+        let parameters = merge_maps(classes.clone(), own, &prefixes);
+        let learn = Own::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
+        let quiet = known.is_quiet();
+        Plan { parameters, known: Some(known), quiet, learn }
+    }
+
+    /// How to evaluate a node that relies on no other one.
+    fn plan_alone<'l>(&self, layers: &'l Layers) -> Plan<'l> {
+        let prefixes = Prefixes::new(self.settings);
+        let own = &layers.layer.parameters;
+        let linearization = &layers.linearization;
+        let learn = linearization.shared(&layers.given).and_then(|all| {
+            let prefix = Some(linearization.most()).filter(|most| most.can_learn()).unwrap_or(all);
+            let classes = prefix.merged(&prefixes);
+            let classes = linearization.with_automatic(classes, &layers.given, &prefixes);
+            let later = later(&all.layers_after(prefix), own);
+            Own::of(&later, &classes).map(|own| Learn { prefix, classes, own })
+        });
+        Plan { parameters: self.merge(layers), known: None, quiet: true, learn }
+    }
+
+    fn carry_out(&self, plan: Plan<'_>, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
+        let Plan { parameters, known, quiet, learn } = plan;
+        let root = Root::whole(parameters.clone());
+        let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
+        let mut evaluator = evaluator.quiet(quiet).relying_on(known);
+        if let Some(Learn { own, .. }) = &learn {
+            let automatic = layers.given.automatic.is_some().then_some(AUTOMATIC);
+            evaluator.mark(own, automatic, &parameters);
+        }
+        let value = evaluator.evaluate(&parameters);
+        // What a `~` replaced among the parameters may be a query; among the exports it may not.
+        evaluator.examine_replaced();
+        evaluator.others = None;
+        let exports = evaluator.evaluate(&layers.exports);
+        let faults = evaluator.finish();
+        let warnings = std::mem::take(&mut evaluator.warnings);
+        let mut kept = 0;
+        if faults.is_empty()
+            && (!quiet || warnings.is_empty())
+            && let Some(Learn { prefix, classes, own }) = learn
+            && let Some(known) = evaluator.into_known(own, &classes, [&parameters, &layers.exports])
+        {
+            kept = known.weight();
+            prefix.learn(known);
+        }
+        Evaluated { parameters: value, exports, faults, warnings, kept }
+    }
+}

@@ -1,0 +1,8 @@
+//! `reclass-ansible` turns into `reclass` under its own name: see `start`.
+
+#[path = "start.rs"]
+mod start;
+
+fn main() -> std::process::ExitCode {
+    start::as_program("reclass-ansible")
+}

@@ -1,0 +1,342 @@
+//! Command lines of `reclass-salt`, `reclass-ansible` and of the tools of `reclass` turn into output and
+//! files. What the Python programs have too, `tests/cli_python.rs` compares with them.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
+
+use std::fs;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value as Json;
+use tempfile::TempDir;
+
+const PROGRAMS: [&str; 3] = ["reclass", "reclass-salt", "reclass-ansible"];
+
+/// Inventories `a`, `bad` with a node that fails, and `deep` with nodes in folders.
+fn workplace() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a/nodes/n1.example.com.yml", "classes: [c]\napplications: [one]\nparameters: {day: 2001-01-01}\n"),
+        ("a/nodes/n2.yml", "classes: [c]\nenvironment: dev\n"),
+        ("a/nodes/alone.yml", "parameters: {x: 1}\n"),
+        ("a/classes/c.yml", "applications: [two]\nparameters: {who: '${_reclass_:name:full}'}\n"),
+        ("bad/nodes/good.yml", "applications: [one]\n"),
+        ("bad/nodes/n.yml", "parameters: {x: '${gone}'}\n"),
+        ("bad/classes/c.yml", "{}\n"),
+        ("deep/nodes/north/web.yml", "classes: [c]\n"),
+        ("deep/nodes/south/web.yml", "classes: [c]\n"),
+        ("deep/classes/c.yml", "{}\n"),
+    ] {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+fn program(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_reclass")).with_file_name(name)
+}
+
+fn command(directory: &Path, name: &str) -> Command {
+    let mut command = Command::new(program(name));
+    command.current_dir(directory).env_clear().env("HOME", directory.join("home"));
+    command.env("SOURCE_DATE_EPOCH", "1795206020");
+    command
+}
+
+fn run(directory: &Path, line: &[&str]) -> Output {
+    command(directory, line[0]).args(&line[1..]).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+fn printed(directory: &Path, line: &[&str]) -> String {
+    let output = run(directory, line);
+    assert_eq!(output.status.code(), Some(0), "{line:?}: {}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+fn json(directory: &Path, line: &[&str]) -> Json {
+    serde_json::from_str(&printed(directory, line)).unwrap()
+}
+
+#[test]
+fn salt_gets_what_is_printed() {
+    let place = workplace();
+    let formulas = |more: &[&str]| {
+        json(place.path(), &[&["reclass-salt", "-b", "a", "-o", "json", "-f", "n2"], more].concat())
+    };
+    assert_eq!(formulas(&[]), serde_json::json!({ "dev": ["two"] }));
+    assert_eq!(formulas(&["-e", "prod"]), serde_json::json!({ "prod": ["two"] }));
+    let pillar = printed(place.path(), &["reclass-salt", "-b", "a", "-p", "n1.example.com"]);
+    assert!(pillar.contains("\nday: 2001-01-01\n") && pillar.contains("\nwho: n1.example.com\n"), "{pillar}");
+    assert!(pillar.contains("\n  nodename: n1.example.com\n"), "{pillar}");
+}
+
+#[test]
+fn ansible_gets_the_variables_of_all_hosts_at_once() {
+    let place = workplace();
+    let list = json(place.path(), &["reclass-ansible", "-b", "a", "--list"]);
+    let hosts = list["_meta"]["hostvars"].as_object().unwrap();
+    let mut names: Vec<&String> = hosts.keys().collect();
+    names.sort();
+    assert_eq!(names, ["alone", "n1.example.com", "n2"]);
+    for (name, variables) in hosts {
+        assert_eq!(*variables, json(place.path(), &["reclass-ansible", "-b", "a", "--host", name]));
+    }
+    assert_eq!(hosts["n1.example.com"]["__reclass__"]["applications"], serde_json::json!(["two", "one"]));
+    assert_eq!(list["c"], serde_json::json!(["n1.example.com", "n2"]));
+    assert_eq!(list["one_hosts"], serde_json::json!(["n1.example.com"]));
+    let mapping = json(place.path(), &["reclass-ansible", "-b", "a", "--list", "--group-form", "mapping"]);
+    assert_eq!(mapping["c"], serde_json::json!({ "hosts": ["n1.example.com", "n2"] }));
+    assert_eq!(mapping["_meta"], list["_meta"]);
+}
+
+#[test]
+fn a_host_without_a_group_is_told_of() {
+    let place = workplace();
+    let said = text(&run(place.path(), &["reclass-ansible", "-b", "a", "--list"]).stderr);
+    assert!(said.starts_with("warning[host-without-group]: node 'alone' "), "{said}");
+    assert_eq!(said.matches("warning[").count(), 1, "{said}");
+    assert!(run(place.path(), &["reclass-ansible", "-b", "a", "--host", "alone"]).stderr.is_empty());
+}
+
+#[test]
+fn one_node_that_fails_fails_the_whole() {
+    let place = workplace();
+    for line in [&["reclass-ansible", "-b", "bad", "-l"][..], &["reclass-salt", "-b", "bad", "-t"]] {
+        let output = run(place.path(), line);
+        assert_eq!(output.status.code(), Some(65), "{line:?}");
+        assert!(output.stdout.is_empty(), "{line:?}");
+        assert!(text(&output.stderr).contains("${gone}"), "{line:?}");
+    }
+    assert_eq!(run(place.path(), &["reclass-ansible", "-b", "bad", "-t", "good"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_file_for_each_node() {
+    let place = workplace();
+    let write = |more: &[&str]| run(place.path(), &[&["reclass", "-b", "a", "-i"], more].concat());
+    let output = write(&["--output-dir", "out/inner"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), String::new()));
+    let out = place.path().join("out/inner");
+    let files = |out: &Path| {
+        let mut names: Vec<String> = fs::read_dir(out)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(files(&out), ["alone.yml", "n1.example.com.yml", "n2.yml"]);
+    for name in ["alone", "n1.example.com", "n2"] {
+        let file = fs::read_to_string(out.join(format!("{name}.yml"))).unwrap();
+        let shown = printed(place.path(), &["reclass", "-b", "a", "-n", name]);
+        let timeless = shown.replace("  timestamp: Fri Nov 20 20:20:20 2026\n", "");
+        assert_eq!(file, timeless.trim_end().to_owned() + "\n", "{name}");
+    }
+    // What is the same already is not written again.
+    let stamp = |name: &str| fs::metadata(out.join(name)).unwrap().modified().unwrap();
+    let before = (stamp("n2.yml"), stamp("alone.yml"));
+    fs::write(place.path().join("a/nodes/alone.yml"), "parameters: {x: 2}\n").unwrap();
+    write(&["--output-dir", "out/inner"]);
+    assert_eq!(stamp("n2.yml"), before.0);
+    assert_ne!(stamp("alone.yml"), before.1);
+
+    let output = write(&["--output-dir", "json", "-o", "json"]);
+    assert_eq!(output.status.code(), Some(0));
+    let file = fs::read_to_string(place.path().join("json/n1.example.com.json")).unwrap();
+    let node: Json = serde_json::from_str(&file).unwrap();
+    assert_eq!(node["parameters"]["day"], "2001-01-01");
+    assert!(file.ends_with("}\n") && node["__reclass__"]["timestamp"].is_null());
+
+    let deep = ["reclass", "-b", "deep", "-a", "-i", "--output-dir", "composed"];
+    printed(place.path(), &deep);
+    assert_eq!(files(&place.path().join("composed")), ["north.web.yml", "south.web.yml"]);
+}
+
+#[test]
+fn folders_that_cannot_be_written() {
+    let place = workplace();
+    fs::write(place.path().join("file"), "").unwrap();
+    std::os::unix::fs::symlink(place.path().join("a/classes"), place.path().join("link")).unwrap();
+    fs::create_dir_all(place.path().join("used/n2.yml/in-the-way")).unwrap();
+    for (line, code, said) in [
+        (&["reclass", "-b", "a", "-i", "--output-dir", "file"][..], 74, "file-unwritable"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "file/inner"], 74, "file-unwritable"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "/proc/none"], 74, "file-unwritable"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "used"], 74, "used/n2.yml"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "a/nodes"], 65, "path-refused"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", "link/new"], 65, "path-refused"),
+        (&["reclass", "-b", "a", "-i", "--output-dir", ""], 2, "--output-dir"),
+        (&["reclass", "-b", "bad", "-i", "--output-dir", "none"], 65, "reference-not-found"),
+        (
+            &["reclass", "-b", "a", "-n", "n2", "--output-dir", "none"],
+            2,
+            "--output-dir goes with --inventory",
+        ),
+        (&["reclass", "-b", "a", "-i", "--output-dir"], 2, "--output-dir"),
+        (&["reclass", "init", "a"], 65, "folder-used"),
+        (&["reclass", "init", "file"], 74, "file-unwritable"),
+        (&["reclass", "init"], 2, "DIR"),
+        (&["reclass", "init", ""], 2, "DIR"),
+        (&["reclass", "manual", "file"], 74, "file-unwritable"),
+        (&["reclass", "completions", "tcsh"], 2, "tcsh"),
+    ] {
+        let output = run(place.path(), line);
+        assert_eq!(output.status.code(), Some(code), "{line:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(said), "{line:?}: {}", text(&output.stderr));
+        assert!(output.stdout.is_empty(), "{line:?}");
+    }
+    assert!(!place.path().join("none").exists(), "nothing is written where there is nothing whole");
+}
+
+#[test]
+fn a_new_inventory_renders() {
+    let place = workplace();
+    let said = printed(place.path(), &["reclass", "init", "new/my inventory's"]);
+    let new = place.path().join("new/my inventory's");
+    let node =
+        json(place.path(), &["reclass", "-b", new.to_str().unwrap(), "-n", "web1.example.com", "-o", "json"]);
+    assert_eq!(node["parameters"]["nginx"]["listen"], "10.0.0.11:80");
+    assert_eq!(node["applications"], serde_json::json!(["motd", "nginx"]));
+    // In its own folder, with its settings, there is nothing to complain of.
+    let lint = run(&new, &["reclass", "lint", "-b", ".", "--level", "info"]);
+    assert_eq!((lint.status.code(), text(&lint.stderr)), (Some(0), String::new()), "{}", text(&lint.stdout));
+    // The configuration is YAML and names the folder.
+    let (_, salt) = said.split_once("Salt master:\n\n").unwrap();
+    let salt = reclass::yaml::parse_value(salt).unwrap();
+    let shown = reclass::pystr::str(&salt);
+    let folder = reclass::value::Value::text(new.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(shown.matches(&reclass::pystr::repr(&folder)).count(), 3, "{shown}");
+    // The words for the shell are words for the shell.
+    let entering = said.lines().find(|line| line.trim().starts_with("cd ")).unwrap();
+    let went = Command::new("sh").args(["-c", &format!("{entering} && pwd")]).output().unwrap();
+    assert_eq!(text(&went.stdout).trim(), new.canonicalize().unwrap().to_str().unwrap());
+    assert_eq!(printed(place.path(), &["reclass", "init", "a/empty"]).lines().count(), said.lines().count());
+}
+
+/// `make man` writes them.
+#[test]
+fn the_manual_pages_are_those_of_the_options() {
+    let place = workplace();
+    fs::write(place.path().join("reclass-config.yml"), "output: json\n").unwrap();
+    printed(place.path(), &["reclass", "manual", "man1"]);
+    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man");
+    let read = |folder: &Path| -> Vec<(String, String)> {
+        let mut pages: Vec<_> = fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap())
+            .map(|entry| {
+                (entry.file_name().into_string().unwrap(), fs::read_to_string(entry.path()).unwrap())
+            })
+            .collect();
+        pages.sort();
+        pages
+    };
+    let (made, kept) = (read(&place.path().join("man1")), read(&kept));
+    assert!(made == kept, "docs/man is out of date: make man");
+    for name in PROGRAMS {
+        assert!(made.iter().any(|(page, _)| *page == format!("{name}.1")), "{name}");
+    }
+}
+
+#[test]
+fn versions_and_help() {
+    let place = workplace();
+    for name in PROGRAMS {
+        let version = printed(place.path(), &[name, "--version"]);
+        let first = format!("{name} {} (saltext-reclass)\n", env!("CARGO_PKG_VERSION"));
+        assert!(version.starts_with(&first), "{version}");
+        assert!(version.contains("\nstorage:    yaml_fs"), "{version}");
+        let help = printed(place.path(), &[name, "--help"]);
+        assert_eq!(help, printed(place.path(), &[name, "-h"]), "{name}");
+        for option in [
+            "-s,",
+            "-b,",
+            "-u,",
+            "-c,",
+            "-z,",
+            "-a,",
+            "-x,",
+            "-e,",
+            "-o,",
+            "-y,",
+            "-r,",
+            "-0,",
+            "-1,",
+            "Examples:",
+        ] {
+            assert!(help.contains(option), "{name} {option}");
+        }
+        let wide = help.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None, "{name}");
+    }
+}
+
+#[test]
+fn broken_pipes_and_closed_streams_are_quiet() {
+    let place = workplace();
+    let keys: Vec<String> = (0..5_000).map(|number| format!("  key{number}: it fills the pipe\n")).collect();
+    fs::write(place.path().join("a/nodes/n2.yml"), format!("parameters:\n{}", keys.concat())).unwrap();
+    for line in [
+        "reclass -b a -i",
+        "reclass-salt -b a -p n2",
+        "reclass-ansible -b a -l",
+        "reclass explain -b a n2 '**'",
+        "reclass params -b a",
+        "reclass --help",
+    ] {
+        for (before, after) in
+            [("", "| head -c 1 >/dev/null; exit ${PIPESTATUS[0]}"), ("", ">&-"), ("", ">&- 2>&-")]
+        {
+            let path = program("").display().to_string();
+            let output = Command::new("bash")
+                .args(["-c", &format!("{before} {line} {after}")])
+                .current_dir(place.path())
+                .env("PATH", format!("{path}:/usr/bin:/bin"))
+                .output()
+                .unwrap();
+            assert_eq!(output.status.code(), Some(0), "{line} {after}: {}", text(&output.stderr));
+            let said = text(&output.stderr).replace("warning[host-without-group]", "");
+            assert!(!said.contains("error") && !said.contains("panic"), "{line} {after}: {said}");
+        }
+    }
+    let mut full = command(place.path(), "reclass");
+    full.args(["-b", "a", "-i"]).stdout(fs::File::create("/dev/full").unwrap()).stderr(Stdio::piped());
+    let output = full.spawn().unwrap().wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).starts_with("error: cannot write the answer"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn arguments_that_are_no_text() {
+    let place = workplace();
+    let odd = || std::ffi::OsString::from_vec(b"n\xff".to_vec());
+    for name in PROGRAMS {
+        for arguments in
+            [vec![odd()], vec!["-b".into(), odd()], vec!["-n".into(), odd()], vec!["init".into(), odd()]]
+        {
+            let output = command(place.path(), name).args(&arguments).output().unwrap();
+            assert_eq!(output.status.code(), Some(2), "{name} {arguments:?}: {}", text(&output.stderr));
+            assert!(text(&output.stderr).starts_with("error: "), "{name} {arguments:?}");
+        }
+    }
+}
+
+/// Where `reclass` does not lie beside them, the small programs say so.
+#[test]
+fn a_program_without_the_other() {
+    let place = workplace();
+    for name in &PROGRAMS[1..] {
+        let alone = place.path().join(name);
+        fs::copy(program(name), &alone).unwrap();
+        let output = Command::new(&alone).arg("--help").output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        let said = text(&output.stderr);
+        assert!(said.starts_with("error: cannot start '") && said.contains("/reclass': "), "{said}");
+    }
+}

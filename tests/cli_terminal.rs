@@ -1,0 +1,253 @@
+//! Command lines turn into what a terminal shows: colours, progress, completions.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test makes files, starts programs and threads, and says what it left out"
+)]
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use tempfile::TempDir;
+
+/// Back to the first column, and nothing to the right of it.
+const WIPE: &str = "\r\u{1b}[K";
+
+/// A terminal, and what was written to it.
+struct Terminal {
+    keys: File,
+    screen: Receiver<Vec<u8>>,
+    shown: String,
+}
+
+impl Terminal {
+    /// A new one, and the end that programs get.
+    fn open() -> (Terminal, File) {
+        let keys = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&keys).unwrap();
+        unlockpt(&keys).unwrap();
+        let name = ptsname(&keys, Vec::new()).unwrap();
+        let end = File::options().read(true).write(true).open(OsStr::from_bytes(name.to_bytes())).unwrap();
+        let keys = File::from(keys);
+        let mut reads = keys.try_clone().unwrap();
+        let (sends, screen) = channel();
+        // It ends when no program has the terminal any more.
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            while let Ok(count @ 1..) = reads.read(&mut bytes) {
+                if sends.send(bytes[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        (Terminal { keys, screen, shown: String::new() }, end)
+    }
+
+    /// Reads until `text` is there; false if nothing comes for a while.
+    fn waits_for(&mut self, text: &str) -> bool {
+        let begun = Instant::now();
+        while !self.shown.contains(text) && begun.elapsed() < Duration::from_secs(30) {
+            match self.screen.recv_timeout(Duration::from_secs(5)) {
+                Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        self.shown.contains(text)
+    }
+
+    /// All that was shown, once no program writes any more.
+    fn all(mut self) -> String {
+        self.waits_for("\u{0}never\u{0}");
+        self.shown
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.keys.write_all(keys.as_bytes()).unwrap();
+    }
+}
+
+fn programs() -> PathBuf {
+    Path::new(env!("CARGO_BIN_EXE_reclass")).parent().unwrap().to_owned()
+}
+
+fn workplace() -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("a/nodes/web1.yml", "classes: [role.web]\n"),
+        ("a/nodes/db1.yml", "parameters: {x: '${gone}'}\n"),
+        ("a/classes/role/web.yml", "parameters: {listen: 80}\n"),
+    ] {
+        let path = directory.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+fn reclass(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.args(arguments).current_dir(directory).env_clear().env("HOME", directory).env("TERM", "xterm");
+    command
+}
+
+/// What the terminal shows of a command whose standard error, and output if it is asked for, it is.
+fn shown(mut command: Command, output: bool) -> String {
+    let (terminal, end) = Terminal::open();
+    command.stdout(if output { Stdio::from(end.try_clone().unwrap()) } else { Stdio::null() });
+    command.stderr(end);
+    let mut child: Child = command.spawn().unwrap();
+    drop(command);
+    child.wait().unwrap();
+    terminal.all()
+}
+
+#[test]
+fn colours_are_for_terminals_that_want_them() {
+    let place = workplace();
+    for line in
+        [&["-b", "a", "-n", "db1"][..], &["-Q"], &["explain", "-b", "a", "web1", "listen"], &["--help"]]
+    {
+        let coloured = |change: fn(&mut Command)| {
+            let mut command = reclass(place.path(), line);
+            change(&mut command);
+            let text = shown(command, true);
+            assert!(text.len() > 20, "{line:?}: {text}");
+            text.contains("\u{1b}[")
+        };
+        assert!(coloured(|_| {}), "{line:?}");
+        assert!(!coloured(|command| _ = command.env("NO_COLOR", "1")), "{line:?}");
+        assert!(!coloured(|command| _ = command.env("TERM", "dumb")), "{line:?}");
+        let output = reclass(place.path(), line).output().unwrap();
+        assert!(!output.stdout.contains(&0x1b) && !output.stderr.contains(&0x1b), "{line:?}");
+    }
+}
+
+/// An inventory that takes more than two seconds, on whatever machine this is.
+fn slow() -> TempDir {
+    let place = workplace();
+    fs::remove_file(place.path().join("a/nodes/db1.yml")).unwrap();
+    let mut keys = 20_000;
+    loop {
+        let lines: Vec<String> =
+            (0..keys).map(|key| format!("  key{key}: [1, two, {{three: '${{listen}}'}}]\n")).collect();
+        fs::write(
+            place.path().join("a/nodes/web1.yml"),
+            format!("classes: [role.web]\nparameters:\n{}", lines.concat()),
+        )
+        .unwrap();
+        let begun = Instant::now();
+        assert!(reclass(place.path(), &["-b", "a", "-i"]).stdout(Stdio::null()).status().unwrap().success());
+        if begun.elapsed() > Duration::from_secs(3) {
+            return place;
+        }
+        keys *= 2;
+    }
+}
+
+#[test]
+fn what_takes_long_says_so_on_a_terminal() {
+    let place = slow();
+    let line = ["-b", "a", "-i"];
+    let text = shown(reclass(place.path(), &line), false);
+    assert!(text.starts_with(&format!("{WIPE}rendering all nodes, ")), "{text:?}");
+    assert!(text.ends_with(WIPE), "the line is gone at the end: {text:?}");
+    assert!(!text.contains('\n'), "{text:?}");
+    assert_eq!(
+        shown(reclass(place.path(), &["-b", "a", "--nodeapps", "nope"]), false).matches("rendering").count(),
+        0
+    );
+    let mut dumb = reclass(place.path(), &line);
+    dumb.env("TERM", "dumb");
+    assert_eq!(shown(dumb, false), "");
+    let piped = reclass(place.path(), &line).output().unwrap();
+    assert!(piped.stderr.is_empty());
+}
+
+/// In real shells: the keys are typed, and the words they complete to appear.
+#[test]
+fn shells_complete_options_nodes_and_classes() {
+    let place = workplace();
+    let sized = "stty cols 200; ";
+    for (shell, arguments, begin) in [
+        ("bash", &["--norc", "--noprofile", "-i"][..], "source <(reclass completions bash)"),
+        ("zsh", &["-f", "-i"], "autoload -U compinit; compinit -u -D; source <(reclass completions zsh)"),
+    ] {
+        let (mut terminal, end) = Terminal::open();
+        let path = std::env::var("PATH").unwrap_or_default();
+        let started = Command::new(shell)
+            .args(arguments)
+            .current_dir(place.path())
+            .env_clear()
+            .env("PATH", format!("{}:{path}", programs().display()))
+            .envs([("HOME", place.path()), ("TERM", Path::new("dumb")), ("PS1", Path::new("> "))])
+            .stdin(end.try_clone().unwrap())
+            .stdout(end.try_clone().unwrap())
+            .stderr(end)
+            .spawn();
+        let Ok(mut child) = started else {
+            println!("SKIPPED: no {shell}");
+            continue;
+        };
+        terminal.types(&format!("{sized}{begin}; echo re''ady\n"));
+        assert!(terminal.waits_for("ready"), "{shell}: {}", terminal.shown);
+        for (keys, line) in [
+            ("reclass -b a --nodei\tw\t", "reclass -b a --nodeinfo web1"),
+            ("reclass -u a/nodes -c a/classes -b . -n d\t", "reclass -u a/nodes -c a/classes -b . -n db1"),
+            ("reclass nodes -b a --class r\t", "reclass nodes -b a --class role.web"),
+            ("reclass classes -b a r\t", "reclass classes -b a role.web"),
+            ("reclass expl\t-b a w\t", "reclass explain -b a web1"),
+            ("reclass lint -b a --lev\te\t", "reclass lint -b a --level error"),
+            ("reclass-salt -b a --pil\td\t", "reclass-salt -b a --pillar db1"),
+            ("reclass-ansible -b a -o j\t", "reclass-ansible -b a -o json"),
+            ("reclass -b nowhere -n w\t", "reclass -b nowhere -n w"),
+        ] {
+            // Once it is complete, the line is not run but echoed: Ctrl-A is its beginning.
+            terminal.types(&format!("{keys}\u{1}echo 'se''en' \n"));
+            let seen = terminal.waits_for(&format!("seen {line}"));
+            assert!(seen, "{shell}: {keys:?} shows {:?}, not {line:?}", terminal.shown);
+            terminal.shown.clear();
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+}
+
+/// fish tells what it would complete to.
+#[test]
+fn fish_completes_too() {
+    let place = workplace();
+    let path = std::env::var("PATH").unwrap_or_default();
+    for (line, word) in [
+        ("reclass -b a --nodei", "--nodeinfo"),
+        ("reclass -b a --nodeinfo w", "web1"),
+        ("reclass nodes -b a --class r", "role.web"),
+        ("reclass-salt -b a -p d", "db1"),
+        ("reclass-ansible -b a --li", "--list"),
+    ] {
+        let script = format!("reclass completions fish | source; complete -C '{line}'");
+        let started = Command::new("fish")
+            .args(["--no-config", "-c", &script])
+            .current_dir(place.path())
+            .env_clear()
+            .env("PATH", format!("{}:{path}", programs().display()))
+            .env("HOME", place.path())
+            .output();
+        let Ok(output) = started else {
+            println!("SKIPPED: no fish");
+            return;
+        };
+        let said = String::from_utf8(output.stdout).unwrap();
+        // A word, and after a tab what it means.
+        let words: Vec<&str> = said.lines().filter_map(|line| line.split('\t').next()).collect();
+        assert_eq!(words, [word], "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
