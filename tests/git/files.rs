@@ -147,6 +147,27 @@ fn links_are_followed_inside_of_the_repository() {
 }
 
 #[test]
+fn links_that_multiply_are_a_limit() {
+    let site = Site::new();
+    site.commit(
+        "site",
+        "master",
+        &[("nodes/n.yml", "classes: [c]\n"), ("classes/c.yml", "{}\n"), ("d30/x.yml", "{}\n")],
+    );
+    for number in 0..30 {
+        let folder = site.path("site").join(format!("d{number}"));
+        std::fs::create_dir(&folder).unwrap();
+        let next = format!("../d{}", number + 1);
+        symlink(&next, folder.join("a")).unwrap();
+        symlink(&next, folder.join("b")).unwrap();
+    }
+    symlink("../d0", site.path("site/classes/d")).unwrap();
+    site.commit("site", "master", &[]);
+    let error = site.open(MASTER).nodes().unwrap_err();
+    assert_eq!(code(&error), "yaml-limit", "{error}");
+}
+
+#[test]
 fn odd_names_and_bytes_are_as_in_a_folder() {
     use std::os::unix::ffi::OsStrExt as _;
     let site = Site::new();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import shutil
@@ -121,6 +122,15 @@ def logged() -> Iterator[list[str]]:
     logger.removeHandler(handler)
 
 
+def commands() -> list[str]:
+    """The command lines of all processes."""
+    lines = []
+    for file in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            lines.append(file.read_bytes().decode(errors="replace"))
+    return lines
+
+
 def value(inventory: Inventory) -> str:
     return str(inventory.nodeinfo("n")["parameters"]["value"])
 
@@ -232,7 +242,7 @@ def test_a_server_that_falls_silent(
     assert 1 <= time.monotonic() - begun < 10
     [warning] = logged
     assert warning == f"'{repo}' is served as it was fetched last: no answer within 1 seconds (git-stale)"
-    assert subprocess.run(["pgrep", "-f", repo], check=False, capture_output=True).stdout == b""
+    assert [command for command in commands() if repo in command] == []
     with pytest.raises(ReclassError) as error:
         Inventory(**options(repo, {"git_fetch_failure": "fail"}, privkey=str(key))).nodes()
     assert error.value.code == "git-timeout"

@@ -296,6 +296,10 @@ impl Repository {
                 self.unusable(format!("it cannot be read within {} seconds", LOCAL.as_secs()))
             }
             Failure::Said(message) => self.unusable(message.clone()),
+            Failure::TooMuch(what, limit) => {
+                let what = format!("{what} in '{}'", self.remote.shown);
+                Fault::new(Kind::YamlLimit { what, limit: *limit }).into()
+            }
         }
     }
 }

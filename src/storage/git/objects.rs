@@ -13,7 +13,7 @@ use super::program::{Failure, In, LOCAL, git, output};
 /// The largest file that is taken, in bytes; reading one of a folder has the same limit.
 pub const MAX_FILE: usize = 64 * 1024 * 1024;
 /// How many files a tree may have, those behind links counted each time.
-const MAX_FILES: usize = 1_000_000;
+const MAX_FILES: usize = 500_000;
 /// How deep folders may be in one another, those behind links counted each time.
 const MAX_DEPTH: usize = 200;
 /// How many links may lead to links.
@@ -137,10 +137,11 @@ impl Tree<'_> {
         let (mut here, mut inner) = (Vec::new(), Vec::new());
         for (name, is_folder) in self.children(folder) {
             self.met.set(self.met.get() + 1);
-            if self.met.get() > MAX_FILES || around.len() > MAX_DEPTH {
-                return Err(Failure::Said(format!(
-                    "through its links, the tree has more than {MAX_FILES} files, or {MAX_DEPTH} folders in one another"
-                )));
+            if self.met.get() > MAX_FILES {
+                return Err(Failure::TooMuch("the number of files behind symbolic links", MAX_FILES));
+            }
+            if around.len() > MAX_DEPTH {
+                return Err(Failure::TooMuch("the depth of folders behind symbolic links", MAX_DEPTH));
             }
             let path = folder.join(&name);
             let name = name.to_string_lossy().into_owned();

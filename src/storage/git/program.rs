@@ -11,6 +11,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// Why a command of git gave nothing.
@@ -22,6 +23,8 @@ pub enum Failure {
     TimedOut(Duration),
     /// What it said, on one line.
     Said(String),
+    /// What it gave is more than is taken: of what, and how many are.
+    TooMuch(&'static str, usize),
 }
 
 /// How long a command may take that only reads the disk.
@@ -104,7 +107,13 @@ fn run(mut command: Command, limit: Duration) -> Result<(), Failure> {
     let mut child = command.spawn().map_err(not_run)?;
     // Its files are open in the child alone.
     drop(command);
-    let Some(status) = wait(&mut child, limit).map_err(not_run)? else {
+    let ended = wait(&mut child, limit).map_err(|error| match error.raw_os_error() {
+        Some(code) if code == Errno::CHILD.raw_os_error() => {
+            Failure::NotRun("this process ignores SIGCHLD, so nobody can tell how it ended".into())
+        }
+        _ => not_run(error),
+    });
+    let Some(status) = ended? else {
         return Err(Failure::TimedOut(limit));
     };
     if status.success() {

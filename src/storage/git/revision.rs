@@ -42,6 +42,7 @@ impl Checkout {
                 Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
                 Failure::TimedOut(limit) => format!("git took more than {} seconds", limit.as_secs()),
                 Failure::Said(text) => text,
+                Failure::TooMuch(what, limit) => format!("{what} exceeds the limit of {limit}"),
             };
             Fault::new(Kind::Revision { revision: revision.to_owned(), message })
         };
