@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -175,8 +176,9 @@ def test_ssh_with_an_encrypted_key(ssh: Ssh, key: Path, options: Options, tmp_pa
 def test_ssh_with_an_agent(
     ssh: Ssh, key: Path, options: Options, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    # Short: the names of sockets have a limit.
-    socket = f"/tmp/reclass-agent-{os.getpid()}"
+    # Not in the folder of the test: the names of sockets have a limit.
+    folder = tempfile.mkdtemp()
+    socket = f"{folder}/agent"
     agent = subprocess.Popen(["ssh-agent", "-D", "-a", socket], stdout=subprocess.DEVNULL)
     try:
         end = time.monotonic() + 20
@@ -192,7 +194,7 @@ def test_ssh_with_an_agent(
     finally:
         agent.kill()
         agent.wait()
-        Path(socket).unlink(missing_ok=True)
+        shutil.rmtree(folder)
 
 
 def test_ssh_with_a_key_that_nobody_knows(ssh: Ssh, options: Options, tmp_path: Path) -> None:
