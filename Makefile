@@ -18,6 +18,8 @@ help: ## this list
 build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
 
 test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt master and minion included
+	@command -v chromium || command -v chromium-browser || command -v google-chrome \
+	    || echo 'no Chromium: what a browser makes of the page of a graph is not tested'
 	cargo test --locked --quiet
 	$(BIN)/pytest
 

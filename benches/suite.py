@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches import all_nodes, asking, callgrind, growing, one_node
+from benches import all_nodes, asking, callgrind, growing, one_node, reviewing
 from benches.inventories import Inventory, generated, preset, real
 from benches.measure import (
     Figure,
@@ -62,6 +62,7 @@ def measure(effort: Effort) -> Results:
     results.counted, results.recorded = instructions(effort), callgrind.recorded()
     _large(effort, results)
     _queries(effort, results)
+    _reviews(effort, results)
     say("growth with classes per node")
     classes = growing.with_classes(effort)
     target = exponent_at_most(1.05, classes[0].exponent)
@@ -157,21 +158,22 @@ def _large(effort: Effort, results: Results) -> None:
 
 def _all_nodes(large: Inventory, rendered: AllNodes) -> list[Row]:
     one, two = rendered.one_thread, rendered.two_threads
-    loop, loop_of_two = rendered.loop[1], rendered.loop[2]
     return [
         Row(
-            "all nodes, one thread",
+            "all nodes rendered, one thread",
             large.name,
             one,
             [at_least(400, one[KAPICORP], one[OURS], "400 times kapicorp-reclass")],
         ),
-        Row("all pillars in a loop, one thread", large.name, {OURS: loop}),
         Row(
-            "all pillars in a loop, two threads",
+            "all nodes rendered, two threads",
             large.name,
-            {OURS: loop_of_two, **two},
-            [at_least(1.6, loop, loop_of_two, "1.6 times our one thread")],
+            two,
+            [at_least(1.6, one[OURS], two[OURS], "1.6 times our one thread")],
         ),
+        Row("all nodes, whole process, as JSON", large.name, {OURS: rendered.printed}),
+        Row("all pillars in a loop, one thread", large.name, {OURS: rendered.loop[1]}),
+        Row("all pillars in a loop, two threads", large.name, {OURS: rendered.loop[2]}),
     ]
 
 
@@ -206,6 +208,19 @@ def _queries(effort: Effort, results: Results) -> None:
         0.10, asking.beyond_the_answer(grown), " beyond that of the same dict from a literal"
     )
     results.growth.append(Growth("a node with queries, again", "seconds", "nodes", grown, [beyond]))
+
+
+def _reviews(effort: Effort, results: Results) -> None:
+    """The largest real inventory, checked, and the inventory L, compared."""
+    say("lint and diff")
+    for inventory in real(1):
+        found = reviewing.lint(effort, inventory)
+        targets = [at_most(1.0, found[OURS], seconds)]
+        results.targets.append(Row("`reclass lint`, cold process", inventory.name, found, targets))
+    large = _sizes(effort)[-1]
+    found = reviewing.diff(effort, large)
+    targets = [at_most(2.0, found[OURS], seconds)]
+    results.targets.append(Row("`reclass diff` of two revisions", large.name, found, targets))
 
 
 def _overview(effort: Effort, inventory: Inventory, memory: list[Row]) -> list[Row]:

@@ -422,6 +422,16 @@ fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
 }
 
 impl Kind {
+    /// The files and folders of the inventory in its sentence. Where one stands for another, as a
+    /// folder for a revision, they are shown by its name.
+    pub fn paths_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Kind::DirectoryNotFound { path, .. } | Kind::FileUnreadable { path, .. } => vec![path],
+            Kind::DuplicateDefinition { first, second, .. } => vec![first, second],
+            Kind::NodeNotFound { folder, .. } | Kind::ClassNotFound { folder, .. } => vec![folder],
+            _ => Vec::new(),
+        }
+    }
     /// The way out, where there is one.
     pub fn help(&self) -> Option<String> {
         match self {

@@ -4,15 +4,15 @@
 //! is a glob, or a Python regular expression between slashes, whose groups the classes may
 //! use: `\\1` as the forks have it, `${1}` as reclass-rs has it, `\g<name>` (S13).
 
-mod pattern;
+mod regex;
 
 use fancy_regex::Regex;
 
 use crate::error::{Fault, Kind, Result};
 use crate::value::Text;
 
-use pattern::expand;
-pub use pattern::translate;
+use regex::expand;
+pub use regex::translate;
 
 /// All mappings of an inventory, ready to match.
 #[derive(Debug, Default)]

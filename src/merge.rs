@@ -58,6 +58,11 @@ impl Prefixes {
         }
     }
 
+    /// The name behind the prefix of a key.
+    pub fn bare<'k>(&self, key: &'k str) -> &'k str {
+        self.split(key).1
+    }
+
     fn is_prefixed(&self, key: &Key) -> bool {
         key.as_str().is_some_and(|text| self.split(text).0.any())
     }

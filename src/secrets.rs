@@ -5,6 +5,8 @@
 //! masked there too. In excerpts of files the text behind such keys becomes stars, one for one,
 //! so that columns hold.
 
+mod source;
+
 use crate::pattern::Glob;
 use crate::settings::Settings;
 use crate::value::{Key, Map, Value};
@@ -124,69 +126,6 @@ impl Secrets {
             other => other.clone(),
         }
     }
-
-    /// The text of a YAML file with what stands behind secret keys as stars, references left.
-    pub fn source(&self, text: &str) -> String {
-        if self.keys.is_empty() {
-            return text.to_owned();
-        }
-        let mut out = String::with_capacity(text.len());
-        // The indentation of the secret key that the lines below belong to.
-        let mut inside: Option<usize> = None;
-        for line in text.split_inclusive('\n') {
-            let indent = line.len() - line.trim_start_matches(' ').len();
-            let blank = line.trim().is_empty();
-            if inside.is_some_and(|outer| !blank && indent <= outer) {
-                inside = None;
-            }
-            if inside.is_some() {
-                out.push_str(&starred(line));
-                continue;
-            }
-            let (shown, open) = self.line(line);
-            out.push_str(&shown);
-            inside = open;
-        }
-        out
-    }
-
-    /// One line, and the indentation of the secret key whose value goes on below it.
-    fn line(&self, line: &str) -> (String, Option<usize>) {
-        let mut out = String::with_capacity(line.len());
-        let mut rest = line;
-        let mut open = None;
-        while let Some((at, end)) = self.secret_key(rest) {
-            out.push_str(&rest[..end]);
-            // The key of a block mapping has the whole line behind it, one in braces does not.
-            let flow = out.contains('{');
-            let value = &rest[end..];
-            let length = if flow { value.find([',', '}']).unwrap_or(value.len()) } else { value.len() };
-            out.push_str(&starred(&value[..length]));
-            rest = &value[length..];
-            if !flow {
-                open = Some(line.len() - line.trim_start_matches([' ', '-']).len());
-            }
-            debug_assert!(at <= end);
-        }
-        out.push_str(rest);
-        (out, open)
-    }
-
-    /// Where the first secret key of a line begins, and where its value does.
-    fn secret_key(&self, line: &str) -> Option<(usize, usize)> {
-        let mut from = 0;
-        while let Some(colon) = line[from..].find(':').map(|at| from + at) {
-            let ends = line[colon + 1..].chars().next().is_none_or(char::is_whitespace);
-            let before = &line[..colon];
-            let start = before.rfind([' ', '{', ',', '\t']).map_or(0, |at| at + 1);
-            let name = before[start..].trim_matches(['"', '\'']).trim_start_matches(['~', '=']);
-            if ends && self.is_secret_name(name) {
-                return Some((start, colon + 1));
-            }
-            from = colon + 1;
-        }
-        None
-    }
 }
 
 /// A secret container shows its shape and nothing else.
@@ -201,25 +140,6 @@ fn masked(value: &Value) -> Value {
         }
         _ => Value::text(MASK),
     }
-}
-
-/// Stars for all but white space, what YAML itself needs, and references, which are no secrets.
-fn starred(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if rest.starts_with("${")
-            && let Some(end) = rest.find('}')
-        {
-            out.push_str(&rest[..=end]);
-            rest = &rest[end + 1..];
-            continue;
-        }
-        let keeps = c.is_whitespace() || matches!(c, '\'' | '"' | '|' | '>' | '&' | '!' | '#' | '[' | ']');
-        out.push(if keeps { c } else { '*' });
-        rest = &rest[c.len_utf8()..];
-    }
-    out
 }
 
 fn deeper<T>(body: impl FnOnce() -> T) -> T {
@@ -253,13 +173,22 @@ mod tests {
     }
 
     #[test]
-    fn files_keep_their_columns() {
-        let text = "a: b\npassword: 'S3 CRET${x:y}z'\ntoken: |\n  abc\n  def\nc: {user: u, passwd: p, d: 1}\n  - secret: x\n    d: y\n";
-        let shown = secrets().source(text);
-        assert_eq!(
-            shown,
-            "a: b\npassword: '** ****${x:y}*'\ntoken: |\n  ***\n  ***\nc: {user: u, passwd: *, d: 1}\n  - secret: *\n    d: y\n"
-        );
-        assert_eq!(shown.chars().count(), text.chars().count());
+    fn names_that_are_secret_by_default() {
+        let secrets = secrets();
+        for name in [
+            "password",
+            "db_password",
+            "Token",
+            "api_key",
+            "API_KEYS",
+            "api_key2",
+            "my_api_key_prod",
+            "apiKey",
+        ] {
+            assert!(secrets.is_secret_name(name), "{name}");
+        }
+        for name in ["port", "nginx_proxy_openstack_api_keystone", "public_key", "keys"] {
+            assert!(!secrets.is_secret_name(name), "{name}");
+        }
     }
 }

@@ -3,10 +3,13 @@
 //! What the verbs say stands in the pages of the documentation, which `tests/pages.rs` runs.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
+mod folders;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use folders::copy;
 use serde_json::Value as Json;
 use tempfile::TempDir;
 
@@ -106,18 +109,6 @@ fn secrets_are_masked_in_every_answer() {
     assert!(text(&run(place.path(), &["explain", "-b", "a", "n", "url"])).contains(SECRET));
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
-        }
-    }
-}
-
 #[test]
 fn json_is_json() {
     let place = workplace();
@@ -160,4 +151,42 @@ fn verbs_stand_in_the_help() {
         let own = text(&run(place.path(), &[verb, "--help"]));
         assert!(own.contains("docs/") && own.contains("--inventory-base-uri"), "{own}");
     }
+}
+
+#[test]
+fn problems_of_a_revision_are_told_by_its_name() {
+    let place = workplace();
+    let base = place.path().join("a");
+    let git = |arguments: &[&str]| {
+        let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+        let mut command = Command::new("git");
+        command.current_dir(&base).env("HOME", place.path()).env("GIT_CONFIG_NOSYSTEM", "1");
+        let output = command.args(identity).args(arguments).output().unwrap();
+        assert!(output.status.success(), "{}", text(&output));
+    };
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "one"]);
+    // The nodes that fail as before are no difference, though each side is a folder of its own.
+    fs::write(base.join("nodes/lost.yml"), "classes: [elsewhere]\n").unwrap();
+    git(&["commit", "-q", "-a", "-m", "two"]);
+    let said = text(&run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]));
+    let otherwise = "does not render, as before, but for another reason";
+    let problem = "HEAD:nodes/lost.yml:1:11: no class 'elsewhere' in 'HEAD:classes' (class-not-found)";
+    assert_eq!(
+        said,
+        format!("lost\n  {otherwise}\n    {problem}\n\n1 of 4 nodes differs: 1 fails otherwise\n")
+    );
+    // What keeps the whole inventory from being read.
+    fs::create_dir(base.join("classes/c")).unwrap();
+    fs::write(base.join("classes/c/init.yml"), "{}\n").unwrap();
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "three"]);
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]);
+    assert_eq!(output.status.code(), Some(65));
+    let said = text(&output);
+    assert!(
+        said.contains("defined twice, in 'HEAD:classes/c.yml' and in 'HEAD:classes/c/init.yml'"),
+        "{said}"
+    );
 }

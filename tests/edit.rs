@@ -1,7 +1,9 @@
 //! The editor of texts: only the entry changes, or nothing does.
 
 use reclass::edit::{Action, Change};
-use reclass::value::Value;
+use reclass::merge::Prefixes;
+use reclass::settings::Settings;
+use reclass::value::{Map, Value};
 use reclass::yaml::parse_value;
 
 fn yaml(text: &str) -> Value {
@@ -11,7 +13,8 @@ fn yaml(text: &str) -> Value {
 /// What becomes of a text; `Err` with the message of the refusal.
 fn edit(text: &str, keys: &str, action: Action) -> Result<Option<String>, String> {
     let keys: Vec<&str> = keys.split(':').collect();
-    let changed = Change::new(&keys, action).apply(text.as_bytes(), "f.yml");
+    let settings = Settings::from_options(&Map::default()).expect("settings").0;
+    let changed = Change::new(&keys, action).apply(text.as_bytes(), "f.yml", &Prefixes::new(&settings));
     changed
         .map(|text| text.map(|text| String::from_utf8(text).expect("UTF-8")))
         .map_err(|error| error.to_string())
@@ -64,6 +67,8 @@ fn a_value_is_replaced_and_its_comment_stays() {
         ("b: &b {a: 1}\n<<: *b\n", "2", "b: &b {a: 1}\n<<: *b\na: 2\n"),
         ("{a: 1, b: 2}", "[1, {x: y}]", "{a: [1, {x: y}], b: 2}"),
         ("{a, b: 2}", "'x, y'", "{a: 'x, y', b: 2}"),
+        ("{a: 1}", "x?", "{a: 'x?'}"),
+        ("a: 1", "x?", "a: x?"),
         ("{a: , b: 2}", "x", "{a: x , b: 2}"),
         ("{\"a\":1}", "x", "{\"a\": x}"),
         ("\u{feff}a: 1\n", "2", "\u{feff}a: 2\n"),
@@ -218,4 +223,81 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         let error = edit(text, keys, Action::Delete).expect_err(text);
         assert!(error.contains(message), "{text:?}: {error}");
     }
+}
+
+#[test]
+fn a_key_with_another_prefix_is_the_same_parameter() {
+    for (text, keys, place) in [
+        (
+            "p:\n  b: 1\n  =a: 2\n",
+            "p:a",
+            "f.yml:3:3: cannot change 'p:a' in place: the mapping has 'a' as '=a'; use that name",
+        ),
+        (
+            "p:\n  ~a: 2\n",
+            "p:a",
+            "f.yml:2:3: cannot change 'p:a' in place: the mapping has 'a' as '~a'; use that name",
+        ),
+        (
+            "p:\n  ~a: 2\n",
+            "p:=a",
+            "f.yml:2:3: cannot change 'p:=a' in place: the mapping has '=a' as '~a'; use that name",
+        ),
+        (
+            "p: {a: 2}\n",
+            "p:~a",
+            "f.yml:1:5: cannot change 'p:~a' in place: the mapping has '~a' as 'a'; use that name",
+        ),
+        ("p:\n  a: 1\n  =a: 2\n", "p:a", "f.yml:3:3: cannot change"),
+        // Not `q:a` beside what `~q` says.
+        (
+            "p:\n  ~q:\n    a: 1\n",
+            "p:q:a",
+            "f.yml:2:3: cannot change 'p:q:a' in place: the mapping has 'q' as '~q'",
+        ),
+        // Brought in by a merge key: there is no line of its own.
+        (
+            "b: &b {=a: 1}\np:\n  <<: *b\n",
+            "p:a",
+            "f.yml: cannot change 'p:a' in place: the mapping has 'a' as '=a'",
+        ),
+    ] {
+        let error = edit(text, keys, Action::Set(yaml("3"))).expect_err(text);
+        assert!(error.contains(place), "{text:?}: {error}");
+        let prefixed = keys.contains(['=', '~']);
+        match edit(text, keys, Action::Delete) {
+            Err(error) => assert!(error.contains(place) && !prefixed, "{text:?}: {error}"),
+            // Which of the two is meant is said, and it is not there.
+            Ok(same) => assert!(same.is_none() && prefixed, "{text:?}"),
+        }
+    }
+    let both = "p:\n  a: 1\n  =a: 2\n";
+    assert!(edit(both, "p:=a", Action::Set(yaml("3"))).is_err());
+    assert_eq!(delete(both, "p:=a"), "p:\n  a: 1\n");
+    assert_eq!(set("p:\n  =a: 2\n", "p:=a", "3"), "p:\n  =a: 3\n");
+    // The names of the outermost mapping have no prefixes, and a prefix alone is a name (M6).
+    assert_eq!(set("~p: 1\n", "p", "2"), "~p: 1\np: 2\n");
+    assert_eq!(set("p:\n  '~': 1\n", "p:=", "2"), "p:\n  '~': 1\n  '=': 2\n");
+}
+
+#[test]
+fn other_lines_end_as_they_did() {
+    let mixed = "p:\n  a: 1\r\n  b: 2\n  c: 3\r\nq: 4";
+    for (keys, value, after) in [
+        ("p:n", "5", "p:\n  a: 1\r\n  b: 2\n  c: 3\r\n  n: 5\r\nq: 4"),
+        ("p:a", "[5]", "p:\n  a:\r\n    - 5\r\n  b: 2\n  c: 3\r\nq: 4"),
+        ("p:b", "[5]", "p:\n  a: 1\r\n  b:\n    - 5\n  c: 3\r\nq: 4"),
+        ("n", "5", "p:\n  a: 1\r\n  b: 2\n  c: 3\r\nq: 4\r\nn: 5"),
+    ] {
+        assert_eq!(set(mixed, keys, value), after, "{keys}");
+    }
+    for (keys, after) in [
+        ("p:a", "p:\n  b: 2\n  c: 3\r\nq: 4"),
+        ("p:b", "p:\n  a: 1\r\n  c: 3\r\nq: 4"),
+        ("p:c", "p:\n  a: 1\r\n  b: 2\nq: 4"),
+        ("q", "p:\n  a: 1\r\n  b: 2\n  c: 3"),
+    ] {
+        assert_eq!(delete(mixed, keys), after, "{keys}");
+    }
+    assert_eq!(delete("{\r\n  a: 1,\n  n: 2,\r\n  b: 3\n}", "n"), "{\r\n  a: 1,\n  b: 3\n}");
 }

@@ -8,7 +8,9 @@ mod yaml;
 use std::collections::BTreeMap;
 
 use reclass::edit::{Action, Change};
+use reclass::merge::Prefixes;
 use reclass::pystr;
+use reclass::settings::Settings;
 use reclass::source::Span;
 use reclass::value::{Key, Map, Text, Value};
 use reclass::yaml::compose::{Data, Document, Node, compose};
@@ -132,6 +134,8 @@ struct Tally {
 }
 
 fn check(text: &[u8], path: &str, random: &mut Random, tally: &mut Tally) {
+    let settings = Settings::from_options(&Map::default()).expect("settings").0;
+    let prefixes = &Prefixes::new(&settings);
     let Ok(document) = compose(text) else { return };
     let Some(root) = &document.root else { return };
     let Ok(shown) = std::str::from_utf8(text) else { return };
@@ -157,7 +161,7 @@ fn check(text: &[u8], path: &str, random: &mut Random, tally: &mut Tally) {
         };
         let change = Change { keys: keys.clone(), action };
         let case = || format!("{path}: {what} {}", change.notation());
-        let changed = match change.apply(text, path) {
+        let changed = match change.apply(text, path, prefixes) {
             Ok(changed) => changed,
             Err(error) => {
                 assert_eq!(error.first().code(), "edit-refused", "{}: {error}", case());
@@ -178,7 +182,7 @@ fn check(text: &[u8], path: &str, random: &mut Random, tally: &mut Tally) {
         let found = parse_value(std::str::from_utf8(&changed).expect("UTF-8"));
         let found = found.unwrap_or_else(|error| panic!("{}: {error}", case()));
         assert_eq!(faithful(&found), faithful(&wanted), "{}", case());
-        assert_eq!(change.apply(&changed, path).expect("a second time"), None, "{}", case());
+        assert_eq!(change.apply(&changed, path, prefixes).expect("a second time"), None, "{}", case());
 
         // Where a key stands twice, both entries go; what a merge key brings in stands elsewhere;
         // only `\n` is counted as the end of a line.
@@ -199,7 +203,8 @@ fn check(text: &[u8], path: &str, random: &mut Random, tally: &mut Tally) {
                 // Only lines come in; the last one of the file may get the break that it had not.
                 let last = !text.ends_with(b"\n") && end == start + 1;
                 assert!(end == start || last, "{}: lines {start} to {end} are gone", case());
-                let back = Change { keys, action: Action::Delete }.apply(&changed, path).expect("undone");
+                let back =
+                    Change { keys, action: Action::Delete }.apply(&changed, path, prefixes).expect("undone");
                 assert_eq!(back.as_deref(), Some(text), "{}", case());
             }
         } else {

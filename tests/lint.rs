@@ -5,51 +5,29 @@
 //! anew; read the difference before committing it.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
+mod folders;
 
+use std::fs;
+use std::path::Path;
+
+use folders::{Part, inventory, parts, set, write};
 use reclass::error::Error;
 use reclass::lint::{RULES, lint};
 use reclass::report;
-use reclass::value::{Map, Value};
-
-/// What stands under a heading.
-struct Part {
-    name: String,
-    text: String,
-}
-
-fn parts(text: &str) -> Vec<Part> {
-    let mut parts: Vec<Part> = Vec::new();
-    for line in text.split_inclusive('\n') {
-        match (line.strip_prefix("--- "), parts.last_mut()) {
-            (Some(name), _) => parts.push(Part { name: name.trim().to_owned(), text: String::new() }),
-            (None, Some(part)) => part.text.push_str(line),
-            (None, None) => panic!("a file begins with a heading"),
-        }
-    }
-    parts
-}
+use reclass::value::Map;
 
 /// What lint says of an inventory, one line each, with paths below its folder.
 fn findings(parts: &[Part]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path();
-    let mut options = Map::default();
-    for part in parts.iter().filter(|part| part.name != "findings") {
-        if part.name == "settings" {
-            let Value::Map(settings) = reclass::yaml::parse_value(&part.text).unwrap() else { continue };
-            options.extend((*settings).clone());
-            continue;
+    let mut options = inventory(base);
+    for part in parts {
+        match part.name.as_str() {
+            "findings" => {}
+            "settings" => set(&mut options, &part.text),
+            name => write(&base.join(name), &part.text),
         }
-        let path = base.join(&part.name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, &part.text).unwrap();
     }
-    for name in ["nodes", "classes"] {
-        fs::create_dir_all(base.join(name)).unwrap();
-    }
-    options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
     let lines = lint(&options, &[]).unwrap().into_iter().map(|finding| {
         let text = report::concise(&Error::from(finding.fault));
         let nodes =
@@ -59,32 +37,12 @@ fn findings(parts: &[Part]) -> String {
     lines.collect()
 }
 
-fn examples() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/lint");
-    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    paths
-}
-
 #[test]
 fn examples_are_found() {
-    let mut wrong = Vec::new();
-    for path in examples() {
-        let text = fs::read_to_string(&path).unwrap();
-        let parts = parts(&text);
-        let found = findings(&parts);
-        let expected = parts.iter().find(|part| part.name == "findings").map_or("", |part| &part.text);
-        if found == expected {
-            continue;
-        }
-        if std::env::var_os("BLESS").is_some() {
-            let before = text.split("--- findings").next().unwrap();
-            fs::write(&path, format!("{before}--- findings\n{found}")).unwrap();
-        } else {
-            wrong.push(format!("{}:\n{found}", path.display()));
-        }
-    }
-    assert!(wrong.is_empty(), "BLESS=1 writes the findings anew\n{}", wrong.join("\n"));
+    folders::check("lint", |text| {
+        let before = text.split("--- findings").next().unwrap();
+        format!("{before}--- findings\n{}", findings(&parts(text)))
+    });
 }
 
 #[test]

@@ -10,10 +10,13 @@
     reason = "a test runs programs"
 )]
 
+mod folders;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use folders::copy;
 use tempfile::TempDir;
 
 /// Where the inventory is in the pages.
@@ -68,18 +71,6 @@ impl Place {
         match output.status.code() {
             Some(0) => text,
             code => format!("{text}[exit code {}]\n", code.unwrap()),
-        }
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).unwrap();
         }
     }
 }

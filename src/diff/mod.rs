@@ -2,19 +2,20 @@
 //! both sides, and only what differs is said, once for all nodes that it is the same in.
 
 mod data;
+mod nodes;
 mod side;
 mod text;
 mod values;
 
 use indexmap::IndexMap;
 
-use crate::engine::{Inventory, NodeInfo};
 use crate::error::{Fault, Result};
 use crate::explain::Place;
-use crate::pattern::{Glob, chosen};
+use crate::pattern::Glob;
 use crate::secrets::Secrets;
 use crate::value::{Key, Map, Text, Value};
 
+use nodes::Node;
 pub use side::Side;
 pub use text::{summary, text};
 pub use values::{Change, Section};
@@ -66,6 +67,41 @@ impl Difference {
             && self.otherwise.is_empty()
     }
 
+    /// Puts together what is the same in several nodes.
+    fn fill(&mut self, nodes: Vec<(Text, Node)>) {
+        self.nodes = nodes.len();
+        let mut groups: IndexMap<(Section, Vec<String>, String), Group> = IndexMap::new();
+        for (name, node) in nodes {
+            match node {
+                Node::Same => {}
+                Node::Added => self.added.push(name),
+                Node::Removed => self.removed.push(name),
+                Node::Broken(faults) => self.broken.push((name, faults)),
+                Node::Mended(faults) => self.mended.push((name, faults)),
+                Node::Otherwise(faults) => self.otherwise.push((name, faults)),
+                Node::Changed { changes, parameters } => {
+                    let known = groups.len();
+                    for change in changes {
+                        let group = groups.entry(change.key()).or_insert_with(|| Group {
+                            change,
+                            old_place: None,
+                            new_place: None,
+                            nodes: Vec::new(),
+                        });
+                        group.nodes.push(name.clone());
+                    }
+                    // What other nodes change alike holds the same secrets.
+                    if groups.len() > known {
+                        for parameters in &parameters {
+                            self.secrets.learn(parameters);
+                        }
+                    }
+                }
+            }
+        }
+        self.changes = groups.into_values().collect();
+    }
+
     /// The nodes in which anything differs.
     pub fn touched(&self) -> Vec<&Text> {
         let problems = self.broken.iter().chain(&self.mended).chain(&self.otherwise).map(|(name, _)| name);
@@ -77,108 +113,40 @@ impl Difference {
     }
 }
 
-/// One side, rendered: every node with its data or its problems.
-type Rendered = IndexMap<Text, Result<NodeInfo>>;
-
 /// Compares two states. `names` are revisions, folders, or `.` for the inventory as it stands;
 /// `secrets` is what is masked.
 pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: bool) -> Result<Difference> {
     // Each side takes its files while the other one does.
     let (old, new) = std::thread::scope(|scope| {
-        let old = scope.spawn(|| rendered(options, names.0, nodes));
-        let new = rendered(options, names.1, nodes);
+        let old = scope.spawn(|| Side::open(options, names.0));
+        let new = Side::open(options, names.1);
         (old.join(), new)
     });
     let internal = |_| {
         let message = "one side of a comparison failed".to_owned();
         crate::error::Error::from(Fault::new(crate::error::Kind::Internal { message }))
     };
-    let ((old_side, old), (new_side, new)) = (old.map_err(internal)??, new?);
-    let secrets = if show_secrets { Secrets::none() } else { Secrets::of(new_side.inventory.settings()) };
-    let mut difference =
+    let (old, new) = (old.map_err(internal)??, new?);
+    let secrets = if show_secrets { Secrets::none() } else { Secrets::of(new.inventory.settings()) };
+    let begun =
         Difference { names: (names.0.to_owned(), names.1.to_owned()), secrets, ..Difference::default() };
-    compare(&old, &new, &mut difference);
-    for group in &difference.changes {
-        for rendered in [&old, &new] {
-            if let Some(Ok(info)) = group.nodes.first().and_then(|name| rendered.get(name)) {
-                difference.secrets.learn(&info.parameters);
-            }
-        }
-    }
-    old_side.place(&mut difference.changes, true)?;
-    new_side.place(&mut difference.changes, false)?;
-    for (faults, side) in [
-        (&mut difference.broken, &new_side),
-        (&mut difference.mended, &old_side),
-        (&mut difference.otherwise, &new_side),
-    ] {
+    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
+    let looked = old.inventory.inspect(|before| {
+        new.inventory.inspect(|now| {
+            let mut difference = begun.clone();
+            difference.fill(nodes::nodes(before, now, &globs));
+            old.place(&mut difference.changes, before, true);
+            new.place(&mut difference.changes, now, false);
+            difference
+        })
+    });
+    let mut difference = looked.map_err(|error| old.named(error))?.map_err(|error| new.named(error))?;
+    for (faults, side) in
+        [(&mut difference.broken, &new), (&mut difference.mended, &old), (&mut difference.otherwise, &new)]
+    {
         faults.iter_mut().flat_map(|(_, faults)| faults).for_each(|fault| side.show(fault));
     }
     Ok(difference)
-}
-
-fn rendered(options: &Map, name: &str, nodes: &[String]) -> Result<(Side, Rendered)> {
-    let side = Side::open(options, name)?;
-    let rendered = render(&side.inventory, nodes)?;
-    Ok((side, rendered))
-}
-
-/// Renders the nodes that globs choose. One that is on the other side alone is found there.
-fn render(inventory: &Inventory, nodes: &[String]) -> Result<Rendered> {
-    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
-    inventory.inspect(|computation| {
-        let names = computation.catalog.nodes.keys().filter(|name| chosen(&globs, name));
-        names
-            .map(|name| {
-                let answer = computation.answer(name, None, None, false);
-                (name.clone(), answer.map(|answer| answer.info))
-            })
-            .collect()
-    })
-}
-
-fn compare(old: &Rendered, new: &Rendered, difference: &mut Difference) {
-    let mut groups: IndexMap<(Section, Vec<String>, String), Group> = IndexMap::new();
-    let mut names: Vec<&Text> = old.keys().chain(new.keys()).collect();
-    names.sort_unstable();
-    names.dedup();
-    difference.nodes = names.len();
-    for name in names {
-        match (old.get(name), new.get(name)) {
-            (None, Some(_)) => difference.added.push(name.clone()),
-            (Some(_) | None, None) => difference.removed.push(name.clone()),
-            (Some(Ok(_)), Some(Err(error))) => {
-                difference.broken.push((name.clone(), error.faults().to_vec()));
-            }
-            (Some(Err(error)), Some(Ok(_))) => {
-                difference.mended.push((name.clone(), error.faults().to_vec()));
-            }
-            (Some(Err(before)), Some(Err(now))) => {
-                let sentences = |error: &crate::error::Error| {
-                    error
-                        .faults()
-                        .iter()
-                        .map(|fault| (fault.code(), fault.kind.to_string()))
-                        .collect::<Vec<_>>()
-                };
-                if sentences(before) != sentences(now) {
-                    difference.otherwise.push((name.clone(), now.faults().to_vec()));
-                }
-            }
-            (Some(Ok(before)), Some(Ok(now))) => {
-                for change in values::changes(before, now) {
-                    let group = groups.entry(change.key()).or_insert_with(|| Group {
-                        change,
-                        old_place: None,
-                        new_place: None,
-                        nodes: Vec::new(),
-                    });
-                    group.nodes.push(name.clone());
-                }
-            }
-        }
-    }
-    difference.changes = groups.into_values().collect();
 }
 
 /// The keys of a path as texts.

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Change, Group, Section};
+use super::{Group, Section};
 use crate::engine::Inventory;
-use crate::error::{Fault, Kind, Link, Result};
-use crate::explain::{Place, Places, places};
+use crate::engine::node::Computation;
+use crate::error::{Error, Fault, Kind, Link, Result};
+use crate::explain::{Places, places};
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::storage::fs;
@@ -67,51 +68,52 @@ impl Side {
     }
 
     /// Fills in where the values of changes stand on this side.
-    pub(super) fn place(&self, groups: &mut [Group], old: bool) -> Result<()> {
-        let wanted: Vec<(usize, String, &Change)> = groups
-            .iter()
-            .enumerate()
-            .filter(|(_, group)| if old { group.change.old.is_some() } else { group.change.new.is_some() })
-            .filter(|(_, group)| matches!(group.change.section, Section::Parameters | Section::Exports))
-            .filter_map(|(at, group)| Some((at, group.nodes.first()?.to_string(), &group.change)))
+    pub(super) fn place(&self, groups: &mut [Group], computation: &Computation<'_>, old: bool) {
+        let mut wanted: Vec<&mut Group> = groups
+            .iter_mut()
+            .filter(|group| if old { group.change.old.is_some() } else { group.change.new.is_some() })
+            .filter(|group| matches!(group.change.section, Section::Parameters | Section::Exports))
             .collect();
-        let found: Vec<(usize, Option<Place>)> = self.inventory.inspect(|computation| {
-            let mut found = Vec::new();
-            for rest in wanted.chunk_by(|one, other| one.1 == other.1) {
-                let Some((_, node, _)) = rest.first() else { continue };
-                let Ok(layers) = computation.layers(node, None, None, false) else { continue };
-                let asked = rest
-                    .iter()
-                    .map(|(_, _, change)| (change.path.as_slice(), change.section == Section::Exports));
-                let asked: Vec<_> = asked.collect();
-                let told = places(&Places::new(computation, &layers), &asked);
-                found.extend(rest.iter().zip(told).map(|((at, _, _), place)| (*at, place)));
-            }
-            found
-        })?;
-        for (at, place) in found {
-            let place = place.map(|mut place| {
-                place.site = place.site.as_ref().map(|site| self.site(site));
-                place.chain.iter_mut().for_each(|link| self.link(link));
-                place
-            });
-            if old {
-                groups[at].old_place = place;
-            } else {
-                groups[at].new_place = place;
+        for groups in wanted.chunk_by_mut(|one, other| one.nodes.first() == other.nodes.first()) {
+            let Some(node) = groups.first().and_then(|group| group.nodes.first()) else { continue };
+            let Ok(layers) = computation.layers(node, None, None, false) else { continue };
+            let asked = groups
+                .iter()
+                .map(|group| (group.change.path.as_slice(), group.change.section == Section::Exports));
+            let asked: Vec<_> = asked.collect();
+            let told = places(&Places::new(computation, &layers), &asked);
+            for (group, place) in groups.iter_mut().zip(told) {
+                let place = place.map(|mut place| {
+                    place.site = place.site.as_ref().map(|site| self.site(site));
+                    place.chain.iter_mut().for_each(|link| self.link(link));
+                    place
+                });
+                if old {
+                    group.old_place = place;
+                } else {
+                    group.new_place = place;
+                }
             }
         }
-        Ok(())
     }
 
     /// A problem with the paths of a revision as such.
     pub(super) fn show(&self, fault: &mut Fault) {
+        for path in fault.kind.paths_mut() {
+            *path = self.shown(path);
+        }
         fault.site = fault.site.as_ref().map(|site| self.site(site));
         fault.chain.iter_mut().for_each(|link| self.link(link));
         for note in &mut fault.notes {
             note.site = note.site.as_ref().map(|site| self.site(site));
         }
         fault.causes.iter_mut().for_each(|cause| self.show(cause));
+    }
+
+    /// An error with the paths of a revision as such.
+    pub(super) fn named(&self, mut error: Error) -> Error {
+        error.faults_mut().iter_mut().for_each(|fault| self.show(fault));
+        error
     }
 
     /// A text with the paths of a revision as such.

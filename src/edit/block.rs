@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::layout::{break_length, column, is_break, line_end, line_start};
+use super::layout::{break_length, break_near, column, is_break, line_end, line_start};
 use super::page::{Page, Place, Refusal, Splice};
 use super::render::{self, Rendered, Style};
 use crate::value::{Map, Value};
@@ -17,7 +17,8 @@ impl Page<'_> {
         }
         let at = self.outline.root.as_ref().map_or(self.text.len(), |root| root.start);
         if line_start(self.text, at) == at {
-            let text = lines.join(self.habits.line_break) + self.habits.line_break;
+            let line_break = break_near(self.text, at);
+            let text = lines.join(line_break) + line_break;
             return Ok(Splice { range: at..at, text });
         }
         Ok(self.below(at, &lines))
@@ -65,7 +66,7 @@ impl Page<'_> {
         let gap = if head.is_empty() { "" } else { " " };
         let mut splices = vec![Splice { range: colon..inline, text: format!("{anchor}{gap}{head}") }];
         match below {
-            Some(range) => splices.push(Splice { range, text: self.broken(&lines) }),
+            Some(range) => splices.push(Splice { range, text: self.broken(colon, &lines) }),
             None => splices.push(self.below(inline, &lines)),
         }
         Ok(splices)
@@ -100,7 +101,7 @@ impl Page<'_> {
                 .iter()
                 .map(|at| &place.pairs[*at])
                 .map(|pair| Splice {
-                    range: self.lines(pair.key.start, self.pair_end(pair)),
+                    range: self.whole_lines(pair.key.start, self.pair_end(pair)),
                     text: String::new(),
                 })
                 .collect()),
@@ -110,12 +111,23 @@ impl Page<'_> {
     /// Lines below the line of a place. What ends that line ends the last of them.
     pub(super) fn below(&self, at: usize, lines: &[String]) -> Splice {
         let end = line_end(self.text, at);
-        Splice { range: end..end, text: self.broken(lines) }
+        Splice { range: end..end, text: self.broken(at, lines) }
     }
 
-    /// Lines with a line break before each.
-    pub(super) fn broken(&self, lines: &[String]) -> String {
-        lines.iter().flat_map(|line| [self.habits.line_break, line.as_str()]).collect()
+    /// Lines with a line break before each, for a place below the line of another.
+    pub(super) fn broken(&self, at: usize, lines: &[String]) -> String {
+        let line_break = break_near(self.text, at);
+        lines.iter().flat_map(|line| [line_break, line.as_str()]).collect()
+    }
+
+    /// The lines from one place to another with what ends them, so that no other line ends anew. The
+    /// last line of a text may have no line break; then that before them goes.
+    pub(super) fn whole_lines(&self, from: usize, to: usize) -> Range<usize> {
+        let (start, end) = (line_start(self.text, from), line_end(self.text, to));
+        match break_length(self.text, end) {
+            0 => self.lines(from, to),
+            length => start..end + length,
+        }
     }
 
     /// The lines from one place to another, with the line break before them if there is one.

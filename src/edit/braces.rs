@@ -70,7 +70,7 @@ impl Page<'_> {
                 let line = line_end(self.text, comma);
                 let alone = before.len() <= line_start(self.text, start);
                 if alone && self.text[comma..line].trim().is_empty() {
-                    self.lines(start, comma)
+                    self.whole_lines(start, comma)
                 } else {
                     let blanks =
                         self.text[comma..].len() - self.text[comma..].trim_start_matches([' ', '\t']).len();

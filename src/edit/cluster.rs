@@ -60,7 +60,7 @@ fn change(parameter: &str, action: Action) -> Result<Change> {
 
 fn edit(settings: &Settings, file: File<'_>, change: &Change, options: Options) -> Result<Edited> {
     let (root, relative) = locate(settings, file)?;
-    Tree::open(&root, options)?.edit(&relative, std::slice::from_ref(change), false)
+    Tree::open(&root, settings, options)?.edit(&relative, std::slice::from_ref(change), false)
 }
 
 /// The root and the path below it: in the first folder of `classes_uri` that has the file, or else

@@ -1,12 +1,10 @@
-//! Layout learns from a file how its author writes: line breaks, indentation, lists below keys.
+//! Layout learns from a file how its author writes: indentation, lists below keys, and where lines end.
 
 use crate::yaml::outline::{Form, Outline, Pair, Piece};
 
 /// The habits of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Habits {
-    /// `\n`, `\r\n` or `\r`.
-    pub(super) line_break: &'static str,
     /// How much further in a mapping stands than the one around it.
     pub(super) step: usize,
     /// How much further in a list stands than the key before it.
@@ -18,17 +16,12 @@ const STEP: usize = 2;
 
 impl Habits {
     pub(super) fn of(text: &str, outline: &Outline) -> Habits {
-        let line_break = match text.find(['\r', '\n']).map(|end| &text[end..]) {
-            Some(rest) if rest.starts_with("\r\n") => "\r\n",
-            Some(rest) if rest.starts_with('\r') => "\r",
-            _ => "\n",
-        };
         let mut seen = Seen { step: None, list: None };
         if let Some(root) = &outline.root {
             seen.look(text, root);
         }
         let step = seen.step.unwrap_or(STEP);
-        Habits { line_break, step, list: seen.list.unwrap_or(step) }
+        Habits { step, list: seen.list.unwrap_or(step) }
     }
 }
 
@@ -77,6 +70,23 @@ pub(super) fn break_length(text: &str, at: usize) -> usize {
     if rest.starts_with("\r\n") { 2 } else { rest.chars().next().map_or(0, char::len_utf8) }
 }
 
+/// How a new line below the line of a place ends: as that line does, or else the one before it.
+pub(super) fn break_near(text: &str, at: usize) -> &'static str {
+    let mut end = line_end(text, at);
+    if end == text.len() {
+        // The last character of the break before the line.
+        end = text[..line_start(text, at)].char_indices().next_back().map_or(end, |(place, _)| place);
+        if text[..end].ends_with('\r') {
+            end -= 1;
+        }
+    }
+    match &text[end..] {
+        rest if rest.starts_with("\r\n") => "\r\n",
+        rest if rest.starts_with('\r') => "\r",
+        _ => "\n",
+    }
+}
+
 /// In bytes: before a block collection stand only spaces and indicators.
 pub(super) fn column(text: &str, at: usize) -> usize {
     at - line_start(text, at)
@@ -93,15 +103,33 @@ mod tests {
 
     #[test]
     fn habits_are_learned() {
-        for (text, step, list, line_break) in [
-            ("", 2, 2, "\n"),
-            ("a:\n    b: 1\n", 4, 4, "\n"),
-            ("c:\n- x\na:\r\n   b: 1\n", 3, 0, "\n"),
-            ("c:\r\n  - x\r\n", 2, 2, "\r\n"),
+        for (text, step, list) in [
+            ("", 2, 2),
+            ("a:\n    b: 1\n", 4, 4),
+            ("c:\n- x\na:\r\n   b: 1\n", 3, 0),
+            ("c:\r\n  - x\r\n", 2, 2),
         ] {
             let outline = Outline::read(text.as_bytes()).expect(text);
             let habits = Habits::of(text, &outline);
-            assert_eq!((habits.step, habits.list, habits.line_break), (step, list, line_break), "{text:?}");
+            assert_eq!((habits.step, habits.list), (step, list), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_end_as_their_neighbours() {
+        for (text, at, line_break) in [
+            ("", 0, "\n"),
+            ("a", 0, "\n"),
+            ("a\r\nb\nc", 0, "\r\n"),
+            ("a\r\nb\nc", 3, "\n"),
+            ("a\r\nb\nc", 5, "\n"),
+            ("a\nb\r\nc", 5, "\r\n"),
+            ("a\nb\rc", 4, "\r"),
+            ("a\u{2028}b", 4, "\n"),
+            ("\u{feff}a\r\n", 3, "\r\n"),
+            ("\u{feff}", 3, "\n"),
+        ] {
+            assert_eq!(break_near(text, at), line_break, "{text:?} {at}");
         }
     }
 }

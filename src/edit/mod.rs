@@ -15,8 +15,10 @@ mod page;
 mod render;
 pub mod source;
 pub mod tree;
+mod twin;
 
 use crate::error::{Error, Fault, Kind, Result};
+use crate::merge::Prefixes;
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::value::{Text, Value};
@@ -61,13 +63,17 @@ impl Change {
     ///
     /// `path` is the file's, for errors. Everything but the entry stays as it is, byte for byte:
     /// comments, order, quotes, anchors, line breaks, the end of the file. What cannot be changed
-    /// without touching more is an error (`edit-refused`), and so is a text that is not YAML.
-    pub fn apply(&self, bytes: &[u8], path: &str) -> Result<Option<Vec<u8>>> {
+    /// without touching more is an error (`edit-refused`), so is an entry that the mapping has with
+    /// another prefix, and so is a text that is not YAML.
+    pub fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Result<Option<Vec<u8>>> {
         let before = read(bytes, path)?;
         let refused = |refusal: Refusal| -> Error {
             let fault = Fault::new(Kind::EditRefused { keys: self.notation(), reason: refusal.reason });
             fault.at_site(refusal.place.map_or(Site::file(path), |at| site(bytes, at, path))).into()
         };
+        if let Some((depth, twin)) = twin::find(before.as_ref(), self, prefixes) {
+            return Err(refused(self.refused_for(depth, &twin, &Page::read(bytes)?)));
+        }
         let change = expect::without_known_items(before.as_ref(), self);
         let Some(after) = expect::after(before.as_ref(), &change).map_err(refused)? else { return Ok(None) };
         let page = Page::read(bytes)?;
@@ -88,6 +94,18 @@ impl Change {
         Err(refused(refusal.unwrap_or_else(|| Refusal::new("the text around it would change its meaning"))))
     }
 
+    /// Why the entry cannot be changed beside its twin.
+    fn refused_for(&self, depth: usize, twin: &Text, page: &Page<'_>) -> Refusal {
+        let name = &self.keys[depth];
+        let way_out = if depth + 1 == self.keys.len() { "; use that name" } else { "" };
+        let refusal = Refusal::new(format!("the mapping has '{name}' as '{twin}'{way_out}"));
+        let keys = [&self.keys[..depth], std::slice::from_ref(twin)].concat();
+        match page.key(&keys) {
+            Some(place) => refusal.at(place),
+            None => refusal,
+        }
+    }
+
     /// Refuses text that reclass would take for a reference or a query (R1, Q1).
     pub fn without_references(&self, settings: &Settings) -> Result<()> {
         let opens = [&*settings.reference_sentinels.0, &*settings.export_sentinels.0, "${", "$["];
@@ -105,10 +123,15 @@ impl Change {
 }
 
 /// Makes several changes, one after the other; `None` where all of them were made before.
-pub fn apply_all(changes: &[Change], bytes: &[u8], path: &str) -> Result<Option<Vec<u8>>> {
+pub fn apply_all(
+    changes: &[Change],
+    bytes: &[u8],
+    path: &str,
+    prefixes: &Prefixes,
+) -> Result<Option<Vec<u8>>> {
     let mut text = None;
     for change in changes {
-        if let Some(changed) = change.apply(text.as_deref().unwrap_or(bytes), path)? {
+        if let Some(changed) = change.apply(text.as_deref().unwrap_or(bytes), path, prefixes)? {
             text = Some(changed);
         }
     }

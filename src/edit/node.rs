@@ -41,7 +41,7 @@ pub fn create(
     }
     let changes = changes(settings, content, options)?;
     let root = first_root(settings)?;
-    let tree = Tree::open(&root, options)?;
+    let tree = Tree::open(&root, settings, options)?;
     if let Some((_, _, path)) = find(settings, node)? {
         return Err(Fault::new(Kind::NodeExists { name: node.into(), path: display(&path) }).into());
     }
@@ -61,14 +61,14 @@ pub fn update(settings: &Settings, node: &str, content: &Content, options: Optio
     name::node(node)?;
     let changes = changes(settings, content, options)?;
     let (root, relative, _) = existing(settings, node)?;
-    Tree::open(&root, options)?.edit(&relative, &changes, false)
+    Tree::open(&root, settings, options)?.edit(&relative, &changes, false)
 }
 
 /// Takes the file of a node away.
 pub fn delete(settings: &Settings, node: &str, options: Options) -> Result<Edited> {
     name::node(node)?;
     let (root, relative, _) = existing(settings, node)?;
-    Tree::open(&root, options)?.remove(&relative)
+    Tree::open(&root, settings, options)?.remove(&relative)
 }
 
 fn changes(settings: &Settings, content: &Content, options: Options) -> Result<Vec<Change>> {

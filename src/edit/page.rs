@@ -139,6 +139,13 @@ impl<'a> Page<'a> {
         }
     }
 
+    /// Where the last of some keys is written.
+    pub(super) fn key(&self, keys: &[Text]) -> Option<usize> {
+        let place = self.place(keys).ok().flatten()?;
+        let pair = place.found.last().filter(|_| place.keys.len() == 1).map(|at| &place.pairs[*at])?;
+        Some(pair.key.start)
+    }
+
     pub(super) fn is_null(&self, piece: &Piece) -> bool {
         match piece.form {
             Form::Empty => true,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Change, apply_all, read};
 use crate::error::{Fault, Kind, Result};
+use crate::merge::Prefixes;
 use crate::settings::Settings;
 use crate::storage::fs::{self, Stamp, display};
 use crate::storage::inside::{self, Missing};
@@ -57,6 +58,7 @@ fn data(text: Option<&[u8]>, path: &Path) -> Result<Value> {
 #[derive(Debug)]
 pub struct Tree {
     root: PathBuf,
+    prefixes: Prefixes,
     /// `None` where nothing is to be written.
     lock: Option<Lock>,
 }
@@ -66,10 +68,10 @@ const ATTEMPTS: usize = 10;
 
 impl Tree {
     /// Opens a tree to write in it, once nobody else does; for a test, without waiting.
-    pub fn open(root: &Path, options: Options) -> Result<Tree> {
+    pub fn open(root: &Path, settings: &Settings, options: Options) -> Result<Tree> {
         let root = inside::root(root)?;
         let lock = if options.test { None } else { Some(Lock::take(&root)?) };
-        Ok(Tree { root, lock })
+        Ok(Tree { root, prefixes: Prefixes::new(settings), lock })
     }
 
     /// Changes a file, which is made where it is missing. `folders`: so is its folder.
@@ -86,7 +88,7 @@ impl Tree {
                 Some((text, stamp)) => (text.as_slice(), Some(stamp)),
                 None => (&b""[..], None),
             };
-            let Some(text_after) = apply_all(changes, text, &display(&path))? else {
+            let Some(text_after) = apply_all(changes, text, &display(&path), &self.prefixes)? else {
                 let text = old.map(|(text, _)| text);
                 return Ok(Edited { path, before: text.clone(), after: text });
             };

@@ -219,7 +219,9 @@ impl Files {
         {
             return self.keep(file, Loaded { proof, ..loaded }, look).version == version;
         }
-        let item = catalog.nodes.values().chain(catalog.classes()).find(|item| item.path == path);
+        // As texts: paths are compared part by part, which takes seconds where all files are young.
+        let mut items = catalog.nodes.values().chain(catalog.classes());
+        let item = items.find(|item| item.path.as_os_str() == path.as_os_str());
         item.is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
     }
 

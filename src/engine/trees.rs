@@ -15,6 +15,7 @@ use crate::engine::files::Files;
 use crate::engine::held::Held;
 use crate::error::{Fault, Kind, Result, Warning};
 use crate::settings::Settings;
+use crate::storage::fs::display;
 use crate::storage::git::Record;
 use crate::storage::place::{Branch, MASTER, Place, Places};
 use crate::value::{Text, Value};
@@ -205,6 +206,22 @@ impl Trees {
             Some(commit) => Place::Git(commit.branch.clone()).to_string(),
             None => self.places.classes.get(tree).map_or_else(String::new, ToString::to_string),
         }
+    }
+
+    /// What paths of files begin with, in messages: folders, and repositories with their branches.
+    pub fn all_shown(&self, catalog: &Catalog) -> Vec<String> {
+        let mut shown: Vec<String> = self.places.folders().iter().map(|folder| display(folder)).collect();
+        let nodes = match &self.places.nodes {
+            Some(Place::Git(branch)) => {
+                let name = branch.branch.clone().unwrap_or_else(|| MASTER.into());
+                self.commit(branch, &name).map(|commit| commit.branch)
+            }
+            _ => None,
+        };
+        let trees = catalog.trees.iter().flatten().filter_map(|tree| tree.commit.as_ref());
+        let branches = nodes.into_iter().chain(trees.map(|commit| commit.branch.clone()));
+        shown.extend(branches.map(|branch| Branch { root: "".into(), ..branch }.to_string()));
+        shown
     }
 
     fn list<'a>(&self, classes: &'a Classes, before: Option<&Names>, files: &Files) -> Result<&'a Names> {

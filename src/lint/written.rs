@@ -63,7 +63,10 @@ impl Reader<'_, '_> {
     }
 
     fn say(&mut self, rule: &'static str, message: String, help: Option<String>, span: Span) {
-        let length = span.end.saturating_sub(span.start);
+        // Of what goes on in further lines, the first one is shown.
+        let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        let length = written.lines().next().map_or(0, |line| line.chars().count());
+        let length = u32::try_from(length).unwrap_or(0);
         let site =
             Site { path: self.file.path.clone(), line: span.line + 1, column: span.column + 1, length };
         self.found.push(lint_fault(rule, message, help).at_site(site));

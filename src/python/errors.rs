@@ -66,8 +66,9 @@ impl Exception {
         code: &str,
         location: Option<String>,
         notes: Vec<String>,
+        full: &str,
     ) -> PyErr {
-        match self.class(py).and_then(|class| class.call1((message, code, location, notes))) {
+        match self.class(py).and_then(|class| class.call1((message, code, location, notes, full))) {
             Ok(exception) => PyErr::from_value(exception),
             Err(failure) => failure,
         }
@@ -76,10 +77,15 @@ impl Exception {
 
 /// The exception for an error of the engine: class and code of its first problem.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
+    exception_with_excerpts(py, error, "")
+}
+
+/// The same with the full form of the error, for those who may see the files.
+pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str) -> PyErr {
     let first = error.first();
     let location = first.site.as_ref().map(ToString::to_string);
     let notes = error.faults().iter().flat_map(notes).collect();
-    Exception::of(&first.kind).raise(py, &error.to_string(), first.code(), location, notes)
+    Exception::of(&first.kind).raise(py, &error.to_string(), first.code(), location, notes, full)
 }
 
 /// What there is to know of a problem beside its line: remarks, how its file came in, and the same
@@ -119,7 +125,7 @@ pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         crate::engine::Inventory::forget_all();
         Python::attach(|py| {
             let kind = Kind::Internal { message: format!("panic at {place}") };
-            Err(Exception::InternalError.raise(py, &kind.to_string(), kind.code(), None, Vec::new()))
+            Err(Exception::InternalError.raise(py, &kind.to_string(), kind.code(), None, Vec::new(), ""))
         })
     })
 }

@@ -13,9 +13,10 @@ use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
 use crate::python::convert::{self, dict, string};
-use crate::python::errors::{exception, guard};
+use crate::python::errors::{exception, exception_with_excerpts, guard};
 use crate::python::questions;
-use crate::report::concise_warning;
+use crate::report::{concise_warning, full};
+use crate::secrets::Secrets;
 use crate::settings::{NodeNotFound, Settings};
 use crate::value::{Map, Text, Value};
 use crate::wire;
@@ -292,15 +293,25 @@ impl Inventory {
         convert::to_python(py, &given)
     }
 
-    /// Asks the engine while other threads may use the interpreter.
+    /// Asks the engine while other threads may use the interpreter. An error brings excerpts of the
+    /// files, secrets as stars.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
         question: impl FnOnce(&engine::Inventory) -> Result<T> + Send,
     ) -> PyResult<Given<T>> {
-        py.detach(|| on_enough_stack(|| question(&*engine::Inventory::shared(&self.options)?)))
+        let ask = || {
+            let engine = engine::Inventory::shared(&self.options).map_err(|error| (error, String::new()))?;
+            question(&engine).map_err(|error| {
+                let secrets = Secrets::of(engine.settings());
+                let read = |path: &str| engine.text(path).map(|text| secrets.source(&text));
+                let full = full(&error, false, &read);
+                (error, full)
+            })
+        };
+        py.detach(|| on_enough_stack(ask))
             .map(|given| Given(Some(given)))
-            .map_err(|error| exception(py, &error))
+            .map_err(|(error, full)| exception_with_excerpts(py, &error, &full))
     }
 }
 

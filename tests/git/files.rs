@@ -284,6 +284,17 @@ fn a_survey_sees_every_branch_that_a_node_has() {
 }
 
 #[test]
+fn what_fails_alike_at_two_revisions_is_no_difference() {
+    let site = Site::with_environments();
+    site.commit("site", "master", &[("nodes/broken.yml", "classes: [gone]\n")]);
+    site.commit("site", "master", &[("nodes/plain.yml", "parameters: {a: 1}\n")]);
+    let settings = ENVIRONMENTS.replace("root: classes", "root: classes, branch: master");
+    let output = site.program(&settings, &["diff", "master~1", "master"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("plain") && !text.contains("broken"), "{output:?}");
+}
+
+#[test]
 fn the_branch_is_no_part_of_a_file_name() {
     let site = Site::new();
     site.commit("nodes.git", "master", &[("n.yml", "classes: [c]\n")]);

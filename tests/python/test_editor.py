@@ -70,6 +70,51 @@ def test_an_edit_is_told(base: Path, settings: dict[str, Any]) -> None:
     assert not editor.delete_cluster_param("address", "prague")["changed"]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "parameters:\n  _param:\n    a: 1\n",
+        "parameters:\n  _param:\n    a: 1",
+        "parameters:\r\n  _param:\r\n    a: 1\r\n",
+        "parameters:\r\n  _param:\r\n    a: 1",
+        "parameters:\n  _param:\r\n    a: 1\n    b: 'x\u2028\x85y'\r\n    c: 2",
+        "parameters: {_param: {a: 1}}",
+        "\ufeffparameters: {_param: {a: 1}}\n",
+        "",
+    ],
+)
+def test_the_difference_of_an_edit_is_exact(tmp_path: Path, text: str) -> None:
+    """What `diff` says, `git apply` makes of the old file, byte for byte."""
+    for name, value in [("a", 2), ("a", [1, "x"]), ("new", "two\nlines"), ("a", None)]:
+        folder = tmp_path / "classes/cluster"
+        folder.mkdir(parents=True, exist_ok=True)
+        file = folder / "overrides.yml"
+        file.write_bytes(text.encode())
+        settings = {"inventory_base_uri": str(tmp_path)}
+        told = (
+            _edits.delete_param(settings, name) if value is None else _edits.set_param(settings, name, value)
+        )
+        after = file.read_bytes()
+        assert told["changed"] is (after != text.encode())
+        file.write_bytes(text.encode())
+        if told["changed"]:
+            depth = len(file.parts) - 1
+            command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", f"-p{depth}"]
+            subprocess.run(command, input=told["diff"].encode(), cwd=folder, check=True)
+        else:
+            assert told["diff"] == ""
+        assert file.read_bytes() == after
+
+
+def test_the_difference_of_a_file_that_comes_or_goes(base: Path, settings: dict[str, Any]) -> None:
+    made = _edits.create_node(settings, "web2", classes=["a"], environment="dev")["diff"]
+    file = base / "nodes/web2.yml"
+    assert made.startswith(f"--- /dev/null\n+++ {file}\n@@ -0,0 +1,9 @@\n+classes:\n+  - a\n")
+    assert "".join(line[1:] for line in made.splitlines(keepends=True)[3:]) == file.read_text()
+    gone = _edits.delete_node(settings, "web2")["diff"]
+    assert gone.splitlines()[:3] == [f"--- {file}", "+++ /dev/null", "@@ -1,9 +0,0 @@"]
+
+
 def test_another_place_for_soft_metadata(base: Path, settings: dict[str, Any]) -> None:
     (base / "classes/site/prague").mkdir(parents=True)
     editor = Editor(**settings, cluster_folder="site", cluster_file="soft.yml")
@@ -294,6 +339,26 @@ def test_a_graph_of_services() -> None:
         },
     ]
     assert grains["web1"]["salt:graph"][0]["relations"][0]["host_from_target"] == "10.0.0.2", "not ours"
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        5,
+        "text",
+        {"host": "web1"},
+        [5, None, "x"],
+        [{"host": ["web1"], "service": {}}],
+        [{"relations": 5}],
+        [{"relations": ["x", 5, {"host_external": "http://[", "service": []}]}],
+        [{"relations": [{"host_from_target": {"a": 1}, "status": None}]}],
+    ],
+)
+def test_a_minion_that_tells_nonsense_spoils_no_graph(told: Any) -> None:
+    good = {"salt:graph": [{"host": "db1", "service": "db", "relations": []}]}
+    services = _graph.graph({"web1": ["nginx"]}, {"evil": {"salt:graph": told}, "db1": good})
+    assert {"host": "web1", "service": "nginx", "status": "unknown", "relations": []} in services
+    assert {"host": "db1", "service": "db", "status": "success", "relations": []} in services
 
 
 def test_the_module_asks_minions_for_the_graph(

@@ -310,14 +310,12 @@ def test_errors_have_a_code_a_place_and_the_way_there(write: Write) -> None:
         f"class 'a' includes 'b' at {base}/classes/a.yml:2:5",
     ]
     assert [note for note in error.notes if "includes" in note] == chain
-    assert error.full_text().splitlines()[0] == str(error)
+    assert error.full_text() == f"{error}\n{error.full}"
+    assert error.full.startswith(f"error[class-not-found]: no class 'gone' in '{base}/classes'\n")
+    assert "\n2 │ - gone\n  │   ━\n" in error.full
+    assert all(f"note: {note}" in error.full for note in chain)
     copy = pickle.loads(pickle.dumps(error))
-    assert (str(copy), copy.code, copy.location, copy.notes) == (
-        str(error),
-        error.code,
-        error.location,
-        error.notes,
-    )
+    assert (str(copy), vars(copy)) == (str(error), vars(error))
 
 
 def test_all_missing_references_are_in_one_error(write: Write) -> None:
@@ -326,7 +324,9 @@ def test_all_missing_references_are_in_one_error(write: Write) -> None:
         Inventory(inventory_base_uri=str(base)).nodeinfo("n")
     assert "${x}" in str(caught.value)
     assert "${y:z}" in str(caught.value)
-    assert "hunter2" not in caught.value.full_text()
+    full = caught.value.full_text()
+    assert "hunter2" not in full
+    assert "{a: '${x}', b: {c: '${y:z}'}, secret: *******}" in full
 
 
 def test_a_node_without_a_file(site: Inventory) -> None:

@@ -429,7 +429,9 @@ def test_states(salt: Site, overrides: Path) -> None:
     assert results(done, "changes")["gone"]["diff"].splitlines()[2:] == [
         "@@ -1 +1 @@",
         "-parameters: {_param: {outer: 1}}",
+        "\\ No newline at end of file",
         "+parameters: {_param: {}}",
+        "\\ No newline at end of file",
     ]
     assert set(results(done, "changes")["web4"]) == {"node", "last"}
     assert set(results(again, "result").values()) == {True}

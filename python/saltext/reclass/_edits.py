@@ -155,18 +155,23 @@ def _told(edit: Mapping[str, Any], subject: str, done: str, already: str, test: 
 
 
 def _diff(before: str | None, after: str | None, path: str) -> str:
-    lines = list(
-        difflib.unified_diff(
-            (before or "").splitlines(),
-            (after or "").splitlines(),
-            path if before is not None else "/dev/null",
-            path if after is not None else "/dev/null",
-            # Without the lines around: they may hold what is nobody's business here.
-            n=0,
-            lineterm="",
-        )
+    lines = difflib.unified_diff(
+        _lines(before),
+        _lines(after),
+        path if before is not None else "/dev/null",
+        path if after is not None else "/dev/null",
+        # Without the lines around: they may hold what is nobody's business here.
+        n=0,
     )
-    return "\n".join(lines)
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _lines(text: str | None) -> list[str]:
+    """Lines with what ends them. To `diff` and `patch`, ``\\r`` is a character like others."""
+    lines = (text or "").split("\n")
+    return [*(line + "\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
 
 def params_in(data: Any) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 The grain ``salt:graph`` is what salt-formulas put on minions: a list of services, each with ``host``,
 ``service``, ``type`` and ``relations``. A relation names its other end by ``host``, by an address or name
 (``host_from_target``) or by URLs of something outside (``host_external``).
+
+Minions may say anything: what is not of this shape is left out, and harms nobody else's.
 """
 
 from __future__ import annotations
@@ -42,26 +44,40 @@ def graph(roles: Mapping[str, Iterable[str]], grains: Mapping[str, Mapping[str, 
 def _told(grains: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Service]:
     """What minions say, and what their relations lead to outside."""
     listed = [
-        copy.deepcopy(dict(service))
+        copy.deepcopy(service)
         for of_minion in grains.values()
-        for service in of_minion.get("salt:graph") or []
-        if isinstance(service, Mapping)
+        for service in _mappings(of_minion.get("salt:graph"))
     ]
     outside: dict[tuple[str, str], Service] = {}
     for service in listed:
-        relations = [dict(relation) for relation in service.get("relations") or []]
+        relations = _mappings(service.get("relations"))
         service["relations"] = relations
         for relation in relations:
-            relation.setdefault("status", "unknown")
+            relation["status"] = relation.get("status") or "unknown"
             if target := relation.pop("host_from_target", None):
                 relation["host"] = _minion(grains, str(target))
             if urls := relation.pop("host_external", None):
-                host = relation.get("service", "")
-                name = next(filter(None, (urlparse(url).netloc for url in str(urls).split())), "")
+                host = str(relation.get("service", ""))
+                name = next(filter(None, map(_place, str(urls).split())), "")
                 relation.update(host=host, service=name)
                 outside[host, name] = {"type": relation.get("type", ""), "relations": []}
     told = {(str(service.pop("host", "")), str(service.pop("service", ""))): service for service in listed}
     return {**told, **{key: service for key, service in outside.items() if key not in told}}
+
+
+def _mappings(items: Any) -> list[dict[Any, Any]]:
+    """Those of some items that are mappings, as dicts of their own."""
+    if not isinstance(items, (list, tuple)):
+        return []
+    return [dict(item) for item in items if isinstance(item, Mapping)]
+
+
+def _place(url: str) -> str:
+    """Host and port of a URL; nothing for what is none."""
+    try:
+        return urlparse(url).netloc
+    except ValueError:
+        return ""
 
 
 def _minion(grains: Mapping[str, Mapping[str, Any]], target: str) -> str:

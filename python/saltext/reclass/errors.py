@@ -1,7 +1,7 @@
 """The exceptions of :mod:`saltext.reclass`.
 
-They say what went wrong, where, and in which node; they never hold a parameter's
-value, so that their text may be sent to a minion.
+They say what went wrong, where, and in which node; ``str()`` never holds a parameter's
+value, so that it may be sent to a minion.
 """
 
 from __future__ import annotations
@@ -27,17 +27,27 @@ class ReclassError(Exception):
     notes: list[str]
     """What else there is to know: how the file came in, remarks, a way out."""
 
+    full: str
+    """The problems with excerpts of their files, secrets as stars: for those who may see the files, not
+    for minions. Empty where no file was read."""
+
     def __init__(
-        self, message: str, code: str = "internal", location: str | None = None, notes: Iterable[str] = ()
+        self,
+        message: str,
+        code: str = "internal",
+        location: str | None = None,
+        notes: Iterable[str] = (),
+        full: str = "",
     ) -> None:
         super().__init__(message)
         self.code = code
         self.location = location
         self.notes = list(notes)
+        self.full = full
 
     def full_text(self) -> str:
-        """The message and the notes, a line for each."""
-        return "\n  ".join([str(self), *self.notes])
+        """The message, then the full form; where there is none, the notes, a line for each."""
+        return "\n".join([str(self), self.full]) if self.full else "\n  ".join([str(self), *self.notes])
 
 
 class NodeNotFoundError(ReclassError):

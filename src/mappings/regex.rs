@@ -1,4 +1,4 @@
-//! Patterns turn Python's regular expressions and the templates of their groups into what the
+//! Regex turns Python's regular expressions and the templates of their groups into what the
 //! regex crates understand (S13).
 
 use std::fmt::Write as _;

@@ -1,0 +1,103 @@
+//! Nodes turn two states of an inventory into what differs in each node: both sides are rendered, and
+//! what is the same is forgotten at once.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use super::Change;
+use super::values;
+use crate::engine::node::Computation;
+use crate::engine::sequence::Sequence;
+use crate::engine::{NodeInfo, parallel};
+use crate::error::{Error, Fault, Result};
+use crate::pattern::{Glob, chosen};
+use crate::value::{Text, Value};
+
+/// What differs in a node.
+#[derive(Debug)]
+pub(super) enum Node {
+    /// Nothing.
+    Same,
+    /// It is on the second side alone.
+    Added,
+    /// It is on the first side alone.
+    Removed,
+    /// It renders on the first side only; its problems on the second.
+    Broken(Vec<Fault>),
+    /// It renders on the second side only; its problems on the first.
+    Mended(Vec<Fault>),
+    /// It renders on neither side, with other problems than before.
+    Otherwise(Vec<Fault>),
+    /// Its values, and the parameters that they are of.
+    Changed { changes: Vec<Change>, parameters: [Value; 2] },
+}
+
+/// The nodes of both sides that globs choose, sorted, each with what differs in it. One that is on
+/// the other side alone is found there.
+pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]) -> Vec<(Text, Node)> {
+    let names = old.catalog.nodes.keys().chain(new.catalog.nodes.keys());
+    let mut names: Vec<Text> = names.filter(|name| chosen(globs, name)).cloned().collect();
+    names.sort_unstable();
+    names.dedup();
+    let (before, now) = (**old, **new);
+    let found = parallel::each(
+        before.threads(),
+        &names,
+        || (Side::new(before.computation()), Side::new(now.computation())),
+        |(old, new), name| node(old, new, name),
+        |_| false,
+    );
+    names.into_iter().zip(found).collect()
+}
+
+/// One side, in one thread.
+struct Side<'a> {
+    computation: Computation<'a>,
+    /// Classes that were worked out are known to other nodes for as long as a node has them.
+    sequences: RefCell<Vec<Arc<Sequence>>>,
+}
+
+impl<'a> Side<'a> {
+    fn new(computation: Computation<'a>) -> Side<'a> {
+        Side { computation, sequences: RefCell::default() }
+    }
+
+    /// A node; `None` where this side has none of that name.
+    fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
+        self.computation.catalog.nodes.contains_key(name).then(|| {
+            let answer = self.computation.answer(name, None, None, false)?;
+            self.sequences.borrow_mut().push(answer.sequence);
+            Ok(answer.info)
+        })
+    }
+
+    /// What an error says, wherever the inventory is.
+    fn sentences(&self, error: &Error) -> Vec<(&'static str, String)> {
+        let folders = self.computation.inputs.trees.all_shown(self.computation.catalog);
+        let sentence = |fault: &Fault| {
+            let mut kind = fault.kind.clone();
+            for path in kind.paths_mut() {
+                for folder in &folders {
+                    *path = path.replace(folder.as_str(), "");
+                }
+            }
+            (fault.code(), kind.to_string())
+        };
+        error.faults().iter().map(sentence).collect()
+    }
+}
+
+fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
+    match (old.render(name), new.render(name)) {
+        (None, _) => Node::Added,
+        (_, None) => Node::Removed,
+        (Some(Ok(_)), Some(Err(error))) => Node::Broken(error.into_faults()),
+        (Some(Err(error)), Some(Ok(_))) => Node::Mended(error.into_faults()),
+        (Some(Err(before)), Some(Err(now))) if old.sentences(&before) == new.sentences(&now) => Node::Same,
+        (Some(Err(_)), Some(Err(now))) => Node::Otherwise(now.into_faults()),
+        (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
+            changes if changes.is_empty() => Node::Same,
+            changes => Node::Changed { changes, parameters: [before.parameters, now.parameters] },
+        },
+    }
+}

@@ -1,0 +1,248 @@
+//! Source turns the text of a file into the same with stars where secrets stand, one for a character,
+//! so that columns hold.
+//!
+//! What stands behind a secret key is known from the text as YAML has it, in whatever style. Lines
+//! are looked at beside it: comments among secrets are secret too, and of a text that is not YAML
+//! there is nothing else.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashSet;
+
+use super::{Secrets, deeper};
+use crate::yaml::compose::compose;
+use crate::yaml::outline::{Form, Outline, Piece};
+
+impl Secrets {
+    /// The text of a YAML file with what stands behind secret keys as stars, references left.
+    pub fn source(&self, text: &str) -> String {
+        if self.keys.is_empty() {
+            return text.to_owned();
+        }
+        // An outline is only there for what can be composed.
+        let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes())).ok();
+        let Some(root) = outline.as_ref().and_then(|outline| outline.root.as_ref()) else {
+            return self.lines(text, false);
+        };
+        let mut found = Found { text, ranges: Vec::new(), aliases: FxHashSet::default() };
+        self.find(root, &mut found);
+        if !found.aliases.is_empty() {
+            let aliases = std::mem::take(&mut found.aliases);
+            found.anchored(root, &aliases);
+        }
+        self.lines(&found.starred(), true)
+    }
+
+    fn find(&self, piece: &Piece, found: &mut Found<'_>) {
+        deeper(|| match &piece.form {
+            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+                for pair in pairs {
+                    let name = pair.name.text().unwrap_or_default();
+                    if self.is_secret_name(name.trim_start_matches(['~', '='])) {
+                        found.secret(&pair.value);
+                    } else {
+                        self.find(&pair.key, found);
+                        self.find(&pair.value, found);
+                    }
+                }
+            }
+            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+                for item in items {
+                    self.find(item, found);
+                }
+            }
+            _ => {}
+        });
+    }
+
+    /// Stars by lines. `known`: what stands in brackets is done already.
+    fn lines(&self, text: &str, known: bool) -> String {
+        let mut out = String::with_capacity(text.len());
+        // The indentation of the secret key that the lines below belong to.
+        let mut inside: Option<usize> = None;
+        for line in text.split_inclusive('\n') {
+            let indent = line.len() - line.trim_start_matches(' ').len();
+            let blank = line.trim().is_empty();
+            if inside.is_some_and(|outer| !blank && indent <= outer) {
+                inside = None;
+            }
+            if inside.is_some() {
+                out.push_str(&starred(line));
+                continue;
+            }
+            match self.secret_key(line) {
+                Some(at) if !(known && line[..at].contains('{')) => {
+                    out.push_str(&line[..at]);
+                    out.push_str(&starred(&line[at..]));
+                    inside = Some(line.len() - line.trim_start_matches([' ', '-']).len());
+                }
+                _ => out.push_str(line),
+            }
+        }
+        out
+    }
+
+    /// Where the value of the first secret key of a line begins.
+    fn secret_key(&self, line: &str) -> Option<usize> {
+        let mut from = 0;
+        while let Some(colon) = line[from..].find(':').map(|at| from + at) {
+            // Behind a key in quotes, a value may follow at once.
+            let quoted = line[..colon].ends_with(['"', '\'']);
+            let ends = quoted || line[colon + 1..].chars().next().is_none_or(char::is_whitespace);
+            let before = line[..colon].trim_end();
+            let start = before.rfind([' ', '{', ',', '\t']).map_or(0, |at| at + 1);
+            let name = before[start..].trim_matches(['"', '\'']).trim_start_matches(['~', '=']);
+            if ends && self.is_secret_name(name) {
+                return Some(colon + 1);
+            }
+            from = colon + 1;
+        }
+        None
+    }
+}
+
+/// What is secret in a text.
+struct Found<'a> {
+    text: &'a str,
+    /// Stretches of it, in bytes.
+    ranges: Vec<Range<usize>>,
+    /// Anchors that stand for secrets.
+    aliases: FxHashSet<&'a str>,
+}
+
+impl Found<'_> {
+    /// All scalars of a value.
+    fn secret(&mut self, piece: &Piece) {
+        deeper(|| match &piece.form {
+            Form::Alias => {
+                self.aliases.insert(self.text[piece.start..piece.end].trim_start_matches('*'));
+            }
+            Form::Empty => {}
+            Form::Plain | Form::SingleQuoted | Form::DoubleQuoted | Form::BlockScalar => {
+                self.ranges.push(piece.content..piece.end);
+            }
+            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+                for item in items {
+                    self.secret(item);
+                }
+            }
+            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+                for pair in pairs {
+                    self.secret(&pair.value);
+                }
+            }
+        });
+    }
+
+    /// The values of anchors.
+    fn anchored(&mut self, piece: &Piece, names: &FxHashSet<&str>) {
+        if piece.anchor.as_deref().is_some_and(|anchor| names.contains(anchor)) {
+            self.secret(piece);
+        }
+        deeper(|| match &piece.form {
+            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+                for item in items {
+                    self.anchored(item, names);
+                }
+            }
+            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+                for pair in pairs {
+                    self.anchored(&pair.value, names);
+                }
+            }
+            _ => {}
+        });
+    }
+
+    fn starred(mut self) -> String {
+        self.ranges.sort_by_key(|range| (range.start, range.end));
+        let mut out = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for range in self.ranges {
+            let start = range.start.max(at);
+            if start < range.end {
+                out.push_str(&self.text[at..start]);
+                out.push_str(&starred(&self.text[start..range.end]));
+                at = range.end;
+            }
+        }
+        out.push_str(&self.text[at..]);
+        out
+    }
+}
+
+/// Stars for all but white space, what YAML itself needs, and references, which are no secrets; the
+/// default of one may be.
+fn starred(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        if rest.starts_with("${")
+            && let Some(end) = rest.find('}')
+            && !rest[..end].contains("::")
+        {
+            out.push_str(&rest[..=end]);
+            rest = &rest[end + 1..];
+            continue;
+        }
+        let keeps = c.is_whitespace() || matches!(c, '\'' | '"' | '|' | '>' | '&' | '!' | '#' | '[' | ']');
+        out.push(if keeps { c } else { '*' });
+        rest = &rest[c.len_utf8()..];
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+    use crate::value::Map;
+
+    fn secrets() -> Secrets {
+        Secrets::of(&Settings::from_options(&Map::default()).expect("the defaults are right").0)
+    }
+
+    #[test]
+    fn files_keep_their_columns() {
+        let text = "a: b\npassword: 'S3 CRET${x:y}z'\ntoken: |\n  abc\n  def\nc: {user: u, passwd: p, d: 1}\nl:\n  - secret: x\n    d: y\n";
+        let shown = secrets().source(text);
+        assert_eq!(
+            shown,
+            "a: b\npassword: '** ****${x:y}*'\ntoken: |\n  ***\n  ***\nc: {user: u, passwd: *, d: 1}\nl:\n  - secret: *\n    d: y\n"
+        );
+        assert_eq!(shown.chars().count(), text.chars().count());
+    }
+
+    #[test]
+    fn no_style_hides_a_secret_from_the_stars() {
+        for text in [
+            "password: hunter2 # before: hunter2\nopen: seen\n",
+            "a: {password: \"hunter2,hunter2\", open: seen}\n",
+            "a: {passwords: [hunter2, hunter2], open: seen}\n",
+            "a: {token:\n   hunter2, open: seen}\n",
+            "a: {\"password\":\"hunter2\", open: seen}\n",
+            "\"password\":   hunter2\nopen: seen\n",
+            "password :   hunter2\nopen: seen\n",
+            "? password\n: hunter2\n? open\n: seen\n",
+            "open: seen\napi_key: \"hunter2\n  hunter2 \\\n  hunter2\"\n",
+            "password: {a: {b: [hunter2]}, c: hunter2}\nopen: seen\n",
+            "passwords:\n- hunter2\n-   x: hunter2\nopen: seen\n",
+            "passwords:\n  # hunter2, before\n  x: hunter2\nopen: seen\n",
+            "=password: hunter2\n~token: hunter2\nopen: seen\n",
+            "x: &pw hunter2\npassword: *pw\nopen: seen\n",
+            "x: &pw {a: hunter2}\npassword: [*pw]\nopen: seen\n",
+            "password: !!str hunter2\ntoken: &a hunter2\nopen: seen\n",
+            "password: ${a::hunter2}\nopen: seen\n",
+            "password: >-\n  hunter2\n\n  hunter2\nopen: seen\n",
+            "l:\n  - password: hunter2\n    open: seen\n",
+            // What is not YAML.
+            "open: seen\npassword: 'hunter2\n",
+            "open: seen\na: {password: hunter2, b: [hunter2\n",
+            "open: seen\nb: [1\npassword:\n   hunter2\n",
+        ] {
+            let shown = secrets().source(text);
+            assert!(!shown.contains("hunter2") && shown.contains("seen"), "{text}\n{shown}");
+            assert_eq!(shown.chars().count(), text.chars().count(), "{text}");
+        }
+    }
+}

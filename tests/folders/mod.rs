@@ -1,0 +1,88 @@
+//! Folders of tests: copied, or written from the parts of one text.
+#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, reason = "each test uses some of it")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use reclass::value::{Map, Value};
+
+/// Copies a folder with all that is in it.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// What stands under a heading, `--- name`.
+pub struct Part {
+    pub name: String,
+    pub text: String,
+}
+
+/// The parts of a text, which begins with a heading.
+pub fn parts(text: &str) -> Vec<Part> {
+    let mut parts: Vec<Part> = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match (line.strip_prefix("--- "), parts.last_mut()) {
+            (Some(name), _) => parts.push(Part { name: name.trim().to_owned(), text: String::new() }),
+            (None, Some(part)) => part.text.push_str(line),
+            (None, None) => panic!("a file begins with a heading"),
+        }
+    }
+    parts
+}
+
+/// Writes one file.
+pub fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// The folders of an inventory without files, and the options that name it.
+pub fn inventory(base: &Path) -> Map {
+    for name in ["nodes", "classes"] {
+        fs::create_dir_all(base.join(name)).unwrap();
+    }
+    let mut options = Map::default();
+    options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
+    options
+}
+
+/// Adds the settings that a part holds.
+pub fn set(options: &mut Map, text: &str) {
+    if let Value::Map(settings) = reclass::yaml::parse_value(text).unwrap() {
+        options.extend((*settings).clone());
+    }
+}
+
+/// The examples of a folder of the tests, sorted.
+pub fn examples(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// Plays each example of a folder, and compares it with what it was; `BLESS=1` writes it anew.
+pub fn check(folder: &str, play: impl Fn(&str) -> String) {
+    let mut wrong = Vec::new();
+    for path in examples(folder) {
+        let text = fs::read_to_string(&path).unwrap();
+        let played = play(&text);
+        if played == text {
+            continue;
+        }
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(&path, played).unwrap();
+        } else {
+            wrong.push(format!("{}:\n{played}", path.display()));
+        }
+    }
+    assert!(wrong.is_empty(), "BLESS=1 writes these anew\n{}", wrong.join("\n"));
+}

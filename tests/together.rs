@@ -1,0 +1,192 @@
+//! Nodes that were asked for together answer as each one does alone.
+//!
+//! Nodes with the same classes rely on what another of them came to (`engine/values`). So generated
+//! inventories get more nodes that differ a little from theirs: other values, keys that are gone or
+//! new, references, one class more. Each node is asked in an inventory that has answered all others,
+//! in several orders, and in a new one; values, warnings and errors must be the same to the letter.
+//! `RECLASS_SEEDS=5000 cargo test --test together` looks at more.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test writes files and says what it did"
+)]
+#![allow(dead_code, reason = "the generator is that of the differential test, which uses all of it")]
+
+#[path = "differential/generate/mod.rs"]
+mod generate;
+#[path = "differential/inventory.rs"]
+mod inventory;
+#[path = "yaml/random.rs"]
+mod random;
+
+use std::path::Path;
+
+use inventory::Node;
+use random::Random;
+use reclass::engine::{Inventory, Request};
+use reclass::error::Fault;
+use reclass::value::{Map, Text, Value};
+
+/// How many nodes are made of each.
+const VARIANTS: usize = 3;
+
+fn open(root: &Path, generated: &inventory::Inventory, threads: i64) -> Option<Inventory> {
+    let settings = serde_json::to_string(&generated.settings).unwrap();
+    let Value::Map(settings) = reclass::yaml::parse_value(&settings).unwrap() else { return None };
+    let mut options: Map = (*settings).clone();
+    options.insert("inventory_base_uri".into(), Value::text(root.to_str().unwrap()));
+    options.insert("cache".into(), Value::text("stat"));
+    options.insert("threads".into(), Value::Int(threads));
+    Inventory::open(&options).ok()
+}
+
+/// The value of a key of a mapping.
+fn entry<'n>(node: &'n mut Node, key: &str) -> Option<&'n mut Node> {
+    let Node::Map(entries) = node else { return None };
+    let named = |name: &Node| matches!(name, Node::Raw(text) | Node::Text(text) if text == key);
+    entries.iter_mut().find(|(name, _)| named(name)).map(|(_, value)| value)
+}
+
+/// All references and names that an inventory writes somewhere, to write them somewhere else.
+fn scalars(node: &Node, found: &mut Vec<Node>) {
+    match node {
+        Node::Raw(_) | Node::Text(_) => found.push(node.clone()),
+        Node::List(items) => items.iter().for_each(|item| scalars(item, found)),
+        Node::Map(entries) => entries.iter().for_each(|(_, value)| scalars(value, found)),
+        Node::Anchored(_, inner) => scalars(inner, found),
+    }
+}
+
+/// A name for a new key: mostly one that references ask for.
+fn name(all: &[Node], random: &mut Random) -> Node {
+    let texts = all.iter().filter_map(|node| match node {
+        Node::Raw(text) | Node::Text(text) if text.contains("${") => Some(text.as_str()),
+        _ => None,
+    });
+    let names: Vec<&str> = texts
+        .flat_map(|text| text.split(|character: char| !character.is_alphanumeric() && character != '_'))
+        .filter(|name| name.starts_with(|first: char| first.is_ascii_alphabetic()))
+        .collect();
+    if names.is_empty() || random.once_in(4) {
+        return Node::Raw(random.letters("abcdek", 2) + "n");
+    }
+    Node::Text(random.pick(&names).to_owned())
+}
+
+/// Changes one thing somewhere in a node.
+fn vary(node: &mut Node, all: &[Node], random: &mut Random) {
+    let any = |random: &mut Random| all[random.below(all.len())].clone();
+    match node {
+        Node::Map(entries) if !entries.is_empty() && !random.once_in(4) => {
+            let at = random.below(entries.len());
+            match random.below(8) {
+                0 => drop(entries.remove(at)),
+                1 | 2 => {
+                    let new = name(all, random);
+                    entries.retain(|(key, _)| *key != new);
+                    entries.push((new, any(random)));
+                }
+                3 => entries[at].1 = Node::Map(vec![(name(all, random), any(random))]),
+                _ => vary(&mut entries[at].1, all, random),
+            }
+        }
+        Node::List(items) if !items.is_empty() && !random.once_in(3) => {
+            let at = random.below(items.len());
+            vary(&mut items[at], all, random);
+        }
+        Node::Anchored(_, inner) => vary(inner, all, random),
+        _ => *node = any(random),
+    }
+}
+
+/// The inventory with more nodes that are nearly as its own.
+fn with_variants(mut generated: inventory::Inventory, random: &mut Random) -> inventory::Inventory {
+    let nodes: Vec<(String, Node)> = generated
+        .files
+        .iter()
+        .filter(|(name, _)| name.starts_with("nodes/"))
+        .map(|(name, node)| (name.clone(), node.clone()))
+        .collect();
+    let mut all = vec![Node::Raw("~".into()), Node::Raw("1".into()), Node::Text("text".into())];
+    generated.files.values().for_each(|file| scalars(file, &mut all));
+    let classes: Vec<Node> = nodes
+        .iter()
+        .filter_map(|(_, node)| entry(&mut node.clone(), "classes").cloned())
+        .flat_map(|list| if let Node::List(items) = list { items } else { Vec::new() })
+        .collect();
+    for (name, node) in &nodes {
+        for number in 0..VARIANTS {
+            let mut node = node.clone();
+            if let (Some(Node::List(listed)), true) = (entry(&mut node, "classes"), random.once_in(3)) {
+                listed.extend(classes.get(random.below(classes.len().max(1))).cloned());
+            }
+            for _ in 0..random.below(4) {
+                if let Some(parameters) = entry(&mut node, "parameters") {
+                    vary(parameters, &all, random);
+                }
+            }
+            let path = name.replacen("nodes/", &format!("nodes/v{number}-"), 1);
+            generated.files.insert(path, node);
+        }
+    }
+    generated
+}
+
+/// All that there is to say about a node.
+fn answer(inventory: &Inventory, node: &str) -> (Option<Value>, String) {
+    match inventory.nodeinfo(node, &Request::default()) {
+        Ok(info) => (Some(info.to_value("")), info.warnings.iter().map(told).collect()),
+        Err(error) => (None, error.faults().iter().map(told).collect()),
+    }
+}
+
+/// All that a message says. The numbers of files are those of their inventory.
+fn told(fault: &Fault) -> String {
+    let Fault { kind, site, node, path, chain, notes, causes, .. } = fault;
+    let causes: String = causes.iter().map(told).collect();
+    format!("{kind:?} {site:?} {node:?} {path:?} {chain:?} {notes:?} {causes}\n")
+}
+
+/// How many answers there were, and how many of them values.
+fn compare(seed: u64) -> (usize, usize) {
+    let mut random = Random(seed);
+    let generated = with_variants(generate::inventory(seed), &mut random);
+    let folder = inventory::folder();
+    generated.write(folder.path()).unwrap();
+    let Some(together) = open(folder.path(), &generated, 1) else { return (0, 0) };
+    let Ok(names) = together.nodes() else { return (0, 0) };
+    let alone = |name: &Text| answer(&open(folder.path(), &generated, 1).unwrap(), name);
+    let expected: Vec<_> = names.iter().map(alone).collect();
+    let backwards = open(folder.path(), &generated, 1).unwrap();
+    let at_once = open(folder.path(), &generated, 2).unwrap();
+    // What it says is asked for below; this is what it remembers.
+    drop(at_once.inventory());
+    for (order, inventory) in [("in order", &together), ("backwards", &backwards), ("at once", &at_once)] {
+        let mut indexes: Vec<usize> = (0..names.len()).collect();
+        if order == "backwards" {
+            indexes.reverse();
+        }
+        for index in indexes {
+            let (name, got) = (&names[index], answer(inventory, &names[index]));
+            assert!(
+                got == expected[index],
+                "seed {seed}, {order}: '{name}' answers\n{}\n{:?}\nalone\n{}\n{:?}\nin\n{}",
+                got.1,
+                got.0,
+                expected[index].1,
+                expected[index].0,
+                generated.show()
+            );
+        }
+    }
+    (names.len(), expected.iter().filter(|(value, _)| value.is_some()).count())
+}
+
+#[test]
+fn nodes_answer_together_as_alone() {
+    let seeds: u64 = std::env::var("RECLASS_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(300);
+    let (answers, values) = (1..=seeds).map(compare).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    println!("{seeds} inventories, {answers} nodes, {values} of them values");
+    assert!(values > answers / 8, "too few nodes render to say anything: {values} of {answers}");
+}
