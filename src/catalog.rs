@@ -1,8 +1,7 @@
-//! The catalog turns the listings of two trees into names: which node and which class is
-//! which file.
+//! The catalog turns the listings of trees into names: which node and which class is which file.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
@@ -10,6 +9,8 @@ use rustc_hash::FxBuildHasher;
 use crate::error::{Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::storage::fs::display;
+use crate::storage::git::File;
+use crate::storage::place::Branch;
 use crate::storage::{Found, Listing};
 use crate::value::Text;
 
@@ -18,14 +19,28 @@ use crate::value::Text;
 pub struct Item {
     /// The name of the node or class.
     pub name: Text,
-    /// Its file, absolute.
+    /// Its file: an absolute path, or repository, branch and path.
     pub path: Arc<Path>,
+    /// What `path` is, as an address begins.
+    pub scheme: &'static str,
     /// The path below the root without extension, for `class_mappings_match_path`.
     pub pathname: Text,
     /// The keys of the name for automatic parameters: folders and file where names are composed.
     pub parts: Vec<Text>,
     /// Whether the file is an `init.yml`.
     pub init: bool,
+}
+
+/// A path of the file system.
+pub const FOLDER: &str = "yaml_fs://";
+/// A path of a repository, behind its address and the branch, with a space in between.
+pub const REPOSITORY: &str = "git_fs://";
+
+impl Item {
+    /// The address of its file, as the Python programs write it.
+    pub fn uri(&self) -> String {
+        format!("{}{}", self.scheme, display(&self.path))
+    }
 }
 
 /// The names of one tree.
@@ -35,25 +50,93 @@ pub type Names = IndexMap<Text, Item, FxBuildHasher>;
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
     /// Nodes, sorted by name.
-    pub nodes: Names,
-    /// Classes, sorted by name.
-    pub classes: Names,
+    pub nodes: Arc<Names>,
+    /// The commit that the nodes are of, where they are in a repository.
+    pub commit: Option<Arc<str>>,
+    /// The classes of all trees, by their number. A branch that is gone has none.
+    pub trees: Vec<Option<Arc<Classes>>>,
 }
 
-impl Catalog {
-    /// Names everything in the listings; one name with two files is an error (S6).
-    pub fn build(nodes: &[Listing], classes: &[Listing], settings: &Settings) -> Result<Catalog> {
-        Ok(Catalog {
-            nodes: names("node", nodes, |found| node(found, settings))?,
-            classes: names("class", classes, class)?,
-        })
+/// One tree of classes. Most inventories have one; where the environment of a node says which
+/// classes it has, they have one for each.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
+pub struct Tree(pub u32);
+
+/// The classes of one tree.
+#[derive(Debug)]
+pub struct Classes {
+    /// Where they are in a repository.
+    pub commit: Option<Commit>,
+    /// Their names, sorted: read when a node has them, where they are in a repository.
+    names: OnceLock<Names>,
+}
+
+/// A tree of a repository, as one commit has it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Commit {
+    /// Where it is; its branch is named.
+    pub branch: Branch,
+    /// The commit.
+    pub commit: Arc<str>,
+}
+
+impl PartialEq for Classes {
+    fn eq(&self, other: &Classes) -> bool {
+        match (&self.commit, &other.commit) {
+            (None, None) => self.names.get() == other.names.get(),
+            (commit, other) => commit == other,
+        }
     }
 }
 
-fn names(what: &'static str, listings: &[Listing], name: impl Fn(&Found) -> Item) -> Result<Names> {
+impl Classes {
+    /// Classes that are listed.
+    pub fn listed(names: Names) -> Classes {
+        Classes { commit: None, names: OnceLock::from(names) }
+    }
+
+    /// Classes of a commit, to be listed when they are asked for.
+    pub fn of(commit: Commit) -> Classes {
+        Classes { commit: Some(commit), names: OnceLock::new() }
+    }
+
+    /// Their names if they are listed.
+    pub fn get(&self) -> Option<&Names> {
+        self.names.get()
+    }
+
+    /// Their names, listed by `list` where they are not yet. What fails is tried again.
+    pub fn get_or_list(&self, list: impl FnOnce() -> Result<Names>) -> Result<&Names> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let names = list()?;
+        Ok(self.names.get_or_init(|| names))
+    }
+}
+
+impl Catalog {
+    /// The classes of all trees that are listed.
+    pub fn classes(&self) -> impl Iterator<Item = &Item> {
+        self.trees.iter().flatten().filter_map(|tree| tree.get()).flat_map(Names::values)
+    }
+}
+
+/// The nodes in listings of folders.
+pub fn nodes(listings: &[Listing], settings: &Settings) -> Result<Names> {
+    let files = listings.iter().flat_map(|listing| &listing.files);
+    names("node", files.map(|found| node(found, settings)))
+}
+
+/// The classes in listings of folders.
+pub fn classes(listings: &[Listing]) -> Result<Names> {
+    names("class", listings.iter().flat_map(|listing| &listing.files).map(class))
+}
+
+/// One name with two files is an error (S6).
+fn names(what: &'static str, items: impl Iterator<Item = Item>) -> Result<Names> {
     let mut names = Names::default();
-    for found in listings.iter().flat_map(|listing| &listing.files) {
-        let item = name(found);
+    for item in items {
         if let Some(other) = names.get(&item.name) {
             let kind = Kind::DuplicateDefinition {
                 what,
@@ -90,7 +173,14 @@ pub fn node(found: &Found, settings: &Settings) -> Item {
     } else {
         parts.into_iter().map(Text::from).collect()
     };
-    Item { name: name.into(), path: path(found), pathname: pathname.into(), parts, init: false }
+    Item {
+        name: name.into(),
+        path: path(found),
+        scheme: FOLDER,
+        pathname: pathname.into(),
+        parts,
+        init: false,
+    }
 }
 
 /// A class is named after its folders and its file; `init` stands for its folder.
@@ -101,22 +191,68 @@ fn class(found: &Found) -> Item {
         parts.push(&found.stem);
     }
     let name = Text::from(parts.join("."));
-    Item { name, path: path(found), pathname: "".into(), parts: Vec::new(), init }
+    Item { name, path: path(found), scheme: FOLDER, pathname: "".into(), parts: Vec::new(), init }
 }
 
 fn path(found: &Found) -> Arc<Path> {
     Arc::from(found.path.as_path())
 }
 
-/// The folders of nodes and classes must be apart (S15).
-pub fn check_roots(nodes: &[PathBuf], classes: &[PathBuf]) -> Result<()> {
-    for node in nodes {
-        for class in classes {
-            if node.starts_with(class) || class.starts_with(node) {
-                let kind = Kind::UriOverlap { nodes: display(node), classes: display(class) };
-                return Err(Fault::new(kind).into());
-            }
-        }
+/// The name that the Python programs look for a file of a repository under, whatever is its root.
+fn full_name(folders: &[String], stem: &str) -> String {
+    let mut parts: Vec<&str> = folders.iter().map(String::as_str).collect();
+    if stem != "init" || parts.is_empty() {
+        parts.push(stem);
     }
-    Ok(())
+    parts.join(".")
+}
+
+/// Whether a file of a repository is below a root: `/` and `.` part folders in it.
+pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
+    let (root, name) = (root.replace('/', "."), full_name(folders, stem));
+    root.is_empty() || name.strip_prefix(&root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
+/// top of the repository, and so does the path that class mappings match.
+pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Result<Names> {
+    names(
+        "node",
+        files.iter().map(|file| {
+            let item = node(&found(commit, file), settings);
+            let pathname = item.pathname.strip_prefix("./").map_or(item.pathname.clone(), Text::from);
+            Item { scheme: REPOSITORY, pathname, ..item }
+        }),
+    )
+}
+
+/// The classes among the files of a commit, named from the root on.
+pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
+    let root = commit.branch.root.replace('/', ".");
+    let items = files.iter().map(|file| {
+        let item = class(&found(commit, file));
+        let below = item.name.strip_prefix(&*root).map(|rest| rest.trim_start_matches('.'));
+        match below {
+            Some("") => Item { name: "init".into(), scheme: REPOSITORY, init: false, ..item },
+            Some(below) => Item { name: below.into(), scheme: REPOSITORY, ..item },
+            None => Item { scheme: REPOSITORY, ..item },
+        }
+    });
+    names("class", items)
+}
+
+fn found(commit: &Commit, file: &File) -> Found {
+    Found {
+        folders: file.folders.clone(),
+        stem: file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        path: shown(commit, file),
+    }
+}
+
+/// The path of a file of a repository, as messages show it.
+pub fn shown(commit: &Commit, file: &File) -> PathBuf {
+    let branch = commit.branch.branch.as_deref().unwrap_or_default();
+    let mut shown = std::ffi::OsString::from(format!("{} {branch} ", commit.branch.repo));
+    shown.push(&file.path);
+    shown.into()
 }

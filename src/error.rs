@@ -211,9 +211,12 @@ kinds! {
     /// A configuration file that cannot be used.
     ConfigFile { path: String, message: String } "config-file" 65
         "cannot use the configuration file '{path}': {message}";
-    /// A storage that this build does not have.
+    /// An edit of files that are not in folders.
     StorageUnsupported { storage: String } "storage-unsupported" 65
-        "storage_type '{storage}' is not supported";
+        "files of storage_type '{storage}' cannot be edited";
+    /// An option in the mapping of a storage that is missing or wrong.
+    StorageOption { setting: String, message: String } "storage-option" 65
+        "setting '{setting}': {message}";
 
     // Storage and catalog.
     /// A folder of the inventory that is not there or cannot be read.
@@ -228,6 +231,29 @@ kinds! {
     /// A node without a file.
     NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
         "no node '{name}' in '{folder}'";
+
+    // Git.
+    /// A program that cannot be run.
+    GitProgram { message: String } "git-program" 74
+        "cannot run the program 'git': {message}";
+    /// A repository that cannot be fetched: a wrong address, no network.
+    GitFetch { repo: String, message: String } "git-fetch" 74
+        "cannot fetch '{repo}': {message}";
+    /// A server that refuses us, or that we do not trust.
+    GitAccess { repo: String, message: String } "git-access" 74
+        "no access to '{repo}': {message}";
+    /// A server that does not answer in time.
+    GitTimeout { repo: String, message: String } "git-timeout" 74
+        "cannot fetch '{repo}': {message}";
+    /// A cache that cannot be written or read, nor made anew.
+    GitCache { path: String, message: String } "git-cache" 74
+        "cannot use the cache '{path}': {message}";
+    /// A branch that a repository does not have.
+    GitBranch { repo: String, branch: String, similar: Option<String> } "git-branch" 74
+        "no branch '{branch}' in '{repo}'";
+    /// A fetch that failed, where what was fetched before is served.
+    GitStale { repo: String, message: String } "git-stale" 74
+        "'{repo}' is served as it was fetched last: {message}";
 
     // YAML.
     /// Text that is not YAML, or YAML that `PyYAML` would not take.
@@ -414,10 +440,17 @@ impl Kind {
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
             | Kind::NothingToExplain { similar: Some(name), .. }
+            | Kind::GitBranch { similar: Some(name), .. }
             | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))
             }
+            Kind::GitAccess { message, .. } if message.contains("Host key verification failed") => Some(
+                "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
+                    .into(),
+            ),
+            Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
+            Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::Lint { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())

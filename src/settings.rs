@@ -109,6 +109,18 @@ settings! {
     nodes_uri: Value = "nodes" as Shape::Uri;
     /// Folder of the class files, a list of folders, or the mapping of a storage.
     classes_uri: Value = "classes" as Shape::Uri;
+    /// How many seconds old the branches of git repositories may be; 0 to fetch them for every answer. The first answer of a process always does.
+    git_fetch_interval: u32 = "60" as Shape::Count;
+    /// How many seconds a fetch may take, the wait for another process included; the first one of a repository may take ten times as long.
+    git_fetch_timeout: u32 = "30" as Shape::Count;
+    /// What a fetch that fails does: `serve` what was fetched last with a warning, or `fail`.
+    git_fetch_failure: Text = "serve" as Shape::OneOf(&["serve", "fail"]);
+    /// File of the ssh servers that are known, instead of ssh's own.
+    git_known_hosts: Option<Text> = "null" as Shape::Word;
+    /// Whether a ssh server that is not known is an error: `refuse`, or `accept` to trust it from then on.
+    git_unknown_hosts: Text = "refuse" as Shape::OneOf(&["refuse", "accept"]);
+    /// A branch, tag or commit that git repositories which have it are read at, instead of their branches.
+    git_revision: Option<Text> = "null" as Shape::Word;
     /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.

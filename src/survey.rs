@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::Item;
 use crate::engine::node::{Computation, Layers, applications};
@@ -105,7 +105,9 @@ impl Survey {
                 }
             })
             .collect();
-        let classes = catalog.classes.values().map(|item| (item, true));
+        // Environments may share a branch.
+        let mut seen = FxHashSet::default();
+        let classes = catalog.classes().filter(|item| seen.insert(&item.path)).map(|item| (item, true));
         let items = classes.chain(catalog.nodes.values().map(|item| (item, false)));
         let mut files: Vec<SurveyedFile> = items
             .map(|(item, is_class)| SurveyedFile {

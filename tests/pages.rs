@@ -157,3 +157,8 @@ fn ansible() {
         println!("SKIPPED: no Ansible in {ANSIBLE}; make .venv-ansible/.tools");
     }
 }
+
+#[test]
+fn git() {
+    check("git.md");
+}

@@ -82,6 +82,7 @@ fn settings() -> Vec<Fault> {
             message: "permission denied".into(),
         }),
         Fault::new(Kind::StorageUnsupported { storage: "yaml_git".into() }),
+        Fault::new(Kind::StorageOption { setting: "nodes_uri".into(), message: "'repo' is missing".into() }),
         Fault::new(Kind::DirectoryNotFound {
             path: "/srv/nodes".into(),
             message: "no such file or directory".into(),
@@ -99,6 +100,34 @@ fn settings() -> Vec<Fault> {
             folder: "/srv/nodes".into(),
             similar: Some("web1".into()),
         }),
+    ]
+}
+
+fn git() -> Vec<Fault> {
+    const REPO: &str = "https://salt:***@git.example.com/nodes.git";
+    let repo = || REPO.to_owned();
+    vec![
+        Fault::new(Kind::GitProgram { message: "no such file or directory".into() }),
+        Fault::new(Kind::GitFetch {
+            repo: repo(),
+            message: "Could not resolve host: git.example.com".into(),
+        }),
+        Fault::new(Kind::GitAccess { repo: repo(), message: "Host key verification failed.".into() }),
+        Fault::new(Kind::GitTimeout { repo: repo(), message: "no answer within 30 seconds".into() }),
+        Fault::new(Kind::GitCache {
+            path: "/var/cache/reclass/nodes.git".into(),
+            message: "No space left on device".into(),
+        }),
+        Fault::new(Kind::GitBranch {
+            repo: repo(),
+            branch: "stagign".into(),
+            similar: Some("staging".into()),
+        }),
+        Fault::new(Kind::GitStale {
+            repo: repo(),
+            message: "Could not resolve host: git.example.com".into(),
+        })
+        .note("fetched last at 2026-11-21 08:00:00 UTC", None),
     ]
 }
 
@@ -271,7 +300,7 @@ fn golden(name: &str, actual: &str) {
 
 #[test]
 fn every_kind_has_an_example() {
-    let faults: Vec<Fault> = [settings(), files(), evaluation(), edits(), shells()].concat();
+    let faults: Vec<Fault> = [settings(), git(), files(), evaluation(), edits(), shells()].concat();
     // The code of a lint is its rule, of which each has an example of its own (`tests/lint.rs`).
     let shown: BTreeSet<&str> = faults.iter().map(|fault| fault.kind.code()).collect();
     let missing: Vec<_> = Kind::CODES.iter().filter(|code| !shown.contains(**code)).collect();

@@ -108,7 +108,9 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
                 names(line, Inventory::nodes)
             } else if named("CLASS") || argument.get_id() == "class" {
                 names(line, |inventory| {
-                    inventory.inspect(|computation| computation.catalog.classes.keys().cloned().collect())
+                    inventory.inspect(|computation| {
+                        computation.catalog.classes().map(|item| item.name.clone()).collect()
+                    })
                 })
             } else if named("URI") || named("DIR") {
                 return argument.value_hint(ValueHint::DirPath);

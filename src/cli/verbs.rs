@@ -129,6 +129,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
         let question = Question { matches, options: &options, inventory, output, paint };
         terminal::mask(question.secrets());
         let answer = progress::shown(verb.name, || (verb.answer)(&question));
+        question.inventory.storage_warnings().iter().for_each(terminal::warn);
         // The process ends: taking everything apart would take longer than it took to make it.
         std::mem::forget(question);
         answer

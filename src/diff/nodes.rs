@@ -73,8 +73,7 @@ impl<'a> Side<'a> {
 
     /// What an error says, wherever the inventory is.
     fn sentences(&self, error: &Error) -> Vec<(&'static str, String)> {
-        let inputs = self.computation.inputs;
-        let folders = [inputs.node_folder(), inputs.class_folder()];
+        let folders = self.computation.inputs.trees.all_shown(self.computation.catalog);
         let sentence = |fault: &Fault| {
             let mut kind = fault.kind.clone();
             for path in kind.paths_mut() {

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use super::{Group, Section};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
-use crate::error::{Error, Fault, Link, Result};
+use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::explain::{Places, places};
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::storage::fs;
-use crate::storage::git::Checkout;
+use crate::storage::git::revision::Checkout;
 use crate::value::{Map, Value};
 
 /// One side of a comparison.
@@ -25,7 +25,7 @@ pub struct Side {
 impl Side {
     /// Opens a side: `.` is the inventory that the options describe, a folder that exists is the
     /// base of an inventory with the same settings, anything else a revision of the repository
-    /// that holds the inventory.
+    /// that holds the inventory, or of those that its settings name.
     pub fn open(options: &Map, name: &str) -> Result<Side> {
         let mut options = options.clone();
         // It is asked once: nothing has to be watched.
@@ -38,6 +38,9 @@ impl Side {
             return Ok(Side { inventory: Inventory::open(&options)?, checkout: None });
         }
         let (settings, _) = Settings::from_options(&options)?;
+        if &*settings.storage_type != "yaml_fs" {
+            return Side::of_repositories(&mut options, name);
+        }
         let base = settings.inventory_base_uri.as_deref();
         let nodes = fs::roots(base, &settings.nodes_uri, "nodes_uri")?;
         let classes = fs::roots(base, &settings.classes_uri, "classes_uri")?;
@@ -51,6 +54,17 @@ impl Side {
         options.insert("classes_uri".into(), moved(&classes));
         let inventory = Inventory::open(&options)?;
         Ok(Side { inventory, checkout: Some(checkout) })
+    }
+
+    /// The inventory with those of its repositories that have the revision at that.
+    fn of_repositories(options: &mut Map, revision: &str) -> Result<Side> {
+        options.insert("git_revision".into(), Value::text(revision));
+        let inventory = Inventory::open(options)?;
+        if !inventory.has_revision()? {
+            let message = "no repository of the inventory has it".into();
+            return Err(Fault::new(Kind::Revision { revision: revision.into(), message }).into());
+        }
+        Ok(Side { inventory, checkout: None })
     }
 
     /// Fills in where the values of changes stand on this side.

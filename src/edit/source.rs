@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::{read, tree};
-use crate::catalog::Catalog;
+use crate::catalog;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 use crate::storage::Listing;
@@ -32,8 +32,9 @@ pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
     let listings =
         |roots: &[PathBuf]| -> Result<Vec<Listing>> { roots.iter().map(|root| fs::list(root)).collect() };
-    let catalog = Catalog::build(&listings(&node_roots)?, &listings(&class_roots)?, settings)?;
-    let kinds = [("class", class_roots, catalog.classes), ("node", node_roots, catalog.nodes)];
+    let nodes = catalog::nodes(&listings(&node_roots)?, settings)?;
+    let classes = catalog::classes(&listings(&class_roots)?)?;
+    let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         names.into_values().map(move |item| {
             let data = fs::read(&item.path)

@@ -16,7 +16,6 @@ use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
 use crate::evaluate::{Evaluator, Others, Told, python_equal};
-use crate::linearize::Lookup;
 use crate::value::{Text, Value};
 
 /// Whether a node has any of the exports: one that has none has no part in any answer.
@@ -197,7 +196,7 @@ impl Others for OtherNodes<'_> {
         let mut nodes = Vec::new();
         let items: Vec<&Item> = computation.catalog.nodes.values().collect();
         computation.inputs.prepare(&items, computation.threads());
-        for (name, item) in &computation.catalog.nodes {
+        for (name, item) in &*computation.catalog.nodes {
             if self.absent.as_ref() == Some(name) && !all_environments {
                 continue;
             }

@@ -12,15 +12,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, Item};
+use crate::catalog::{Catalog, Item, Tree};
 use crate::engine::counts::Counters;
+use crate::engine::held::{Held, Proof, read};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
 use crate::layer::{Layer, Subject};
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
-use crate::storage::Stamp;
-use crate::storage::fs::{self, display};
+use crate::storage::fs::display;
 use crate::template::{Pool, Words};
 use crate::value::Text;
 use crate::yaml::compose::{Document, compose_with};
@@ -34,8 +34,8 @@ pub type Version = u64;
 pub struct Sources {
     /// Files, in these versions.
     pub files: Vec<(FileId, Version)>,
-    /// Classes that were looked for and not found.
-    pub missed: Vec<Text>,
+    /// Classes that were looked for in a tree and not found.
+    pub missed: Vec<(Tree, Text)>,
 }
 
 /// Takes note of what a computation asks for.
@@ -64,9 +64,9 @@ impl Asking {
     }
 
     /// A class was asked for that does not exist.
-    pub fn missed(&self, name: &str) {
+    pub fn missed(&self, tree: Tree, name: &str) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
-            record.missed.push(name.into());
+            record.missed.push((tree, name.into()));
         }
     }
 
@@ -105,12 +105,13 @@ struct File {
     shown: Arc<str>,
     spans: Spans,
     checked: u64,
+    held: Held,
     loaded: Option<Loaded>,
 }
 
 #[derive(Clone, Debug)]
 struct Loaded {
-    stamp: Stamp,
+    proof: Proof,
     bytes: Arc<[u8]>,
     layer: Result<Arc<Layer>>,
     version: Version,
@@ -148,6 +149,26 @@ impl Files {
         }
     }
 
+    /// Gives a file the bytes that it has in a commit.
+    pub fn hold(&self, path: &Arc<Path>, held: Held) {
+        let file = self.number(path);
+        let mut known = self.known.lock();
+        let known = &mut known.files[file.0 as usize];
+        known.held = held;
+        known.checked = 0;
+    }
+
+    /// Takes away what is known of a file that is in no commit any more.
+    pub fn gone(&self, path: &Arc<Path>) {
+        let file = self.number(path);
+        let mut known = self.known.lock();
+        let known = &mut known.files[file.0 as usize];
+        known.held = Held::Nothing("it is in no commit".into());
+        known.checked = 0;
+        known.loaded = None;
+        known.spans = Spans::default();
+    }
+
     /// The files that were not looked at yet.
     pub fn unseen<'i>(&self, items: &[&'i Item], look: u64) -> Vec<&'i Item> {
         let known = self.known.lock();
@@ -162,7 +183,7 @@ impl Files {
     /// same file get the same layer.
     pub fn layer(&self, item: &Item, look: u64, words: &Words<'_>, counters: &Counters) -> Current {
         let file = self.number(&item.path);
-        let before = {
+        let (before, held) = {
             let mut known = self.known.lock();
             let known = &mut known.files[file.0 as usize];
             if known.checked == look
@@ -170,15 +191,14 @@ impl Files {
             {
                 return loaded.current(file);
             }
-            known.loaded.clone()
+            (known.loaded.clone(), known.held.clone())
         };
         if let Some(loaded) = &before
-            && let Ok(now) = fs::stamp(&item.path)
-            && now.proves_unchanged(&loaded.stamp)
+            && let Some(proof) = loaded.proof.still_holds(&item.path, &held)
         {
-            return self.keep(file, Loaded { stamp: now, ..loaded.clone() }, look);
+            return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
         }
-        self.load(file, item, before, look, words, counters)
+        self.load(file, item, (before, &held), look, words, counters)
     }
 
     /// Whether the file is still the version that an answer was computed from.
@@ -189,18 +209,18 @@ impl Files {
         catalog: &Catalog,
         counters: &Counters,
     ) -> bool {
-        let (path, loaded) = match self.known.lock().files.get(file.0 as usize) {
+        let (path, loaded, held) = match self.known.lock().files.get(file.0 as usize) {
             Some(known) if known.checked == look => return known.version() == version,
-            Some(known) => (known.path.clone(), known.loaded.clone()),
+            Some(known) => (known.path.clone(), known.loaded.clone(), known.held.clone()),
             None => return false,
         };
-        if let (Some(loaded), Ok(now)) = (loaded, fs::stamp(&path))
-            && now.proves_unchanged(&loaded.stamp)
+        if let Some(loaded) = loaded
+            && let Some(proof) = loaded.proof.still_holds(&path, &held)
         {
-            return self.keep(file, Loaded { stamp: now, ..loaded }, look).version == version;
+            return self.keep(file, Loaded { proof, ..loaded }, look).version == version;
         }
         // As texts: paths are compared part by part, which takes seconds where all files are young.
-        let mut items = catalog.nodes.values().chain(catalog.classes.values());
+        let mut items = catalog.nodes.values().chain(catalog.classes());
         let item = items.find(|item| item.path.as_os_str() == path.as_os_str());
         item.is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
     }
@@ -216,6 +236,7 @@ impl Files {
             shown: display(path).into(),
             spans: Spans::default(),
             checked: 0,
+            held: Held::Disk,
             loaded: None,
         });
         known.numbers.insert(path.as_os_str().as_encoded_bytes().into(), file);
@@ -241,12 +262,12 @@ impl Files {
         &self,
         file: FileId,
         item: &Item,
-        before: Option<Loaded>,
+        (before, held): (Option<Loaded>, &Held),
         look: u64,
         words: &Words<'_>,
         counters: &Counters,
     ) -> Current {
-        let (bytes, stamp) = match fs::read(&item.path) {
+        let (bytes, proof) = match read(item, held, counters) {
             Ok(read) => read,
             Err(error) => {
                 let mut known = self.known.lock();
@@ -256,26 +277,24 @@ impl Files {
                 return Current { file, version: 0, layer: Err(error) };
             }
         };
-        counters.read.add();
         if let Some(loaded) = &before
             && *loaded.bytes == *bytes
         {
-            return self.keep(file, Loaded { stamp, ..loaded.clone() }, look);
+            return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
         }
         let document = compose_with(&bytes, &|text| words.text(text));
-        let bytes: Arc<[u8]> = bytes.into();
         counters.parsed.add();
         if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
             && let (Ok(old), Ok(new)) = (compose_with(&old, &|text| words.text(text)), &document)
             && old.root == new.root
         {
             self.known.lock().files[file.0 as usize].spans = new.spans.clone();
-            return self.keep(file, Loaded { stamp, bytes, layer: Ok(layer), version }, look);
+            return self.keep(file, Loaded { proof, bytes, layer: Ok(layer), version }, look);
         }
         let shown = self.known.lock().files[file.0 as usize].shown.clone();
         let layer = self.build(document, file, item, &shown, words);
         let version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
-        self.keep(file, Loaded { stamp, bytes, layer, version }, look)
+        self.keep(file, Loaded { proof, bytes, layer, version }, look)
     }
 
     fn build(
@@ -326,9 +345,12 @@ impl Files {
 
     /// About how many bytes the files take with all that was made of them.
     pub fn weight(&self) -> usize {
-        let known = self.known.lock();
-        let texts = known.files.iter().filter_map(|file| file.loaded.as_ref());
-        texts.map(|loaded| loaded.bytes.len() * GROWTH).sum()
+        let weight = |file: &File| match (&file.loaded, &file.held) {
+            (Some(loaded), _) => loaded.bytes.len() * GROWTH,
+            (None, Held::Blob(blob)) => blob.bytes.len(),
+            (None, Held::Disk | Held::Nothing(_)) => 0,
+        };
+        self.known.lock().files.iter().map(weight).sum()
     }
 
     /// The versions of all files that were read.

@@ -11,15 +11,17 @@ use std::time::SystemTime;
 use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
-use crate::catalog::{Catalog, Item, check_roots};
+use crate::catalog::{self, Catalog, Item, Names, Tree};
 use crate::engine::counts::Counters;
 use crate::engine::files::{Current, Files, Version};
 use crate::engine::parallel;
-use crate::error::{Fault, Kind, Result};
+use crate::engine::trees::Trees;
+use crate::error::Result;
 use crate::evaluate::Locate;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Span};
-use crate::storage::fs::{self, display};
+use crate::storage::fs;
+use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
 use crate::storage::{Listing, Stamp};
 use crate::template::Words;
@@ -28,8 +30,10 @@ use crate::template::Words;
 #[derive(Debug)]
 pub struct Inputs {
     settings: Arc<Settings>,
-    node_roots: Vec<PathBuf>,
-    class_roots: Vec<PathBuf>,
+    /// Where the files are.
+    pub trees: Trees,
+    /// The folders of all places.
+    folders: Vec<PathBuf>,
     look: AtomicU64,
     watch: Mutex<Watching>,
     listings: Mutex<Listings>,
@@ -66,17 +70,10 @@ struct Listings {
 impl Inputs {
     /// The inputs that settings name. Touches no file.
     pub fn new(settings: Arc<Settings>) -> Result<Inputs> {
-        if &*settings.storage_type != "yaml_fs" {
-            let storage = settings.storage_type.to_string();
-            return Err(Fault::new(Kind::StorageUnsupported { storage }).into());
-        }
-        let base = settings.inventory_base_uri.as_deref();
-        let node_roots = fs::roots(base, &settings.nodes_uri, "nodes_uri")?;
-        let class_roots = fs::roots(base, &settings.classes_uri, "classes_uri")?;
-        check_roots(&node_roots, &class_roots)?;
+        let places = Places::of(&settings)?;
         Ok(Inputs {
-            node_roots,
-            class_roots,
+            folders: places.folders(),
+            trees: Trees::new(places),
             look: AtomicU64::new(0),
             watch: Mutex::new(match settings.cache.as_ref() {
                 "auto" | "inotify" => Watching::Later,
@@ -91,7 +88,29 @@ impl Inputs {
     }
 
     /// Begins to answer a question: tells whether anything may have changed since the last one.
-    pub fn begin(&self) -> bool {
+    /// Branches move between questions alone: one answer sees one commit of each.
+    pub fn begin(&self) -> Result<bool> {
+        if self.trees.is_empty() {
+            return Ok(self.begin_folders());
+        }
+        let moved = self.trees.look()? || self.look() == 0;
+        if moved {
+            self.listings.lock().stale = true;
+        }
+        if !moved && !self.listings.lock().stale {
+            return Ok(self.again());
+        }
+        self.again();
+        self.look.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Tells whether anything in folders may have changed since the question began.
+    pub fn again(&self) -> bool {
+        !self.folders.is_empty() && self.begin_folders()
+    }
+
+    fn begin_folders(&self) -> bool {
         let mut watch = self.watch.lock();
         if let Watching::On(on) = &mut *watch {
             match on.news() {
@@ -144,8 +163,7 @@ impl Inputs {
         if listings.links || folders.is_empty() || !matches!(listings.catalog, Some(Ok(_))) {
             return None;
         }
-        let roots: Vec<PathBuf> = self.node_roots.iter().chain(&self.class_roots).cloned().collect();
-        Watch::new(&roots, &folders)
+        Watch::new(&self.folders, &folders)
     }
 
     /// Marks files to be looked at again, and the names if any of them is new or gone.
@@ -162,14 +180,26 @@ impl Inputs {
         listings.stale |= renamed;
     }
 
-    /// The folder of the nodes, for messages.
+    /// The place of the nodes, for messages.
     pub fn node_folder(&self) -> String {
-        join(&self.node_roots)
+        self.trees.places.nodes.as_ref().map_or_else(String::new, ToString::to_string)
     }
 
-    /// The folder of the classes, for messages.
-    pub fn class_folder(&self) -> String {
-        join(&self.class_roots)
+    /// The address of the place of the nodes.
+    pub fn node_uri(&self) -> String {
+        let scheme = match &self.trees.places.nodes {
+            Some(Place::Git(_)) => catalog::REPOSITORY,
+            _ => catalog::FOLDER,
+        };
+        format!("{scheme}{}", self.node_folder())
+    }
+
+    /// The classes of a tree.
+    pub fn classes<'a>(&self, catalog: &'a Catalog, tree: Tree) -> Result<&'a Names> {
+        match catalog.trees.get(tree.0 as usize).and_then(|classes| classes.as_ref()?.get()) {
+            Some(names) => Ok(names),
+            None => self.trees.names(catalog, tree, &self.files),
+        }
     }
 
     /// The names of the inventory as it is now.
@@ -196,22 +226,26 @@ impl Inputs {
         {
             return catalog;
         }
-        listings.stale = false;
         self.counters.listed.add();
-        let list =
-            |roots: &[PathBuf]| roots.iter().map(|root| fs::list(root)).collect::<Result<Vec<Listing>>>();
-        let (nodes, classes) = match (list(&self.node_roots), list(&self.class_roots)) {
-            (Ok(nodes), Ok(classes)) => (nodes, classes),
-            (Err(error), _) | (_, Err(error)) => {
-                *listings = Listings::default();
-                return Err(error);
-            }
-        };
+        let mut listed = Listed::default();
+        let built =
+            match self.build(&mut listed, listings.catalog.as_ref().and_then(|known| known.as_ref().ok())) {
+                // What was known of the trees of repositories tells what is new in them.
+                Err(error) if !self.trees.is_empty() => {
+                    listings.stale = true;
+                    return Err(error);
+                }
+                Err(error) if listed.failed => {
+                    *listings = Listings::default();
+                    return Err(error);
+                }
+                built => built.map(Arc::new),
+            };
+        listings.stale = false;
         let before = listings.catalog.take();
-        let built = Catalog::build(&nodes, &classes, &self.settings).map(Arc::new);
-        listings.links = nodes.iter().chain(&classes).any(|listing| listing.links);
+        listings.links = listed.listings.iter().any(|listing| listing.links);
         let before_folders = std::mem::take(&mut listings.folders);
-        listings.folders = nodes.into_iter().chain(classes).flat_map(|listing| listing.folders).collect();
+        listings.folders = listed.listings.into_iter().flat_map(|listing| listing.folders).collect();
         let same =
             before_folders.iter().map(|(path, _)| path).eq(listings.folders.iter().map(|(path, _)| path));
         if (!same || listings.links)
@@ -223,7 +257,7 @@ impl Inputs {
         }
         listings.paths = match &built {
             Ok(catalog) => {
-                catalog.nodes.values().chain(catalog.classes.values()).map(|i| i.path.clone()).collect()
+                catalog.nodes.values().chain(catalog.classes()).map(|item| item.path.clone()).collect()
             }
             Err(_) => FxHashSet::default(),
         };
@@ -234,6 +268,32 @@ impl Inputs {
         };
         listings.catalog = Some(catalog.clone());
         catalog
+    }
+
+    /// The names of all places as they are now. Lists all folders.
+    fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
+        let before = before.map(|before| &**before);
+        let places = &self.trees.places;
+        let nodes = match &places.nodes {
+            Some(Place::Folders(folders)) => listed.list(folders)?,
+            _ => 0..0,
+        };
+        let classes = places.classes.iter().map(|place| match place {
+            Place::Folders(folders) => listed.list(folders),
+            Place::Git(_) => Ok(0..0),
+        });
+        let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter().filter(|range| !range.is_empty());
+        let (nodes, commit) = match &places.nodes {
+            Some(Place::Git(branch)) => {
+                let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
+                (nodes, Some(commit))
+            }
+            _ => (Arc::new(catalog::nodes(&listed.listings[nodes], &self.settings)?), None),
+        };
+        let trees = self.trees.classes(before, &self.files, |_| {
+            catalog::classes(&listed.listings[classes.next().unwrap_or_default()])
+        })?;
+        Ok(Catalog { nodes, commit, trees })
     }
 
     /// The layer of the file of a node or class as it is now.
@@ -267,6 +327,23 @@ impl Locate for Inputs {
     }
 }
 
-fn join(roots: &[PathBuf]) -> String {
-    roots.iter().map(|root| display(root)).collect::<Vec<_>>().join("', '")
+/// The listings of all folders.
+#[derive(Default)]
+struct Listed {
+    listings: Vec<Listing>,
+    /// Whether a folder could not be listed.
+    failed: bool,
+}
+
+impl Listed {
+    /// Lists folders; tells which of the listings are theirs.
+    fn list(&mut self, folders: &[PathBuf]) -> Result<std::ops::Range<usize>> {
+        let first = self.listings.len();
+        for folder in folders {
+            let listing = fs::list(folder);
+            self.failed |= listing.is_err();
+            self.listings.push(listing?);
+        }
+        Ok(first..self.listings.len())
+    }
 }

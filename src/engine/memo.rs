@@ -10,11 +10,9 @@ use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::files::Sources;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation};
-use crate::engine::prefix::Prefix;
-use crate::engine::sequence::Sequence;
+use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::{CacheInfo, NodeInfo, Request, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result};
-use crate::linearize::Lookup;
 use crate::mappings::Mappings;
 use crate::settings::Settings;
 use crate::source::Site;
@@ -28,8 +26,8 @@ pub struct State {
     settings: Arc<Settings>,
     mappings: Mappings,
     ignored: Option<fancy_regex::Regex>,
-    /// The beginning of all class lists.
-    root: Arc<Sequence>,
+    /// The beginnings of all class lists.
+    roots: Roots,
     index: ExportIndex,
     /// Counts the times at which anything may have changed.
     generation: u64,
@@ -73,7 +71,7 @@ impl State {
             mappings: Mappings::parse(&settings.class_mappings)?,
             ignored: crate::engine::node::ignored_classes(&settings)?,
             settings,
-            root: Sequence::root(Prefix::root()),
+            roots: Roots::default(),
             index: ExportIndex::default(),
             generation: 0,
             answers: FxHashMap::default(),
@@ -83,9 +81,20 @@ impl State {
         })
     }
 
-    /// Begins a new look at the files.
+    /// Begins a question with a new look at the files, and at the branches of repositories.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
-        if self.inputs.begin() {
+        let changed = self.inputs.begin()?;
+        self.look(changed)
+    }
+
+    /// Looks at the files once more, to see whether they changed while a question was answered.
+    fn again(&mut self) -> Result<Arc<Catalog>> {
+        let changed = self.inputs.again();
+        self.look(changed)
+    }
+
+    fn look(&mut self, changed: bool) -> Result<Arc<Catalog>> {
+        if changed {
             self.generation += 1;
         }
         let catalog = self.inputs.catalog()?;
@@ -107,13 +116,14 @@ impl State {
             && let Some(info) = self.remembered(&key, &catalog)
         {
             self.inputs.counters.reused.add();
-            return Ok(info);
+            return Ok(self.with_warnings(info));
         }
         for _ in 0..ATTEMPTS {
             let computed = compute(&self.computation(&catalog), &key, request, mapped);
-            let now = self.begin()?;
+            let now = self.again()?;
             if self.settled(&key, &computed, &catalog, &now) {
-                return self.keep(key, computed, &catalog, question_is_plain(request, mapped));
+                let info = self.keep(key, computed, &catalog, question_is_plain(request, mapped))?;
+                return Ok(self.with_warnings(info));
             }
             catalog = now;
         }
@@ -123,8 +133,9 @@ impl State {
     /// The answers for all nodes, sorted by name, all of one state of the files. The first node
     /// that fails is the answer.
     pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
+        let mut first = true;
         for _ in 0..ATTEMPTS {
-            let catalog = self.begin()?;
+            let catalog = if std::mem::take(&mut first) { self.begin()? } else { self.again()? };
             let mut known = FxHashMap::default();
             let mut unknown = Vec::new();
             for name in catalog.nodes.keys() {
@@ -148,7 +159,7 @@ impl State {
                 |computed| computed.result.is_err(),
             );
             let computed: Vec<_> = unknown.into_iter().zip(computed).collect();
-            let now = self.begin()?;
+            let now = self.again()?;
             if !Arc::ptr_eq(&now, &catalog)
                 || !computed.iter().all(|(key, one)| self.settled(key, one, &catalog, &now))
             {
@@ -159,9 +170,27 @@ impl State {
                 let info = self.keep(key, one, &catalog, question_is_plain(request, false))?;
                 known.insert(name, info);
             }
-            return Ok(catalog.nodes.keys().filter_map(|name| known.remove(name)).collect());
+            let mut all: Vec<_> = catalog.nodes.keys().filter_map(|name| known.remove(name)).collect();
+            if let Some(first) = all.first_mut() {
+                *first = self.with_warnings(first.clone());
+            }
+            return Ok(all);
         }
         Err(self.unsettled())
+    }
+
+    /// An answer with what is to be known of it today, and not to be remembered with it.
+    fn with_warnings(&self, info: Arc<NodeInfo>) -> Arc<NodeInfo> {
+        if self.inputs.trees.is_empty() {
+            return info;
+        }
+        let warnings = self.inputs.trees.warnings();
+        if warnings.is_empty() {
+            return info;
+        }
+        let mut info = (*info).clone();
+        info.warnings.extend(warnings);
+        Arc::new(info)
     }
 
     /// Where a parameter of a node is written, for messages about its value.
@@ -178,7 +207,7 @@ impl State {
         for _ in 0..ATTEMPTS {
             let seen = look(&self.computation(&catalog));
             let files = self.inputs.files.versions();
-            let now = self.begin()?;
+            let now = self.again()?;
             // Whatever it looked at is among all files that were ever read.
             if Arc::ptr_eq(&now, &catalog)
                 && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
@@ -328,7 +357,7 @@ impl State {
             mappings: &self.mappings,
             ignored: self.ignored.as_ref(),
             catalog,
-            root: &self.root,
+            roots: &self.roots,
             index: &self.index,
             generation: self.generation,
         }

@@ -3,9 +3,11 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
+pub mod classes;
 pub mod counts;
 pub mod exports;
 pub mod files;
+pub mod held;
 pub mod inputs;
 pub mod memo;
 pub mod node;
@@ -13,6 +15,7 @@ pub mod parallel;
 pub mod prefix;
 pub mod registry;
 pub mod sequence;
+pub mod trees;
 pub mod values;
 pub mod weight;
 
@@ -41,7 +44,7 @@ pub struct Request {
 pub struct NodeInfo {
     /// The name of the node.
     pub name: Text,
-    /// `yaml_fs://` and the absolute path of its file.
+    /// `yaml_fs://` and the absolute path of its file; `git_fs://` and its repository, branch and path.
     pub uri: Text,
     /// The environment: usually a string, but the node file may say anything.
     pub environment: Value,
@@ -114,9 +117,11 @@ pub struct Inventory {
 impl Inventory {
     /// Opens the inventory that options describe. Touches no file yet.
     pub fn open(options: &Map) -> Result<Inventory> {
-        let (settings, warnings) = Settings::from_options(options)?;
+        let (settings, mut warnings) = Settings::from_options(options)?;
         let settings = Arc::new(settings);
-        let state = Mutex::new(State::new(settings.clone())?);
+        let state = State::new(settings.clone())?;
+        warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
+        let state = Mutex::new(state);
         Ok(Inventory { settings, warnings, state })
     }
 
@@ -141,6 +146,12 @@ impl Inventory {
         &self.warnings
     }
 
+    /// What is to be known of the repositories that the last question was answered from: that they
+    /// could not be fetched. The answers for nodes have these warnings too.
+    pub fn storage_warnings(&self) -> Vec<Warning> {
+        self.state().inputs.trees.warnings()
+    }
+
     /// The state, for one call. The lock is the standard library's: it has no table of waiting
     /// threads that a fork could catch half-way. What a panic left behind is not used again.
     fn state(&self) -> MutexGuard<'_, State> {
@@ -162,6 +173,13 @@ impl Inventory {
     /// Whether a node of this name has a file.
     pub fn has_node(&self, name: &str) -> Result<bool> {
         Ok(self.state().begin()?.nodes.contains_key(name))
+    }
+
+    /// Whether any repository of the inventory has the revision that `git_revision` asks for.
+    pub fn has_revision(&self) -> Result<bool> {
+        let mut state = self.state();
+        state.begin()?;
+        Ok(state.inputs.trees.has_revision())
     }
 
     /// Renders one node.

@@ -4,17 +4,17 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Catalog, Item};
+use crate::catalog::{Catalog, FOLDER, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
-use crate::engine::files::{Asking, Sources};
+use crate::engine::files::Asking;
 use crate::engine::inputs::Inputs;
-use crate::engine::sequence::Sequence;
+use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::engine::{NodeInfo, automatic, parallel, weight};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
-use crate::linearize::{Given, Linearization, Lookup, Subjects, linearize};
+use crate::linearize::{Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::settings::Settings;
@@ -70,8 +70,8 @@ pub struct Base<'a> {
     pub ignored: Option<&'a fancy_regex::Regex>,
     /// The names.
     pub catalog: &'a Arc<Catalog>,
-    /// The empty sequence of classes.
-    pub root: &'a Arc<Sequence>,
+    /// The empty sequence of classes of each tree.
+    pub roots: &'a Roots,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
@@ -192,10 +192,8 @@ impl Computation<'_> {
         for warning in &mut all {
             self.complete(warning, merged);
         }
-        let uri = self.catalog.nodes.get(&merged.name).map_or_else(
-            || format!("yaml_fs://{}", self.inputs.node_folder()),
-            |item| format!("yaml_fs://{}", item.path.to_string_lossy()),
-        );
+        let item = self.catalog.nodes.get(&merged.name);
+        let uri = item.map_or_else(|| self.inputs.node_uri(), Item::uri);
         NodeInfo {
             name: merged.name.clone(),
             uri: uri.into(),
@@ -275,7 +273,9 @@ impl Computation<'_> {
         };
         let mapped_classes = self.mapped_classes(&item)?;
         let subjects = Subjects { name: &item.name, layer: &layer, mapped: &mapped_classes, given: &given };
-        let linearization = linearize(&subjects, self.root, self.settings, self, self.inputs)?;
+        let classes = self.classes(&subjects, &environment)?;
+        let root = self.roots.of(classes.tree);
+        let linearization = linearize(&subjects, &root, self.settings, &classes, self.inputs)?;
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
         Ok(Layers { name: item.name.clone(), layer, linearization, exports, environment, given })
@@ -315,6 +315,7 @@ impl Computation<'_> {
                     pathname: name.clone(),
                     name,
                     path: Arc::from(std::path::Path::new("")),
+                    scheme: FOLDER,
                     init: false,
                 };
                 Ok((item, Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty())))))
@@ -412,46 +413,6 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
-    }
-}
-
-impl Lookup for Computation<'_> {
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
-        if let Some(item) = self.catalog.classes.get(name) {
-            return self.read(item).map(Some);
-        }
-        self.asking.missed(name);
-        Ok(None)
-    }
-
-    fn about_missing(&self, name: &str) -> (String, Option<String>) {
-        let names = self.catalog.classes.keys().map(AsRef::as_ref);
-        (self.inputs.class_folder(), crate::similar::nearest(name, names).map(str::to_owned))
-    }
-
-    fn may_be_missing(&self, name: &str) -> bool {
-        self.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
-    }
-
-    fn begin_record(&self) {
-        self.asking.begin();
-    }
-
-    fn recorded(&self) -> Sources {
-        self.asking.end()
-    }
-
-    fn record(&self, sources: &Sources) {
-        self.asking.add(sources);
-    }
-
-    fn generation(&self) -> u64 {
-        self.generation
-    }
-
-    fn current(&self, sources: &Sources) -> bool {
-        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
-            && !sources.missed.iter().any(|name| self.catalog.classes.contains_key(name))
     }
 }
 

@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::catalog::Tree;
 use crate::engine::files::Sources;
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
@@ -18,6 +19,26 @@ use crate::linearize::{AUTOMATIC, Included, Listed};
 use crate::merge::{Prefixes, fold};
 use crate::slot::MapSlot;
 use crate::value::Text;
+
+/// The empty sequences, one for each tree of classes: the same names are other classes in another tree.
+#[derive(Debug)]
+pub struct Roots {
+    prefix: Arc<Prefix>,
+    roots: Mutex<FxHashMap<Tree, Arc<Sequence>>>,
+}
+
+impl Default for Roots {
+    fn default() -> Roots {
+        Roots { prefix: Prefix::root(), roots: Mutex::default() }
+    }
+}
+
+impl Roots {
+    /// The empty sequence of a tree.
+    pub fn of(&self, tree: Tree) -> Arc<Sequence> {
+        self.roots.lock().entry(tree).or_insert_with(|| Sequence::root(self.prefix.clone())).clone()
+    }
+}
 
 /// What leads from a sequence to the next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -65,7 +86,7 @@ pub struct Sequence {
 
 impl Sequence {
     /// The empty sequence.
-    pub fn root(prefix: Arc<Prefix>) -> Arc<Sequence> {
+    fn root(prefix: Arc<Prefix>) -> Arc<Sequence> {
         Arc::new(Sequence {
             parent: None,
             brought: Brought::default(),

@@ -28,7 +28,10 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
 }
 
 fn odd_name(file: &SurveyedFile, found: &mut Vec<Fault>) {
-    let stem = std::path::Path::new(&*file.path).file_stem().unwrap_or_default().to_string_lossy();
+    // In a repository, the branch and a space come before the path. What has a space in its own name is
+    // odd for that.
+    let name = file.path.rsplit([' ', '/']).next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let what = if file.is_class { "class" } else { "node" };
     let reason = if file.name.chars().any(char::is_whitespace) {
         "it contains a space, so that no list can name it"

@@ -50,6 +50,7 @@ impl Exception {
             | Kind::SettingPattern { .. }
             | Kind::UriOverlap { .. }
             | Kind::ConfigFile { .. }
+            | Kind::StorageOption { .. }
             | Kind::StorageUnsupported { .. } => Exception::SettingsError,
             Kind::WireType { .. } => Exception::WireError,
             Kind::Internal { .. } => Exception::InternalError,

@@ -225,18 +225,10 @@ pub fn display(path: &Path) -> String {
 pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<Vec<PathBuf>> {
     let one = |text: &str| -> Result<PathBuf> {
         let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
-        let here = || {
-            std::env::current_dir().map_err(|error| {
-                Fault::new(Kind::DirectoryNotFound { path: ".".into(), message: reason(&error) })
-            })
-        };
-        let base = match base {
-            Some(base) => home(base.strip_prefix("yaml_fs://").unwrap_or(base)),
-            None => here()?,
-        };
-        let joined = if text.starts_with('~') { home(text) } else { base.join(text) };
-        let absolute = if joined.is_absolute() { joined } else { here()?.join(joined) };
-        Ok(lexical(&absolute))
+        absolute(base, Path::new(text)).ok_or_else(|| {
+            let message = "it is gone".into();
+            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message }).into()
+        })
     };
     match uri {
         Value::Str(text) => Ok(vec![one(text)?]),
@@ -251,6 +243,19 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
     }
 }
 
+/// A path as Python's `os.path.abspath` makes it absolute: one that is relative belongs to the base,
+/// `~` is the home folder. `None` where the current folder is needed and gone.
+pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
+    let path = home(path);
+    if path.is_absolute() {
+        return Some(lexical(&path));
+    }
+    let base = base.map(|base| home(Path::new(base.strip_prefix("yaml_fs://").unwrap_or(base))));
+    let joined = base.unwrap_or_default().join(path);
+    let absolute = if joined.is_absolute() { joined } else { std::env::current_dir().ok()?.join(joined) };
+    Some(lexical(&absolute))
+}
+
 fn uri_type(setting: &'static str, value: &Value) -> crate::error::Error {
     Fault::new(Kind::SettingType {
         name: setting.into(),
@@ -260,13 +265,9 @@ fn uri_type(setting: &'static str, value: &Value) -> crate::error::Error {
     .into()
 }
 
-fn home(text: &str) -> PathBuf {
-    match (text.strip_prefix('~'), std::env::var_os("HOME")) {
-        (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
-            PathBuf::from(home).join(rest.trim_start_matches('/'))
-        }
-        _ => PathBuf::from(text),
-    }
+fn home(path: &Path) -> PathBuf {
+    let Ok(rest) = path.strip_prefix("~") else { return path.to_owned() };
+    std::env::home_dir().map_or_else(|| path.to_owned(), |home| home.join(rest))
 }
 
 fn lexical(path: &Path) -> PathBuf {

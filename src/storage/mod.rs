@@ -1,10 +1,11 @@
 //! Storage turns the places that settings name into text, and tells when text changed.
 //!
-//! The only user of the file system. Everything else sees names, bytes and [`Stamp`]s.
+//! The only user of the file system and of git. Everything else sees names, bytes and [`Stamp`]s.
 
 pub mod fs;
 pub mod git;
 pub mod inside;
+pub mod place;
 pub mod watch;
 pub mod write;
 

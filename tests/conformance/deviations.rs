@@ -22,9 +22,6 @@ pub struct Deviations {
     /// Command lines.
     #[serde(default)]
     pub command: Vec<CommandLine>,
-    /// Inventories that need what is not built yet.
-    #[serde(default)]
-    pub later: Vec<Later>,
 }
 
 /// Answers of one inventory that differ for one reason. Exactly one of `like`, `like_case`,
@@ -63,15 +60,6 @@ pub struct CommandLine {
     pub code: u8,
     /// What our output holds, white space aside, where the exit code is 0.
     pub output: Option<String>,
-}
-
-/// An inventory that needs what is not built yet: nothing it answers counts.
-#[derive(Deserialize, Clone)]
-#[serde(deny_unknown_fields)]
-pub struct Later {
-    pub case: String,
-    /// What is missing.
-    pub needs: String,
 }
 
 impl Deviations {

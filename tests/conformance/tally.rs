@@ -12,7 +12,6 @@ struct Row {
     flag: usize,
     one_fork: usize,
     ruling: usize,
-    later: usize,
     unexplained: usize,
     rulings: BTreeMap<String, usize>,
 }
@@ -64,8 +63,8 @@ impl Tally {
         if let (Some(ruling), true) = (line.ruling(), self.all) {
             println!("{} {}: {ruling}", line.case, line.key);
         }
-        // What has no explanation here, or is not built yet, is not counted there.
-        let judged = !matches!(line.verdict, Verdict::Unexplained(_) | Verdict::Later(_));
+        // What has no explanation here is not counted there.
+        let judged = !matches!(line.verdict, Verdict::Unexplained(_));
         if let Some(likeness) = line.rs.filter(|_| judged) {
             self.rs[usize::from(real)].add(line, likeness);
             if self.all && likeness == Likeness::Different {
@@ -87,10 +86,6 @@ impl Tally {
                 row.ruling += 1;
                 *row.rulings.entry(ruling.clone()).or_default() += 1;
             }
-            Verdict::Later(needs) => {
-                row.later += 1;
-                *row.rulings.entry(format!("(needs {needs})")).or_default() += 1;
-            }
             Verdict::Unexplained(why) => {
                 row.unexplained += 1;
                 println!("{} {}: {why}", line.case, line.key);
@@ -105,21 +100,20 @@ impl Tally {
     pub fn print(&self) {
         println!();
         println!(
-            "{:<42}{:>7}{:>8}{:>13}{:>11}{:>7}{:>13}",
-            "", "all", "equal", "as one fork", "by ruling", "later", "unexplained"
+            "{:<42}{:>7}{:>8}{:>13}{:>11}{:>13}",
+            "", "all", "equal", "as one fork", "by ruling", "unexplained"
         );
         for ((real, sort), row) in &self.rows {
             let cases = self.cases[usize::from(*real)].len();
             let origin = if *real { "real inventories" } else { "cases" };
             let what = name(*sort);
             println!(
-                "{:<42}{:>7}{:>8}{:>13}{:>11}{:>7}{:>13}",
+                "{:<42}{:>7}{:>8}{:>13}{:>11}{:>13}",
                 format!("{cases} {origin}: {what}"),
                 row.all,
                 row.equal,
                 row.one_fork,
                 row.ruling,
-                row.later,
                 row.unexplained
             );
         }

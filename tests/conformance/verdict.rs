@@ -31,8 +31,6 @@ pub enum Verdict {
     OneFork(String),
     /// What a ruling says against both.
     Ruling(String),
-    /// What needs something that is not built yet.
-    Later(String),
     /// What nobody explains.
     Unexplained(String),
 }
@@ -75,7 +73,6 @@ pub fn judge(case: &Case, cases: &[Arc<Case>], deviations: &Deviations) -> Vec<L
         let at = entries.iter().position(|entry| entry.nodes.iter().any(|node| node == key))?;
         Some((entries[at], failures[at].as_ref()))
     };
-    let later = deviations.later.iter().find(|later| later.case == case.id);
     let mut lines = Vec::new();
     // Whole inventories after the nodes that they follow from.
     let (whole, single): (Vec<_>, Vec<_>) = ours.iter().partition(|(key, _)| *key == INVENTORY);
@@ -108,23 +105,7 @@ pub fn judge(case: &Case, cases: &[Arc<Case>], deviations: &Deviations) -> Vec<L
         lines.push(line);
     }
     lines.extend(command::judge(case, deviations, &ours, &lines));
-    if let Some(later) = later {
-        postpone(&mut lines, &later.needs);
-    }
     lines
-}
-
-/// Nothing counts but that something still differs.
-fn postpone(lines: &mut [Line], needs: &str) {
-    let differs = lines.iter().any(|line| matches!(line.verdict, Verdict::Unexplained(_)));
-    for line in lines {
-        line.draft = None;
-        line.verdict = if differs {
-            Verdict::Later(needs.to_owned())
-        } else {
-            Verdict::Unexplained("is postponed in deviations.toml, but needs nothing".into())
-        };
-    }
 }
 
 fn judge_answer(

@@ -1,0 +1,94 @@
+//! Classes are what a node can include: those of its environment, looked up by name, with a record
+//! of what was asked for.
+
+use std::sync::{Arc, LazyLock};
+
+use crate::catalog::{Names, Tree};
+use crate::engine::files::Sources;
+use crate::engine::node::Computation;
+use crate::error::Result;
+use crate::layer::Layer;
+use crate::linearize::{Lookup, Subjects};
+use crate::value::{Text, Value};
+
+impl Computation<'_> {
+    /// The classes that a node may have. Where they are matters to one that has any.
+    pub(super) fn classes(&self, subjects: &Subjects<'_>, environment: &Value) -> Result<Classes<'_>> {
+        static NONE: LazyLock<Names> = LazyLock::new(Names::default);
+        let found = self.inputs.trees.tree(self.catalog, environment);
+        let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
+        let (tree, names) = match found {
+            Ok(found) => found,
+            Err(_) if subjects.layer.classes.is_empty() && subjects.mapped.is_empty() => {
+                (Tree::default(), &*NONE)
+            }
+            Err(mut error) => {
+                error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(subjects.name.clone()));
+                return Err(error);
+            }
+        };
+        Ok(Classes { computation: self, tree, names })
+    }
+
+    /// Adds to what is asked for.
+    pub fn record(&self, sources: &Sources) {
+        self.asking.add(sources);
+    }
+
+    /// Whether files and names are what they were.
+    pub fn current(&self, sources: &Sources) -> bool {
+        let missing = |(tree, name): &(Tree, Text)| {
+            self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
+        };
+        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
+            && sources.missed.iter().all(missing)
+    }
+}
+
+/// The classes of an environment.
+pub(super) struct Classes<'a> {
+    computation: &'a Computation<'a>,
+    /// Which tree they are.
+    pub tree: Tree,
+    names: &'a Names,
+}
+
+impl Lookup for Classes<'_> {
+    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
+        if let Some(item) = self.names.get(name) {
+            return self.computation.read(item).map(Some);
+        }
+        self.computation.asking.missed(self.tree, name);
+        Ok(None)
+    }
+
+    fn about_missing(&self, name: &str) -> (String, Option<String>) {
+        let names = self.names.keys().map(AsRef::as_ref);
+        let folder = self.computation.inputs.trees.shown(self.computation.catalog, self.tree);
+        (folder, crate::similar::nearest(name, names).map(str::to_owned))
+    }
+
+    fn may_be_missing(&self, name: &str) -> bool {
+        self.computation.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
+    }
+
+    fn begin_record(&self) {
+        self.computation.asking.begin();
+    }
+
+    fn recorded(&self) -> Sources {
+        self.computation.asking.end()
+    }
+
+    fn record(&self, sources: &Sources) {
+        self.computation.record(sources);
+    }
+
+    fn generation(&self) -> u64 {
+        self.computation.generation
+    }
+
+    fn current(&self, sources: &Sources) -> bool {
+        self.computation.current(sources)
+    }
+}

@@ -1,0 +1,65 @@
+//! Held says where the bytes of a file are, on disk or in a commit, gives them, and what proves that
+//! they are still the same.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::catalog::Item;
+use crate::engine::counts::Counters;
+use crate::error::{Fault, Kind, Result};
+use crate::storage::Stamp;
+use crate::storage::fs::{self, display};
+use crate::storage::git::Blob;
+
+/// Where the bytes of a file are.
+#[derive(Clone, Default, Debug)]
+pub enum Held {
+    /// In the file system.
+    #[default]
+    Disk,
+    /// In memory: it is a file of a commit.
+    Blob(Arc<Blob>),
+    /// Nowhere, for this reason.
+    Nothing(Arc<str>),
+}
+
+/// What proves that a file is the one that was loaded.
+#[derive(Clone, Debug)]
+pub enum Proof {
+    /// For a file of the file system.
+    Stamp(Stamp),
+    /// For one of a commit, the name of its bytes.
+    Object(Arc<str>),
+}
+
+/// The bytes of a file as they are now.
+pub fn read(item: &Item, held: &Held, counters: &Counters) -> Result<(Arc<[u8]>, Proof)> {
+    match held {
+        Held::Disk => {
+            let (bytes, stamp) = fs::read(&item.path)?;
+            counters.read.add();
+            Ok((bytes.into(), Proof::Stamp(stamp)))
+        }
+        Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
+        Held::Nothing(reason) => {
+            let kind = Kind::FileUnreadable { path: display(&item.path), message: reason.to_string() };
+            Err(Fault::new(kind).into())
+        }
+    }
+}
+
+impl Proof {
+    /// What proves from now on that a file is the one that was loaded, if it is.
+    pub fn still_holds(&self, path: &Path, held: &Held) -> Option<Proof> {
+        match (self, held) {
+            (Proof::Stamp(before), Held::Disk) => {
+                let now = fs::stamp(path).ok()?;
+                now.proves_unchanged(before).then_some(Proof::Stamp(now))
+            }
+            (Proof::Object(before), Held::Blob(blob)) => {
+                (*before == blob.object).then(|| Proof::Object(before.clone()))
+            }
+            _ => None,
+        }
+    }
+}

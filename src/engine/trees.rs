@@ -1,0 +1,279 @@
+//! Trees turn the branches of repositories into names and bytes, all of the commits that the branches
+//! were at when the call began.
+//!
+//! A tree of classes is read when a node has classes of it. From then on, a new commit of it is read
+//! as soon as it is seen, so that every file is known to be what it was, or not.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::catalog::{self, Catalog, Classes, Commit, Names, Tree};
+use crate::engine::files::Files;
+use crate::engine::held::Held;
+use crate::error::{Fault, Kind, Result, Warning};
+use crate::settings::Settings;
+use crate::storage::fs::display;
+use crate::storage::git::Record;
+use crate::storage::place::{Branch, MASTER, Place, Places};
+use crate::value::{Text, Value};
+
+/// The repositories of an inventory, and where their branches are.
+#[derive(Debug)]
+pub struct Trees {
+    /// The places of the files.
+    pub places: Places,
+    /// What is known of each repository.
+    seen: Mutex<Vec<Seen>>,
+    /// The numbers of trees that an environment has by the name of a branch: of a place and a branch.
+    numbers: Mutex<FxHashMap<(usize, Text), Tree>>,
+}
+
+/// A repository as it was when the call began.
+#[derive(Clone, Default, Debug)]
+struct Seen {
+    record: Arc<Record>,
+    /// The revision that is asked for and its commit, if the repository has it.
+    revision: Option<(Text, Arc<str>)>,
+}
+
+impl Trees {
+    /// The trees of places, of which nothing is known yet.
+    pub fn new(places: Places) -> Trees {
+        Trees { places, seen: Mutex::default(), numbers: Mutex::default() }
+    }
+
+    /// Whether there are no repositories.
+    pub fn is_empty(&self) -> bool {
+        self.places.repositories.is_empty()
+    }
+
+    /// Looks where the branches are now, and tells whether any moved.
+    pub fn look(&self) -> Result<bool> {
+        let mut moved = false;
+        let mut now = Vec::with_capacity(self.places.repositories.len());
+        for (number, repository) in self.places.repositories.iter().enumerate() {
+            let record = repository.look()?;
+            let before = self.seen(number);
+            let same = before.as_ref().is_some_and(|before| before.record.fetched == record.fetched);
+            // Only what a fetch brings can move.
+            let revision = if same {
+                before.as_ref().and_then(|before| before.revision.clone())
+            } else {
+                repository.revision_commit(&record)?
+            };
+            moved |= before.is_none_or(|before| {
+                !Arc::ptr_eq(&before.record, &record) && before.record.heads != record.heads
+                    || before.revision != revision
+            });
+            now.push(Seen { record, revision });
+        }
+        *self.seen.lock() = now;
+        Ok(moved)
+    }
+
+    fn seen(&self, repository: usize) -> Option<Seen> {
+        self.seen.lock().get(repository).cloned()
+    }
+
+    /// What went wrong with fetching.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let seen = self.seen.lock();
+        let known = self.places.repositories.iter().zip(&*seen);
+        known.filter_map(|(repository, seen)| repository.warning(&seen.record)).collect()
+    }
+
+    /// Whether any repository has the revision that is asked for.
+    pub fn has_revision(&self) -> bool {
+        self.seen.lock().iter().any(|seen| seen.revision.is_some())
+    }
+
+    /// The commit of a branch; `None` for a branch that the repository does not have.
+    fn commit(&self, branch: &Branch, name: &Text) -> Option<Commit> {
+        let seen = self.seen(branch.repository)?;
+        let (name, commit) = match seen.revision {
+            Some(revision) => revision,
+            None => (name.clone(), seen.record.heads.get(&**name)?.clone()),
+        };
+        Some(Commit { branch: Branch { branch: Some(name), ..branch.clone() }, commit })
+    }
+
+    /// The nodes of a repository, with their commit. A repository without the branch is an error.
+    pub fn nodes(
+        &self,
+        branch: &Branch,
+        settings: &Settings,
+        before: Option<&Catalog>,
+        files: &Files,
+    ) -> Result<(Arc<Names>, Arc<str>)> {
+        let name = branch.branch.clone().unwrap_or_else(|| MASTER.into());
+        let commit = self.commit(branch, &name).ok_or_else(|| self.missing(branch, &name))?;
+        if let Some(before) = before.filter(|before| before.commit.as_ref() == Some(&commit.commit)) {
+            return Ok((before.nodes.clone(), commit.commit));
+        }
+        let read = self.read(&commit)?;
+        let names = catalog::nodes_of_commit(&commit, &read, settings)?;
+        hold(&commit, &read, before.map(|before| &*before.nodes), files);
+        Ok((Arc::new(names), commit.commit))
+    }
+
+    /// The classes of all places: of folders as they are `listed`, of repositories as they are at the
+    /// commits of now.
+    pub fn classes(
+        &self,
+        before: Option<&Catalog>,
+        files: &Files,
+        mut listed: impl FnMut(&[std::path::PathBuf]) -> Result<Names>,
+    ) -> Result<Vec<Option<Arc<Classes>>>> {
+        let mut trees: Vec<Option<Arc<Classes>>> = Vec::with_capacity(self.places.classes.len());
+        let mut by_environment = Vec::new();
+        for (number, place) in self.places.classes.iter().enumerate() {
+            trees.push(match place {
+                Place::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)?))),
+                Place::Git(branch) => {
+                    if branch.branch.is_none() {
+                        by_environment.push((number, branch));
+                    }
+                    let named = branch.branch.as_ref().and_then(|name| self.commit(branch, name));
+                    named.map(|commit| Arc::new(Classes::of(commit)))
+                }
+            });
+        }
+        for (place, branch) in by_environment {
+            let record = self.seen(branch.repository).unwrap_or_default().record;
+            for name in record.heads.keys() {
+                let name = Text::from(name.as_str());
+                let tree = self.number(place, &name);
+                let commit = self.commit(branch, &name);
+                let at = tree.0 as usize;
+                trees.resize_with(trees.len().max(at + 1), || None);
+                trees[at] = commit.map(|commit| Arc::new(Classes::of(commit)));
+            }
+        }
+        for (number, known) in before.map_or(&[][..], |before| &before.trees).iter().enumerate() {
+            let Some(known) = known.as_ref().filter(|known| known.commit.is_some()) else { continue };
+            match trees.get_mut(number).and_then(Option::as_mut) {
+                Some(now) if now == known => now.clone_from(known),
+                Some(now) => {
+                    if let Some(names) = known.get() {
+                        self.list(now, Some(names), files)?;
+                    }
+                }
+                None => {
+                    known.get().into_iter().flat_map(Names::values).for_each(|item| files.gone(&item.path));
+                }
+            }
+        }
+        Ok(trees)
+    }
+
+    /// The number of the tree of an environment.
+    pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<Tree> {
+        let place = self.places.classes_of(environment);
+        let number = Tree(u32::try_from(place).unwrap_or(u32::MAX));
+        let Some(Place::Git(branch)) = self.places.classes.get(place) else { return Ok(number) };
+        let (number, name) = if let Some(name) = &branch.branch {
+            (number, name.clone())
+        } else {
+            let name = match environment {
+                Value::Null => Text::from(MASTER),
+                environment => Text::from(crate::pystr::str(environment)),
+            };
+            let number = self.numbers.lock().get(&(place, name.clone())).copied();
+            (number.unwrap_or(Tree(u32::MAX)), name)
+        };
+        match catalog.trees.get(number.0 as usize) {
+            Some(Some(_)) => Ok(number),
+            _ => Err(self.missing(branch, &name).into()),
+        }
+    }
+
+    /// The names of a tree, read if nobody asked for them yet.
+    pub fn names<'a>(&self, catalog: &'a Catalog, tree: Tree, files: &Files) -> Result<&'a Names> {
+        static NONE: std::sync::LazyLock<Names> = std::sync::LazyLock::new(Names::default);
+        match catalog.trees.get(tree.0 as usize) {
+            Some(Some(classes)) => self.list(classes, None, files),
+            _ => Ok(&NONE),
+        }
+    }
+
+    /// The place of a tree, for messages.
+    pub fn shown(&self, catalog: &Catalog, tree: Tree) -> String {
+        let tree = tree.0 as usize;
+        match catalog.trees.get(tree).and_then(Option::as_ref).and_then(|classes| classes.commit.as_ref()) {
+            Some(commit) => Place::Git(commit.branch.clone()).to_string(),
+            None => self.places.classes.get(tree).map_or_else(String::new, ToString::to_string),
+        }
+    }
+
+    /// What paths of files begin with, in messages: folders, and repositories with their branches.
+    pub fn all_shown(&self, catalog: &Catalog) -> Vec<String> {
+        let mut shown: Vec<String> = self.places.folders().iter().map(|folder| display(folder)).collect();
+        let nodes = match &self.places.nodes {
+            Some(Place::Git(branch)) => {
+                let name = branch.branch.clone().unwrap_or_else(|| MASTER.into());
+                self.commit(branch, &name).map(|commit| commit.branch)
+            }
+            _ => None,
+        };
+        let trees = catalog.trees.iter().flatten().filter_map(|tree| tree.commit.as_ref());
+        let branches = nodes.into_iter().chain(trees.map(|commit| commit.branch.clone()));
+        shown.extend(branches.map(|branch| Branch { root: "".into(), ..branch }.to_string()));
+        shown
+    }
+
+    fn list<'a>(&self, classes: &'a Classes, before: Option<&Names>, files: &Files) -> Result<&'a Names> {
+        classes.get_or_list(|| {
+            let Some(commit) = &classes.commit else { return Ok(Names::default()) };
+            let read = self.read(commit)?;
+            let names = catalog::classes_of_commit(commit, &read)?;
+            hold(commit, &read, before, files);
+            Ok(names)
+        })
+    }
+
+    fn read(&self, commit: &Commit) -> Result<Vec<crate::storage::git::File>> {
+        let Some(repository) = self.places.repositories.get(commit.branch.repository) else {
+            return Ok(Vec::new());
+        };
+        let root = &commit.branch.root;
+        repository.files(&commit.commit, root, &|folders, stem| catalog::is_below(root, folders, stem))
+    }
+
+    fn number(&self, place: usize, branch: &Text) -> Tree {
+        let mut numbers = self.numbers.lock();
+        let next = self.places.classes.len() + numbers.len();
+        let next = Tree(u32::try_from(next).unwrap_or(u32::MAX));
+        *numbers.entry((place, branch.clone())).or_insert(next)
+    }
+
+    fn missing(&self, branch: &Branch, name: &str) -> Fault {
+        let seen = self.seen(branch.repository).unwrap_or_default();
+        let known = seen.record.heads.keys().map(String::as_str);
+        let similar = crate::similar::nearest(name, known).map(str::to_owned);
+        Fault::new(Kind::GitBranch { repo: branch.repo.to_string(), branch: name.to_owned(), similar })
+    }
+}
+
+/// Gives the bytes of a commit to the files of its tree, and takes those away that are gone.
+fn hold(commit: &Commit, read: &[crate::storage::git::File], before: Option<&Names>, files: &Files) {
+    let mut there: FxHashSet<Arc<Path>> = FxHashSet::default();
+    for file in read {
+        let path: Arc<Path> = catalog::shown(commit, file).into();
+        files.hold(
+            &path,
+            match &file.blob {
+                Ok(blob) => Held::Blob(blob.clone()),
+                Err(reason) => Held::Nothing(reason.as_str().into()),
+            },
+        );
+        there.insert(path);
+    }
+    for item in before.into_iter().flat_map(Names::values) {
+        if !there.contains(&item.path) {
+            files.gone(&item.path);
+        }
+    }
+}

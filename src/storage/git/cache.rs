@@ -1,0 +1,299 @@
+//! A cache turns a remote repository into a bare one beside us, and a record of what was fetched:
+//! the commit of each branch, all of one moment.
+//!
+//! The record alone says which commits are read. It is one small file that takes the place of the
+//! one before in a single step, so that every process sees the branches of one fetch, whatever
+//! happens to the references of the repository meanwhile. Fetching needs the lock, reading does not.
+#![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::storage::fs::{Stamp, reason, stamp};
+
+/// The first line of a record. A cache whose record begins otherwise was made by something else.
+const FORMAT: &str = "reclass cache 1";
+/// The last line, without which a record is not whole.
+const END: &str = "end";
+const RECORD: &str = "reclass-record";
+
+/// The folder of a cache and the file of its lock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cache {
+    /// The bare repository.
+    pub folder: PathBuf,
+    /// The file that is locked by who fetches.
+    pub lock: PathBuf,
+}
+
+/// What was fetched.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Record {
+    /// When the last fetch began that brought what there was.
+    pub fetched: Option<SystemTime>,
+    /// The commits of all branches.
+    pub heads: BTreeMap<String, Arc<str>>,
+    /// The fetch after that, which brought nothing.
+    pub failure: Option<Failed>,
+}
+
+/// A fetch that failed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failed {
+    /// When it began.
+    pub began: SystemTime,
+    /// How long it took.
+    pub took: Duration,
+    /// Of what kind it was, as one word.
+    pub code: String,
+    /// Why, in one line.
+    pub message: String,
+}
+
+/// The right to change a cache. Ends with the value, or with the process and the last git that it
+/// started.
+#[derive(Debug)]
+pub struct Lock(File);
+
+impl Lock {
+    /// The file that is locked.
+    pub fn file(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for Lock {
+    /// Gives the lock back by name: a child that was forked meanwhile holds the same file open.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+impl Cache {
+    /// The record and its stamp; `None` where there is none that can be read.
+    pub fn record(&self) -> Option<(Record, Stamp)> {
+        let path = self.folder.join(RECORD);
+        let stamp = stamp(&path).ok()?;
+        let record = Record::parse(&fs::read_to_string(&path).ok()?)?;
+        Some((record, stamp))
+    }
+
+    /// The stamp of the record.
+    pub fn stamp(&self) -> Option<Stamp> {
+        stamp(&self.folder.join(RECORD)).ok()
+    }
+
+    /// Puts a record in the place of the last one.
+    pub fn write(&self, record: &Record) -> Result<(), String> {
+        let path = self.folder.join(RECORD);
+        let beside = self.folder.join(format!("{RECORD}.new"));
+        make(&self.folder)?;
+        let written = File::create(&beside).and_then(|mut file| {
+            file.write_all(record.text().as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&beside, &path)
+        });
+        written.map_err(|error| said(&path, &error))
+    }
+
+    /// Puts a small program into the cache, and tells where it is.
+    pub fn script(&self, name: &str, text: &str) -> Result<PathBuf, String> {
+        let path = self.folder.join(name);
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(true).mode(0o700).open(&path);
+        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+        written.map(|()| path.clone()).map_err(|error| said(&path, &error))
+    }
+
+    /// Waits for the right to fetch; `None` where another process has it for too long.
+    pub fn lock(&self, wait: Duration) -> Result<Option<Lock>, String> {
+        const PAUSE: Duration = Duration::from_millis(10);
+        let failed = |error: io::Error| said(&self.lock, &error);
+        if let Some(folder) = self.lock.parent() {
+            make(folder)?;
+        }
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&self.lock);
+        let file = file.map_err(failed)?;
+        let end = Instant::now() + wait;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Lock(file))),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+                Err(error) => return Err(failed(error.into())),
+            }
+            if Instant::now() >= end {
+                return Ok(None);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Takes away what a git left that was killed: locks of references, halves of packs. Who has the
+    /// lock knows that nobody uses them.
+    pub fn sweep(&self) {
+        let is_lock = |name: &str| Path::new(name).extension().is_some_and(|end| end == "lock");
+        sweep(&self.folder, false, &is_lock);
+        sweep(&self.folder.join("refs"), true, &is_lock);
+        sweep(&self.folder.join("objects/info"), true, &is_lock);
+        sweep(&self.folder.join("objects/pack"), false, &|name| name.starts_with("tmp_"));
+    }
+
+    /// Another cache beside this one, empty, to take its place.
+    pub fn beside(&self) -> Result<Cache, String> {
+        let cache = Cache { folder: self.folder.with_extension("new"), lock: self.lock.clone() };
+        remove(&cache.folder)?;
+        make(&cache.folder)?;
+        Ok(cache)
+    }
+
+    /// Puts a cache in the place of this one.
+    pub fn replace_by(&self, other: &Cache) -> Result<(), String> {
+        let old = self.folder.with_extension("old");
+        remove(&old)?;
+        match fs::rename(&self.folder, &old) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(said(&self.folder, &error)),
+            _ => {}
+        }
+        fs::rename(&other.folder, &self.folder).map_err(|error| said(&self.folder, &error))?;
+        remove(&old)
+    }
+
+    /// Takes the cache away, where the first fetch brought nothing.
+    pub fn remove(&self) {
+        let _ = remove(&self.folder);
+    }
+}
+
+/// Takes away the files in a folder that are left over; what cannot be looked at or taken away stays.
+fn sweep(folder: &Path, deep: bool, is_left: &dyn Fn(&str) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if is_folder && deep {
+            sweep(&entry.path(), deep, is_left);
+        } else if !is_folder && is_left(&entry.file_name().to_string_lossy()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn said(path: &Path, error: &io::Error) -> String {
+    format!("{}: {}", path.display(), reason(error))
+}
+
+/// Makes a folder that only its owner may look into: what is in it may be somebody's secret.
+fn make(folder: &Path) -> Result<(), String> {
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+    made.map_err(|error| said(folder, &error))
+}
+
+fn remove(folder: &Path) -> Result<(), String> {
+    let removed = match fs::symlink_metadata(folder) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
+        Ok(_) => fs::remove_file(folder),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(said(folder, &error)),
+        _ => Ok(()),
+    }
+}
+
+impl Record {
+    /// When a fetch was last tried.
+    pub fn tried(&self) -> Option<SystemTime> {
+        self.failure.as_ref().map(|failure| failure.began).max(self.fetched)
+    }
+
+    fn text(&self) -> String {
+        use std::fmt::Write as _;
+        let mut text = format!("{FORMAT}\n");
+        if let Some(fetched) = self.fetched {
+            let _ = writeln!(text, "fetched {}", milliseconds(fetched));
+        }
+        if let Some(Failed { began, took, code, message }) = &self.failure {
+            let message = message.replace(char::is_control, " ");
+            let _ = writeln!(text, "failed {} {} {code} {message}", milliseconds(*began), took.as_millis());
+        }
+        for (branch, commit) in &self.heads {
+            let _ = writeln!(text, "head {commit} {branch}");
+        }
+        text + END + "\n"
+    }
+
+    fn parse(text: &str) -> Option<Record> {
+        let mut lines = text.lines();
+        if lines.next() != Some(FORMAT) {
+            return None;
+        }
+        let mut record = Record::default();
+        for line in lines {
+            let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            match word {
+                "fetched" => record.fetched = Some(time(rest)?),
+                "failed" => {
+                    let mut words = rest.splitn(4, ' ');
+                    record.failure = Some(Failed {
+                        began: time(words.next()?)?,
+                        took: Duration::from_millis(words.next()?.parse().ok()?),
+                        code: words.next()?.to_owned(),
+                        message: words.next()?.to_owned(),
+                    });
+                }
+                "head" => {
+                    let (commit, branch) = rest.split_once(' ')?;
+                    record.heads.insert(branch.to_owned(), commit.into());
+                }
+                END => return Some(record),
+                _ => return None,
+            }
+        }
+        None
+    }
+}
+
+fn milliseconds(time: SystemTime) -> u128 {
+    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
+}
+
+fn time(text: &str) -> Option<SystemTime> {
+    UNIX_EPOCH.checked_add(Duration::from_millis(text.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_reads_as_it_was_written() {
+        let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        let mut record = Record { fetched: Some(at(7)), ..Record::default() };
+        record.heads.insert("feature/a b".into(), "0123".into());
+        assert_eq!(Record::parse(&record.text()), Some(record.clone()));
+        record.failure = Some(Failed {
+            began: at(9),
+            took: Duration::from_millis(1500),
+            code: "fetch".into(),
+            message: "no  such repository".into(),
+        });
+        assert_eq!(Record::parse(&record.text()), Some(record.clone()));
+        assert_eq!(record.tried(), Some(at(9)));
+    }
+
+    #[test]
+    fn a_record_that_is_not_whole_or_not_ours_is_none() {
+        let record = Record::default().text();
+        assert_eq!(Record::parse(&record), Some(Record::default()));
+        assert_eq!(Record::parse(record.strip_suffix("end\n").expect("the end")), None);
+        assert_eq!(Record::parse(&record.replace("cache 1", "cache 2")), None);
+        assert_eq!(Record::parse(""), None);
+    }
+}

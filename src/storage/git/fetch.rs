@@ -1,0 +1,269 @@
+//! A fetch turns what a remote repository has now into a bare cache and its record, or into the
+//! reason why not.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+use super::cache::{Cache, Failed, Lock, Record};
+use super::program::{Failure, In, LOCAL, change, git, output};
+use super::remote::{Remote, Transport};
+
+/// Who we are for a server of ssh, and which servers we trust.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub struct Login {
+    /// The private key; without one, those of the agent and of ssh's configuration.
+    pub privkey: Option<PathBuf>,
+    /// The public key: with it alone, the agent has the private one.
+    pub pubkey: Option<PathBuf>,
+    /// What the private key is encrypted with.
+    pub password: Option<String>,
+    /// The file of known servers; without one, ssh's own.
+    pub known_hosts: Option<PathBuf>,
+    /// Whether a server that is not known is trusted from then on.
+    pub accept_new_hosts: bool,
+}
+
+impl std::fmt::Debug for Login {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Login").field("privkey", &self.privkey).finish_non_exhaustive()
+    }
+}
+
+/// What is fetched, and into what.
+#[derive(Clone, Copy, Debug)]
+pub struct Source<'a> {
+    /// The cache.
+    pub cache: &'a Cache,
+    /// Where the repository is.
+    pub remote: &'a Remote,
+    /// Who we are there.
+    pub login: &'a Login,
+}
+
+/// Why a fetch brought nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// There is no program to run.
+    Program,
+    /// The server refuses us, or we it.
+    Access,
+    /// It took too long.
+    Time,
+    /// The cache cannot be written.
+    Cache,
+    /// Anything else: a wrong address, no network.
+    Other,
+}
+
+const WORDS: [(Reason, &str); 5] = [
+    (Reason::Program, "program"),
+    (Reason::Access, "access"),
+    (Reason::Time, "time"),
+    (Reason::Cache, "cache"),
+    (Reason::Other, "other"),
+];
+
+impl Reason {
+    /// The word that a record has for it.
+    pub fn word(self) -> &'static str {
+        WORDS.iter().find(|(reason, _)| *reason == self).map_or("other", |(_, word)| word)
+    }
+
+    /// The reason that a record has a word for.
+    pub fn of_word(word: &str) -> Reason {
+        WORDS.iter().find(|(_, known)| *known == word).map_or(Reason::Other, |(reason, _)| *reason)
+    }
+
+    /// What words of git or ssh mean.
+    fn of_text(text: &str) -> Reason {
+        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if says(&[
+            "No space left",
+            "Read-only file system",
+            "Disk quota",
+            "File too large",
+            "unable to write",
+        ]) {
+            Reason::Cache
+        } else if says(&[
+            "Permission denied",
+            "ermission to ",
+            "Authentication failed",
+            "could not read Username",
+            "could not read Password",
+            "error: 401",
+            "error: 403",
+            "Host key verification failed",
+            "host key",
+            "certificate",
+            "dubious ownership",
+        ]) {
+            Reason::Access
+        } else {
+            Reason::Other
+        }
+    }
+}
+
+/// Fetches into a cache, which is made or repaired where it has to be. Needs its lock.
+///
+/// The answer is the record as it is from then on, written if it can be.
+pub fn update(source: Source<'_>, lock: &Lock, limit: Duration) -> Record {
+    let cache = source.cache;
+    let known = cache.record().map(|(record, _)| record).unwrap_or_default();
+    cache.sweep();
+    let (began, clock) = (SystemTime::now(), Instant::now());
+    let tried = if known.fetched.is_some() {
+        match bring(source, lock, began, limit) {
+            // What is damaged is made anew; what cannot be reached, cannot.
+            Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
+                anew(source, lock, began, limit.saturating_sub(clock.elapsed()))
+            }
+            tried => tried,
+        }
+    } else {
+        anew(source, lock, began, limit)
+    };
+    let tried = tried.and_then(|record| match cache.write(&record) {
+        Ok(()) => Ok(record),
+        Err(message) => Err((Reason::Cache, message)),
+    });
+    tried.unwrap_or_else(|(reason, message)| {
+        let failure = Failed { began, took: clock.elapsed(), code: reason.word().into(), message };
+        let record = Record { failure: Some(failure), ..known };
+        // Where nobody can write, everybody finds that out alone.
+        let _ = cache.write(&record);
+        record
+    })
+}
+
+type Tried = Result<Record, (Reason, String)>;
+
+/// Makes a cache anew that is damaged. Needs its lock.
+pub fn mend(source: Source<'_>, lock: &Lock, limit: Duration) -> Result<(), (Reason, String)> {
+    if is_sound(source.cache) { Ok(()) } else { anew(source, lock, SystemTime::now(), limit).map(drop) }
+}
+
+/// Fetches into a new cache, which takes the place of the old one if that brought anything.
+fn anew(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
+    let unwritable = |message: String| (Reason::Cache, message);
+    let new = source.cache.beside().map_err(unwritable)?;
+    let init = with(&new, &["init", "--quiet", "--bare"]);
+    let fetched = said(change(&init, lock.file(), LOCAL))
+        .and_then(|()| bring(Source { cache: &new, ..source }, lock, began, limit))
+        .and_then(|record| new.write(&record).map(|()| record).map_err(unwritable))
+        .and_then(|record| source.cache.replace_by(&new).map(|()| record).map_err(unwritable));
+    if fetched.is_err() {
+        new.remove();
+    }
+    fetched
+}
+
+/// Fetches all branches and tags, and tells where the branches are.
+fn bring(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
+    let Source { cache, remote, login } = source;
+    let end = Instant::now() + limit;
+    let mut command = git(In::Bare(&cache.folder));
+    command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+    command.args(["-c", "core.askPass=", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+    introduce(&mut command, cache, remote, login).map_err(|message| (Reason::Cache, message))?;
+    command.args(["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-recurse-submodules", "--"]);
+    command.args([&*remote.address, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]);
+    let fetched = change(&command, lock.file(), limit);
+    said(fetched).map_err(|(reason, text)| (reason, without_password(text, remote)))?;
+    let heads = ["for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", "refs/heads/"];
+    let heads = said(output(with(cache, &heads), b"", LOCAL))?;
+    let heads = String::from_utf8_lossy(&heads)
+        .lines()
+        .filter_map(|line| {
+            let (commit, branch) = line.strip_prefix("commit ")?.split_once(" refs/heads/")?;
+            Some((branch.to_owned(), commit.into()))
+        })
+        .collect();
+    // Packs become one now and then; what nothing refers to stays for two weeks.
+    let tidy = with(cache, &["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"]);
+    let _ = change(&tidy, lock.file(), end.saturating_duration_since(Instant::now()));
+    Ok(Record { fetched: Some(began), heads, failure: None })
+}
+
+fn with(cache: &Cache, arguments: &[&str]) -> Command {
+    let mut command = git(In::Bare(&cache.folder));
+    command.args(arguments);
+    command
+}
+
+/// Gives git what it needs to be let in. Secrets go by variables that only our user can read.
+fn introduce(command: &mut Command, cache: &Cache, remote: &Remote, login: &Login) -> Result<(), String> {
+    match &remote.transport {
+        Transport::Ssh => {
+            command.arg("-c").arg(format!("core.sshCommand={}", ssh(login)));
+            if login.privkey.is_some() || login.pubkey.is_some() {
+                command.env_remove("GIT_SSH_COMMAND").env_remove("GIT_SSH");
+            }
+            if let Some(password) = &login.password {
+                command.env("RECLASS_PASSWORD", password).env("SSH_ASKPASS_REQUIRE", "force");
+                command.env("SSH_ASKPASS", cache.script("reclass-ask", ASK)?);
+            }
+        }
+        Transport::Password(known) => {
+            command.env("RECLASS_USER", &known.user).env("RECLASS_PASSWORD", &known.password);
+            command.args(["-c", "credential.helper="]);
+            command.arg("-c").arg(format!("credential.{}.helper={HELPER}", known.server));
+        }
+        Transport::Local | Transport::Plain => {}
+    }
+    Ok(())
+}
+
+/// Tells git user and password; it is asked with one word, and told more that it does not need.
+const HELPER: &str = "!f() { test \"$1\" = get && \
+     printf 'username=%s\\npassword=%s\\n' \"$RECLASS_USER\" \"$RECLASS_PASSWORD\"; }; f";
+
+/// Tells ssh what the key is encrypted with.
+const ASK: &str = "#!/bin/sh\nprintf '%s\\n' \"$RECLASS_PASSWORD\"\n";
+
+fn ssh(login: &Login) -> String {
+    // For the shell, and in it for ssh, which has words and `%` of its own in paths.
+    let quoted = |option: &str, path: &PathBuf| {
+        let path = path.to_string_lossy().replace('%', "%%").replace('\'', "'\\''");
+        format!(" -o '{option}=\"{path}\"'")
+    };
+    let hosts = if login.accept_new_hosts { "accept-new" } else { "yes" };
+    let mut command = format!("ssh -o StrictHostKeyChecking={hosts}");
+    command += match login.password {
+        // What unlocks the key is nothing to send to a server.
+        Some(_) => " -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no",
+        None => " -o BatchMode=yes",
+    };
+    if let Some(file) = &login.known_hosts {
+        command += &quoted("UserKnownHostsFile", file);
+    }
+    if let Some(key) = login.privkey.as_ref().or(login.pubkey.as_ref()) {
+        command += " -o IdentitiesOnly=yes";
+        command += &quoted("IdentityFile", key);
+    }
+    command
+}
+
+/// Whether git can read the repository.
+fn is_sound(cache: &Cache) -> bool {
+    let heads = output(with(cache, &["rev-parse", "--is-bare-repository"]), b"", LOCAL).is_ok();
+    heads && output(with(cache, &["fsck", "--connectivity-only", "--no-dangling"]), b"", LOCAL).is_ok()
+}
+
+fn said<T>(result: Result<T, Failure>) -> Result<T, (Reason, String)> {
+    result.map_err(|failure| match failure {
+        Failure::NotRun(message) => (Reason::Program, message),
+        Failure::TimedOut(limit) => (Reason::Time, format!("no answer within {} seconds", limit.as_secs())),
+        Failure::Said(text) => (Reason::of_text(&text), text),
+        Failure::TooMuch(what, limit) => (Reason::Other, format!("{what} exceeds the limit of {limit}")),
+    })
+}
+
+fn without_password(text: String, remote: &Remote) -> String {
+    match &remote.transport {
+        Transport::Password(known) if !known.password.is_empty() => text.replace(&known.password, "***"),
+        _ => text,
+    }
+}

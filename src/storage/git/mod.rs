@@ -1,0 +1,320 @@
+//! Git turns a repository somewhere into the YAML files of its branches, each branch as one commit
+//! has it, and fetches what is new when it is time to.
+//!
+//! The program `git` is asked, not a library: see `docs/design.md`, "Git".
+
+mod cache;
+mod fetch;
+mod objects;
+mod program;
+pub mod remote;
+pub mod revision;
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, SystemTime};
+
+use rustc_hash::FxHashMap;
+
+use crate::error::{Error, Fault, Kind, Result};
+use crate::storage::fs::{Stamp, display};
+use crate::value::Text;
+pub use cache::Record;
+use cache::{Cache, Failed};
+pub use fetch::Login;
+use fetch::{Reason, Source};
+use program::{Failure, In, LOCAL};
+use remote::Remote;
+
+/// When to fetch, and what to do when that fails.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Policy {
+    /// How old what was fetched may be.
+    pub interval: Duration,
+    /// How long a fetch may take, the wait for another process included.
+    pub limit: Duration,
+    /// Whether the commits fetched last are served when a fetch fails.
+    pub serve_stale: bool,
+}
+
+/// How many times longer the first fetch may take, which brings the whole history.
+const FIRST: u32 = 10;
+/// What fails faster than this costs nobody much, and may be mended by the next settings.
+const QUICK: Duration = Duration::from_secs(1);
+/// How many times as long as a failed fetch took nobody tries again.
+const REST: u32 = 4;
+/// How long that is at the most.
+const LONGEST_REST: Duration = Duration::from_secs(300);
+/// How far ahead a time may be that another process took down.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(600);
+/// How often reading is tried again when the cache is replaced meanwhile.
+const ATTEMPTS: usize = 3;
+
+/// A repository, its cache, and what was read from it.
+#[derive(Debug)]
+pub struct Repository {
+    /// Where it is.
+    pub remote: Remote,
+    login: Login,
+    cache: Cache,
+    policy: Policy,
+    /// Read instead of the branches, where the repository has it.
+    revision: Option<Text>,
+    looked: AtomicBool,
+    record: Mutex<Option<(Stamp, Arc<Record>)>>,
+    blobs: Mutex<FxHashMap<Arc<str>, Weak<Blob>>>,
+}
+
+/// The bytes of a file of a commit.
+#[derive(Debug)]
+pub struct Blob {
+    /// Their name in git: the same bytes have the same name.
+    pub object: Arc<str>,
+    /// The bytes.
+    pub bytes: Arc<[u8]>,
+}
+
+/// A YAML file of a commit.
+#[derive(Clone, Debug)]
+pub struct File {
+    /// The folders that it is in, outermost first.
+    pub folders: Arc<[String]>,
+    /// Its path below the top of the repository.
+    pub path: PathBuf,
+    /// Its bytes, or why there are none.
+    pub blob: Result<Arc<Blob>, String>,
+}
+
+impl Repository {
+    /// A repository that is cached in these folders. Touches nothing.
+    pub fn new(
+        remote: Remote,
+        login: Login,
+        (caches, locks): (&std::path::Path, &std::path::Path),
+        policy: Policy,
+        revision: Option<Text>,
+    ) -> Repository {
+        let cache = Cache { folder: caches.join(&remote.folder), lock: locks.join(&remote.folder) };
+        let (record, blobs) = (Mutex::default(), Mutex::default());
+        Repository { remote, login, cache, policy, revision, looked: AtomicBool::new(false), record, blobs }
+    }
+
+    /// Whether two are the same repository in the same cache, for the same user.
+    pub fn is_same(&self, other: &Repository) -> bool {
+        (&self.remote, &self.login, &self.cache) == (&other.remote, &other.login, &other.cache)
+    }
+
+    /// Where the branches are, as it was fetched last; fetched now if it is time to. The first look
+    /// does not rely on what other processes fetched before it.
+    pub fn look(&self) -> Result<Arc<Record>> {
+        let now = SystemTime::now();
+        let looked = self.looked.swap(true, Ordering::Relaxed);
+        let interval = if looked { self.policy.interval } else { Duration::ZERO };
+        let known = self.known();
+        if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
+            return self.usable(record.clone());
+        }
+        let first = known.as_ref().is_none_or(|record| record.fetched.is_none());
+        let limit = if first { self.policy.limit * FIRST } else { self.policy.limit };
+        // While a fetch is tried again that failed before, nobody waits for it.
+        let rests = known.filter(|record| record.failure.is_some());
+        let lock = self.cache.lock(if rests.is_some() { Duration::ZERO } else { limit });
+        // Another process may have fetched while we waited for it.
+        let known = self.known();
+        if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
+            return self.usable(record.clone());
+        }
+        let (code, message) = match lock {
+            Ok(Some(lock)) => return self.usable(Arc::new(fetch::update(self.source(), &lock, limit))),
+            Ok(None) => match rests {
+                Some(record) => return self.usable(record),
+                None => {
+                    (Reason::Time, format!("another process has fetched for {} seconds", limit.as_secs()))
+                }
+            },
+            Err(message) => (Reason::Cache, message),
+        };
+        let failure = Failed { began: now, took: Duration::ZERO, code: code.word().into(), message };
+        let record = known.as_deref().cloned().unwrap_or_default();
+        self.usable(Arc::new(Record { failure: Some(failure), ..record }))
+    }
+
+    /// What went wrong when what is served was last to be brought up to date.
+    pub fn warning(&self, record: &Record) -> Option<Fault> {
+        let failure = record.failure.as_ref()?;
+        let repo = self.remote.shown.clone();
+        let fault = Fault::new(Kind::GitStale { repo, message: failure.message.clone() });
+        Some(match record.fetched {
+            Some(fetched) => {
+                let time = jiff::Timestamp::try_from(fetched).unwrap_or_default();
+                fault.note(format!("fetched last at {}", time.strftime("%Y-%m-%d %H:%M:%S UTC")), None)
+            }
+            None => fault,
+        })
+    }
+
+    /// The revision that is asked for and its commit, if the repository has it.
+    pub fn revision_commit(&self, record: &Record) -> Result<Option<(Text, Arc<str>)>> {
+        let Some(revision) = &self.revision else { return Ok(None) };
+        if let Some(commit) = record.heads.get(&**revision) {
+            return Ok(Some((revision.clone(), commit.clone())));
+        }
+        match revision::commit(In::Bare(&self.cache.folder), revision) {
+            Ok(commit) => Ok(Some((revision.clone(), commit.into()))),
+            Err(Failure::Said(_)) => Ok(None),
+            Err(failure) => Err(self.failed(&failure)),
+        }
+    }
+
+    /// The YAML files of a commit that `wanted` wants, sorted by path. Bytes that were read before
+    /// are not read again.
+    ///
+    /// What is damaged is fetched anew. Where the cache was made anew without a commit that an
+    /// earlier record had, the answer is an error: the next call sees the new record.
+    pub fn files(
+        &self,
+        commit: &str,
+        root: &str,
+        wanted: &dyn Fn(&[String], &str) -> bool,
+    ) -> Result<Vec<File>> {
+        let mut attempt = 1;
+        loop {
+            match self.read(commit, root, wanted) {
+                Ok(files) => return Ok(files),
+                Err(Failure::Said(_)) if attempt < ATTEMPTS => {
+                    attempt += 1;
+                    self.repair()?;
+                }
+                Err(failure) => return Err(self.failed(&failure)),
+            }
+        }
+    }
+
+    fn read(
+        &self,
+        commit: &str,
+        root: &str,
+        wanted: &dyn Fn(&[String], &str) -> bool,
+    ) -> Result<Vec<File>, Failure> {
+        let place = In::Bare(&self.cache.folder);
+        let mut files = objects::files(place, commit, root)?;
+        files.retain(|file| {
+            let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
+            wanted(&file.folders, &stem)
+        });
+        let mut blobs = self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known: FxHashMap<Arc<str>, Arc<Blob>> = FxHashMap::default();
+        let mut unknown = Vec::new();
+        for object in files.iter().filter_map(|file| file.object.as_ref().ok()) {
+            if known.contains_key(object) {
+                continue;
+            }
+            match blobs.get(object).and_then(Weak::upgrade) {
+                Some(blob) => drop(known.insert(object.clone(), blob)),
+                None => unknown.push(&**object),
+            }
+        }
+        unknown.sort_unstable();
+        unknown.dedup();
+        for (object, bytes) in objects::read(place, unknown.into_iter())? {
+            let blob = Arc::new(Blob { object: object.into(), bytes: bytes.into() });
+            blobs.insert(blob.object.clone(), Arc::downgrade(&blob));
+            known.insert(blob.object.clone(), blob);
+        }
+        blobs.retain(|_, blob| blob.strong_count() > 0);
+        let mut inside: Arc<[String]> = Arc::default();
+        let file = |file: objects::File| {
+            if *inside != *file.folders {
+                inside = file.folders.into();
+            }
+            let blob = file.object.and_then(|object| known.get(&object).cloned().ok_or_else(String::new));
+            File { folders: inside.clone(), path: file.path, blob }
+        };
+        Ok(files.into_iter().map(file).collect())
+    }
+
+    fn source(&self) -> Source<'_> {
+        Source { cache: &self.cache, remote: &self.remote, login: &self.login }
+    }
+
+    /// Makes the cache anew if it is damaged.
+    fn repair(&self) -> Result<()> {
+        let limit = self.policy.limit * FIRST;
+        let Some(lock) = self.cache.lock(limit).map_err(|message| self.unusable(message))? else {
+            return Ok(());
+        };
+        let mended = fetch::mend(self.source(), &lock, limit);
+        mended.map_err(|(reason, message)| self.fault(reason, message).into())
+    }
+
+    /// The record, read again if it is another one.
+    fn known(&self) -> Option<Arc<Record>> {
+        let mut known = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((before, record)) = &*known
+            && self.cache.stamp().is_some_and(|now| now.proves_unchanged(before))
+        {
+            return Some(record.clone());
+        }
+        let read = self.cache.record().map(|(record, stamp)| match &*known {
+            Some((_, before)) if **before == record => (stamp, before.clone()),
+            _ => (stamp, Arc::new(record)),
+        });
+        known.clone_from(&read);
+        read.map(|(_, record)| record)
+    }
+
+    /// What may be served of a record.
+    fn usable(&self, record: Arc<Record>) -> Result<Arc<Record>> {
+        match &record.failure {
+            Some(failure) if record.fetched.is_none() || !self.policy.serve_stale => {
+                Err(self.fault(Reason::of_word(&failure.code), failure.message.clone()).into())
+            }
+            _ => Ok(record),
+        }
+    }
+
+    fn fault(&self, reason: Reason, message: String) -> Fault {
+        let repo = self.remote.shown.clone();
+        Fault::new(match reason {
+            Reason::Program => Kind::GitProgram { message },
+            Reason::Access => Kind::GitAccess { repo, message },
+            Reason::Time => Kind::GitTimeout { repo, message },
+            Reason::Cache => return self.unusable(message).into_faults().swap_remove(0),
+            Reason::Other => Kind::GitFetch { repo, message },
+        })
+    }
+
+    fn unusable(&self, message: String) -> Error {
+        Fault::new(Kind::GitCache { path: display(&self.cache.folder), message }).into()
+    }
+
+    fn failed(&self, failure: &Failure) -> Error {
+        match failure {
+            Failure::NotRun(message) => self.fault(Reason::Program, message.clone()).into(),
+            Failure::TimedOut(_) => {
+                self.unusable(format!("it cannot be read within {} seconds", LOCAL.as_secs()))
+            }
+            Failure::Said(message) => self.unusable(message.clone()),
+            Failure::TooMuch(what, limit) => {
+                let what = format!("{what} in '{}'", self.remote.shown);
+                Fault::new(Kind::YamlLimit { what, limit: *limit }).into()
+            }
+        }
+    }
+}
+
+/// Whether it is time to fetch, for a question that was asked at `now`.
+fn is_due(record: &Record, now: SystemTime, interval: Duration) -> bool {
+    let Some(tried) = record.tried() else { return true };
+    let rest = |failure: &Failed| match failure.took {
+        took if took < QUICK => Duration::ZERO,
+        took => took + (took * REST).min(LONGEST_REST),
+    };
+    let interval = record.failure.as_ref().map_or(interval, |failure| interval.max(rest(failure)));
+    match now.duration_since(tried) {
+        Ok(age) => age >= interval,
+        // Another process fetched while we waited for it, or a clock was set back.
+        Err(ahead) => ahead.duration() > CLOCKS_DIFFER,
+    }
+}

@@ -1,0 +1,244 @@
+//! Objects turn a commit into the YAML files that it has: their paths, links followed, and their
+//! bytes as they were committed.
+//!
+//! `git archive` and a checkout would change them: attributes, line ends, `export-ignore`.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use super::program::{Failure, In, LOCAL, git, output};
+
+/// The largest file that is taken, in bytes; reading one of a folder has the same limit.
+pub const MAX_FILE: usize = 64 * 1024 * 1024;
+/// How many files a tree may have, those behind links counted each time.
+const MAX_FILES: usize = 500_000;
+/// How deep folders may be in one another, those behind links counted each time.
+const MAX_DEPTH: usize = 200;
+/// How many links may lead to links.
+const MAX_LINKS: usize = 40;
+
+/// One entry of a tree: a file or a link.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Whether it is a link.
+    pub link: bool,
+    /// The name of its object.
+    pub object: Arc<str>,
+    /// The size of its bytes.
+    pub size: usize,
+}
+
+/// All files and links of a commit, by path. A path that leads out of the tree is none.
+pub fn entries(place: In<'_>, commit: &str) -> Result<BTreeMap<PathBuf, Entry>, Failure> {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut command = git(place);
+    command.args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
+    let listing = output(command, b"", LOCAL)?;
+    let mut entries = BTreeMap::new();
+    for line in listing.split(|byte| *byte == 0) {
+        let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+        let about = String::from_utf8_lossy(&line[..tab]);
+        let mut words = about.split_ascii_whitespace();
+        let (Some(mode), Some("blob"), Some(object)) = (words.next(), words.next(), words.next()) else {
+            // A submodule: another repository's.
+            continue;
+        };
+        let size = words.next().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
+        let path = PathBuf::from(std::ffi::OsStr::from_bytes(&line[tab + 1..]));
+        if path.components().all(|part| matches!(part, Component::Normal(_))) {
+            entries.insert(path, Entry { link: mode == "120000", object: object.into(), size });
+        }
+    }
+    Ok(entries)
+}
+
+/// The bytes of objects.
+pub fn read<'a>(
+    place: In<'_>,
+    objects: impl Iterator<Item = &'a str>,
+) -> Result<Vec<(&'a str, Vec<u8>)>, Failure> {
+    let objects: Vec<&str> = objects.collect();
+    if objects.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut command = git(place);
+    command.args(["cat-file", "--batch"]);
+    let answers = output(command, (objects.join("\n") + "\n").as_bytes(), LOCAL)?;
+    let mut rest = answers.as_slice();
+    let mut read = Vec::with_capacity(objects.len());
+    for object in objects {
+        let missing = || Failure::Said(format!("object {object} is missing or damaged"));
+        let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
+        let header = String::from_utf8_lossy(&rest[..end]);
+        let mut words = header.split(' ').skip(1);
+        let size = (words.next() == Some("blob")).then(|| words.next()?.parse::<usize>().ok()).flatten();
+        let size = size.ok_or_else(missing)?;
+        let bytes = rest.get(end + 1..end + 1 + size).ok_or_else(missing)?;
+        read.push((object, bytes.to_vec()));
+        rest = rest.get(end + 2 + size..).ok_or_else(missing)?;
+    }
+    Ok(read)
+}
+
+/// A YAML file of a tree.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct File {
+    /// The folders that it is in, outermost first, as the links on the way are named.
+    pub folders: Vec<String>,
+    /// Its path below the top of the repository.
+    pub path: PathBuf,
+    /// Its object, or why there is none.
+    pub object: Result<Arc<str>, String>,
+}
+
+/// The YAML files of a tree, sorted by path, as a folder with the same files has them: links are
+/// followed inside of the repository, hidden files and folders, `CVS` and `SCCS` are left out (S17).
+/// Hidden folders count that are part of `root`.
+pub fn files(place: In<'_>, commit: &str, root: &str) -> Result<Vec<File>, Failure> {
+    let entries = entries(place, commit)?;
+    let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
+    let targets = read(place, links)?.into_iter().collect();
+    let tree = Tree { entries: &entries, targets, root, met: Cell::new(0) };
+    let mut files = Vec::new();
+    tree.walk(Path::new(""), &mut Vec::new(), &mut Vec::new(), &mut files)?;
+    Ok(files)
+}
+
+struct Tree<'a> {
+    entries: &'a BTreeMap<PathBuf, Entry>,
+    /// Where links lead, by object.
+    targets: BTreeMap<&'a str, Vec<u8>>,
+    root: &'a str,
+    /// How many files and folders were met.
+    met: Cell<usize>,
+}
+
+/// What a path of a tree comes to.
+enum Met<'a> {
+    File(&'a Entry),
+    Folder(PathBuf),
+    Nothing(&'static str),
+}
+
+impl Tree<'_> {
+    /// As [`crate::storage::fs::list`] goes through a folder.
+    fn walk(
+        &self,
+        folder: &Path,
+        folders: &mut Vec<String>,
+        around: &mut Vec<PathBuf>,
+        files: &mut Vec<File>,
+    ) -> Result<(), Failure> {
+        if around.iter().any(|outer| outer == folder) {
+            return Ok(());
+        }
+        let (mut here, mut inner) = (Vec::new(), Vec::new());
+        for (name, is_folder) in self.children(folder) {
+            self.met.set(self.met.get() + 1);
+            if self.met.get() > MAX_FILES {
+                return Err(Failure::TooMuch("the number of files behind symbolic links", MAX_FILES));
+            }
+            if around.len() > MAX_DEPTH {
+                return Err(Failure::TooMuch("the depth of folders behind symbolic links", MAX_DEPTH));
+            }
+            let path = folder.join(&name);
+            let name = name.to_string_lossy().into_owned();
+            folders.push(name.clone());
+            let shown = folders.join("/");
+            folders.pop();
+            if name.starts_with('.') && !is_on_way(&shown, self.root) {
+                continue;
+            }
+            let met = if is_folder { Met::Folder(path) } else { self.follow(path) };
+            let is_yaml = matches!(Path::new(&name).extension(), Some(end) if end == "yml" || end == "yaml");
+            match met {
+                Met::Folder(path) if name != "CVS" && name != "SCCS" => inner.push((name, path)),
+                Met::File(entry) if is_yaml => here.push((shown, Ok(entry))),
+                Met::Nothing(reason) if is_yaml => here.push((shown, Err(reason.to_owned()))),
+                Met::Folder(_) | Met::File(_) | Met::Nothing(_) => {}
+            }
+        }
+        inner.sort_unstable();
+        for (shown, met) in here {
+            let object = met.and_then(|entry| match entry.size {
+                0..=MAX_FILE => Ok(entry.object.clone()),
+                _ => Err(format!("it has more than {MAX_FILE} bytes")),
+            });
+            files.push(File { folders: folders.clone(), path: shown.into(), object });
+        }
+        around.push(folder.to_owned());
+        for (name, path) in inner {
+            folders.push(name);
+            self.walk(&path, folders, around, files)?;
+            folders.pop();
+        }
+        around.pop();
+        Ok(())
+    }
+
+    /// The names in a folder, and whether each is a folder.
+    fn children(&self, folder: &Path) -> Vec<(std::ffi::OsString, bool)> {
+        let mut children: Vec<(std::ffi::OsString, bool)> = Vec::new();
+        for path in self.below(folder) {
+            let Ok(rest) = path.strip_prefix(folder) else { break };
+            let mut parts = rest.components();
+            let Some(name) = parts.next().map(|part| part.as_os_str().to_owned()) else { continue };
+            if children.last().is_none_or(|(last, _)| *last != name) {
+                children.push((name, parts.next().is_some()));
+            }
+        }
+        children
+    }
+
+    /// The paths from a folder on; those in it come first.
+    fn below(&self, folder: &Path) -> impl Iterator<Item = &PathBuf> {
+        self.entries.range(folder.to_owned()..).map(|(path, _)| path)
+    }
+
+    /// What stands at a path when links are followed, on the way to it too.
+    fn follow(&self, path: PathBuf) -> Met<'_> {
+        use std::os::unix::ffi::OsStrExt as _;
+        let (mut path, mut links) = (path, 0);
+        'anew: loop {
+            let mut at = PathBuf::new();
+            let parts: Vec<Component<'_>> = path.components().collect();
+            for (index, part) in parts.iter().enumerate() {
+                match part {
+                    Component::CurDir => continue,
+                    Component::Normal(name) => at.push(name),
+                    Component::ParentDir if at.pop() => continue,
+                    Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
+                        return Met::Nothing("a symbolic link leads out of the repository");
+                    }
+                }
+                let Some(entry) = self.entries.get(&at) else { continue };
+                if !entry.link {
+                    let is_last = index + 1 == parts.len();
+                    return if is_last { Met::File(entry) } else { Met::Nothing(DANGLING) };
+                }
+                links += 1;
+                let target = self.targets.get(&*entry.object);
+                let Some(target) = target.filter(|_| links <= MAX_LINKS) else {
+                    return Met::Nothing("too many symbolic links lead to one another");
+                };
+                at.pop();
+                at.push(std::ffi::OsStr::from_bytes(target));
+                at.extend(&parts[index + 1..]);
+                path = at;
+                continue 'anew;
+            }
+            let is_folder =
+                at.as_os_str().is_empty() || self.below(&at).next().is_some_and(|next| next.starts_with(&at));
+            return if is_folder { Met::Folder(at) } else { Met::Nothing(DANGLING) };
+        }
+    }
+}
+
+const DANGLING: &str = "a symbolic link leads to nothing";
+
+/// Whether a folder is the root or on the way to it.
+fn is_on_way(folder: &str, root: &str) -> bool {
+    root.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

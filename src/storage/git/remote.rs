@@ -1,0 +1,239 @@
+//! A remote turns the `repo` of an inventory into the address that git is given, the name of the
+//! folder that caches it, and a form without password for people.
+//!
+//! The password of an address goes another way than the address: neither a command line nor a
+//! file nor a message of git can hold it.
+
+use std::path::Path;
+
+use crate::storage::fs::absolute;
+
+/// Where a repository is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remote {
+    /// As it was written, a password as `***`.
+    pub shown: String,
+    /// What git is told, without a password.
+    pub address: String,
+    /// How it is reached.
+    pub transport: Transport,
+    /// The name of its folder in the cache.
+    pub folder: String,
+}
+
+/// How a repository is reached.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Transport {
+    /// A folder.
+    Local,
+    /// The program `ssh`.
+    Ssh,
+    /// A network without a login.
+    Plain,
+    /// `http` or `https` with a user and a password.
+    Password(Password),
+}
+
+/// A password that stood in an address.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Password {
+    /// The server that it is for, `https://git.example.com:8443`.
+    pub server: String,
+    /// The user.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+impl std::fmt::Debug for Password {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Password").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// The user of an ssh address without one, as kapicorp-reclass has it.
+const SSH_USER: &str = "gitlab";
+
+impl Remote {
+    /// Reads a `repo`. A path that is not absolute belongs to `base`. The error says what is
+    /// wrong without repeating it.
+    pub fn parse(text: &str, base: Option<&str>) -> Result<Remote, &'static str> {
+        if text.is_empty() || text.chars().any(char::is_control) {
+            return Err("it is empty or has a control character");
+        }
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return if is_scp(text) { ssh(text, text) } else { local(text, Path::new(text), base) };
+        };
+        let scheme = scheme.to_ascii_lowercase();
+        match scheme.trim_start_matches("git+").trim_end_matches("+git") {
+            "ssh" => ssh(text, rest),
+            "file" => local(text, Path::new(rest), base),
+            "git" => Ok(Remote::new(text, format!("git://{rest}"), Transport::Plain)),
+            scheme @ ("http" | "https") => web(scheme, rest),
+            _ => Err("it must be a path, or an address of file, https, http, ssh or git"),
+        }
+    }
+
+    fn new(shown: &str, address: String, transport: Transport) -> Remote {
+        let folder = folder(&address);
+        Remote { shown: shown.to_owned(), address, transport, folder }
+    }
+}
+
+/// `user@host:path`: a colon before the first slash.
+fn is_scp(text: &str) -> bool {
+    let colon = text.find(':');
+    colon.is_some_and(|colon| text.find('/').is_none_or(|slash| colon < slash))
+}
+
+fn local(shown: &str, path: &Path, base: Option<&str>) -> Result<Remote, &'static str> {
+    let path = absolute(base, path).ok_or("the current folder is gone")?;
+    let address = path.to_str().ok_or("it is not UTF-8")?.to_owned();
+    Ok(Remote::new(shown, address, Transport::Local))
+}
+
+/// `user@host:path` or `user@host:port/path`, with or without `ssh://`. A number between colon and
+/// slash is a port.
+fn ssh(text: &str, rest: &str) -> Result<Remote, &'static str> {
+    let (login, place) = match rest.split_once('/').map_or(rest, |(before, _)| before).rsplit_once('@') {
+        Some((login, _)) => (login, &rest[login.len() + 1..]),
+        None => (SSH_USER, rest),
+    };
+    let (user, password) = login.split_once(':').map_or((login, None), |(user, rest)| (user, Some(rest)));
+    if user.is_empty() || user.starts_with('-') || place.starts_with('-') {
+        return Err("neither user nor host begin with '-'");
+    }
+    let authority = place.split_once('/').map_or(place, |(before, _)| before);
+    // An address of IPv6 has colons of its own.
+    let after_host = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
+    let is_url = match after_host.split_once(':') {
+        Some((_, port)) => !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()),
+        None => true,
+    };
+    let address = if is_url { format!("ssh://{user}@{place}") } else { format!("{user}@{place}") };
+    let shown = match password {
+        Some(password) => text.replacen(&format!(":{password}@"), ":***@", 1),
+        None => text.to_owned(),
+    };
+    Ok(Remote::new(&shown, address, Transport::Ssh))
+}
+
+fn web(scheme: &str, rest: &str) -> Result<Remote, &'static str> {
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let path = &rest[authority.len()..];
+    let Some((login, host)) = authority.rsplit_once('@') else {
+        // What looks like a port may be the beginning of a password.
+        let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
+        if path.contains('@') && !authority.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return Err("in a password, '/', '?', '#' and '@' are written '%2F', '%3F', '%23' and '%40'");
+        }
+        let address = format!("{scheme}://{rest}");
+        return Ok(Remote::new(&address, address.clone(), Transport::Plain));
+    };
+    let Some((user, password)) = login.split_once(':') else {
+        let address = format!("{scheme}://{rest}");
+        return Ok(Remote::new(&address, address.clone(), Transport::Plain));
+    };
+    let wrong = "its user or password is not percent-encoded text of one line";
+    let credentials = Password {
+        server: format!("{scheme}://{host}"),
+        user: decoded(user).ok_or(wrong)?,
+        password: decoded(password).ok_or(wrong)?,
+    };
+    let address = format!("{scheme}://{user}@{host}{path}");
+    let shown = format!("{scheme}://{user}:***@{host}{path}");
+    Ok(Remote::new(&shown, address, Transport::Password(credentials)))
+}
+
+/// Percent-encoded text of one line.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, after @ ..] = rest {
+        rest = after;
+        if *first == b'%' {
+            let code = std::str::from_utf8(after.get(..2)?).ok()?;
+            bytes.push(u8::from_str_radix(code, 16).ok()?);
+            rest = &after[2..];
+        } else {
+            bytes.push(*first);
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
+}
+
+/// A file name for an address; different addresses have different ones.
+fn folder(address: &str) -> String {
+    use std::fmt::Write as _;
+    /// File names have 255 bytes at the most.
+    const LONGEST: usize = 200;
+    let mut name = String::new();
+    for byte in address.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte) {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "%{byte:02X}");
+        }
+    }
+    if name.len() > LONGEST {
+        // FNV-1a, of 64 bits.
+        let hash = address.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        name = format!("{hash:016x}-{}", &name[name.len() - LONGEST..]);
+    }
+    name + ".git"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> String {
+        Remote::parse(text, Some("/base")).expect("an address").address
+    }
+
+    #[test]
+    fn addresses_are_what_git_takes() {
+        assert_eq!(
+            address("git+ssh://gitlab@remote.server:salt/nodes.git"),
+            "gitlab@remote.server:salt/nodes.git"
+        );
+        assert_eq!(address("ssh://git@host/salt/nodes.git"), "ssh://git@host/salt/nodes.git");
+        assert_eq!(address("ssh://git@host:2222/nodes.git"), "ssh://git@host:2222/nodes.git");
+        assert_eq!(address("ssh://[::1]:22/x"), "ssh://gitlab@[::1]:22/x");
+        assert_eq!(address("git@host:x.git"), "git@host:x.git");
+        assert_eq!(address("host:x.git"), "gitlab@host:x.git");
+        assert_eq!(address("file:///srv/x"), "/srv/x");
+        assert_eq!(address("x"), "/base/x");
+        assert_eq!(address("../x"), "/x");
+        assert_eq!(address("git+https://h/x"), "https://h/x");
+        assert!(Remote::parse("ext::sh -c x", None).is_ok_and(|remote| remote.transport == Transport::Ssh));
+        assert!(Remote::parse("ssh://-oProxyCommand=x/y", None).is_err());
+        assert!(Remote::parse("rsync://h/x", None).is_err());
+    }
+
+    #[test]
+    fn passwords_are_apart() {
+        let remote = Remote::parse("https://ada:p%40ss%2Fword@h:8443/x.git", None).expect("an address");
+        assert_eq!(remote.address, "https://ada@h:8443/x.git");
+        assert_eq!(remote.shown, "https://ada:***@h:8443/x.git");
+        let Transport::Password(password) = &remote.transport else { panic!("{remote:?}") };
+        assert_eq!((password.server.as_str(), password.password.as_str()), ("https://h:8443", "p@ss/word"));
+        assert!(!format!("{remote:?}").contains("p@ss"));
+        assert!(Remote::parse("https://ada:p/w@h/x.git", None).is_err());
+        assert!(Remote::parse("https://ada:a%0Ab@h/x.git", None).is_err());
+        let remote = Remote::parse("ssh://ada:secret@h/x", None).expect("an address");
+        assert_eq!((remote.shown.as_str(), remote.address.as_str()), ("ssh://ada:***@h/x", "ssh://ada@h/x"));
+    }
+
+    #[test]
+    fn folders_differ() {
+        let folder = |text| Remote::parse(text, None).expect("an address").folder;
+        assert_ne!(folder("/a_b/c"), folder("/a/b_c"));
+        assert_eq!(folder("/a/b"), "%2Fa%2Fb.git");
+        let long = format!("/{}", "x/".repeat(300));
+        assert!(folder(&long).len() < 255);
+    }
+}

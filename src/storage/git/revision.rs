@@ -1,0 +1,129 @@
+//! A revision of the repository that holds an inventory turns into a folder that can be read like
+//! any other.
+//!
+//! The repository is the user's own: git finds it, with its configuration, its alternates and its
+//! promisor remotes, as it does for the user's commands.
+
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::objects::{self, MAX_FILE};
+use super::program::{Failure, In, LOCAL, git, output};
+use crate::error::{Fault, Kind, Result};
+use crate::storage::fs::{put, reason};
+
+/// The YAML files of a revision, as long as this lives.
+#[derive(Debug)]
+pub struct Checkout {
+    folder: TempDir,
+    /// The top of the repository.
+    top: PathBuf,
+    /// The revision as it was named.
+    pub revision: String,
+}
+
+/// Where Linux has a file system in memory.
+const MEMORY: &str = "/dev/shm";
+
+/// A file to be made: its path, whether it is a link, and its bytes.
+type Put<'a> = (&'a PathBuf, bool, &'a Vec<u8>);
+
+/// The commit that a revision names.
+pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
+    // What begins with a dash would be an option.
+    if revision.starts_with('-') {
+        return Err(Failure::Said("no revision begins with a dash".into()));
+    }
+    let mut command = git(place);
+    command.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]);
+    Ok(String::from_utf8_lossy(&output(command, b"", LOCAL)?).trim().to_owned())
+}
+
+impl Checkout {
+    /// Takes the YAML files and links of a revision of the repository that holds `folder`.
+    pub fn of(revision: &str, folder: &Path) -> Result<Checkout> {
+        let failed = |failure: Failure| {
+            let message = match failure {
+                Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
+                Failure::TimedOut(limit) => format!("git took more than {} seconds", limit.as_secs()),
+                Failure::Said(text) => text,
+                Failure::TooMuch(what, limit) => format!("{what} exceeds the limit of {limit}"),
+            };
+            Fault::new(Kind::Revision { revision: revision.to_owned(), message })
+        };
+        let broken = |error: std::io::Error| failed(Failure::Said(reason(&error)));
+        let mut command = git(In::Around(folder));
+        command.args(["rev-parse", "--show-toplevel"]);
+        let top = output(command, b"", LOCAL).map_err(failed)?;
+        let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
+        let place = In::Around(&top);
+        let commit = commit(place, revision).map_err(failed)?;
+        let mut entries = objects::entries(place, &commit).map_err(failed)?;
+        entries.retain(|path, entry| {
+            entry.link || matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
+        });
+        if let Some((path, _)) = entries.iter().find(|(_, entry)| entry.size > MAX_FILE) {
+            return Err(failed(Failure::Said(format!("cannot read '{}'", path.display()))).into());
+        }
+        let read = objects::read(place, entries.values().map(|entry| &*entry.object)).map_err(failed)?;
+        let files = entries.iter().zip(&read).map(|((path, entry), (_, bytes))| (path, entry.link, bytes));
+        let folder = match in_memory(files.clone()) {
+            Some(folder) => folder,
+            None => below(&std::env::temp_dir(), files).map_err(broken)?,
+        };
+        Ok(Checkout { folder, top, revision: revision.to_owned() })
+    }
+
+    /// Where a folder of the repository is now; one outside of it stays where it is.
+    pub fn place(&self, folder: &Path) -> PathBuf {
+        match folder.strip_prefix(&self.top) {
+            Ok(inside) => self.folder.path().join(inside),
+            Err(_) => folder.to_owned(),
+        }
+    }
+
+    /// A text with the paths of this folder as paths of the revision: `main:classes/a.yml`.
+    pub fn shown(&self, text: &str) -> String {
+        let folder = format!("{}/", self.folder.path().display());
+        text.replace(&folder, &format!("{}:", self.revision))
+    }
+}
+
+/// Where there is room in memory, no disk sees the files: thousands of them take a second there. A
+/// folder for temporary files that somebody named is the one that is used.
+fn in_memory<'a>(files: impl Iterator<Item = Put<'a>>) -> Option<TempDir> {
+    let folder = Path::new(MEMORY);
+    let usual = std::env::temp_dir() == Path::new("/tmp") && folder.is_dir();
+    usual.then(|| below(folder, files).ok()).flatten()
+}
+
+/// A folder in another one, with these files.
+fn below<'a>(folder: &Path, mut files: impl Iterator<Item = Put<'a>>) -> std::io::Result<TempDir> {
+    let folder = tempfile::Builder::new()
+        .prefix("reclass-")
+        // A revision holds secrets.
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(folder)?;
+    files.try_for_each(|(path, link, bytes)| put(&folder.path().join(path), bytes, link))?;
+    Ok(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revision_is_for_its_owner_alone() {
+        for folder in [Path::new(MEMORY), &std::env::temp_dir()] {
+            if folder.is_dir() {
+                let checkout = below(folder, std::iter::empty()).expect("a folder");
+                let mode = checkout.path().metadata().expect("it is there").permissions().mode();
+                assert_eq!(mode & 0o777, 0o700);
+                assert!(checkout.path().starts_with(folder));
+            }
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! A place turns what `nodes_uri` and `classes_uri` say for a type of storage into folders and
+//! branches, one for the nodes, and one for the classes of each environment.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::fs::{self, display};
+use super::git::remote::Remote;
+use super::git::{Login, Policy, Repository};
+use crate::error::{Fault, Kind, Result, Warning};
+use crate::settings::Settings;
+use crate::value::{Key, Map, Text, Value};
+
+/// Where a tree of files is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// In folders.
+    Folders(Vec<PathBuf>),
+    /// In a repository.
+    Git(Branch),
+}
+
+/// Where a tree of files is in a repository.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Branch {
+    /// Which of the repositories.
+    pub repository: usize,
+    /// The `repo` as it was written, without a password.
+    pub repo: Text,
+    /// The branch; `None` for the one that is called like the environment.
+    pub branch: Option<Text>,
+    /// The folder below the top of the repository, with `/`; empty for the top.
+    pub root: Text,
+}
+
+/// Where the files of an inventory are.
+#[derive(Debug, Default)]
+pub struct Places {
+    /// The nodes.
+    pub nodes: Option<Place>,
+    /// The classes: of all environments that nothing else is said about first, then those of `env_overrides`.
+    pub classes: Vec<Place>,
+    /// The environments of `env_overrides`, and where in `classes` theirs are.
+    overrides: Vec<(Key, usize)>,
+    /// The repositories.
+    pub repositories: Vec<Repository>,
+    /// What was noticed.
+    pub warnings: Vec<Warning>,
+}
+
+/// The branch of nodes where none is named, and of classes for no environment.
+pub const MASTER: &str = "master";
+/// Stands for the branch that is called like the environment.
+const ENVIRONMENT: &str = "__env__";
+/// The options of a tree in a repository.
+const OPTIONS: [&str; 8] =
+    ["repo", "branch", "root", "cache_dir", "lock_dir", "privkey", "pubkey", "password"];
+
+/// Options of one tree, those of an override before those that it overrides.
+#[derive(Clone, Copy)]
+struct Options<'a> {
+    setting: &'static str,
+    maps: &'a [&'a Map],
+}
+
+impl Options<'_> {
+    fn get(&self, name: &str) -> Option<&Value> {
+        self.maps.iter().find_map(|map| map.get(name))
+    }
+
+    fn wrong(&self, message: impl Into<String>) -> Fault {
+        Fault::new(Kind::StorageOption { setting: self.setting.into(), message: message.into() })
+    }
+
+    /// A string; null is none.
+    fn text(&self, name: &str) -> Result<Option<&Text>> {
+        match self.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Str(text)) if !text.is_empty() => Ok(Some(text)),
+            Some(_) => Err(self.wrong(format!("'{name}' must be a string that is not empty")).into()),
+        }
+    }
+
+    fn path(&self, name: &str, base: Option<&str>) -> Result<Option<PathBuf>> {
+        let path = self.text(name)?.map(|text| fs::absolute(base, Path::new(&**text)));
+        path.map(|path| path.ok_or_else(|| self.wrong("the current folder is gone").into())).transpose()
+    }
+}
+
+impl Places {
+    /// The places that settings name. Touches no file.
+    pub fn of(settings: &Settings) -> Result<Places> {
+        let mut places = Places::default();
+        let base = settings.inventory_base_uri.as_deref();
+        if &*settings.storage_type == "yaml_fs" {
+            places.nodes = Some(Place::Folders(fs::roots(base, &settings.nodes_uri, "nodes_uri")?));
+            places.classes.push(Place::Folders(fs::roots(base, &settings.classes_uri, "classes_uri")?));
+        } else {
+            let (nodes, _) = places.mapping(settings, "nodes_uri")?;
+            let branch = Some(MASTER.into());
+            places.nodes =
+                Some(places.place(settings, Options { setting: "nodes_uri", maps: &[&nodes] }, branch)?);
+            let (classes, overrides) = places.mapping(settings, "classes_uri")?;
+            places.default_classes(settings, &classes)?;
+            for (environment, options) in overrides {
+                places.override_classes(settings, environment, &options, &classes)?;
+            }
+        }
+        places.check_apart()?;
+        Ok(places)
+    }
+
+    /// Where in `classes` those of an environment are.
+    pub fn classes_of(&self, environment: &Value) -> usize {
+        if self.overrides.is_empty() {
+            return 0;
+        }
+        let named = match environment {
+            // For a node without an environment, the documents have one named `none`.
+            Value::Null => Key::from("none"),
+            environment => Key(environment.clone()),
+        };
+        self.overrides.iter().find(|(known, _)| *known == named).map_or(0, |(_, place)| *place)
+    }
+
+    /// The folders of all places.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let places = self.nodes.iter().chain(&self.classes);
+        let folders = places.filter_map(|place| match place {
+            Place::Folders(folders) => Some(folders),
+            Place::Git(_) => None,
+        });
+        folders.flatten().cloned().collect()
+    }
+
+    /// The mapping of a setting, and its `env_overrides`.
+    fn mapping(&mut self, settings: &Settings, setting: &'static str) -> Result<(Map, Vec<(Key, Map)>)> {
+        let uri = if setting == "nodes_uri" { &settings.nodes_uri } else { &settings.classes_uri };
+        let Value::Map(map) = uri else {
+            let kind = Kind::SettingType {
+                name: setting.into(),
+                expected: format!("a mapping for storage_type '{}'", settings.storage_type),
+                actual: uri.type_name().into(),
+            };
+            return Err(Fault::new(kind).into());
+        };
+        let wrong = |message: &str| {
+            Fault::new(Kind::StorageOption { setting: setting.into(), message: message.into() })
+        };
+        let mut overrides = Vec::new();
+        let shape = "'env_overrides' must be a list of mappings from an environment to options";
+        match map.get("env_overrides") {
+            None | Some(Value::Null) => {}
+            Some(Value::List(items)) if setting == "classes_uri" => {
+                for item in items.iter() {
+                    let Value::Map(item) = item else { return Err(wrong(shape).into()) };
+                    for (environment, options) in item.iter() {
+                        let options = match options {
+                            Value::Map(options) => (**options).clone(),
+                            Value::Null => Map::default(),
+                            _ => return Err(wrong(shape).into()),
+                        };
+                        overrides.push((environment.clone(), options));
+                    }
+                }
+            }
+            Some(_) if setting == "nodes_uri" => {
+                return Err(wrong("'env_overrides' belongs to 'classes_uri'").into());
+            }
+            Some(_) => return Err(wrong(shape).into()),
+        }
+        let maps = std::iter::once(&**map).chain(overrides.iter().map(|(_, options)| options));
+        for key in maps.flat_map(Map::keys) {
+            let name = crate::pystr::str(&key.0);
+            let known = ["storage_type", "uri", "env_overrides"].into_iter().chain(OPTIONS);
+            if !known.clone().any(|known| known == name) {
+                let similar = crate::similar::nearest(&name, known).map(str::to_owned);
+                let name = format!("{setting}: {name}");
+                self.warnings.push(Fault::new(Kind::UnknownSetting { name, similar }));
+            }
+        }
+        Ok(((**map).clone(), overrides))
+    }
+
+    fn default_classes(&mut self, settings: &Settings, classes: &Map) -> Result<()> {
+        let place = self.place(settings, Options { setting: "classes_uri", maps: &[classes] }, None)?;
+        self.classes.push(place);
+        Ok(())
+    }
+
+    /// In `yaml_git`, the branch of an override is called like the environment where it names none;
+    /// in `mixed`, it is that of the other environments.
+    fn override_classes(
+        &mut self,
+        settings: &Settings,
+        environment: Key,
+        options: &Map,
+        classes: &Map,
+    ) -> Result<()> {
+        let mut own = options.clone();
+        if &*settings.storage_type == "yaml_git" && options.get("branch").is_none() {
+            own.insert("branch".into(), Value::Str(crate::pystr::str(&environment.0).into()));
+        }
+        let place = self.place(settings, Options { setting: "classes_uri", maps: &[&own, classes] }, None)?;
+        self.overrides.push((environment, self.classes.len()));
+        self.classes.push(place);
+        Ok(())
+    }
+
+    fn place(&mut self, settings: &Settings, options: Options<'_>, branch: Option<Text>) -> Result<Place> {
+        let kind = match (&*settings.storage_type, options.text("storage_type")?) {
+            ("mixed", None) => return Err(options.wrong("'storage_type' is missing").into()),
+            ("mixed", Some(kind)) => &**kind,
+            (kind, _) => kind,
+        };
+        match kind {
+            "yaml_fs" => {
+                let uri = options.get("uri").ok_or_else(|| options.wrong("'uri' is missing"))?;
+                let base = settings.inventory_base_uri.as_deref();
+                Ok(Place::Folders(fs::roots(base, uri, options.setting)?))
+            }
+            "yaml_git" => self.branch(settings, options, branch).map(Place::Git),
+            _ => Err(options.wrong("'storage_type' must be yaml_fs or yaml_git").into()),
+        }
+    }
+
+    fn branch(&mut self, settings: &Settings, options: Options<'_>, branch: Option<Text>) -> Result<Branch> {
+        let base = settings.inventory_base_uri.as_deref();
+        let repo = options.text("repo")?.ok_or_else(|| options.wrong("'repo' is missing"))?;
+        let remote = Remote::parse(repo, base).map_err(|wrong| options.wrong(format!("'repo': {wrong}")))?;
+        let folder = |name: &str, default: &str| -> Result<PathBuf> {
+            match options.path(name, base)? {
+                Some(path) => Ok(path),
+                None => Ok(fs::absolute(None, Path::new(default)).unwrap_or_default()),
+            }
+        };
+        let login = Login {
+            privkey: options.path("privkey", base)?,
+            pubkey: options.path("pubkey", base)?,
+            password: options.text("password")?.map(ToString::to_string),
+            known_hosts: match &settings.git_known_hosts {
+                Some(path) => fs::absolute(base, Path::new(&**path)),
+                None => None,
+            },
+            accept_new_hosts: &*settings.git_unknown_hosts == "accept",
+        };
+        let caches = folder("cache_dir", "~/.reclass/git/cache")?;
+        let locks = folder("lock_dir", "~/.reclass/git/lock")?;
+        if !caches.is_absolute() || caches.starts_with("~") {
+            return Err(options
+                .wrong("there is no home folder; say where with 'cache_dir' and 'lock_dir'")
+                .into());
+        }
+        if settings.git_fetch_timeout == 0 {
+            let allowed = "the whole numbers from 1 on".to_owned();
+            return Err(Fault::new(Kind::SettingValue { name: "git_fetch_timeout".into(), allowed }).into());
+        }
+        let policy = Policy {
+            interval: Duration::from_secs(settings.git_fetch_interval.into()),
+            limit: Duration::from_secs(settings.git_fetch_timeout.into()),
+            serve_stale: &*settings.git_fetch_failure == "serve",
+        };
+        let repo = Text::from(remote.shown.as_str());
+        let revision = settings.git_revision.clone();
+        let new = Repository::new(remote, login, (&caches, &locks), policy, revision);
+        let known = self.repositories.iter().position(|known| known.is_same(&new));
+        let repository = known.unwrap_or_else(|| {
+            self.repositories.push(new);
+            self.repositories.len() - 1
+        });
+        let branch = match options.text("branch")? {
+            Some(branch) if &**branch == ENVIRONMENT && options.setting == "classes_uri" => None,
+            Some(branch) => Some(branch.clone()),
+            None => branch,
+        };
+        // The Python programs make dots of the slashes; both are folders here too.
+        let root = options.text("root")?.map_or("", |root| root.trim_matches(['/', '.']));
+        Ok(Branch { repository, repo, branch, root: root.into() })
+    }
+
+    /// The nodes must be apart from all classes (S15).
+    fn check_apart(&self) -> Result<()> {
+        let Some(nodes) = &self.nodes else { return Ok(()) };
+        self.classes.iter().try_for_each(|classes| match (nodes, classes) {
+            (Place::Folders(nodes), Place::Folders(classes)) => {
+                for (node, class) in
+                    nodes.iter().flat_map(|node| classes.iter().map(move |class| (node, class)))
+                {
+                    if node.starts_with(class) || class.starts_with(node) {
+                        return Err(overlap(&display(node), &display(class)));
+                    }
+                }
+                Ok(())
+            }
+            (Place::Git(nodes), Place::Git(classes))
+                if nodes.repository == classes.repository
+                    && nodes.branch == classes.branch
+                    && (is_below(&nodes.root, &classes.root) || is_below(&classes.root, &nodes.root)) =>
+            {
+                Err(overlap(&nodes.to_string(), &classes.to_string()))
+            }
+            _ => Ok(()),
+        })
+    }
+}
+
+impl std::fmt::Display for Branch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} {}", self.repo, self.branch.as_deref().unwrap_or(ENVIRONMENT), self.root)
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Place::Folders(folders) => {
+                f.write_str(&folders.iter().map(|folder| display(folder)).collect::<Vec<_>>().join("', '"))
+            }
+            Place::Git(branch) => f.write_str(branch.to_string().trim_end()),
+        }
+    }
+}
+
+/// Whether a folder is another one or below it.
+fn is_below(folder: &str, other: &str) -> bool {
+    other.is_empty()
+        || folder.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn overlap(nodes: &str, classes: &str) -> crate::error::Error {
+    let (nodes, classes) = (nodes.trim_end().to_owned(), classes.trim_end().to_owned());
+    Fault::new(Kind::UriOverlap { nodes, classes }).into()
+}

@@ -1,0 +1,94 @@
+//! What is wrong with the settings of a storage is told before anything is fetched.
+
+use reclass::engine::Inventory;
+
+use crate::site::Site;
+
+#[track_caller]
+fn refused(yaml: &str, expected: &str) {
+    let site = Site::new();
+    let error = Inventory::open(&site.options(yaml)).unwrap_err().to_string();
+    assert_eq!(error.replace(&site.path("").display().to_string(), "SITE/"), expected);
+}
+
+#[test]
+fn options_that_are_missing_or_wrong() {
+    refused(
+        "{storage_type: yaml_git, nodes_uri: SITE/x}",
+        "setting 'nodes_uri' must be a mapping for storage_type 'yaml_git', not string (setting-type)",
+    );
+    refused(
+        "{storage_type: yaml_git, nodes_uri: {branch: x}, classes_uri: {}}",
+        "setting 'nodes_uri': 'repo' is missing (storage-option)",
+    );
+    refused(
+        "{storage_type: yaml_git, nodes_uri: {repo: 'rsync://x/y', CACHE}, classes_uri: {}}",
+        "setting 'nodes_uri': 'repo': it must be a path, or an address of file, https, http, ssh or git \
+         (storage-option)",
+    );
+    refused(
+        "{storage_type: yaml_git, nodes_uri: {repo: SITE/x, branch: [a], CACHE}, classes_uri: {}}",
+        "setting 'nodes_uri': 'branch' must be a string that is not empty (storage-option)",
+    );
+    refused(
+        "{storage_type: yaml_git, nodes_uri: {repo: SITE/x, CACHE}, \
+         classes_uri: {repo: SITE/y, CACHE, env_overrides: {dev: {branch: x}}}}",
+        "setting 'classes_uri': 'env_overrides' must be a list of mappings from an environment to options \
+         (storage-option)",
+    );
+    refused(
+        "{storage_type: mixed, nodes_uri: {uri: SITE/x}, classes_uri: {}}",
+        "setting 'nodes_uri': 'storage_type' is missing (storage-option)",
+    );
+    refused(
+        "{storage_type: mixed, nodes_uri: {storage_type: mixed}, classes_uri: {}}",
+        "setting 'nodes_uri': 'storage_type' must be yaml_fs or yaml_git (storage-option)",
+    );
+    refused(
+        "{storage_type: yaml_git, git_fetch_timeout: 0, nodes_uri: {repo: SITE/x, CACHE}, classes_uri: {}}",
+        "setting 'git_fetch_timeout' must be one of the whole numbers from 1 on (setting-value)",
+    );
+}
+
+#[test]
+fn trees_that_overlap_are_an_error_with_both_names() {
+    refused(
+        "{storage_type: yaml_git, nodes_uri: {repo: SITE/x, CACHE}, \
+         classes_uri: {repo: SITE/x, branch: master, root: classes, CACHE}}",
+        "nodes_uri 'SITE/x master' and classes_uri 'SITE/x master classes' must not be the same folder nor one \
+         inside the other (uri-overlap)",
+    );
+    refused(
+        "{storage_type: mixed, nodes_uri: {storage_type: yaml_fs, uri: SITE/a}, classes_uri: {storage_type: yaml_fs, \
+         uri: SITE/b, env_overrides: [{dev: {uri: SITE/a/b}}]}}",
+        "nodes_uri 'SITE/a' and classes_uri 'SITE/a/b' must not be the same folder nor one inside the other \
+         (uri-overlap)",
+    );
+    let site = Site::new();
+    site.open(
+        "{storage_type: yaml_git, nodes_uri: {repo: SITE/x, root: nodes, CACHE}, \
+         classes_uri: {repo: SITE/x, branch: master, root: nodes-old, CACHE}}",
+    );
+}
+
+#[test]
+fn an_unknown_option_is_a_warning() {
+    let site = Site::new();
+    let inventory = site.open(
+        "{storage_type: yaml_git, nodes_uri: {repo: SITE/x, brnach: y, CACHE}, classes_uri: {repo: SITE/y, CACHE}}",
+    );
+    let warnings: Vec<String> =
+        inventory.settings_warnings().iter().map(|warning| warning.kind.to_string()).collect();
+    assert_eq!(warnings, ["unknown setting 'nodes_uri: brnach'"]);
+}
+
+#[test]
+fn edits_of_repositories_are_refused() {
+    let site = Site::with_environments();
+    let output = site.program(crate::site::ENVIRONMENTS, &["lint", "--help"]);
+    assert!(output.status.success());
+    let (settings, _) =
+        reclass::settings::Settings::from_options(&site.options(crate::site::ENVIRONMENTS)).unwrap();
+    let error = reclass::edit::source::list(&settings).unwrap_err();
+    assert_eq!(error.to_string(), "files of storage_type 'yaml_git' cannot be edited (storage-unsupported)");
+}
