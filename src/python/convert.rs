@@ -101,7 +101,7 @@ fn objects<'py>(py: Python<'py>, items: &[Value]) -> PyResult<Vec<Bound<'py, PyA
 }
 
 /// Recursion on a stack that grows: values are as deep as the engine allows them to be.
-fn deeper<T>(body: impl FnOnce() -> T) -> T {
+pub(super) fn deeper<T>(body: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
 }
 

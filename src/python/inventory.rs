@@ -14,7 +14,7 @@ use crate::explain::Selection;
 use crate::list::NodeFilter;
 use crate::python::convert::{self, dict, string};
 use crate::python::errors::{exception, exception_with_excerpts, guard};
-use crate::python::questions;
+use crate::python::{prototype, questions};
 use crate::report::{concise_warning, full};
 use crate::secrets::Secrets;
 use crate::settings::{NodeNotFound, Settings};
@@ -28,6 +28,7 @@ use crate::wire;
 #[pyclass(frozen, module = "saltext.reclass")]
 pub struct Inventory {
     options: Map,
+    propagates: bool,
 }
 
 #[pymethods]
@@ -40,9 +41,14 @@ impl Inventory {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
             let options = settings.map(convert::options).transpose()?.unwrap_or_default();
-            let inventory = Inventory { options };
-            let warnings = inventory.ask(py, |engine| Ok(engine.settings_warnings().to_vec()))?;
-            log_once(py, &warnings)?;
+            let mut inventory = Inventory { options, propagates: false };
+            let about = inventory.ask(py, |engine| {
+                let propagates = engine.settings().propagate_pillar_data_to_reclass;
+                Ok((propagates, engine.settings_warnings().to_vec()))
+            })?;
+            let (propagates, warnings) = &*about;
+            log_once(py, warnings)?;
+            inventory.propagates = *propagates;
             Ok(inventory)
         })
     }
@@ -232,7 +238,7 @@ impl Inventory {
             let environment = environment.map(environment_asked_for).transpose()?;
             let mut request = Request { environment, ..Request::default() };
             if let Some(pillar) = pillar
-                && *self.ask(py, |engine| Ok(engine.settings().propagate_pillar_data_to_reclass))?
+                && self.propagates
             {
                 request.input_data = Some(convert::from_python(pillar, "the pillar")?);
             }
@@ -240,21 +246,25 @@ impl Inventory {
                 let Some(node) = minion(engine, minion_id, &request)? else {
                     return Ok(None);
                 };
-                let value = match node.shown.get() {
-                    Some(value) => value.clone(),
-                    None => pillar_value(&node, engine.settings()).map_err(|mut error| {
-                        engine.place_values(minion_id, &request, &mut error);
-                        error
-                    })?,
-                };
-                let value = node.shown.get_or_init(|| value).clone();
-                Ok(Some((value, node)))
+                if node.shown.get().is_some() {
+                    return Ok(Some((node, true)));
+                }
+                let value = pillar_value(&node, engine.settings()).map_err(|mut error| {
+                    engine.place_values(minion_id, &request, &mut error);
+                    error
+                })?;
+                node.shown.get_or_init(|| value);
+                Ok(Some((node, false)))
             })?;
-            let Some((value, node)) = &*answer else {
+            let Some((node, again)) = &*answer else {
                 return Ok(PyDict::new(py));
             };
             log(py, &node.warnings)?;
-            mapping(py, value)
+            match node.shown.get() {
+                Some(Value::Map(map)) if *again => prototype::dict(py, map),
+                Some(Value::Map(map)) => dict(py, map),
+                _ => Ok(PyDict::new(py)),
+            }
         })
     }
 
@@ -321,7 +331,7 @@ const STACK: usize = 512 * 1024;
 
 /// Runs what may take values apart. Python's threads may have a stack of 32 KiB. Not for what
 /// calls Python, which keeps an eye on its own stack.
-fn on_enough_stack<T>(body: impl FnOnce() -> T) -> T {
+pub(super) fn on_enough_stack<T>(body: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(STACK, 2 * STACK, body)
 }
 

@@ -14,6 +14,7 @@ pub mod convert;
 pub mod editor;
 pub mod errors;
 pub mod inventory;
+mod prototype;
 pub mod questions;
 
 /// The compiled part of `saltext.reclass`; use it through that package.

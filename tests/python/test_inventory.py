@@ -105,6 +105,46 @@ def test_what_is_returned_belongs_to_the_caller(site: Inventory) -> None:
     assert site.pillar("web1")["__reclass__"]["classes"] == ["role.web"]
 
 
+def containers(value: Any) -> Iterator[Any]:
+    if isinstance(value, (dict, list)):
+        yield value
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from containers(inner)
+
+
+def test_an_answer_that_is_given_again_is_new_at_every_level(write: Write) -> None:
+    shared = "classes: [c]"
+    base = write(
+        {
+            "nodes/a": shared,
+            "nodes/b": shared,
+            "classes/c": """
+                parameters:
+                  map: {empty: {}, list: [1, [x, {y: z}], {}, []], 1: one}
+                  again: ${map}
+                  twice: [{a: &same {b: [c]}}, *same]
+            """,
+        }
+    )
+    inventory = Inventory(inventory_base_uri=str(base))
+    expected = {node: repr(inventory.pillar(node)) for node in ("a", "b")}
+    seen: list[Any] = []
+    for _ in range(4):
+        for node in ("a", "b"):
+            pillar = inventory.pillar(node)
+            assert repr(pillar) == expected[node]
+            seen.append(pillar)
+    # All of them are alive: none is another one.
+    every = [id(container) for pillar in seen for container in containers(pillar)]
+    assert len(every) == len(set(every))
+    for pillar in seen:
+        for container in list(containers(pillar)):
+            container.clear()
+    assert inventory.pillar("a")["twice"] == [{"a": {"b": ["c"]}}, {"b": ["c"]}]
+    write({"classes/c": "parameters: {map: {list: [2]}}"})
+    assert [inventory.pillar(node)["map"] for node in ("a", "b", "a", "b")] == [{"list": [2]}] * 4
+
+
 TYPES = """
     parameters:
       date: 2001-02-03
@@ -146,6 +186,8 @@ def test_nodeinfo_gives_the_types_of_pyyaml(write: Write) -> None:
 def test_pillar_gives_the_types_that_salt_carries(write: Write) -> None:
     inventory = Inventory(inventory_base_uri=str(write({"nodes/n": TYPES})), automatic_parameters=False)
     pillar = inventory.pillar("n")
+    for _ in range(3):
+        assert repr(inventory.pillar("n")) == repr(pillar)
     del pillar["__reclass__"]
     assert pillar == {
         "date": "2001-02-03",
