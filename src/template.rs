@@ -91,7 +91,8 @@ pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
 
 /// Whether a text holds a sentinel. Nearly all do not even hold its first byte.
 fn has(text: &str, sentinel: &str) -> bool {
-    sentinel.bytes().next().is_none_or(|first| text.as_bytes().contains(&first)) && text.contains(sentinel)
+    sentinel.bytes().next().is_none_or(|first| text.as_bytes().contains(&first))
+        && find(text, sentinel).is_some()
 }
 
 /// The strings of an inventory: one allocation for each distinct one, and one template.
@@ -165,7 +166,7 @@ pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
     let mut segment = String::new();
     let mut rest = text;
     loop {
-        match rest.find(delimiter) {
+        match find(rest, delimiter) {
             Some(at) if rest[..at].ends_with('\\') => {
                 segment.push_str(&rest[..at - 1]);
                 segment.push_str(delimiter);
@@ -187,13 +188,34 @@ pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
 
 /// Splits the flattened inside of a reference into path and default (R7).
 pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
-    let double = delimiter.repeat(2);
-    match inside.split_once(&double) {
+    match find_default(inside, delimiter) {
         Some((path, default)) => {
             FixedPath { segments: split_path(path, delimiter), default: Some(default.into()) }
         }
         None => FixedPath { segments: split_path(inside, delimiter), default: None },
     }
+}
+
+/// The path and the default, where there is one.
+fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t str, &'t str)> {
+    let mut from = 0;
+    loop {
+        let at = from + find(&inside[from..], delimiter)?;
+        let behind = &inside[at + delimiter.len()..];
+        if let Some(default) = behind.strip_prefix(delimiter) {
+            return Some((&inside[..at], default));
+        }
+        from = at + first_char(&inside[at..]);
+    }
+}
+
+/// Where a text that is not empty stands first in another. The search of `str` gets ready for long
+/// ones, which takes longer than to look through a short one.
+fn find(text: &str, wanted: &str) -> Option<usize> {
+    if text.len() > 1000 {
+        return text.find(wanted);
+    }
+    text.as_bytes().windows(wanted.len()).position(|here| here == wanted.as_bytes())
 }
 
 /// Python's `str.expandtabs()`: eight columns, which start anew on each line.
@@ -334,10 +356,13 @@ impl<'s> Grammar<'s> {
 
     /// Characters up to where `stop` holds; a special character counts alone.
     fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
-        let special = |c: char| {
-            [self.escape, self.open, self.close, self.query_open, self.query_close]
-                .iter()
-                .any(|s| s.contains(c))
+        let all = [self.escape, self.open, self.close, self.query_open, self.query_close];
+        // The characters of ASCII among them, one bit for each.
+        let bit = |byte: u8| if byte.is_ascii() { 1_u128 << byte } else { 0 };
+        let ascii = all.iter().flat_map(|s| s.bytes()).fold(0, |bits, byte| bits | bit(byte));
+        let special = |c: char| match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() => ascii & bit(byte) != 0,
+            _ => all.iter().any(|s| s.contains(c)),
         };
         let plain = recognize(take_till1::<_, &str, NomError<&str>>(special));
         let mut plain = plain;
@@ -398,11 +423,8 @@ impl<'s> Grammar<'s> {
             _ => None,
         };
         let inside = &rest[self.open.len()..rest.len() - after.len() - self.close.len()];
-        let double = self.delimiter.repeat(2);
-        let written = match inside.split_once(&double) {
-            Some((path, _)) => format!("{}{path}{}", self.open, self.close),
-            None => format!("{}{inside}{}", self.open, self.close),
-        };
+        let path = find_default(inside, self.delimiter).map_or(inside, |(path, _)| path);
+        let written = [self.open, path, self.close].concat();
         Ok((after, Reference { parts, fixed, span, written: written.into() }))
     }
 
