@@ -30,7 +30,7 @@ use crate::value::{Key, Map, Text, Value};
 pub(crate) use explore::Traced;
 use memo::{Memo, State};
 pub use partial::{Known, Own};
-pub use query::{Others, Told, python_equal};
+pub use query::{Others, Outcome, Question, Told, python_equal};
 pub use root::{Root, Shared, Source};
 use way::Way;
 pub use way::join_path;

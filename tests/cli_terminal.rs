@@ -135,22 +135,22 @@ fn colours_are_for_terminals_that_want_them() {
 fn slow() -> TempDir {
     let place = workplace();
     fs::remove_file(place.path().join("a/nodes/db1.yml")).unwrap();
-    let mut keys = 20_000;
-    loop {
-        let lines: Vec<String> =
-            (0..keys).map(|key| format!("  key{key}: [1, two, {{three: '${{listen}}'}}]\n")).collect();
-        fs::write(
-            place.path().join("a/nodes/web1.yml"),
-            format!("classes: [role.web]\nparameters:\n{}", lines.concat()),
-        )
-        .unwrap();
+    let lines: Vec<String> =
+        (0..20_000).map(|key| format!("  key{key}: [1, two, {{three: '${{listen}}'}}]\n")).collect();
+    let node = format!("classes: [role.web]\nparameters:\n{}", lines.concat());
+    for number in 1.. {
+        fs::write(place.path().join(format!("a/nodes/web{number}.yml")), &node).unwrap();
+        // Not after each one: all of them are rendered each time.
+        if number % 4 != 0 {
+            continue;
+        }
         let begun = Instant::now();
         assert!(reclass(place.path(), &["-b", "a", "-i"]).stdout(Stdio::null()).status().unwrap().success());
         if begun.elapsed() > Duration::from_secs(3) {
-            return place;
+            break;
         }
-        keys *= 2;
     }
+    place
 }
 
 #[test]

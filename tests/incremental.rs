@@ -147,8 +147,8 @@ fn a_new_node_or_class_computes_nothing_of_the_others() {
     write(folder.path(), "nodes/new.yml", "classes: [db]\n");
     let counts = work(&kept);
     assert_eq!((counts.read, counts.parsed), (1, 1));
-    // The new node, and what it exports, which is an answer of one more node.
-    assert_eq!((counts.computed, counts.exported), (2, 1));
+    // The new node, and what it exports: the query does not find it.
+    assert_eq!((counts.computed, counts.exported), (1, 1));
     write(folder.path(), "nodes/silent.yml", "parameters: {a: 1}\n");
     let counts = work(&kept);
     assert_eq!((counts.computed, counts.exported), (1, 1), "it has nothing to tell");
@@ -157,7 +157,66 @@ fn a_new_node_or_class_computes_nothing_of_the_others() {
     assert_eq!((counts.listed, counts.read, counts.computed, counts.exported), (1, 0, 0, 0));
     fs::remove_file(folder.path().join("nodes/new.yml")).unwrap();
     let counts = work(&kept);
+    assert_eq!((counts.read, counts.computed, counts.exported), (0, 0, 0));
+    fs::remove_file(folder.path().join("nodes/n2.yml")).unwrap();
+    let counts = work(&kept);
     assert_eq!((counts.read, counts.computed, counts.exported), (0, 1, 0), "the one that asks");
+}
+
+#[test]
+fn what_a_query_does_not_find_may_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/c.yml", "parameters: {}\n");
+    write(base, "nodes/web1.yml", "exports: {kind: web, addr: a}\n");
+    write(base, "nodes/db1.yml", "exports: {kind: db, addr: b}\n");
+    write(base, "nodes/ask.yml", "parameters: {q: '$[ exports:addr if exports:kind == web ]'}\n");
+    write(base, "nodes/list.yml", "parameters: {q: '$[ if exports:kind != db ]'}\n");
+    let kept = Inventory::open(&options(base, "auto")).unwrap();
+    answers(&kept);
+    answers(&kept);
+    for (text, computed) in [
+        ("exports: {kind: db, addr: changed}\n", 1),
+        ("exports: {kind: db, addr: changed, other: 1}\n", 1),
+        ("exports: {kind: db2, addr: changed}\n", 2),
+        ("exports: {kind: db3, addr: changed}\n", 1),
+        ("exports: {kind: web, addr: changed}\n", 2),
+        ("exports: {kind: web, addr: again}\n", 2),
+    ] {
+        write(base, "nodes/db1.yml", text);
+        let before = kept.counts().computed;
+        let now = answers(&kept);
+        assert_eq!(now, answers(&Inventory::open(&options(base, "off")).unwrap()), "{text}");
+        assert_eq!(kept.counts().computed - before, computed, "{text}");
+    }
+}
+
+#[test]
+fn exports_that_fail_are_not_tried_again_without_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/c.yml", "exports: {e: '${gone}', ok: 1}\n");
+    for number in 0..20 {
+        write(base, &format!("nodes/n{number}.yml"), "classes: [c]\n");
+    }
+    let queries = "parameters: {q: '$[ +IgnoreErrors exports:e ]', r: '$[ exports:ok ]'}\n";
+    write(base, "nodes/z.yml", queries);
+    write(base, "nodes/other.yml", "parameters: {a: 1}\n");
+    let kept = Inventory::open(&options(base, "stat")).unwrap();
+    let ask = || kept.nodeinfo("z", &Request::default()).unwrap();
+    ask();
+    ask();
+    let before = kept.counts();
+    ask();
+    assert_eq!(kept.counts().exported, before.exported);
+    write(base, "nodes/other.yml", "parameters: {a: 2}\n");
+    ask();
+    assert_eq!(kept.counts().exported - before.exported, 2, "two paths of the node that changed");
+    write(base, "nodes/n3.yml", "classes: [c]\nparameters: {gone: found}\n");
+    ask();
+    assert_eq!(kept.counts().exported - before.exported, 4);
+    let found = reclass::json::dumps(&ask().to_value(""), false).unwrap();
+    assert!(found.contains("\"q\":{\"n3\":\"found\"}"), "{found}");
 }
 
 #[test]

@@ -15,13 +15,8 @@ use crate::engine::files::Sources;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
-use crate::evaluate::{Evaluator, Others, Told, python_equal};
+use crate::evaluate::{Evaluator, Others, Outcome, Question, Told, python_equal};
 use crate::value::{Text, Value};
-
-/// Whether a node has any of the exports: one that has none has no part in any answer.
-fn tells((_, exports): &(Text, Option<Vec<Option<Value>>>)) -> bool {
-    exports.as_ref().is_some_and(|values| values.iter().any(Option::is_some))
-}
 
 /// What is known of the exports of all nodes.
 #[derive(Debug, Default)]
@@ -57,24 +52,23 @@ struct Failed {
     fault: Fault,
     /// What is left of it where errors are ignored.
     rest: Option<Value>,
+    /// The generation in which the message was made: it names lines, and similar names, and both
+    /// change where no value does.
+    generation: u64,
 }
 
-/// One question that a query asked, and what it was told: an answer that was computed from it
-/// holds as long as the same question is answered the same.
+/// One question that a query asked, and what came of it: an answer that was computed from it holds
+/// as long as the same comes of the same question.
 #[derive(Clone, Debug)]
 pub struct Asked {
-    all_environments: bool,
-    ignore_errors: bool,
-    paths: Vec<Vec<Text>>,
-    /// The nodes that had any of the exports; the others have no part in the answer.
-    nodes: Vec<Text>,
-    exports: Vec<Option<Vec<Option<Value>>>>,
+    question: Question,
+    outcome: Outcome,
 }
 
 impl Asked {
-    /// The nodes that had any of the exports.
-    pub fn answering(&self) -> impl Iterator<Item = &Text> {
-        self.nodes.iter()
+    /// The nodes that the query found.
+    pub fn found(&self) -> impl Iterator<Item = &Text> {
+        self.outcome.iter().map(|(node, _)| node)
     }
 }
 
@@ -94,13 +88,10 @@ pub struct OtherNodes<'a> {
 impl OtherNodes<'_> {
     /// Whether all that was asked would be answered the same now.
     pub fn still_holds(&self, asked: &[Asked]) -> bool {
-        asked.iter().all(|question| {
-            let paths: Vec<&[Text]> = question.paths.iter().map(Vec::as_slice).collect();
-            let nodes = self.nodes(question.all_environments);
-            let told = nodes.map(|nodes| self.exports(nodes, &paths, question.ignore_errors));
-            let Ok(Ok(told)) = told else { return false };
-            let now = told.iter().filter(|told| tells(told)).map(|(node, exports)| (node, exports));
-            now.eq(question.nodes.iter().zip(&question.exports))
+        asked.iter().all(|Asked { question, outcome }| {
+            let nodes = self.nodes(question.all_environments());
+            let told = nodes.map(|nodes| self.exports(nodes, &question.paths(), question.ignore_errors));
+            matches!(told, Ok(Ok(told)) if question.outcome(&told) == *outcome)
         })
     }
 }
@@ -118,7 +109,7 @@ impl Computation<'_> {
             Err(_) if self.settings.inventory_ignore_failed_node => return Ok(None),
             Err(fault) => return Err(fault),
         };
-        let value = |path: &&[Text]| match self.export(node, &layers, path) {
+        let value = |path: &&[Text]| match self.export(node, &layers, path, ignore_errors) {
             Ok(value) => Ok(value),
             Err(failed) if ignore_errors => Ok(failed.rest),
             Err(failed) => Err(failed.fault),
@@ -139,8 +130,6 @@ impl Computation<'_> {
                         .is_ok_and(|layers| self.sequence_holds(&layers.linearization.sequence));
                 if current {
                     entry.checked = self.generation;
-                    // Errors name lines, and similar names: both change where no value does.
-                    entry.values.retain(|_, value| value.is_ok());
                 } else {
                     known.remove(node);
                 }
@@ -167,8 +156,11 @@ impl Computation<'_> {
         layers.map_err(|fault| *fault)
     }
 
-    fn export(&self, node: &Text, layers: &Layers, path: &[Text]) -> Exported {
-        if let Some(value) = self.index.known.lock().get(node).and_then(|known| known.values.get(path)) {
+    /// The value of an export. The message of one that fails is made anew where it is told.
+    fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> Exported {
+        if let Some(value) = self.index.known.lock().get(node).and_then(|known| known.values.get(path))
+            && value.as_ref().err().is_none_or(|failed| ignore_errors || failed.generation == self.generation)
+        {
             return value.clone();
         }
         self.inputs.counters.exported.add();
@@ -180,7 +172,7 @@ impl Computation<'_> {
             Some(mut fault) => {
                 self.complete(&mut fault, layers);
                 let rest = evaluator.export(&layers.exports, path, true);
-                Err(Box::new(Failed { fault, rest }))
+                Err(Box::new(Failed { fault, rest, generation: self.generation }))
             }
         };
         if let Some(known) = self.index.known.lock().get_mut(node) {
@@ -240,9 +232,7 @@ impl Others for OtherNodes<'_> {
         .collect()
     }
 
-    fn answered(&self, all_environments: bool, paths: &[&[Text]], ignore_errors: bool, told: Told) {
-        let (nodes, exports) = told.into_iter().filter(tells).unzip();
-        let paths = paths.iter().map(|path| path.to_vec()).collect();
-        self.asked.borrow_mut().push(Asked { all_environments, ignore_errors, paths, nodes, exports });
+    fn answered(&self, question: Question, outcome: Outcome) {
+        self.asked.borrow_mut().push(Asked { question, outcome });
     }
 }

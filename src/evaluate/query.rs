@@ -7,7 +7,7 @@ use crate::evaluate::{Evaluator, Found, Head, Stop};
 use crate::query::{Connective, Operand, Query};
 use crate::slot::{Entries, MapSlot, Slot};
 use crate::source::Origin;
-use crate::value::{Map, Text, Value};
+use crate::value::{Text, Value};
 
 /// The other nodes, as far as a query may ask.
 pub trait Others {
@@ -25,15 +25,68 @@ pub trait Others {
         ignore_errors: bool,
     ) -> Result<Told, (Text, Fault)>;
 
-    /// Takes note of a question that was asked in full, and what it was told.
-    fn answered(&self, all_environments: bool, paths: &[&[Text]], ignore_errors: bool, told: Told);
+    /// Takes note of a question that was asked in full, and what came of it.
+    fn answered(&self, question: Question, outcome: Outcome);
 }
 
 /// What a query was told of each node.
 pub type Told = Vec<(Text, Option<Vec<Option<Value>>>)>;
 
+/// The nodes that passed the tests of a query, those of a value query with their values.
+pub type Outcome = Vec<(Text, Option<Value>)>;
+
+/// A query with all that the asking node has to say in it.
+#[derive(Clone, Debug)]
+pub struct Question {
+    query: Arc<Query>,
+    /// What the exports are compared with, by comparison.
+    operands: Vec<Value>,
+    /// Whether exports that fail are left out.
+    pub ignore_errors: bool,
+}
+
+impl Question {
+    /// Whether nodes of every environment are asked.
+    pub fn all_environments(&self) -> bool {
+        self.query.all_environments
+    }
+
+    /// The exports that are asked for: those of the tests, and the value.
+    pub fn paths(&self) -> Vec<&[Text]> {
+        let tested = self.query.comparisons().map(|test| test.export.as_slice());
+        tested.chain(self.query.value.as_deref()).collect()
+    }
+
+    /// What comes of what was told.
+    pub fn outcome(&self, told: &Told) -> Outcome {
+        told.iter()
+            .filter_map(|(node, exports)| {
+                let exports = exports.as_ref()?;
+                let value = exports.last().cloned().flatten();
+                let wanted = self.query.value.is_none() || value.is_some();
+                (wanted && self.passes(exports))
+                    .then(|| (node.clone(), value.filter(|_| self.query.value.is_some())))
+            })
+            .collect()
+    }
+
+    fn passes(&self, exports: &[Option<Value>]) -> bool {
+        let mut passed = true;
+        for (index, (comparison, operand)) in self.query.comparisons().zip(&self.operands).enumerate() {
+            let equal = exports[index].as_ref().map(|value| python_equal(value, operand));
+            let holds = equal.is_some_and(|equal| equal == comparison.equal);
+            passed = match index.checked_sub(1).map(|before| self.query.rest[before].0) {
+                None => holds,
+                Some(Connective::And) => passed && holds,
+                Some(Connective::Or) => passed || holds,
+            };
+        }
+        passed
+    }
+}
+
 impl Evaluator<'_> {
-    pub(super) fn query(&mut self, query: &Query, origin: Origin) -> Result<Found, Stop> {
+    pub(super) fn query(&mut self, query: &Arc<Query>, origin: Origin) -> Result<Found, Stop> {
         let source = query.source.to_string();
         // Other nodes change, and each node has its own environment.
         self.own = true;
@@ -44,9 +97,8 @@ impl Evaluator<'_> {
             .comparisons()
             .map(|comparison| self.operand(&comparison.operand, &source, origin))
             .collect::<Result<Vec<_>, Stop>>()?;
-        let ignore = query.ignore_errors || self.settings.inventory_ignore_failed_render;
-        let paths: Vec<&[Text]> =
-            query.comparisons().map(|test| test.export.as_slice()).chain(query.value.as_deref()).collect();
+        let ignore_errors = query.ignore_errors || self.settings.inventory_ignore_failed_render;
+        let question = Question { query: query.clone(), operands, ignore_errors };
         let failed = |evaluator: &Self, node: &str, cause: Fault| {
             let kind = Kind::QueryFailed { query: source.clone(), node: node.to_owned() };
             let mut fault = evaluator.place(Fault::new(kind), origin, None);
@@ -60,35 +112,18 @@ impl Evaluator<'_> {
                 return Err(failed(self, &node, cause));
             }
         };
-        let mut values = Map::default();
-        let mut names = Vec::new();
-        let told = match others.exports(nodes, &paths, ignore) {
+        let told = match others.exports(nodes, &question.paths(), ignore_errors) {
             Ok(told) => told,
             Err((node, cause)) => return Err(failed(self, &node, cause)),
         };
-        for (node, exports) in &told {
-            let Some(exports) = exports else { continue };
-            let mut passed = true;
-            for (index, (comparison, operand)) in query.comparisons().zip(&operands).enumerate() {
-                let equal = exports[index].as_ref().map(|value| python_equal(value, operand));
-                let holds = equal.is_some_and(|equal| equal == comparison.equal);
-                passed = match index.checked_sub(1).map(|before| query.rest[before].0) {
-                    None => holds,
-                    Some(Connective::And) => passed && holds,
-                    Some(Connective::Or) => passed || holds,
-                };
-            }
-            if !passed {
-                continue;
-            }
-            if query.value.is_none() {
-                names.push(Value::Str(node.clone()));
-            } else if let Some(Some(value)) = exports.last() {
-                values.insert(node.clone().into(), value.clone());
-            }
-        }
-        others.answered(query.all_environments, &paths, ignore, told);
-        let value = if query.value.is_some() { Value::map(values) } else { Value::list(names) };
+        let outcome = question.outcome(&told);
+        let nodes = outcome.iter().cloned();
+        let value = if query.value.is_some() {
+            Value::map(nodes.filter_map(|(node, value)| Some((node.into(), value?))).collect())
+        } else {
+            Value::list(nodes.map(|(node, _)| Value::Str(node)).collect())
+        };
+        others.answered(question, outcome);
         Ok(Head::Value(value).into())
     }
 

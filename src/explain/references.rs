@@ -114,7 +114,7 @@ impl Teller<'_> {
         self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
     }
 
-    /// Who answered an inventory query, and where those exports are written.
+    /// The nodes that an inventory query found, and where those exports are written.
     pub(super) fn answers(&mut self, slot: &Slot) -> Vec<(Text, Option<Place>)> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
         self.others.asked.borrow_mut().clear();
@@ -122,7 +122,7 @@ impl Teller<'_> {
         let asked = self.others.asked.take();
         let paths: Vec<&[Text]> =
             query.comparisons().map(|test| test.export.as_slice()).chain(query.value.as_deref()).collect();
-        let nodes = asked.iter().flat_map(Asked::answering);
+        let nodes = asked.iter().flat_map(Asked::found);
         nodes
             .map(|node| {
                 let layers = self.computation.layers(node, None, None, false).ok();
