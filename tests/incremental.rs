@@ -170,7 +170,10 @@ fn what_a_query_does_not_find_may_change() {
     write(base, "classes/c.yml", "parameters: {}\n");
     write(base, "nodes/web1.yml", "exports: {kind: web, addr: a}\n");
     write(base, "nodes/db1.yml", "exports: {kind: db, addr: b}\n");
-    write(base, "nodes/ask.yml", "parameters: {q: '$[ exports:addr if exports:kind == web ]'}\n");
+    // Two nodes with the same classes: what the query comes to is kept for neither.
+    write(base, "classes/asks.yml", "parameters: {in: {q: '$[ exports:addr if exports:kind == web ]'}}\n");
+    write(base, "nodes/ask1.yml", "classes: [asks]\nparameters: {own: 1}\n");
+    write(base, "nodes/ask2.yml", "classes: [asks]\nparameters: {own: 2}\n");
     write(base, "nodes/list.yml", "parameters: {q: '$[ if exports:kind != db ]'}\n");
     let kept = Inventory::open(&options(base, "auto")).unwrap();
     answers(&kept);
@@ -180,8 +183,9 @@ fn what_a_query_does_not_find_may_change() {
         ("exports: {kind: db, addr: changed, other: 1}\n", 1),
         ("exports: {kind: db2, addr: changed}\n", 2),
         ("exports: {kind: db3, addr: changed}\n", 1),
-        ("exports: {kind: web, addr: changed}\n", 2),
-        ("exports: {kind: web, addr: again}\n", 2),
+        ("exports: {kind: web, addr: changed}\n", 3),
+        ("exports: {kind: web, addr: again}\n", 3),
+        ("exports: {kind: db, addr: again}\n", 4),
     ] {
         write(base, "nodes/db1.yml", text);
         let before = kept.counts().computed;

@@ -205,7 +205,7 @@ const CLASSES: [(&str, &str); 2] = [
         "first",
         r#"
 parameters:
-  _param: {host: none, port: 1}
+  _param: {host: none, port: 1, name: "${_param:port}.lan"}
   plain: {a: 1, b: {c: 2}}
   overwritten: ${nowhere}
   replaced: {deep: {one: "${nowhere:at:all}", two: 2}}
