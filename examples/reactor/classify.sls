@@ -1,6 +1,7 @@
 {#- A minion has sent `reclass/minion/classify` with what it knows of itself: its node is made, or
-    updated, by the rules beside this file. `data['id']` is the id that Salt has authenticated. The
-    rest is whatever the minion wrote, and goes through as JSON, as data. -#}
+    updated, by the rules beside this file. Salt writes the id of the sender into `data['id']`, but a
+    minion that sends a list of events writes it itself (docs/editing.md). The rest is whatever the
+    minion wrote, and goes through as JSON, as data. -#}
 {% import_yaml "reactor/class_mapping.yml" as class_mapping %}
 
 classify:

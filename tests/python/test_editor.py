@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -267,6 +268,36 @@ def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
     _classify.classify(settings, "web1", data, RULES)
     text = (base / "nodes/web1.yml").read_text()
     assert text.startswith("# a node\nclasses: [role.web, site.lan, cluster.prague.web]\n")
+
+
+def test_a_rule_may_set_what_is_false(settings: dict[str, Any]) -> None:
+    given = {"zero": 0, "no": False, "empty": "", "one": 1}
+    params = {name: {"value": value} for name, value in given.items()}
+    rules = {"all": {"expression": "all", "node_class": {"value": ["a"]}, "node_param": params}}
+    _classify.classify(settings, "web7", {}, rules)
+    assert _metadata.node(settings, "web7")["web7"]["parameters"] == given
+
+
+def test_a_new_node_is_classified_by_many_at_once(base: Path, settings: dict[str, Any]) -> None:
+    def rules(number: int) -> dict[str, Any]:
+        params = {f"p{number}": {"value": number}}
+        return {"r": {"expression": "all", "node_class": {"value": [f"c{number}"]}, "node_param": params}}
+
+    for turn in range(6):
+        children = []
+        for number in range(6):
+            child = os.fork()
+            if child == 0:
+                try:
+                    _classify.classify(settings, f"new{turn}", {}, rules(number))
+                    os._exit(0)
+                finally:
+                    os._exit(1)
+            children.append(child)
+        assert [os.waitpid(child, 0)[1] for child in children] == [0] * 6
+        node = _metadata.node(settings, f"new{turn}")[f"new{turn}"]
+        assert node["parameters"] == {f"p{number}": number for number in range(6)}
+        assert sorted(node["classes"]) == [f"c{number}" for number in range(6)]
 
 
 @pytest.mark.parametrize(

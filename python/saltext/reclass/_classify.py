@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from saltext.reclass import _edits
 from saltext.reclass._salt import RefusedError
-from saltext.reclass.errors import NodeNotFoundError
 
 if TYPE_CHECKING:
     from saltext.reclass._edits import Settings
@@ -31,7 +30,7 @@ def classify(
     Gives the edits: ``node``, or ``None`` where no rule has classes for it, and ``cluster_params`` by name.
     """
     data = {str(key): value for key, value in _mapping(node_data).items() if not str(key).startswith("__")}
-    # The one thing that Salt has checked and the machine cannot choose.
+    # Whoever calls says whose node it is; the data do not.
     data["node_name"] = name
     classes: list[str] = []
     node_params: dict[str, Any] = {}
@@ -45,18 +44,9 @@ def classify(
     # Rules are the administrator's and may refer to parameters; data may not, see `_filled`.
     node = None
     if classes:
-        try:
-            node = _edits.update_node(settings, name, classes, node_params, interpolate=True, test=test)
-        except NodeNotFoundError:
-            node = _edits.create_node(
-                settings,
-                name,
-                "_generated",
-                classes=classes,
-                parameters=node_params,
-                interpolate=True,
-                test=test,
-            )
+        node = _edits.put_node(
+            settings, name, classes, node_params, interpolate=True, test=test, path="_generated"
+        )
     edits = {
         param: _edits.set_param(settings, param, value, interpolate=True, test=test)
         for param, value in cluster_params.items()
@@ -94,7 +84,7 @@ def _classes(rule: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
 def _params(rules: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
     params = {}
     for name, rule in rules.items():
-        if rule.get("value"):
+        if rule.get("value") is not None:
             params[name] = rule["value"]
         elif rule.get("value_template"):
             params[name] = _filled(rule["value_template"], data)

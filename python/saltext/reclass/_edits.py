@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from saltext.reclass._salt import RefusedError
+from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
 Settings = Mapping[str, Any]
 
@@ -64,6 +65,10 @@ def delete_param(
     return _told_param(edit, name, "deleted", "absent already", test)
 
 
+# How often a node may come and go while it is put.
+_ATTEMPTS = 5
+
+
 def create_node(
     settings: Settings,
     name: Any,
@@ -105,6 +110,33 @@ def update_node(
         name, _list(classes), _mapping(parameters), interpolate=bool(interpolate), test=bool(test)
     )
     return _told(edit, f"node '{name}'", "updated", "in the correct state", test)
+
+
+def put_node(
+    settings: Settings,
+    name: Any,
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    test: bool = False,
+    **new: Any,
+) -> dict[str, Any]:
+    """Updates the file of a node, or makes it, with ``new`` for :func:`create_node`.
+
+    Somebody else may make or delete it in between: then the other one is tried again.
+    """
+    given = {"classes": classes, "parameters": parameters, "interpolate": interpolate, "test": test}
+    for _ in range(_ATTEMPTS):
+        try:
+            return update_node(settings, name, **given)
+        except NodeNotFoundError:
+            pass
+        try:
+            return create_node(settings, name, **given, **new)
+        except ReclassError as error:
+            if error.code != "node-exists":
+                raise
+    return update_node(settings, name, **given)
 
 
 def delete_node(settings: Settings, name: Any, test: bool = False) -> dict[str, Any]:

@@ -18,11 +18,7 @@ def node_present(settings: Configured, test: bool, name: Any, **given: Any) -> R
     """A node has a file with these classes and parameters."""
 
     def edit() -> Mapping[str, Any]:
-        known = {key: given[key] for key in ("classes", "parameters", "interpolate")}
-        try:
-            return _edits.update_node(settings(), name, test=test, **known)
-        except NodeNotFoundError:
-            return _edits.create_node(settings(), name, test=test, **given)
+        return _edits.put_node(settings(), name, test=test, **given)
 
     return _result(name, edit, test)
 
