@@ -243,6 +243,11 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
     }
 }
 
+/// A path without links and `..`, where there is something.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok()
+}
+
 /// A path as Python's `os.path.abspath` makes it absolute: one that is relative belongs to the base,
 /// `~` is the home folder. `None` where the current folder is needed and gone.
 pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {

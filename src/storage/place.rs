@@ -293,7 +293,7 @@ impl Places {
                 Ok(())
             }
             (Place::Git(nodes), Place::Git(classes))
-                if nodes.repository == classes.repository
+                if self.repositories[nodes.repository].is_at(&self.repositories[classes.repository])
                     && nodes.branch == classes.branch
                     && (is_below(&nodes.root, &classes.root) || is_below(&classes.root, &nodes.root)) =>
             {

@@ -59,6 +59,12 @@ fn trees_that_overlap_are_an_error_with_both_names() {
          inside the other (uri-overlap)",
     );
     refused(
+        "{storage_type: yaml_git, nodes_uri: {repo: SITE/x, CACHE}, \
+         classes_uri: {repo: 'file://SITE/x/../x', branch: master, CACHE}}",
+        "nodes_uri 'SITE/x master' and classes_uri 'file://SITE/x/../x master' must not be the same folder nor one \
+         inside the other (uri-overlap)",
+    );
+    refused(
         "{storage_type: mixed, nodes_uri: {storage_type: yaml_fs, uri: SITE/a}, classes_uri: {storage_type: yaml_fs, \
          uri: SITE/b, env_overrides: [{dev: {uri: SITE/a/b}}]}}",
         "nodes_uri 'SITE/a' and classes_uri 'SITE/a/b' must not be the same folder nor one inside the other \

@@ -105,6 +105,11 @@ impl Repository {
         (&self.remote, &self.login, &self.cache) == (&other.remote, &other.login, &other.cache)
     }
 
+    /// Whether two addresses lead to the same repository.
+    pub fn is_at(&self, other: &Repository) -> bool {
+        self.remote.is_at(&other.remote)
+    }
+
     /// Where the branches are, as it was fetched last; fetched now if it is time to. The first look
     /// does not rely on what other processes fetched before it.
     pub fn look(&self) -> Result<Arc<Record>> {

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use crate::storage::fs::absolute;
+use crate::storage::fs::{absolute, real};
 
 /// Where a repository is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,6 +74,33 @@ impl Remote {
         }
     }
 
+    /// Whether two addresses lead to one repository, as far as they tell: by whatever spelling of a
+    /// path, and whoever asks.
+    pub fn is_at(&self, other: &Remote) -> bool {
+        self.place() == other.place()
+    }
+
+    /// Host and path, without who asks and how the address is spelled.
+    fn place(&self) -> String {
+        let place = if self.transport == Transport::Local {
+            let path = real(Path::new(&self.address));
+            path.map_or_else(|| self.address.clone(), |path| path.to_string_lossy().into_owned())
+        } else {
+            let (scheme, rest) = self.address.split_once("://").unwrap_or(("", &self.address));
+            let (authority, path) = match (scheme, rest.split_once('/')) {
+                // `user@host:path`
+                ("", _) => rest.split_once(':').unwrap_or((rest, "")),
+                (_, parts) => parts.unwrap_or((rest, "")),
+            };
+            let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+            let host = host.strip_suffix(":22").filter(|_| self.transport == Transport::Ssh).unwrap_or(host);
+            format!("{}/{}", host.to_ascii_lowercase(), path.trim_start_matches('/'))
+        };
+        let place = place.trim_end_matches('/');
+        let place = place.strip_suffix("/.git").unwrap_or(place);
+        place.strip_suffix(".git").unwrap_or(place).to_owned()
+    }
+
     fn new(shown: &str, address: String, transport: Transport) -> Remote {
         let folder = folder(&address);
         Remote { shown: shown.to_owned(), address, transport, folder }
@@ -132,8 +159,9 @@ fn web(scheme: &str, rest: &str) -> Result<Remote, &'static str> {
         return Ok(Remote::new(&address, address.clone(), Transport::Plain));
     };
     let Some((user, password)) = login.split_once(':') else {
-        let address = format!("{scheme}://{rest}");
-        return Ok(Remote::new(&address, address.clone(), Transport::Plain));
+        // A user alone may be a token.
+        let shown = format!("{scheme}://***@{host}{path}");
+        return Ok(Remote::new(&shown, format!("{scheme}://{rest}"), Transport::Plain));
     };
     let wrong = "its user or password is not percent-encoded text of one line";
     let credentials = Password {
@@ -195,6 +223,28 @@ mod tests {
     }
 
     #[test]
+    fn one_repository_has_many_addresses() {
+        let same = |one: &str, other: &str| {
+            let parse = |text: &str| Remote::parse(text, Some("/base")).expect("an address");
+            parse(one).is_at(&parse(other))
+        };
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("one");
+        std::fs::create_dir_all(path.join(".git")).expect("folders");
+        let path = path.to_str().expect("UTF-8");
+        assert!(same(path, &format!("file://{path}")));
+        assert!(same(path, &format!("{path}/")));
+        assert!(same(path, &format!("{path}/.git")));
+        assert!(same(path, &format!("{path}/../one")));
+        assert!(!same(path, home.path().to_str().expect("UTF-8")));
+        assert!(same("git@Host:x/y.git", "ssh://other@host/x/y"));
+        assert!(same("ssh://host:22/x", "host:x.git"));
+        assert!(!same("ssh://host:23/x", "host:x.git"));
+        assert!(same("https://a:b@h/x.git", "https://h/x"));
+        assert!(!same("https://h/x", "https://h/y"));
+    }
+
+    #[test]
     fn addresses_are_what_git_takes() {
         assert_eq!(
             address("git+ssh://gitlab@remote.server:salt/nodes.git"),
@@ -224,6 +274,8 @@ mod tests {
         assert!(!format!("{remote:?}").contains("p@ss"));
         assert!(Remote::parse("https://ada:p/w@h/x.git", None).is_err());
         assert!(Remote::parse("https://ada:a%0Ab@h/x.git", None).is_err());
+        let remote = Remote::parse("https://token@h/x.git", None).expect("an address");
+        assert_eq!(remote.shown, "https://***@h/x.git");
         let remote = Remote::parse("ssh://ada:secret@h/x", None).expect("an address");
         assert_eq!((remote.shown.as_str(), remote.address.as_str()), ("ssh://ada:***@h/x", "ssh://ada@h/x"));
     }
