@@ -40,11 +40,6 @@ impl<V> Table<V> {
         Arc::ptr_eq(&self.keys, &other.keys)
     }
 
-    /// Whether nobody else has these keys.
-    pub fn owns_keys(&self) -> bool {
-        Arc::strong_count(&self.keys) == 1
-    }
-
     /// How many entries there are.
     pub fn len(&self) -> usize {
         self.values.len()
@@ -214,12 +209,6 @@ impl<V> IntoIterator for Table<V> {
     fn into_iter(self) -> Self::IntoIter {
         let keys = Arc::unwrap_or_clone(self.keys);
         keys.into_iter().zip(self.values)
-    }
-}
-
-impl<const N: usize, V> From<[(Key, V); N]> for Table<V> {
-    fn from(entries: [(Key, V); N]) -> Table<V> {
-        entries.into_iter().collect()
     }
 }
 

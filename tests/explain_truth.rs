@@ -16,6 +16,8 @@
 mod generate;
 #[path = "differential/inventory.rs"]
 mod inventory;
+#[path = "differential/options.rs"]
+mod options;
 #[path = "yaml/random.rs"]
 mod random;
 
@@ -26,19 +28,14 @@ use std::path::Path;
 use reclass::engine::{Inventory, Request};
 use reclass::explain::{ReferenceStory, Selection, Story, explain};
 use reclass::source::Site;
-use reclass::value::{Key, Map, Text, Value};
+use reclass::value::{Key, Text, Value};
 use reclass::yaml::compose::{Data, Node, compose};
 
 /// What is written in place of a value.
 const ANOTHER: &str = "another-value";
 
 fn open(root: &Path, generated: &inventory::Inventory) -> Option<Inventory> {
-    let settings = serde_json::to_string(&generated.settings).unwrap();
-    let Value::Map(settings) = reclass::yaml::parse_value(&settings).unwrap() else { return None };
-    let mut options: Map = (*settings).clone();
-    options.insert("inventory_base_uri".into(), Value::text(root.to_str().unwrap()));
-    options.insert("cache".into(), Value::text("off"));
-    Inventory::open(&options).ok()
+    Inventory::open(&options::options(root, generated, "off")).ok()
 }
 
 /// The stories of the leaves of a node, and its classes.

@@ -17,6 +17,8 @@
 mod generate;
 #[path = "differential/inventory.rs"]
 mod inventory;
+#[path = "differential/options.rs"]
+mod options;
 #[path = "yaml/random.rs"]
 mod random;
 
@@ -26,17 +28,13 @@ use inventory::Node;
 use random::Random;
 use reclass::engine::{Inventory, Request};
 use reclass::error::Fault;
-use reclass::value::{Map, Text, Value};
+use reclass::value::{Text, Value};
 
 /// How many nodes are made of each.
 const VARIANTS: usize = 3;
 
 fn open(root: &Path, generated: &inventory::Inventory, threads: i64) -> Option<Inventory> {
-    let settings = serde_json::to_string(&generated.settings).unwrap();
-    let Value::Map(settings) = reclass::yaml::parse_value(&settings).unwrap() else { return None };
-    let mut options: Map = (*settings).clone();
-    options.insert("inventory_base_uri".into(), Value::text(root.to_str().unwrap()));
-    options.insert("cache".into(), Value::text("stat"));
+    let mut options = options::options(root, generated, "stat");
     options.insert("threads".into(), Value::Int(threads));
     Inventory::open(&options).ok()
 }

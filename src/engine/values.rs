@@ -62,11 +62,9 @@ impl Computation<'_> {
     /// Merges and evaluates the layers of a node.
     pub fn evaluate(&self, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
         let plan = self.plan(layers);
-        let alone = plan.known.is_none();
         let quiet = plan.quiet;
         let evaluated = self.carry_out(plan, layers, others);
-        let silent = evaluated.faults.is_empty() && (!quiet || evaluated.warnings.is_empty());
-        if silent || (alone && !quiet) {
+        if evaluated.faults.is_empty() && (!quiet || evaluated.warnings.is_empty()) {
             return evaluated;
         }
         others.asked.take();
