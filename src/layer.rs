@@ -149,16 +149,8 @@ impl Builder<'_> {
                 &empty
             }
         };
-        for entry in entries {
-            if entry.key.as_str().is_some_and(|name| SECTIONS.contains(&name)) {
-                continue;
-            }
-            let name = crate::pystr::str(&entry.key.0);
-            if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
-                let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
-                let fault = Fault::new(Kind::UnknownSection { name, similar });
-                self.warnings.push(fault.at(self.origin(entry.key_index)));
-            }
+        for (kind, key) in unknown_sections(document) {
+            self.warnings.push(Fault::new(kind).at(self.origin(key)));
         }
         let section =
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
@@ -325,6 +317,21 @@ impl Builder<'_> {
             Data::Map(entries) => grow(|| Slot::Raw(Arc::new(self.raw(entries, origin)))),
         }
     }
+}
+
+/// The top-level keys of a document that mean nothing, and where they stand (Y6).
+pub fn unknown_sections(document: &Document) -> Vec<(Kind, u32)> {
+    let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return Vec::new() };
+    let mut unknown = Vec::new();
+    for entry in entries.iter().filter(|entry| !entry.key.as_str().is_some_and(|key| SECTIONS.contains(&key)))
+    {
+        let name = crate::pystr::str(&entry.key.0);
+        if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
+            let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
+            unknown.push((Kind::UnknownSection { name, similar }, entry.key_index));
+        }
+    }
+    unknown
 }
 
 /// Runs one level of a recursion with room enough on the stack.

@@ -6,6 +6,7 @@
 
 mod classes;
 mod parameters;
+mod reach;
 mod rules;
 mod silence;
 mod structure;
@@ -26,6 +27,7 @@ use crate::source::{Origin, Site};
 use crate::survey::{Survey, Surveyed, SurveyedFile};
 use crate::value::{Map, Value};
 
+use reach::Reach;
 pub use rules::{RULES, Rule, rule};
 
 /// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
@@ -108,14 +110,21 @@ struct Linter<'a> {
     chosen: Vec<bool>,
     /// Whether that is all of them: only then nothing can be missing.
     all: bool,
+    /// What nodes that cannot be ordered may have.
+    reach: Reach,
+    /// The same of those that are looked at.
+    chosen_reach: Reach,
     problems: Vec<Fault>,
 }
 
 impl<'a> Linter<'a> {
     fn new(computation: &'a Computation<'a>, globs: &[Glob]) -> Linter<'a> {
         let survey = Survey::of(computation);
-        let chosen = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
+        let chosen: Vec<bool> = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
+        let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
         Linter {
+            reach: Reach::of(computation, &survey, survey.nodes.iter()),
+            chosen_reach: Reach::of(computation, &survey, nodes),
             computation,
             secrets: Secrets::of(computation.settings),
             chosen,
@@ -130,10 +139,10 @@ impl<'a> Linter<'a> {
         let mut found = Vec::new();
         for file in self.files() {
             written::look(self, file, &mut found);
-            if let Err(error) = &file.layer {
-                // Where nobody includes it, no node has told.
-                let unused = file.nodes.is_empty() && file.is_class;
-                found.extend(error.faults().iter().filter(|_| unused).cloned());
+            // What nodes told already is the same finding.
+            match &file.layer {
+                Ok(layer) => found.extend(layer.warnings.iter().cloned()),
+                Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
             }
         }
         structure::look(self, &mut found);
@@ -180,7 +189,15 @@ impl<'a> Linter<'a> {
 
     /// The files that are looked at: all, or those of the chosen nodes.
     fn files(&self) -> impl Iterator<Item = &SurveyedFile> {
-        self.survey.files.iter().filter(|file| self.all || file.nodes.iter().any(|at| self.is_chosen(*at)))
+        let chosen = |file: &SurveyedFile| {
+            self.chosen_reach.holds(&file.path) || file.nodes.iter().any(|at| self.is_chosen(*at))
+        };
+        self.survey.files.iter().filter(move |file| self.all || chosen(file))
+    }
+
+    /// Whether all nodes that have a file are known.
+    fn is_known(&self, file: &SurveyedFile) -> bool {
+        self.reach.unreadable().is_none() && !self.reach.holds(&file.path)
     }
 
     fn is_chosen(&self, node: usize) -> bool {
