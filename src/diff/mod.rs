@@ -17,7 +17,7 @@ use crate::value::{Key, Map, Text, Value};
 
 use nodes::Node;
 pub use side::Side;
-pub use text::{summary, text};
+pub use text::{NAMED, summary, text};
 pub use values::{Change, Section};
 
 /// A change, and the nodes that have it.
