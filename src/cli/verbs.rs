@@ -136,7 +136,9 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
     });
     match done {
         Ok(answer) => {
-            let printed = terminal::print(&answer.text);
+            // Nothing found is no line, not an empty one: programs count lines.
+            let nothing = answer.text.is_empty();
+            let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
             if answer.found && printed == ExitCode::SUCCESS { ExitCode::FAILURE } else { printed }
         }
         Err(error) => super::session::fail(&error),

@@ -20,7 +20,7 @@ use crate::catalog::Catalog;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::{Inventory, Request};
 use crate::error::{Fault, Kind, Result};
-use crate::pattern::{Glob, PathPattern};
+use crate::pattern::{Glob, PathPattern, is_wild};
 use crate::value::{Key, Text, Value};
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
@@ -98,7 +98,8 @@ pub struct Story {
     pub parts: Vec<Part>,
 }
 
-/// Explains a node. A path that leads nowhere is an error that names what is similar.
+/// Explains a node. A path, class or application that is not there is an error that names what is
+/// similar; a glob that finds nothing explains nothing.
 pub fn explain(
     inventory: &Inventory,
     node: &str,
@@ -184,7 +185,7 @@ fn explain_layers(
         for text in wanted {
             let pattern = PathPattern::new(text, &computation.settings.delimiter);
             let paths = teller.matching(&pattern);
-            if paths.is_empty() {
+            if paths.is_empty() && !is_wild(text) {
                 return Err(no_path(&teller, text, exports, layers).into());
             }
             for path in paths {
@@ -214,7 +215,7 @@ fn explain_layers(
     Ok(explanation)
 }
 
-/// That each glob found something.
+/// That each name was found; a glob may find nothing.
 fn found(
     what: &'static str,
     wanted: &[String],
@@ -223,7 +224,7 @@ fn found(
     names: impl Fn() -> Vec<String>,
 ) -> Result<()> {
     for text in wanted {
-        if !is_found(&Glob::new(text)) {
+        if !is_wild(text) && !is_found(&Glob::new(text)) {
             let names = names();
             let similar = crate::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
             let kind = Kind::NothingToExplain { what, name: text.clone(), similar };
