@@ -6,8 +6,9 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::settings::Settings;
+use crate::source::Site;
 use crate::storage::fs::display;
 use crate::storage::git::File;
 use crate::storage::place::Branch;
@@ -21,6 +22,10 @@ pub struct Item {
     pub name: Text,
     /// Its file: an absolute path, or repository, branch and path.
     pub path: Arc<Path>,
+    /// Further files of the same name: with any, none of them counts (S6).
+    pub others: Vec<Arc<Path>>,
+    /// Whether it is a class.
+    pub is_class: bool,
     /// What `path` is, as an address begins.
     pub scheme: &'static str,
     /// The path below the root without extension, for `class_mappings_match_path`.
@@ -41,6 +46,22 @@ impl Item {
     pub fn uri(&self) -> String {
         format!("{}{}", self.scheme, display(&self.path))
     }
+
+    /// All files of its name.
+    pub fn paths(&self) -> impl Iterator<Item = &Arc<Path>> {
+        std::iter::once(&self.path).chain(&self.others)
+    }
+
+    /// That there are several.
+    pub fn clash(&self) -> Option<Fault> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let files = self.paths().map(|path| display(path)).collect();
+        let what = if self.is_class { "class" } else { "node" };
+        let kind = Kind::DuplicateDefinition { what, name: self.name.to_string(), files };
+        Some(Fault::new(kind).at_site(Site::file(display(&self.path))))
+    }
 }
 
 /// The names of one tree.
@@ -51,6 +72,8 @@ pub type Names = IndexMap<Text, Item, FxBuildHasher>;
 pub struct Catalog {
     /// Nodes, sorted by name.
     pub nodes: Arc<Names>,
+    /// The names of nodes that several files have.
+    pub node_clashes: Vec<Fault>,
     /// The commit that the nodes are of, where they are in a repository.
     pub commit: Option<Arc<str>>,
     /// The classes of all trees, by their number. A branch that is gone has none.
@@ -69,6 +92,8 @@ pub struct Classes {
     pub commit: Option<Commit>,
     /// Their names, sorted: read when a node has them, where they are in a repository.
     names: OnceLock<Names>,
+    /// Those that several files have.
+    clashes: OnceLock<Vec<Fault>>,
 }
 
 /// A tree of a repository, as one commit has it.
@@ -92,17 +117,23 @@ impl PartialEq for Classes {
 impl Classes {
     /// Classes that are listed.
     pub fn listed(names: Names) -> Classes {
-        Classes { commit: None, names: OnceLock::from(names) }
+        Classes { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
     }
 
     /// Classes of a commit, to be listed when they are asked for.
     pub fn of(commit: Commit) -> Classes {
-        Classes { commit: Some(commit), names: OnceLock::new() }
+        Classes { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
     }
 
     /// Their names if they are listed.
     pub fn get(&self) -> Option<&Names> {
         self.names.get()
+    }
+
+    /// The names that several files have, of classes that are listed.
+    pub fn clashes(&self) -> &[Fault] {
+        let Some(names) = self.get() else { return &[] };
+        self.clashes.get_or_init(|| clashes(names))
     }
 
     /// Their names, listed by `list` where they are not yet. What fails is tried again.
@@ -120,36 +151,56 @@ impl Catalog {
     pub fn classes(&self) -> impl Iterator<Item = &Item> {
         self.trees.iter().flatten().filter_map(|tree| tree.get()).flat_map(Names::values)
     }
+
+    /// The names that several files have, as far as trees are listed.
+    pub fn clashes(&self) -> Vec<Fault> {
+        let classes = self.trees.iter().flatten().flat_map(|tree| tree.clashes());
+        self.node_clashes.iter().chain(classes).cloned().collect()
+    }
+
+    /// That no name has several files (S6). Trees of repositories are known when a node has classes of
+    /// them, which is an error of that node then.
+    pub fn unambiguous(&self) -> Result<()> {
+        let listed = self.trees.iter().flatten().filter(|tree| tree.commit.is_none());
+        let classes = listed.flat_map(|tree| tree.clashes());
+        let faults: Vec<Fault> = self.node_clashes.iter().chain(classes).cloned().collect();
+        if faults.is_empty() { Ok(()) } else { Err(Error::new(faults)) }
+    }
+}
+
+/// The names that several files have.
+pub fn clashes(names: &Names) -> Vec<Fault> {
+    names.values().filter_map(Item::clash).collect()
+}
+
+/// Names of which none has several files (S6).
+pub fn unambiguous(names: Names) -> Result<Names> {
+    let clashes = clashes(&names);
+    if clashes.is_empty() { Ok(names) } else { Err(Error::new(clashes)) }
 }
 
 /// The nodes in listings of folders.
-pub fn nodes(listings: &[Listing], settings: &Settings) -> Result<Names> {
+pub fn nodes(listings: &[Listing], settings: &Settings) -> Names {
     let files = listings.iter().flat_map(|listing| &listing.files);
-    names("node", files.map(|found| node(found, settings)))
+    names(files.map(|found| node(found, settings)))
 }
 
 /// The classes in listings of folders.
-pub fn classes(listings: &[Listing]) -> Result<Names> {
-    names("class", listings.iter().flat_map(|listing| &listing.files).map(class))
+pub fn classes(listings: &[Listing]) -> Names {
+    names(listings.iter().flat_map(|listing| &listing.files).map(class))
 }
 
-/// One name with two files is an error (S6).
-fn names(what: &'static str, items: impl Iterator<Item = Item>) -> Result<Names> {
+/// Names, sorted. One that several files have knows all of them.
+fn names(items: impl Iterator<Item = Item>) -> Names {
     let mut names = Names::default();
     for item in items {
-        if let Some(other) = names.get(&item.name) {
-            let kind = Kind::DuplicateDefinition {
-                what,
-                name: item.name.to_string(),
-                first: display(&other.path),
-                second: display(&item.path),
-            };
-            return Err(Fault::new(kind).into());
+        match names.get_mut(&item.name) {
+            Some(first) => first.others.push(item.path),
+            None => drop(names.insert(item.name.clone(), item)),
         }
-        names.insert(item.name.clone(), item);
     }
     names.sort_unstable_keys();
-    Ok(names)
+    names
 }
 
 /// A node is named after its file; with `compose_node_name` its folders come first, unless the
@@ -176,6 +227,8 @@ pub fn node(found: &Found, settings: &Settings) -> Item {
     Item {
         name: name.into(),
         path: path(found),
+        others: Vec::new(),
+        is_class: false,
         scheme: FOLDER,
         pathname: pathname.into(),
         parts,
@@ -191,7 +244,16 @@ fn class(found: &Found) -> Item {
         parts.push(&found.stem);
     }
     let name = Text::from(parts.join("."));
-    Item { name, path: path(found), scheme: FOLDER, pathname: "".into(), parts: Vec::new(), init }
+    Item {
+        name,
+        path: path(found),
+        others: Vec::new(),
+        is_class: true,
+        scheme: FOLDER,
+        pathname: "".into(),
+        parts: Vec::new(),
+        init,
+    }
 }
 
 fn path(found: &Found) -> Arc<Path> {
@@ -215,19 +277,16 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
-pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Result<Names> {
-    names(
-        "node",
-        files.iter().map(|file| {
-            let item = node(&found(commit, file), settings);
-            let pathname = item.pathname.strip_prefix("./").map_or(item.pathname.clone(), Text::from);
-            Item { scheme: REPOSITORY, pathname, ..item }
-        }),
-    )
+pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Names {
+    names(files.iter().map(|file| {
+        let item = node(&found(commit, file), settings);
+        let pathname = item.pathname.strip_prefix("./").map_or(item.pathname.clone(), Text::from);
+        Item { scheme: REPOSITORY, pathname, ..item }
+    }))
 }
 
 /// The classes among the files of a commit, named from the root on.
-pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
+pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Names {
     let root = commit.branch.root.replace('/', ".");
     let items = files.iter().map(|file| {
         let item = class(&found(commit, file));
@@ -238,7 +297,7 @@ pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
             None => Item { scheme: REPOSITORY, ..item },
         }
     });
-    names("class", items)
+    names(items)
 }
 
 fn found(commit: &Commit, file: &File) -> Found {

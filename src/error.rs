@@ -225,9 +225,9 @@ kinds! {
     /// A file that cannot be read.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
         "cannot read '{path}': {message}";
-    /// One name, two files (S6).
-    DuplicateDefinition { what: &'static str, name: String, first: String, second: String } "duplicate-definition" 65
-        "{what} '{name}' is defined twice, in '{first}' and in '{second}'";
+    /// One name, two files or more (S6).
+    DuplicateDefinition { what: &'static str, name: String, files: Vec<String> } "duplicate-definition" 65
+        "{what} '{name}' is defined {}", places_sentence(files);
     /// A node without a file.
     NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
         "no node '{name}' in '{folder}'";
@@ -410,6 +410,16 @@ fn article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
+/// `twice, in 'a' and in 'b'`
+fn places_sentence(files: &[String]) -> String {
+    let times = if files.len() == 2 { "twice".to_owned() } else { format!("{} times", files.len()) };
+    let places: Vec<String> = files.iter().map(|file| format!("in '{file}'")).collect();
+    match places.split_last() {
+        Some((last, before)) => format!("{times}, {} and {last}", before.join(", ")),
+        None => times,
+    }
+}
+
 fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
     if missing.is_empty() {
         // The keys come from parameters' values, which no sentence may hold.
@@ -427,7 +437,7 @@ impl Kind {
     pub fn paths_mut(&mut self) -> Vec<&mut String> {
         match self {
             Kind::DirectoryNotFound { path, .. } | Kind::FileUnreadable { path, .. } => vec![path],
-            Kind::DuplicateDefinition { first, second, .. } => vec![first, second],
+            Kind::DuplicateDefinition { files, .. } => files.iter_mut().collect(),
             Kind::NodeNotFound { folder, .. } | Kind::ClassNotFound { folder, .. } => vec![folder],
             _ => Vec::new(),
         }
@@ -455,6 +465,7 @@ impl Kind {
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
             }
+            Kind::DuplicateDefinition { .. } => Some("remove or rename all of these files but one".into()),
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),

@@ -226,10 +226,46 @@ fn problems_of_a_revision_are_told_by_its_name() {
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "three"]);
     let output = run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]);
-    assert_eq!(output.status.code(), Some(65));
+    assert_eq!(output.status.code(), Some(1));
     let said = text(&output);
     assert!(
-        said.contains("defined twice, in 'HEAD:classes/c.yml' and in 'HEAD:classes/c/init.yml'"),
+        said.starts_with(
+            "n\n  stops rendering\n    HEAD:classes/c.yml: class 'c' is defined twice, in 'HEAD:classes/c.yml' \
+             and in 'HEAD:classes/c/init.yml'"
+        ),
         "{said}"
     );
+}
+
+#[test]
+fn a_name_with_two_files_hides_nothing_else() {
+    let place = workplace();
+    let base = place.path().join("a");
+    fs::create_dir(base.join("classes/c")).unwrap();
+    fs::write(base.join("classes/c/init.yml"), "{}\n").unwrap();
+    fs::write(base.join("classes/free.yml"), "applications: [web]\nparameters: {x: 1, y: '${x}'}\n").unwrap();
+    fs::write(base.join("nodes/free.yml"), "classes: [free]\n").unwrap();
+    for (arguments, expected) in [
+        (&["nodes"][..], "free\n"),
+        (&["classes"], "free  1 node"),
+        (&["applications"], "web  1 node\n"),
+        (&["params"], "x  1 place, 1 node\n"),
+        (&["refs"], "${x} in y  1 node\n"),
+        (&["explain", "free", "y"], "y: 1\n"),
+        (&["graph", "-o", "mermaid"], "\"free\""),
+    ] {
+        let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        let answer = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(answer.contains(expected), "{arguments:?}: {answer}");
+        let problem = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(problem.matches("error[duplicate-definition]").count(), 1, "{arguments:?}: {problem}");
+        assert_eq!(output.status.code(), Some(65), "{arguments:?}");
+    }
+    // No pillar is given with it, and all that is wrong is said (S6).
+    let output = run(place.path(), &["-b", "a", "-i"]);
+    assert_eq!(output.status.code(), Some(65));
+    let said = text(&output);
+    assert!(said.starts_with("error[duplicate-definition]"), "{said}");
+    assert_eq!(said.matches("error[class-not-found]").count(), 2, "{said}");
+    assert_eq!(run(place.path(), &["-b", "a", "-n", "free"]).status.code(), Some(65));
 }

@@ -92,9 +92,9 @@ fn settings() -> Vec<Fault> {
         Fault::new(Kind::DuplicateDefinition {
             what: "class",
             name: "web".into(),
-            first: "/srv/classes/web.yml".into(),
-            second: "/srv/classes/web/init.yml".into(),
-        }),
+            files: vec!["/srv/classes/web.yml".into(), "/srv/classes/web/init.yml".into()],
+        })
+        .at_site(Site::file("/srv/classes/web.yml")),
         Fault::new(Kind::NodeNotFound {
             name: "wbe1".into(),
             folder: "/srv/nodes".into(),

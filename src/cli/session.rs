@@ -105,7 +105,12 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     let problems = inventory.inspect(|computation| {
         let names = computation.catalog.nodes.keys();
         let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
-        failed.flat_map(Error::into_faults).map(|fault| (Level::Error, fault)).collect::<Vec<_>>()
+        let clashes = computation.catalog.clashes();
+        clashes
+            .into_iter()
+            .chain(failed.flat_map(Error::into_faults))
+            .map(|fault| (Level::Error, fault))
+            .collect::<Vec<_>>()
     });
     let Ok(problems) = problems else { return first };
     let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();

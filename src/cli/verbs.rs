@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use reclass::engine::Inventory;
-use reclass::error::Result;
+use reclass::error::{Error, Result};
 use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
@@ -130,15 +130,20 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
         terminal::mask(question.secrets());
         let answer = progress::shown(verb.name, || (verb.answer)(&question));
         question.inventory.storage_warnings().iter().for_each(terminal::warn);
+        let clashes = question.inventory.clashes();
         // The process ends: taking everything apart would take longer than it took to make it.
         std::mem::forget(question);
-        answer
+        answer.map(|answer| (answer, clashes))
     });
     match done {
-        Ok(answer) => {
+        Ok((answer, clashes)) => {
             // Nothing found is no line, not an empty one: programs count lines.
             let nothing = answer.text.is_empty();
             let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
+            if !clashes.is_empty() {
+                // The rest was answered.
+                return super::session::fail(&Error::new(clashes));
+            }
             if answer.found && printed == ExitCode::SUCCESS { ExitCode::FAILURE } else { printed }
         }
         Err(error) => super::session::fail(&error),

@@ -108,7 +108,7 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 fn find(settings: &Settings, node: &str) -> Result<Option<(PathBuf, PathBuf, PathBuf)>> {
     for (root, listing) in listings(settings)? {
         let one = [listing];
-        let names = catalog::nodes(&one, settings)?;
+        let names = catalog::unambiguous(catalog::nodes(&one, settings))?;
         if let Some(item) = names.get(node) {
             let relative = item.path.strip_prefix(&root).unwrap_or(&item.path).to_owned();
             return Ok(Some((root, relative, item.path.to_path_buf())));
@@ -130,7 +130,7 @@ fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBu
 fn list_names(settings: &Settings) -> Result<Vec<Text>> {
     let mut names = Vec::new();
     for (_, listing) in listings(settings)? {
-        names.extend(catalog::nodes(&[listing], settings)?.into_keys());
+        names.extend(catalog::unambiguous(catalog::nodes(&[listing], settings))?.into_keys());
     }
     Ok(names)
 }

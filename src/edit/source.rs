@@ -32,8 +32,8 @@ pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
     let listings =
         |roots: &[PathBuf]| -> Result<Vec<Listing>> { roots.iter().map(|root| fs::list(root)).collect() };
-    let nodes = catalog::nodes(&listings(&node_roots)?, settings)?;
-    let classes = catalog::classes(&listings(&class_roots)?)?;
+    let nodes = catalog::unambiguous(catalog::nodes(&listings(&node_roots)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(&listings(&class_roots)?))?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         names.into_values().map(move |item| {

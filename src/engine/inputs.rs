@@ -257,7 +257,7 @@ impl Inputs {
         }
         listings.paths = match &built {
             Ok(catalog) => {
-                catalog.nodes.values().chain(catalog.classes()).map(|item| item.path.clone()).collect()
+                catalog.nodes.values().chain(catalog.classes()).flat_map(Item::paths).cloned().collect()
             }
             Err(_) => FxHashSet::default(),
         };
@@ -288,12 +288,12 @@ impl Inputs {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(&listed.listings[nodes], &self.settings)?), None),
+            _ => (Arc::new(catalog::nodes(&listed.listings[nodes], &self.settings)), None),
         };
         let trees = self.trees.classes(before, &self.files, |_| {
             catalog::classes(&listed.listings[classes.next().unwrap_or_default()])
         })?;
-        Ok(Catalog { nodes, commit, trees })
+        Ok(Catalog { node_clashes: catalog::clashes(&nodes), nodes, commit, trees })
     }
 
     /// The layer of the file of a node or class as it is now.

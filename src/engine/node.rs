@@ -76,6 +76,9 @@ pub struct Base<'a> {
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
     pub generation: u64,
+    /// Whether a name with several files is an error of everything (S6). For questions about the
+    /// inventory it is one of what has it, and the rest is answered.
+    pub strict: bool,
 }
 
 /// What computes nodes in one thread.
@@ -289,6 +292,9 @@ impl Computation<'_> {
 
     /// The layer of a file, which is asked for.
     pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
+        if let Some(clash) = item.clash() {
+            return Err(clash.into());
+        }
         let current = self.inputs.layer(item, &self.words);
         self.asking.file(current.file, current.version);
         current.layer
@@ -296,7 +302,10 @@ impl Computation<'_> {
 
     /// The layer of a file on which nothing depends but the answer to a question.
     pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
-        self.inputs.layer(item, &self.words).layer
+        match item.clash() {
+            Some(clash) => Err(clash.into()),
+            None => self.inputs.layer(item, &self.words).layer,
+        }
     }
 
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
@@ -315,6 +324,8 @@ impl Computation<'_> {
                     pathname: name.clone(),
                     name,
                     path: Arc::from(std::path::Path::new("")),
+                    others: Vec::new(),
+                    is_class: false,
                     scheme: FOLDER,
                     init: false,
                 };

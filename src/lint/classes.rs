@@ -12,7 +12,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if linter.all {
         match linter.reach.unreadable() {
             Some(path) => {
-                let message = "which classes no node has is not known, as long as this file cannot be read";
+                let message = "which classes no node has is not known, as long as this file is in error";
                 found
                     .push(lint_fault("class-unused", message.into(), None).at_site(Site::file(path.clone())));
             }

@@ -46,14 +46,9 @@ pub fn lint(options: &Map, nodes: &[String]) -> Result<Vec<Finding>> {
         }
         let mut linter = Linter::new(computation, &globs);
         linter.look();
-        Ok(linter.problems)
+        Ok::<_, Error>(linter.problems)
     });
-    let problems = match looked.and_then(|problems| problems) {
-        Ok(problems) => problems,
-        // Without names nothing can be looked at; that they clash is a finding.
-        Err(error) if matches!(error.first().kind, Kind::DuplicateDefinition { .. }) => error.into_faults(),
-        Err(error) => return Err(error),
-    };
+    let problems = looked??;
     let problems = inventory.settings_warnings().iter().cloned().chain(problems);
     let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
     let mut silence = silence::Silence::new(&inventory);
@@ -145,6 +140,8 @@ impl<'a> Linter<'a> {
                 Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
             }
         }
+        // Whoever has them: with them no node has a pillar.
+        found.extend(self.computation.catalog.clashes());
         structure::look(self, &mut found);
         parameters::look(self, &rendered, &self.problems, &mut found);
         classes::look(self, &mut found);

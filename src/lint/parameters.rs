@@ -40,7 +40,7 @@ pub(super) fn look(
         match linter.survey.files.iter().find(|file| file.layer.is_err()) {
             Some(file) => {
                 let message = "which keys of _param are unused or never set is not known, as long as this file \
-                               cannot be read";
+                               is in error";
                 let fault = lint_fault("parameter-unused", message.into(), None);
                 found.push(fault.at_site(Site::file(file.path.clone())));
             }
