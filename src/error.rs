@@ -43,6 +43,8 @@ pub struct Fault {
     pub within: Option<(u32, u32)>,
     /// The place.
     pub site: Option<Site>,
+    /// The setting it comes from, and what in it, where that is no file of the inventory.
+    pub setting: Option<(&'static str, Text)>,
     /// The node that was rendered.
     pub node: Option<Text>,
     /// The parameter that holds the value, in the notation of references.
@@ -66,6 +68,7 @@ impl Fault {
             origin: None,
             within: None,
             site: None,
+            setting: None,
             node: None,
             path: None,
             chain: Vec::new(),
@@ -102,6 +105,13 @@ impl Fault {
     pub fn note(mut self, text: impl Into<String>, site: Option<Site>) -> Fault {
         self.notes.push(Note { text: text.into(), site });
         self
+    }
+    /// The setting that it is about, and what in it: a key or a text of its value.
+    pub fn setting(&self) -> Option<(&str, Option<&str>)> {
+        match &self.setting {
+            Some((name, part)) => Some((name, Some(part))),
+            None => self.kind.setting(),
+        }
     }
     /// The stable code, `reference-not-found`.
     pub fn code(&self) -> &'static str {
@@ -200,8 +210,11 @@ kinds! {
     SettingType { name: String, expected: String, actual: String } "setting-type" 65
         "setting '{name}' must be {expected}, not {actual}";
     /// A setting with a word that is not among the allowed.
-    SettingValue { name: String, allowed: String } "setting-value" 65
+    SettingValue { name: String, allowed: String, similar: Option<String> } "setting-value" 65
         "setting '{name}' must be one of {allowed}";
+    /// A level for a rule or error that does not exist.
+    UnknownRule { name: String, similar: Option<String> } "unknown-rule" 65
+        "setting 'lint_levels': no rule and no error has the code '{name}'";
     /// A class mapping that cannot be read, or a bad pattern in a setting (S13).
     SettingPattern { name: String, pattern: String, message: String } "setting-pattern" 65
         "setting '{name}': '{pattern}': {message}";
@@ -442,10 +455,28 @@ impl Kind {
             _ => Vec::new(),
         }
     }
+    /// The setting that it is about, and what in it: a key or a text of its value.
+    fn setting(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            Kind::UnknownSetting { name, .. } | Kind::SettingType { name, .. } => Some((name, None)),
+            Kind::StorageOption { setting, .. } => Some((setting, None)),
+            Kind::SettingValue { name, .. } => {
+                let (name, key) = name.split_once(':').map_or((name.as_str(), None), |(a, b)| (a, Some(b)));
+                Some((name, key))
+            }
+            Kind::UnknownRule { name, .. } => Some(("lint_levels", Some(name))),
+            Kind::SettingPattern { name, pattern, .. } => Some((name, Some(pattern))),
+            Kind::UriOverlap { .. } => Some(("classes_uri", None)),
+            Kind::StorageUnsupported { .. } => Some(("storage_type", None)),
+            _ => None,
+        }
+    }
     /// The way out, where there is one.
     pub fn help(&self) -> Option<String> {
         match self {
             Kind::UnknownSetting { similar: Some(name), .. }
+            | Kind::SettingValue { similar: Some(name), .. }
+            | Kind::UnknownRule { similar: Some(name), .. }
             | Kind::UnknownSection { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }

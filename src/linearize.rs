@@ -240,7 +240,7 @@ impl Linearizer<'_> {
                     shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
                 }
                 Err(fault) => {
-                    self.faults.push(fault.note(format!("in the class mapping '{}'", mapped.mapping), None));
+                    self.faults.push(in_mapping(fault, &mapped.mapping));
                 }
             }
         }
@@ -508,7 +508,7 @@ impl Linearizer<'_> {
         fault.site = self.site(origin);
         fault.chain = self.chain_of(by);
         if let By::Mapping(mapping) = by {
-            fault = fault.note(format!("in the class mapping '{mapping}'"), None);
+            fault = in_mapping(fault, mapping);
         }
         fault
     }
@@ -542,6 +542,12 @@ impl Linearizer<'_> {
         });
         chain
     }
+}
+
+/// A problem that a class mapping brought in.
+fn in_mapping(mut fault: Fault, mapping: &Text) -> Fault {
+    fault.setting = Some(("class_mappings", mapping.clone()));
+    fault.note(format!("in the class mapping '{mapping}'"), None)
 }
 
 impl Linearization {

@@ -70,7 +70,15 @@ fn settings() -> Vec<Fault> {
             expected: "true or false".into(),
             actual: "list".into(),
         }),
-        Fault::new(Kind::SettingValue { name: "output".into(), allowed: "yaml, json".into() }),
+        Fault::new(Kind::SettingValue {
+            name: "output".into(),
+            allowed: "yaml, json".into(),
+            similar: Some("yaml".into()),
+        }),
+        Fault::new(Kind::UnknownRule {
+            name: "scalar-misred".into(),
+            similar: Some("scalar-misread".into()),
+        }),
         Fault::new(Kind::SettingPattern {
             name: "class_mappings".into(),
             pattern: "/(/ default".into(),

@@ -143,24 +143,27 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let mut defaults = (program.defaults)(&configuration::folder_of(called));
     let read = configuration::read(called);
     if complete::is_asked() {
-        defaults.extend(read.unwrap_or_default());
+        defaults.extend(read.unwrap_or_default().options);
         return complete::answer(program, &defaults, arguments);
     }
-    match read {
-        Ok(options) => defaults.extend(options),
+    let mut configuration = match read {
+        Ok(configuration) => configuration,
         Err(error) => return fail(&error),
-    }
+    };
+    defaults.extend(configuration.options.clone());
     let mut command = program.command_line(&defaults);
     let matches = match command.try_get_matches_from_mut(arguments) {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),
     };
     let mut options = defaults;
-    options.extend(flags::settings(&matches));
+    let given = flags::settings(&matches);
+    configuration.overrule(&given);
+    options.extend(given);
     if let Some((verb, rest)) = matches.subcommand() {
         return match tools::find(verb) {
             Some(tool) => tools::run(tool, rest),
-            None => verbs::run(verb, rest, options),
+            None => verbs::run(verb, rest, options, configuration),
         };
     }
     let mode = match flags::chosen_mode(&matches, program.modes) {
@@ -170,7 +173,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         }
     };
     let done = Inventory::open(&options).and_then(|inventory| {
-        inventory.settings_warnings().iter().for_each(terminal::warn);
+        configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
         terminal::mask(Secrets::of(inventory.settings()));
         let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
         let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {
@@ -188,7 +191,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     match done {
         Ok(Some(text)) => terminal::print(&text),
         Ok(None) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+        Err(error) => fail(&configuration.placed_all(error)),
     }
 }
 

@@ -13,6 +13,7 @@ use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
+use super::configuration::Configuration;
 use super::{diff, explain, flags, graph, lint, list, progress, terminal};
 
 /// A verb.
@@ -50,6 +51,8 @@ pub struct Question<'a> {
     pub matches: &'a ArgMatches,
     /// The settings of the inventory, by name.
     pub options: &'a Map,
+    /// Where its settings stand.
+    pub configuration: &'a Configuration,
     /// The inventory.
     pub inventory: Inventory,
     /// The form of the answer.
@@ -119,14 +122,19 @@ pub fn add(command: Command, defaults: &Map) -> Command {
 }
 
 /// Answers to a verb.
-pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
+pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration: Configuration) -> ExitCode {
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
-    options.extend(flags::database_settings(matches));
+    let given = flags::database_settings(matches);
+    configuration.overrule(&given);
+    options.extend(given);
+    let configuration = &configuration;
     let done = Inventory::open(&options).and_then(|inventory| {
-        inventory.settings_warnings().iter().for_each(terminal::warn);
+        if verb.name != lint::VERB.name {
+            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
+        }
         let output = matches.get_one::<String>("output").map_or("", String::as_str);
         let paint = Paint(terminal::colours_in_answer());
-        let question = Question { matches, options: &options, inventory, output, paint };
+        let question = Question { matches, options: &options, configuration, inventory, output, paint };
         terminal::mask(question.secrets());
         let answer = progress::shown(verb.name, || (verb.answer)(&question));
         question.inventory.storage_warnings().iter().for_each(terminal::warn);
@@ -146,7 +154,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
             }
             if answer.found && printed == ExitCode::SUCCESS { ExitCode::FAILURE } else { printed }
         }
-        Err(error) => super::session::fail(&error),
+        Err(error) => super::session::fail(&configuration.placed_all(error)),
     }
 }
 

@@ -18,11 +18,11 @@ use rustc_hash::FxHashMap;
 
 use crate::engine::node::Computation;
 use crate::engine::{Inventory, NodeInfo};
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::pattern::{Glob, chosen};
 use crate::report::{Finding, Level, grouped};
 use crate::secrets::Secrets;
-use crate::settings::Settings;
+use crate::settings::{Settings, not_among};
 use crate::source::{Origin, Site};
 use crate::survey::{Survey, Surveyed, SurveyedFile};
 use crate::value::{Map, Value};
@@ -31,8 +31,13 @@ use reach::Reach;
 pub use rules::{RULES, Rule, rule};
 
 /// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
-/// Findings are ordered by file and line; those that are off are left out.
-pub fn lint(options: &Map, nodes: &[String]) -> Result<Vec<Finding>> {
+/// Findings are ordered by file and line; those that are off are left out. `about_settings` completes
+/// what was noticed in the options, which come without places.
+pub fn lint(
+    options: &Map,
+    nodes: &[String],
+    about_settings: &dyn Fn(&[Warning]) -> Vec<Warning>,
+) -> Result<Vec<Finding>> {
     let mut options = options.clone();
     // What rendering notices by itself, all of it.
     options.insert("verbose_warnings".into(), Value::Bool(true));
@@ -49,7 +54,7 @@ pub fn lint(options: &Map, nodes: &[String]) -> Result<Vec<Finding>> {
         Ok::<_, Error>(linter.problems)
     });
     let problems = looked??;
-    let problems = inventory.settings_warnings().iter().cloned().chain(problems);
+    let problems = about_settings(inventory.settings_warnings()).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
     let mut silence = silence::Silence::new(&inventory);
     Ok(grouped(problems.filter(|(level, _)| *level != Level::Off))
@@ -65,35 +70,51 @@ struct Levels {
 
 impl Levels {
     fn of(settings: &Settings) -> Result<Levels> {
-        let mut changed = FxHashMap::default();
-        let wrong = |allowed: &str| -> Error {
-            Fault::new(Kind::SettingValue { name: "lint_levels".into(), allowed: allowed.into() }).into()
-        };
-        match &settings.lint_levels {
-            Value::Null => {}
-            Value::Map(map) => {
-                for (code, level) in map.iter() {
-                    let code = crate::pystr::str(&code.0);
-                    if rule(&code).is_none() && !Kind::CODES.contains(&code.as_str()) {
-                        return Err(wrong("the codes of rules and errors"));
-                    }
-                    // YAML reads a bare `off` as false.
-                    let level = match level {
-                        Value::Bool(false) => Some(Level::Off),
-                        other => other.as_str().and_then(Level::from_name),
-                    };
-                    changed.insert(code, level.ok_or_else(|| wrong(&Level::NAMES.join(", ")))?);
-                }
+        let map = match &settings.lint_levels {
+            Value::Null => return Ok(Levels { changed: FxHashMap::default() }),
+            Value::Map(map) => map,
+            other => {
+                let kind = Kind::SettingType {
+                    name: "lint_levels".into(),
+                    expected: "a mapping of a code to a level".into(),
+                    actual: other.type_name().into(),
+                };
+                return Err(Fault::new(kind).into());
             }
-            _ => return Err(wrong("mappings of a code to a level")),
+        };
+        let mut changed = FxHashMap::default();
+        let mut faults = Vec::new();
+        for (code, level) in map.iter() {
+            let code = crate::pystr::str(&code.0);
+            if !codes().any(|known| known == code) {
+                let similar = crate::similar::nearest(&code, codes()).map(str::to_owned);
+                faults.push(Fault::new(Kind::UnknownRule { name: code, similar }));
+                continue;
+            }
+            // YAML reads a bare `off` as false.
+            let word = match level {
+                Value::Bool(false) => "off".to_owned(),
+                other => crate::pystr::str(other),
+            };
+            match Level::from_name(&word) {
+                Some(level) => drop(changed.insert(code, level)),
+                None => faults.push(not_among(format!("lint_levels:{code}"), &word, &Level::NAMES)),
+            }
         }
-        Ok(Levels { changed })
+        if faults.is_empty() { Ok(Levels { changed }) } else { Err(Error::new(faults)) }
     }
 
     fn of_code(&self, code: &str) -> Level {
         let changed = self.changed.get(code).copied();
         changed.or_else(|| rule(code).map(|rule| rule.level)).unwrap_or(Level::Error)
     }
+}
+
+/// The codes of all rules and errors.
+fn codes() -> impl Iterator<Item = &'static str> {
+    // That of a lint is its rule.
+    let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint");
+    RULES.iter().map(|rule| rule.id).chain(errors)
 }
 
 /// Looks at one state of an inventory.

@@ -29,7 +29,7 @@ pub fn explanation(
 
 /// What `reclass lint -o json --level info` prints.
 pub fn findings(options: &Map, nodes: &[String]) -> Result<Value> {
-    Ok(findings_value(&lint(options, nodes)?))
+    Ok(findings_value(&lint(options, nodes, &<[_]>::to_vec)?))
 }
 
 /// What `reclass diff -o json` prints.
