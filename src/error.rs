@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::secrets::MASK;
 use crate::source::{Origin, Site};
 use crate::value::Text;
 
@@ -272,9 +273,9 @@ kinds! {
     /// Text that is not YAML, or YAML that `PyYAML` would not take.
     YamlSyntax { message: String } "yaml-syntax" 65
         "{message}";
-    /// A tag that no constructor knows (Y3).
-    YamlTag { tag: String } "yaml-tag" 65
-        "unknown tag '{tag}'";
+    /// A tag that no constructor knows (Y3). What looks like one may be a password.
+    YamlTag { } "yaml-tag" 65
+        "unknown tag";
     /// A limit on the size, depth or number of aliases of a document.
     YamlLimit { what: String, limit: usize } "yaml-limit" 65
         "{what} exceeds the limit of {limit}";
@@ -445,6 +446,39 @@ fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
 }
 
 impl Kind {
+    /// Takes out what it quotes of a value, which is a secret; tells whether there was anything.
+    pub fn withhold(&mut self) -> bool {
+        match self {
+            Kind::ReferenceNotFound { reference, missing, container, similar } => {
+                MASK.clone_into(reference);
+                missing.clear();
+                container.clear();
+                *similar = None;
+            }
+            Kind::OverwrittenReference { reference: quoted }
+            | Kind::DefaultUsed { reference: quoted }
+            | Kind::DefaultSyntax { reference: quoted, .. }
+            | Kind::QueryEmbedded { query: quoted }
+            | Kind::QueryInExport { query: quoted }
+            | Kind::QueryFailed { query: quoted, .. } => MASK.clone_into(quoted),
+            Kind::QueryOperand { query, message } => {
+                MASK.clone_into(query);
+                "a test has nothing to compare with".clone_into(message);
+            }
+            _ => return false,
+        }
+        true
+    }
+    /// The inventory query in its sentence.
+    pub fn query(&self) -> Option<&str> {
+        match self {
+            Kind::QueryEmbedded { query }
+            | Kind::QueryInExport { query }
+            | Kind::QueryFailed { query, .. }
+            | Kind::QueryOperand { query, .. } => Some(query),
+            _ => None,
+        }
+    }
     /// The files and folders of the inventory in its sentence. Where one stands for another, as a
     /// folder for a revision, they are shown by its name.
     pub fn paths_mut(&mut self) -> Vec<&mut String> {

@@ -4,12 +4,15 @@
 //! built. All strings are parsed for references here, so that a reference that does not
 //! parse fails every node that includes the file, as in the Python forks.
 
+mod path;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::merge::{Normalized, Prefixes};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::{FileId, Origin};
@@ -119,8 +122,19 @@ impl Layer {
             embedded: Vec::new(),
             warnings: Vec::new(),
         };
-        let layer = builder.layer(document);
-        if builder.faults.is_empty() { Ok(layer) } else { Err(Error::new(builder.faults)) }
+        let mut layer = builder.layer(document);
+        let mut faults = builder.faults;
+        let quoting: Vec<&mut Fault> = faults.iter_mut().chain(&mut layer.embedded).collect();
+        if !quoting.is_empty() {
+            let secrets = Secrets::of(subject.settings);
+            let delimiter = &subject.settings.delimiter;
+            for fault in quoting {
+                fault.path =
+                    fault.origin.and_then(|origin| path::parameter(document, origin.node, delimiter));
+                secrets.withhold(fault, delimiter);
+            }
+        }
+        if faults.is_empty() { Ok(layer) } else { Err(Error::new(faults)) }
     }
 }
 

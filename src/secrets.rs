@@ -5,10 +5,13 @@
 //! masked there too. In excerpts of files the text behind such keys becomes stars, one for one,
 //! so that columns hold.
 
+mod slots;
 mod source;
 
+use crate::error::Fault;
 use crate::pattern::Glob;
 use crate::settings::Settings;
+use crate::template::split_path;
 use crate::value::{Key, Map, Value};
 
 /// What is shown for a secret.
@@ -36,6 +39,11 @@ impl Secrets {
         Secrets::default()
     }
 
+    /// Whether nothing is secret.
+    pub fn is_none(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// Whether the value under a key of this name is secret.
     pub fn is_secret_name(&self, name: &str) -> bool {
         !self.keys.is_empty() && {
@@ -52,6 +60,20 @@ impl Secrets {
     /// Whether a path leads to or through a secret.
     pub fn covers(&self, path: &[Key]) -> bool {
         path.iter().any(|key| self.is_secret(key))
+    }
+
+    /// Takes out of a problem what its sentence quotes of a secret: of a value below a secret key, and
+    /// of a query that compares with one. Excerpts show where it stands, masked.
+    pub fn withhold(&self, fault: &mut Fault, delimiter: &str) {
+        let secret = |text: &str| split_path(text, delimiter).iter().any(|key| self.is_secret_name(key));
+        let query = |query: &str| query.split_whitespace().any(secret);
+        if (fault.path.as_deref().is_some_and(secret) || fault.kind.query().is_some_and(query))
+            && fault.kind.withhold()
+        {
+            // They name what the sentence named.
+            fault.notes.clear();
+        }
+        fault.causes.iter_mut().for_each(|cause| self.withhold(cause, delimiter));
     }
 
     /// Learns the secrets in a value, to know them where references carry them.

@@ -19,7 +19,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::error::{Fault, Kind};
 use crate::query::Query;
 use crate::settings::Settings;
-use crate::value::Text;
+use crate::value::{Key, Text};
 
 /// A string that holds at least one reference.
 #[derive(Clone, PartialEq, Debug)]
@@ -158,6 +158,14 @@ impl Words<'_> {
             _ => Ok(parsed),
         }
     }
+}
+
+/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+pub fn join_path(path: &[Key], delimiter: &str) -> String {
+    let escaped = format!("\\{delimiter}");
+    let keys: Vec<String> =
+        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    keys.join(delimiter)
 }
 
 /// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).

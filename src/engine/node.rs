@@ -17,6 +17,7 @@ use crate::layer::{Applications, Layer};
 use crate::linearize::{Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
@@ -413,7 +414,7 @@ impl Computation<'_> {
         error
     }
 
-    /// Adds the node and how the file came in.
+    /// Adds the node and how the file came in, and takes out what is quoted of secrets.
     pub fn complete(&self, fault: &mut Fault, merged: &Layers) {
         if fault.node.is_none() {
             fault.node = Some(merged.name.clone());
@@ -424,6 +425,7 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
+        Secrets::of(self.settings).withhold(fault, &self.settings.delimiter);
     }
 }
 

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::merge::{Prefixes, fold, merge_slots};
+use crate::secrets::Secrets;
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Text};
 
@@ -148,6 +149,16 @@ impl Root {
             return Root::whole(fold(maps.cloned(), prefixes));
         }
         Root { sources, merged: FxHashMap::default() }
+    }
+
+    /// The same parameters without the secrets in them.
+    #[must_use]
+    pub fn without(&self, secrets: &Secrets, prefixes: &Prefixes) -> Root {
+        let maps = self.sources.iter().flat_map(|source| match source {
+            Source::Map(map) => std::slice::from_ref(map),
+            Source::Shared(shared) => &shared.maps,
+        });
+        Root::whole(fold(maps.map(|map| secrets.without(map)), prefixes))
     }
 
     /// The slot at the beginning of a path, and how many of its keys lead there. Where all sources
