@@ -452,7 +452,7 @@ impl Linearizer<'_> {
     fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
         let Some(template) = &entry.template else { return fault };
         let secrets = Secrets::of(self.settings);
-        let root = self.merged_so_far().without(&secrets, &self.prefixes);
+        let root = self.merged_so_far().without(&secrets);
         let mut evaluator = Evaluator::new(root, self.settings, self.sources);
         match evaluator.class_name(template, entry.origin) {
             Ok(shown) if shown == **name || shown.contains(MASK) => {

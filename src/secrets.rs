@@ -1,8 +1,10 @@
 //! Secrets turn values that are not for every eye into `***`, wherever a program shows them.
 //!
 //! Which values those are is said by the keys above them: the setting `secret_keys` lists globs.
-//! A secret that references carry elsewhere, into a URL for example, is known by its text and
-//! masked there too. In excerpts of files the text behind such keys becomes stars, one for one,
+//! Where references carry a secret, into a URL for example, is known by evaluating the parameters once
+//! more without the secrets in them (`slots`): whatever differs is masked, down to a secret of one
+//! letter. Beside that, secrets of the same node are known by their text, to mask them where somebody
+//! wrote them out once more. In excerpts of files the text behind such keys becomes stars, one for one,
 //! so that columns hold.
 
 mod slots;
@@ -17,7 +19,7 @@ use crate::value::{Key, Map, Value};
 /// What is shown for a secret.
 pub const MASK: &str = "***";
 
-/// A secret shorter than this is not looked for in other values: it would be found by chance.
+/// A text shorter than this is not looked for in other values: it would be found by chance.
 const SHORTEST: usize = 4;
 
 /// What is secret, and the texts that are known to be.

@@ -135,8 +135,9 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
         new.inventory.inspect(|now| {
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
-            old.place(&mut difference.changes, before, true);
-            new.place(&mut difference.changes, now, false);
+            let secrets = difference.secrets.clone();
+            old.place(&mut difference.changes, before, &secrets, true);
+            new.place(&mut difference.changes, now, &secrets, false);
             difference
         })
     });

@@ -220,6 +220,7 @@ impl Computation<'_> {
             absent: moved.then(|| merged.name.clone()),
             environment: original,
             asked: RefCell::default(),
+            without: None,
         }
     }
 
@@ -242,6 +243,7 @@ impl Computation<'_> {
             absent: moved.then(|| name.clone()),
             environment: original.clone(),
             asked: RefCell::default(),
+            without: None,
         };
         others.still_holds(asked)
     }

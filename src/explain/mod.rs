@@ -6,6 +6,7 @@
 //! the evaluator. What a layer itself says is read from the layer.
 
 mod context;
+mod cover;
 mod data;
 mod parts;
 mod paths;
@@ -17,10 +18,12 @@ mod teller;
 mod text;
 
 use crate::catalog::Catalog;
+use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::{Inventory, Request};
 use crate::error::{Fault, Kind, Result};
 use crate::pattern::{Glob, PathPattern, is_wild};
+use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
@@ -31,7 +34,7 @@ pub use place::{Place, Places};
 pub use references::ReferenceStory;
 pub(crate) use said::written;
 pub use steps::{Effect, Step};
-pub use teller::places;
+pub use teller::{places, values_without};
 pub use text::{brief, explanation as to_text};
 
 /// What is to be explained. With nothing chosen, everything is.
@@ -47,6 +50,8 @@ pub struct Selection {
     pub applications: Vec<String>,
     /// The environment.
     pub environment: bool,
+    /// What is masked; nothing by default.
+    pub secrets: Secrets,
 }
 
 impl Selection {
@@ -192,6 +197,17 @@ fn explain_layers(
                 if !stories.iter().any(|story: &Story| story.path == path) {
                     stories.push(teller.story(&path));
                 }
+            }
+        }
+        if !selection.secrets.is_none() {
+            let secrets = &selection.secrets;
+            let others =
+                OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
+            let mut teller = teller::Teller::without(computation, layers, &others, exports, secrets);
+            for story in &mut stories {
+                let path = story.path.clone();
+                let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
+                secrets.cover(story, Some(&without));
             }
         }
         if exports {

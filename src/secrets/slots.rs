@@ -26,7 +26,8 @@ impl Secrets {
         entries.iter().map(slot).collect()
     }
 
-    fn slot(&self, slot: &Slot, secret: bool) -> Slot {
+    /// What stands at a place without the secrets in it; all of it is `secret` below a secret key.
+    pub fn slot(&self, slot: &Slot, secret: bool) -> Slot {
         deeper(|| match slot {
             Slot::Value(value, origin) if secret => Slot::Value(masked(value), *origin),
             Slot::Value(value, origin) => Slot::Value(self.by_keys(value), *origin),
