@@ -7,7 +7,8 @@ mod folders;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use folders::copy;
 use serde_json::Value as Json;
@@ -235,6 +236,41 @@ fn problems_of_a_revision_are_told_by_its_name() {
         ),
         "{said}"
     );
+}
+
+#[test]
+fn a_comparison_that_is_killed_leaves_nothing_behind() {
+    let place = workplace();
+    let base = place.path().join("a");
+    for number in 0..400 {
+        fs::write(base.join(format!("nodes/w{number}.yml")), format!("parameters: {{x: {number}}}\n"))
+            .unwrap();
+    }
+    let shell =
+        "git init -q && git add -A && git -c user.name=Ada -c user.email=a@example.com commit -q -m one";
+    assert!(Command::new("sh").args(["-c", shell]).current_dir(&base).status().unwrap().success());
+    let temporary = place.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let left = || fs::read_dir(&temporary).unwrap().count();
+    let begun = Instant::now();
+    let mut killed = 0;
+    while killed < 2 && begun.elapsed() < Duration::from_secs(60) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+        command.current_dir(&base).env("TMPDIR", &temporary).env("HOME", place.path());
+        command.args(["diff", "HEAD", "-b", "."]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        while left() == 0 && child.try_wait().unwrap().is_none() {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        killed += usize::from(child.wait().unwrap().code().is_none());
+        let waits = Instant::now();
+        while left() > 0 && waits.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(left(), 0);
+    }
+    assert_eq!(killed, 2, "it was always faster");
 }
 
 #[test]
