@@ -7,6 +7,7 @@
 mod classes;
 mod parameters;
 mod reach;
+mod repeated;
 mod rules;
 mod silence;
 mod structure;
@@ -164,6 +165,7 @@ impl<'a> Linter<'a> {
         // Whoever has them: with them no node has a pillar.
         found.extend(self.computation.catalog.clashes());
         structure::look(self, &mut found);
+        repeated::look(self, &mut found);
         parameters::look(self, &rendered, &self.problems, &mut found);
         classes::look(self, &mut found);
         self.problems.append(&mut found);
