@@ -154,6 +154,22 @@ fn a_difference_names_as_many_nodes_as_are_asked_for() {
 }
 
 #[test]
+fn what_a_broken_node_may_have_is_not_unused() {
+    let place = workplace();
+    for name in ["free", "perhaps"] {
+        fs::write(place.path().join(format!("a/classes/{name}.yml")), "{}\n").unwrap();
+    }
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, perhaps]\n").unwrap();
+    let said = text(&run(place.path(), &["classes", "-b", "a"]));
+    assert!(said.contains("perhaps  at least 0 nodes") && said.contains("c  2 nodes"), "{said}");
+    let unused = text(&run(place.path(), &["classes", "--unused", "-b", "a"]));
+    assert!(unused.starts_with("free  0 nodes") && unused.lines().count() == 1, "{unused}");
+    // One file that cannot be read may list anything.
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [\n").unwrap();
+    assert_eq!(text(&run(place.path(), &["classes", "--unused", "-b", "a"])), "");
+}
+
+#[test]
 fn json_is_json() {
     let place = workplace();
     for arguments in [
@@ -283,8 +299,8 @@ fn a_name_with_two_files_hides_nothing_else() {
     fs::write(base.join("nodes/free.yml"), "classes: [free]\n").unwrap();
     for (arguments, expected) in [
         (&["nodes"][..], "free\n"),
-        (&["classes"], "free  1 node"),
-        (&["applications"], "web  1 node\n"),
+        (&["classes"], "free  at least 1 node"),
+        (&["applications"], "web  at least 1 node\n"),
         (&["params"], "x  1 place, 1 node\n"),
         (&["refs"], "${x} in y  1 node\n"),
         (&["explain", "free", "y"], "y: 1\n"),
