@@ -6,29 +6,26 @@ use std::sync::{Arc, OnceLock};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::storage::fs::display;
 use crate::storage::git::File;
 use crate::storage::place::Branch;
-use crate::storage::{Found, Listing};
+use crate::storage::{Folder, Found, Listing};
 use crate::value::Text;
 
 /// What a name stands for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Item {
     /// The name of the node or class.
     pub name: Text,
-    /// Its file: an absolute path, or repository, branch and path.
-    pub path: Arc<Path>,
-    /// What `path` is, as an address begins.
-    pub scheme: &'static str,
-    /// The path below the root without extension, for `class_mappings_match_path`.
-    pub pathname: Text,
-    /// The keys of the name for automatic parameters: folders and file where names are composed.
-    pub parts: Vec<Text>,
     /// Whether the file is an `init.yml`.
     pub init: bool,
+    /// What the path of its file is, as an address begins.
+    scheme: &'static str,
+    /// The file; a node that mappings alone make has none.
+    found: Option<Found>,
+    path: OnceLock<Arc<Path>>,
 }
 
 /// A path of the file system.
@@ -37,19 +34,110 @@ pub const FOLDER: &str = "yaml_fs://";
 pub const REPOSITORY: &str = "git_fs://";
 
 impl Item {
+    /// A node that has no file.
+    pub fn without_file(name: Text) -> Item {
+        Item { name, init: false, scheme: FOLDER, found: None, path: OnceLock::new() }
+    }
+
+    /// Its file: an absolute path, or repository, branch and path; empty where there is none. Put
+    /// together when it is first asked for.
+    pub fn path(&self) -> &Arc<Path> {
+        self.path.get_or_init(|| self.found.as_ref().map(Found::path).unwrap_or_default().into())
+    }
+
+    /// Whether this is the path of its file.
+    pub fn is_at(&self, path: &Path) -> bool {
+        self.found.as_ref().is_some_and(|found| found.is_at(path))
+    }
+
     /// The address of its file, as the Python programs write it.
     pub fn uri(&self) -> String {
-        format!("{}{}", self.scheme, display(&self.path))
+        format!("{}{}", self.scheme, display(self.path()))
+    }
+
+    /// The path of a node below the root without extension, for `class_mappings_match_path`. In a
+    /// repository it begins at the top.
+    pub fn pathname(&self, settings: &Settings) -> Text {
+        let Some(found) = &self.found else { return self.name.clone() };
+        let (inside, stem) = (found.folder.inside(), found.stem());
+        match (inside.is_empty(), settings.compose_node_name || self.scheme == REPOSITORY) {
+            (true, true) => (&*stem).into(),
+            // The forks say so, and patterns were written for it (S19).
+            (true, false) => format!("./{stem}").into(),
+            (false, _) => format!("{inside}/{stem}").into(),
+        }
+    }
+
+    /// The keys of the name of a node for automatic parameters: folders and file where names are
+    /// composed.
+    pub fn parts(&self, settings: &Settings) -> Vec<Text> {
+        let Some(found) = &self.found else { return vec![self.name.clone()] };
+        if settings.compat_flags.split_literal_dots {
+            return self.name.split('.').map(Text::from).collect();
+        }
+        let inside = found.folder.inside();
+        let folders = if is_composed(&inside, settings) { &*inside } else { "" };
+        let folders = folders.split('/').filter(|folder| !folder.is_empty());
+        folders.map(Text::from).chain(std::iter::once((&*found.stem()).into())).collect()
     }
 }
 
-/// The names of one tree.
-pub type Names = IndexMap<Text, Item, FxBuildHasher>;
+/// Equal are items of the same name and file.
+impl PartialEq for Item {
+    fn eq(&self, other: &Item) -> bool {
+        (&self.name, self.scheme, &self.found) == (&other.name, other.scheme, &other.found)
+    }
+}
+
+/// The names of one tree. Sorted when somebody asks for all of them: one node needs a few.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    items: IndexMap<Text, Item, FxBuildHasher>,
+    order: OnceLock<Box<[usize]>>,
+}
+
+impl Names {
+    /// What a name stands for.
+    pub fn get(&self, name: &str) -> Option<&Item> {
+        self.items.get(name)
+    }
+
+    /// Whether there is such a name.
+    pub fn contains_key(&self, name: &str) -> bool {
+        self.items.contains_key(name)
+    }
+
+    /// All items, sorted by name.
+    pub fn values(&self) -> impl Iterator<Item = &Item> + Clone {
+        let order = self.order.get_or_init(|| {
+            let mut order: Box<[usize]> = (0..self.items.len()).collect();
+            order.sort_by_key(|index| self.items.get_index(*index).map(|(name, _)| name.as_str()));
+            order
+        });
+        order.iter().filter_map(|index| self.items.get_index(*index)).map(|(_, item)| item)
+    }
+
+    /// All names, sorted.
+    pub fn keys(&self) -> impl Iterator<Item = &Text> + Clone {
+        self.values().map(|item| &item.name)
+    }
+
+    /// The item whose file has this path.
+    pub fn at(&self, path: &Path) -> Option<&Item> {
+        self.items.values().find(|item| item.is_at(path))
+    }
+}
+
+impl PartialEq for Names {
+    fn eq(&self, other: &Names) -> bool {
+        self.items == other.items
+    }
+}
 
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
-    /// Nodes, sorted by name.
+    /// Nodes.
     pub nodes: Arc<Names>,
     /// The commit that the nodes are of, where they are in a repository.
     pub commit: Option<Arc<str>>,
@@ -67,7 +155,7 @@ pub struct Tree(pub u32);
 pub struct Classes {
     /// Where they are in a repository.
     pub commit: Option<Commit>,
-    /// Their names, sorted: read when a node has them, where they are in a repository.
+    /// Their names: read when a node has them, where they are in a repository.
     names: OnceLock<Names>,
 }
 
@@ -118,84 +206,127 @@ impl Classes {
 impl Catalog {
     /// The classes of all trees that are listed.
     pub fn classes(&self) -> impl Iterator<Item = &Item> {
-        self.trees.iter().flatten().filter_map(|tree| tree.get()).flat_map(Names::values)
+        self.listed().flat_map(Names::values)
+    }
+
+    /// The item whose file has this path.
+    pub fn at(&self, path: &Path) -> Option<&Item> {
+        self.nodes.at(path).or_else(|| self.listed().find_map(|names| names.at(path)))
+    }
+
+    fn listed(&self) -> impl Iterator<Item = &Names> {
+        self.trees.iter().flatten().filter_map(|tree| tree.get())
     }
 }
 
 /// The nodes in listings of folders.
 pub fn nodes(listings: &[Listing], settings: &Settings) -> Result<Names> {
-    let files = listings.iter().flat_map(|listing| &listing.files);
-    names("node", files.map(|found| node(found, settings)))
+    let prefix = |inside: &str| node_prefix(inside, settings);
+    let names = |files: &[&[Found]]| named(FOLDER, files, prefix, |name, _| (name, false));
+    by_path(listings, names).map_err(|twice| twice.error("node"))
 }
 
 /// The classes in listings of folders.
 pub fn classes(listings: &[Listing]) -> Result<Names> {
-    names("class", listings.iter().flat_map(|listing| &listing.files).map(class))
+    let names = |files: &[&[Found]]| named(FOLDER, files, class_prefix, without_init);
+    by_path(listings, names).map_err(|twice| twice.error("class"))
 }
 
-/// One name with two files is an error (S6).
-fn names(what: &'static str, items: impl Iterator<Item = Item>) -> Result<Names> {
-    let mut names = Names::default();
-    for item in items {
-        if let Some(other) = names.get(&item.name) {
-            let kind = Kind::DuplicateDefinition {
-                what,
-                name: item.name.to_string(),
-                first: display(&other.path),
-                second: display(&item.path),
-            };
-            return Err(Fault::new(kind).into());
-        }
-        names.insert(item.name.clone(), item);
+/// Names the files of folders. They are in no order: of several names with two files, the first one
+/// by path is told.
+fn by_path(
+    listings: &[Listing],
+    names: impl Fn(&[&[Found]]) -> Result<Names, Twice>,
+) -> Result<Names, Twice> {
+    let all = |listings: &[Listing]| {
+        let files: Vec<&[Found]> = listings.iter().map(|listing| &*listing.files).collect();
+        names(&files)
+    };
+    all(listings).map_err(|twice| {
+        let mut sorted = listings.to_vec();
+        sorted.iter_mut().for_each(Listing::sort);
+        all(&sorted).err().unwrap_or(twice)
+    })
+}
+
+/// A name with two files.
+struct Twice {
+    name: Text,
+    files: [Found; 2],
+}
+
+impl Twice {
+    fn error(self, what: &'static str) -> Error {
+        let [first, second] = self.files.map(|found| display(&found.path()));
+        Fault::new(Kind::DuplicateDefinition { what, name: self.name.to_string(), first, second }).into()
     }
-    names.sort_unstable_keys();
-    Ok(names)
+}
+
+/// Names files, those of a folder together: `prefix` is what all names in a folder begin with, and
+/// `name` what a name that begins with so many bytes of it comes to, and whether it is that of an
+/// `init.yml`. One name with two files is an error (S6).
+fn named(
+    scheme: &'static str,
+    files: &[&[Found]],
+    prefix: impl Fn(&str) -> String,
+    name: impl Fn(&str, usize) -> (&str, bool),
+) -> Result<Names, Twice> {
+    let mut items: IndexMap<Text, Item, FxBuildHasher> =
+        IndexMap::with_capacity_and_hasher(files.iter().map(|files| files.len()).sum(), FxBuildHasher);
+    let mut folder: Option<&Arc<Folder>> = None;
+    let (mut whole, mut begin) = (String::new(), 0);
+    for found in files.iter().copied().flatten() {
+        if folder.is_none_or(|folder| !Arc::ptr_eq(folder, &found.folder)) {
+            folder = Some(&found.folder);
+            whole = prefix(&found.folder.inside());
+            begin = whole.len();
+        }
+        whole.truncate(begin);
+        whole.push_str(&found.stem());
+        let (name, init) = name(&whole, begin);
+        let item =
+            Item { name: name.into(), init, scheme, found: Some(found.clone()), path: OnceLock::new() };
+        if let Some(Item { name, found: Some(first), .. }) = items.insert(item.name.clone(), item) {
+            return Err(Twice { name, files: [first, found.clone()] });
+        }
+    }
+    Ok(Names { items, order: OnceLock::new() })
+}
+
+/// The name of the node in a file.
+pub fn node_name(found: &Found, settings: &Settings) -> String {
+    node_prefix(&found.folder.inside(), settings) + &found.stem()
+}
+
+/// The name of the class in a file.
+pub fn class_name(found: &Found) -> String {
+    let prefix = class_prefix(&found.folder.inside());
+    let begin = prefix.len();
+    without_init(&(prefix + &found.stem()), begin).0.to_owned()
 }
 
 /// A node is named after its file; with `compose_node_name` its folders come first, unless the
 /// outermost begins with `_` (S11).
-pub fn node(found: &Found, settings: &Settings) -> Item {
-    let inside = found.folders.join("/");
-    let below = settings.compose_node_name
-        && found.folders.first().is_some_and(|outermost| !outermost.starts_with('_'));
-    let mut parts: Vec<&str> =
-        if below { found.folders.iter().map(String::as_str).collect() } else { Vec::new() };
-    parts.push(&found.stem);
-    let name = parts.join(".");
-    let pathname = match (inside.is_empty(), settings.compose_node_name) {
-        (true, true) => found.stem.clone(),
-        // The forks say so, and patterns were written for it (S19).
-        (true, false) => format!("./{}", found.stem),
-        (false, _) => format!("{inside}/{}", found.stem),
-    };
-    let parts = if settings.compat_flags.split_literal_dots {
-        name.split('.').map(Text::from).collect()
-    } else {
-        parts.into_iter().map(Text::from).collect()
-    };
-    Item {
-        name: name.into(),
-        path: path(found),
-        scheme: FOLDER,
-        pathname: pathname.into(),
-        parts,
-        init: false,
-    }
+fn node_prefix(inside: &str, settings: &Settings) -> String {
+    if is_composed(inside, settings) { class_prefix(inside) } else { String::new() }
 }
 
-/// A class is named after its folders and its file; `init` stands for its folder.
-fn class(found: &Found) -> Item {
-    let mut parts: Vec<&str> = found.folders.iter().map(String::as_str).collect();
-    let init = found.stem == "init" && !parts.is_empty();
-    if !init {
-        parts.push(&found.stem);
-    }
-    let name = Text::from(parts.join("."));
-    Item { name, path: path(found), scheme: FOLDER, pathname: "".into(), parts: Vec::new(), init }
+/// Whether the name of a node has the names of the folders that it is inside of.
+fn is_composed(inside: &str, settings: &Settings) -> bool {
+    settings.compose_node_name && !inside.is_empty() && !inside.starts_with('_')
 }
 
-fn path(found: &Found) -> Arc<Path> {
-    Arc::from(found.path.as_path())
+/// A class is named after its folders, each with a dot behind it, and its file.
+fn class_prefix(inside: &str) -> String {
+    if inside.is_empty() { String::new() } else { inside.replace('/', ".") + "." }
+}
+
+/// `init` stands for the folder that it is in.
+fn without_init(name: &str, folder: usize) -> (&str, bool) {
+    match name.get(folder..) {
+        Some("init") if folder > 0 => (&name[..folder - 1], true),
+        _ => (name, false),
+    }
 }
 
 /// The name that the Python programs look for a file of a repository under, whatever is its root.
@@ -216,43 +347,127 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
 pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Result<Names> {
-    names(
-        "node",
-        files.iter().map(|file| {
-            let item = node(&found(commit, file), settings);
-            let pathname = item.pathname.strip_prefix("./").map_or(item.pathname.clone(), Text::from);
-            Item { scheme: REPOSITORY, pathname, ..item }
-        }),
-    )
+    let prefix = |inside: &str| node_prefix(inside, settings);
+    named(REPOSITORY, &[&found(commit, files)], prefix, |name, _| (name, false))
+        .map_err(|twice| twice.error("node"))
 }
 
 /// The classes among the files of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
     let root = commit.branch.root.replace('/', ".");
-    let items = files.iter().map(|file| {
-        let item = class(&found(commit, file));
-        let below = item.name.strip_prefix(&*root).map(|rest| rest.trim_start_matches('.'));
-        match below {
-            Some("") => Item { name: "init".into(), scheme: REPOSITORY, init: false, ..item },
-            Some(below) => Item { name: below.into(), scheme: REPOSITORY, ..item },
-            None => Item { scheme: REPOSITORY, ..item },
+    named(REPOSITORY, &[&found(commit, files)], class_prefix, |name, folder| {
+        let (name, init) = without_init(name, folder);
+        match name.strip_prefix(&*root).map(|rest| rest.trim_start_matches('.')) {
+            Some("") => ("init", false),
+            Some(below) => (below, init),
+            None => (name, init),
         }
-    });
-    names("class", items)
+    })
+    .map_err(|twice| twice.error("class"))
 }
 
-fn found(commit: &Commit, file: &File) -> Found {
-    Found {
-        folders: file.folders.clone(),
-        stem: file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        path: shown(commit, file),
-    }
+/// The files of a commit in their folders.
+fn found(commit: &Commit, files: &[File]) -> Vec<Found> {
+    let top = top(commit);
+    let folders = files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders));
+    let found = folders.flat_map(|files| {
+        let inside = files.first().map(|file| file.folders.join("/")).unwrap_or_default();
+        let folder = Arc::new(Folder::of_repository(&top, &inside));
+        files.iter().map(move |file| Found {
+            folder: folder.clone(),
+            file: file.path.file_name().unwrap_or_default().into(),
+        })
+    });
+    found.collect()
+}
+
+/// What the paths of files of a commit begin with.
+fn top(commit: &Commit) -> String {
+    let branch = commit.branch.branch.as_deref().unwrap_or_default();
+    format!("{} {branch} ", commit.branch.repo)
 }
 
 /// The path of a file of a repository, as messages show it.
 pub fn shown(commit: &Commit, file: &File) -> PathBuf {
-    let branch = commit.branch.branch.as_deref().unwrap_or_default();
-    let mut shown = std::ffi::OsString::from(format!("{} {branch} ", commit.branch.repo));
+    let mut shown = std::ffi::OsString::from(top(commit));
     shown.push(&file.path);
     shown.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::list::list;
+    use crate::value::{Map, Value};
+
+    fn settings(composed: bool) -> Settings {
+        let options = Map::from_iter([("compose_node_name".into(), Value::Bool(composed))]);
+        Settings::from_options(&options).expect("right").0
+    }
+
+    fn tree(paths: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a folder");
+        for path in paths {
+            crate::storage::fs::put(&root.path().join(path), b"", false).expect("written");
+        }
+        root
+    }
+
+    #[test]
+    fn names_are_sorted_and_know_their_paths() {
+        let paths =
+            ["z/init.yml", "b.yaml", "a/b/c.yml", "a-b.yml", "a.yml", "a/b.yml", ".h.yml", "CVS/x.yml"];
+        let root = tree(&paths);
+        let listing = [list(root.path()).expect("a listing")];
+        let names = classes(&listing).expect("names");
+        let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
+        assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
+        for path in paths {
+            let path = root.path().join(path);
+            let item = names.at(&path);
+            assert_eq!(item.map(|item| &**item.path()), item.map(|_| path.as_path()));
+            let hidden = path
+                .components()
+                .any(|part| [".h.yml", "CVS"].contains(&&*part.as_os_str().to_string_lossy()));
+            assert_eq!(item.is_none(), hidden, "{path:?}");
+        }
+        let init = names.get("z").expect("the class");
+        assert!(init.init && !names.get("b").expect("the class").init);
+        // A path that would have the same name is another one.
+        assert!(!init.is_at(&root.path().join("z.yml")));
+    }
+
+    #[test]
+    fn a_node_has_the_names_of_its_folders_where_names_are_composed() {
+        let root = tree(&["a/b/n.yml", "_x/m.yml", "k.yml"]);
+        let listing = [list(root.path()).expect("a listing")];
+        for (composed, expected) in [
+            (true, [("a.b.n", "a/b/n", "a,b,n"), ("k", "k", "k"), ("m", "_x/m", "m")]),
+            (false, [("k", "./k", "k"), ("m", "_x/m", "m"), ("n", "a/b/n", "n")]),
+        ] {
+            let settings = settings(composed);
+            let names = nodes(&listing, &settings).expect("names");
+            let found: Vec<(String, String, String)> = names
+                .values()
+                .map(|item| {
+                    let (path, parts) = (item.pathname(&settings), item.parts(&settings));
+                    (item.name.to_string(), path.to_string(), parts.join(","))
+                })
+                .collect();
+            let expected = expected.map(|(name, path, parts)| (name.into(), path.into(), parts.into()));
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn of_names_with_two_files_the_first_by_path_is_told() {
+        let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml"]);
+        let listing = [list(root.path()).expect("a listing")];
+        let error = classes(&listing).expect_err("names with two files");
+        let Kind::DuplicateDefinition { name, first, second, .. } = &error.first().kind else {
+            panic!("{error}")
+        };
+        let [one, other] = ["z.yaml", "z.yml"].map(|path| display(&root.path().join(path)));
+        assert_eq!((name.as_str(), first, second), ("z", &one, &other));
+    }
 }

@@ -3,9 +3,9 @@
 
 use std::fs;
 use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::error::{Fault, Kind, Result};
@@ -30,20 +30,41 @@ const SETTLED: Duration = Duration::from_secs(2);
 
 impl Stamp {
     fn of(metadata: &fs::Metadata) -> Stamp {
+        Stamp {
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            size: metadata.size(),
+            inode: metadata.ino(),
+            device: metadata.dev(),
+            young: false,
+        }
+        .taken_now()
+    }
+    /// The stamp of what is open.
+    pub(super) fn of_open(file: impl AsFd) -> rustix::io::Result<Stamp> {
+        let stat = rustix::fs::fstat(file)?;
+        // The types of the fields differ between platforms.
+        let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        Ok(Stamp {
+            modified: (stat.st_mtime, signed(stat.st_mtime_nsec)),
+            changed: (stat.st_ctime, signed(stat.st_ctime_nsec)),
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            inode: stat.st_ino,
+            device: stat.st_dev,
+            young: false,
+        }
+        .taken_now())
+    }
+    fn taken_now(self) -> Stamp {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = now.saturating_sub(SETTLED);
         let settled =
             (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        Stamp {
-            modified,
-            changed,
-            size: metadata.size(),
-            inode: metadata.ino(),
-            device: metadata.dev(),
-            young: changed >= settled || modified >= settled,
-        }
+        Stamp { young: self.changed >= settled || self.modified >= settled, ..self }
+    }
+    /// Which file or folder it is: no other one has the same.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
     }
     /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
     pub fn is_same_file_state(&self, other: &Stamp) -> bool {
@@ -55,93 +76,6 @@ impl Stamp {
             && (self.modified, self.changed, self.size, self.inode, self.device)
                 == (earlier.modified, earlier.changed, earlier.size, earlier.inode, earlier.device)
     }
-}
-
-/// One YAML file of a tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
-    /// The folders below the root, outermost first.
-    pub folders: Arc<[String]>,
-    /// The name without `.yml` or `.yaml`.
-    pub stem: String,
-    /// The absolute path.
-    pub path: PathBuf,
-}
-
-/// The YAML files of a tree, sorted by path, and the folders they were found in.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Listing {
-    /// The files.
-    pub files: Vec<Found>,
-    /// Every folder that was listed, with its stamp from before it was listed.
-    pub folders: Vec<(PathBuf, Stamp)>,
-    /// Whether a symbolic link was met.
-    pub links: bool,
-}
-
-/// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed.
-pub fn list(root: &Path) -> Result<Listing> {
-    let mut listing = Listing::default();
-    walk(root, &mut Vec::new(), &mut Vec::new(), &mut listing)?;
-    Ok(listing)
-}
-
-fn walk(
-    folder: &Path,
-    folders: &mut Vec<String>,
-    around: &mut Vec<(u64, u64)>,
-    listing: &mut Listing,
-) -> Result<()> {
-    let unreadable = |error: io::Error| -> crate::error::Error {
-        Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error) }).into()
-    };
-    let metadata = fs::metadata(folder).map_err(unreadable)?;
-    let identity = (metadata.dev(), metadata.ino());
-    if around.contains(&identity) {
-        return Ok(());
-    }
-    // Links can nest folders without end though none of them is its own parent.
-    if around.len() > 200 {
-        return Ok(());
-    }
-    listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
-    let mut inner = Vec::new();
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
-            continue;
-        }
-        let kind = entry.file_type().map_err(unreadable)?;
-        listing.links |= kind.is_symlink();
-        let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
-        if is_folder {
-            if name != "CVS" && name != "SCCS" {
-                inner.push((name, entry.path()));
-            }
-        } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
-            let stem = stem.to_owned();
-            files.push((name, stem, entry.path()));
-        }
-    }
-    inner.sort_unstable();
-    files.sort_unstable();
-    let inside: Arc<[String]> = folders.as_slice().into();
-    listing.files.extend(files.into_iter().map(|(_, stem, path)| Found {
-        folders: inside.clone(),
-        stem,
-        path,
-    }));
-    around.push(identity);
-    for (name, path) in inner {
-        folders.push(name);
-        walk(&path, folders, around, listing)?;
-        folders.pop();
-    }
-    around.pop();
-    Ok(())
 }
 
 /// The stamp of a file or folder now.
