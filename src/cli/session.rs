@@ -41,7 +41,7 @@ pub struct Program {
 impl Program {
     /// The whole command line of the program. `defaults` are shown in the help.
     pub fn command_line(&self, defaults: &Map) -> Command {
-        let command = self.modes_alone(defaults);
+        let command = self.modes_alone(defaults).long_version(version::long());
         if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
     }
 
@@ -49,7 +49,6 @@ impl Program {
     fn modes_alone(&self, defaults: &Map) -> Command {
         let base = Command::new(self.name)
             .version(version::short())
-            .long_version(version::long())
             .disable_version_flag(true)
             .arg(version::flag())
             // As the Python programs.
