@@ -1,138 +1,17 @@
 //! The catalog turns the listings of trees into names: which node and which class is which file.
 
+mod names;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::Result;
 use crate::settings::Settings;
-use crate::storage::fs::display;
 use crate::storage::git::File;
 use crate::storage::place::Branch;
 use crate::storage::{Folder, Found, Listing};
-use crate::value::Text;
-
-/// What a name stands for.
-#[derive(Clone, Debug)]
-pub struct Item {
-    /// The name of the node or class.
-    pub name: Text,
-    /// Whether the file is an `init.yml`.
-    pub init: bool,
-    /// What the path of its file is, as an address begins.
-    scheme: &'static str,
-    /// The file; a node that mappings alone make has none.
-    found: Option<Found>,
-    path: OnceLock<Arc<Path>>,
-}
-
-/// A path of the file system.
-pub const FOLDER: &str = "yaml_fs://";
-/// A path of a repository, behind its address and the branch, with a space in between.
-pub const REPOSITORY: &str = "git_fs://";
-
-impl Item {
-    /// A node that has no file.
-    pub fn without_file(name: Text) -> Item {
-        Item { name, init: false, scheme: FOLDER, found: None, path: OnceLock::new() }
-    }
-
-    /// Its file: an absolute path, or repository, branch and path; empty where there is none. Put
-    /// together when it is first asked for.
-    pub fn path(&self) -> &Arc<Path> {
-        self.path.get_or_init(|| self.found.as_ref().map(Found::path).unwrap_or_default().into())
-    }
-
-    /// Whether this is the path of its file.
-    pub fn is_at(&self, path: &Path) -> bool {
-        self.found.as_ref().is_some_and(|found| found.is_at(path))
-    }
-
-    /// The address of its file, as the Python programs write it.
-    pub fn uri(&self) -> String {
-        format!("{}{}", self.scheme, display(self.path()))
-    }
-
-    /// The path of a node below the root without extension, for `class_mappings_match_path`. In a
-    /// repository it begins at the top.
-    pub fn pathname(&self, settings: &Settings) -> Text {
-        let Some(found) = &self.found else { return self.name.clone() };
-        let (inside, stem) = (found.folder.inside(), found.stem());
-        match (inside.is_empty(), settings.compose_node_name || self.scheme == REPOSITORY) {
-            (true, true) => (&*stem).into(),
-            // The forks say so, and patterns were written for it (S19).
-            (true, false) => format!("./{stem}").into(),
-            (false, _) => format!("{inside}/{stem}").into(),
-        }
-    }
-
-    /// The keys of the name of a node for automatic parameters: folders and file where names are
-    /// composed.
-    pub fn parts(&self, settings: &Settings) -> Vec<Text> {
-        let Some(found) = &self.found else { return vec![self.name.clone()] };
-        if settings.compat_flags.split_literal_dots {
-            return self.name.split('.').map(Text::from).collect();
-        }
-        let inside = found.folder.inside();
-        let folders = if is_composed(&inside, settings) { &*inside } else { "" };
-        let folders = folders.split('/').filter(|folder| !folder.is_empty());
-        folders.map(Text::from).chain(std::iter::once((&*found.stem()).into())).collect()
-    }
-}
-
-/// Equal are items of the same name and file.
-impl PartialEq for Item {
-    fn eq(&self, other: &Item) -> bool {
-        (&self.name, self.scheme, &self.found) == (&other.name, other.scheme, &other.found)
-    }
-}
-
-/// The names of one tree. Sorted when somebody asks for all of them: one node needs a few.
-#[derive(Clone, Debug, Default)]
-pub struct Names {
-    items: IndexMap<Text, Item, FxBuildHasher>,
-    order: OnceLock<Box<[usize]>>,
-}
-
-impl Names {
-    /// What a name stands for.
-    pub fn get(&self, name: &str) -> Option<&Item> {
-        self.items.get(name)
-    }
-
-    /// Whether there is such a name.
-    pub fn contains_key(&self, name: &str) -> bool {
-        self.items.contains_key(name)
-    }
-
-    /// All items, sorted by name.
-    pub fn values(&self) -> impl Iterator<Item = &Item> + Clone {
-        let order = self.order.get_or_init(|| {
-            let mut order: Box<[usize]> = (0..self.items.len()).collect();
-            order.sort_by_key(|index| self.items.get_index(*index).map(|(name, _)| name.as_str()));
-            order
-        });
-        order.iter().filter_map(|index| self.items.get_index(*index)).map(|(_, item)| item)
-    }
-
-    /// All names, sorted.
-    pub fn keys(&self) -> impl Iterator<Item = &Text> + Clone {
-        self.values().map(|item| &item.name)
-    }
-
-    /// The item whose file has this path.
-    pub fn at(&self, path: &Path) -> Option<&Item> {
-        self.items.values().find(|item| item.is_at(path))
-    }
-}
-
-impl PartialEq for Names {
-    fn eq(&self, other: &Names) -> bool {
-        self.items == other.items
-    }
-}
+use names::Naming;
+pub use names::{FOLDER, Item, Names, REPOSITORY};
 
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -219,78 +98,14 @@ impl Catalog {
     }
 }
 
-/// The nodes in listings of folders.
-pub fn nodes(listings: &[Listing], settings: &Settings) -> Result<Names> {
-    let prefix = |inside: &str| node_prefix(inside, settings);
-    let names = |files: &[&[Found]]| named(FOLDER, files, prefix, |name, _| (name, false));
-    by_path(listings, names).map_err(|twice| twice.error("node"))
+/// The nodes in a listing of folders.
+pub fn nodes(listing: Listing, settings: &Settings) -> Result<Names> {
+    Naming::new("node", FOLDER, |inside| node_prefix(inside, settings), whole).names(listing)
 }
 
-/// The classes in listings of folders.
-pub fn classes(listings: &[Listing]) -> Result<Names> {
-    let names = |files: &[&[Found]]| named(FOLDER, files, class_prefix, without_init);
-    by_path(listings, names).map_err(|twice| twice.error("class"))
-}
-
-/// Names the files of folders. They are in no order: of several names with two files, the first one
-/// by path is told.
-fn by_path(
-    listings: &[Listing],
-    names: impl Fn(&[&[Found]]) -> Result<Names, Twice>,
-) -> Result<Names, Twice> {
-    let all = |listings: &[Listing]| {
-        let files: Vec<&[Found]> = listings.iter().map(|listing| &*listing.files).collect();
-        names(&files)
-    };
-    all(listings).map_err(|twice| {
-        let mut sorted = listings.to_vec();
-        sorted.iter_mut().for_each(Listing::sort);
-        all(&sorted).err().unwrap_or(twice)
-    })
-}
-
-/// A name with two files.
-struct Twice {
-    name: Text,
-    files: [Found; 2],
-}
-
-impl Twice {
-    fn error(self, what: &'static str) -> Error {
-        let [first, second] = self.files.map(|found| display(&found.path()));
-        Fault::new(Kind::DuplicateDefinition { what, name: self.name.to_string(), first, second }).into()
-    }
-}
-
-/// Names files, those of a folder together: `prefix` is what all names in a folder begin with, and
-/// `name` what a name that begins with so many bytes of it comes to, and whether it is that of an
-/// `init.yml`. One name with two files is an error (S6).
-fn named(
-    scheme: &'static str,
-    files: &[&[Found]],
-    prefix: impl Fn(&str) -> String,
-    name: impl Fn(&str, usize) -> (&str, bool),
-) -> Result<Names, Twice> {
-    let mut items: IndexMap<Text, Item, FxBuildHasher> =
-        IndexMap::with_capacity_and_hasher(files.iter().map(|files| files.len()).sum(), FxBuildHasher);
-    let mut folder: Option<&Arc<Folder>> = None;
-    let (mut whole, mut begin) = (String::new(), 0);
-    for found in files.iter().copied().flatten() {
-        if folder.is_none_or(|folder| !Arc::ptr_eq(folder, &found.folder)) {
-            folder = Some(&found.folder);
-            whole = prefix(&found.folder.inside());
-            begin = whole.len();
-        }
-        whole.truncate(begin);
-        whole.push_str(&found.stem());
-        let (name, init) = name(&whole, begin);
-        let item =
-            Item { name: name.into(), init, scheme, found: Some(found.clone()), path: OnceLock::new() };
-        if let Some(Item { name, found: Some(first), .. }) = items.insert(item.name.clone(), item) {
-            return Err(Twice { name, files: [first, found.clone()] });
-        }
-    }
-    Ok(Names { items, order: OnceLock::new() })
+/// The classes in a listing of folders.
+pub fn classes(listing: Listing) -> Result<Names> {
+    Naming::new("class", FOLDER, class_prefix, without_init).names(listing)
 }
 
 /// The name of the node in a file.
@@ -321,6 +136,11 @@ fn class_prefix(inside: &str) -> String {
     if inside.is_empty() { String::new() } else { inside.replace('/', ".") + "." }
 }
 
+/// A name that is what it seems to be.
+fn whole(name: &str, _: usize) -> (&str, bool) {
+    (name, false)
+}
+
 /// `init` stands for the folder that it is in.
 fn without_init(name: &str, folder: usize) -> (&str, bool) {
     match name.get(folder..) {
@@ -347,38 +167,37 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
 pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Result<Names> {
-    let prefix = |inside: &str| node_prefix(inside, settings);
-    named(REPOSITORY, &[&found(commit, files)], prefix, |name, _| (name, false))
-        .map_err(|twice| twice.error("node"))
+    Naming::new("node", REPOSITORY, |inside| node_prefix(inside, settings), whole)
+        .names(listing(commit, files))
 }
 
 /// The classes among the files of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
     let root = commit.branch.root.replace('/', ".");
-    named(REPOSITORY, &[&found(commit, files)], class_prefix, |name, folder| {
-        let (name, init) = without_init(name, folder);
-        match name.strip_prefix(&*root).map(|rest| rest.trim_start_matches('.')) {
-            Some("") => ("init", false),
-            Some(below) => (below, init),
-            None => (name, init),
-        }
-    })
-    .map_err(|twice| twice.error("class"))
+    Naming::new("class", REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
+        .names(listing(commit, files))
 }
 
-/// The files of a commit in their folders.
-fn found(commit: &Commit, files: &[File]) -> Vec<Found> {
+/// The name of a class of a repository from the root on.
+fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
+    let (name, init) = without_init(name, folder);
+    match name.strip_prefix(root).map(|rest| rest.trim_start_matches('.')) {
+        Some("") => ("init", false),
+        Some(below) => (below, init),
+        None => (name, init),
+    }
+}
+
+/// The files of a commit as a listing.
+fn listing(commit: &Commit, files: &[File]) -> Listing {
     let top = top(commit);
-    let folders = files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders));
-    let found = folders.flat_map(|files| {
-        let inside = files.first().map(|file| file.folders.join("/")).unwrap_or_default();
-        let folder = Arc::new(Folder::of_repository(&top, &inside));
-        files.iter().map(move |file| Found {
-            folder: folder.clone(),
-            file: file.path.file_name().unwrap_or_default().into(),
-        })
-    });
-    found.collect()
+    let mut listing = Listing::default();
+    for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
+        let Some(first) = files.first() else { continue };
+        listing.enter(Folder::of_repository(&top, &first.folders.join("/")));
+        files.iter().filter_map(|file| file.path.file_name()).for_each(|name| listing.push(name));
+    }
+    listing
 }
 
 /// What the paths of files of a commit begin with.
@@ -397,6 +216,8 @@ pub fn shown(commit: &Commit, file: &File) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Kind;
+    use crate::storage::fs::display;
     use crate::storage::list::list;
     use crate::value::{Map, Value};
 
@@ -418,8 +239,8 @@ mod tests {
         let paths =
             ["z/init.yml", "b.yaml", "a/b/c.yml", "a-b.yml", "a.yml", "a/b.yml", ".h.yml", "CVS/x.yml"];
         let root = tree(&paths);
-        let listing = [list(root.path()).expect("a listing")];
-        let names = classes(&listing).expect("names");
+        let listing = list(&[root.path().to_owned()]).expect("a listing");
+        let names = classes(listing).expect("names");
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
         for path in paths {
@@ -440,13 +261,13 @@ mod tests {
     #[test]
     fn a_node_has_the_names_of_its_folders_where_names_are_composed() {
         let root = tree(&["a/b/n.yml", "_x/m.yml", "k.yml"]);
-        let listing = [list(root.path()).expect("a listing")];
         for (composed, expected) in [
             (true, [("a.b.n", "a/b/n", "a,b,n"), ("k", "k", "k"), ("m", "_x/m", "m")]),
             (false, [("k", "./k", "k"), ("m", "_x/m", "m"), ("n", "a/b/n", "n")]),
         ] {
             let settings = settings(composed);
-            let names = nodes(&listing, &settings).expect("names");
+            let listing = list(&[root.path().to_owned()]).expect("a listing");
+            let names = nodes(listing, &settings).expect("names");
             let found: Vec<(String, String, String)> = names
                 .values()
                 .map(|item| {
@@ -462,8 +283,8 @@ mod tests {
     #[test]
     fn of_names_with_two_files_the_first_by_path_is_told() {
         let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml"]);
-        let listing = [list(root.path()).expect("a listing")];
-        let error = classes(&listing).expect_err("names with two files");
+        let listing = list(&[root.path().to_owned()]).expect("a listing");
+        let error = classes(listing).expect_err("names with two files");
         let Kind::DuplicateDefinition { name, first, second, .. } = &error.first().kind else {
             panic!("{error}")
         };

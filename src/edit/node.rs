@@ -94,7 +94,7 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    roots.into_iter().map(|root| Ok((root.clone(), list::list(&root)?))).collect()
+    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root))?))).collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {
@@ -105,8 +105,7 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 /// The root of a node, its path below it, and its path.
 fn find(settings: &Settings, node: &str) -> Result<Option<(PathBuf, PathBuf, PathBuf)>> {
     for (root, listing) in listings(settings)? {
-        let one = [listing];
-        let names = catalog::nodes(&one, settings)?;
+        let names = catalog::nodes(listing, settings)?;
         if let Some(item) = names.get(node) {
             let path = item.path().to_path_buf();
             let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
@@ -129,7 +128,7 @@ fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBu
 fn list_names(settings: &Settings) -> Result<Vec<Text>> {
     let mut names = Vec::new();
     for (_, listing) in listings(settings)? {
-        names.extend(catalog::nodes(&[listing], settings)?.keys().cloned());
+        names.extend(catalog::nodes(listing, settings)?.keys().cloned());
     }
     Ok(names)
 }

@@ -8,7 +8,7 @@ use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 use crate::storage::fs::{self, display};
-use crate::storage::{Listing, list};
+use crate::storage::list;
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -30,10 +30,8 @@ pub struct Source {
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let class_roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let listings =
-        |roots: &[PathBuf]| -> Result<Vec<Listing>> { roots.iter().map(|root| list::list(root)).collect() };
-    let nodes = catalog::nodes(&listings(&node_roots)?, settings)?;
-    let classes = catalog::classes(&listings(&class_roots)?)?;
+    let nodes = catalog::nodes(list::list(&node_roots)?, settings)?;
+    let classes = catalog::classes(list::list(&class_roots)?)?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let items: Vec<Item> = names.values().cloned().collect();

@@ -266,9 +266,8 @@ impl Inputs {
             };
         listings.stale = false;
         let before = listings.catalog.take();
-        listings.links = listed.listings.iter().any(|listing| listing.links);
-        let before_folders = std::mem::take(&mut listings.folders);
-        listings.folders = listed.listings.into_iter().flat_map(|listing| listing.folders).collect();
+        listings.links = listed.links;
+        let before_folders = std::mem::replace(&mut listings.folders, listed.folders);
         let same =
             before_folders.iter().map(|known| &known.0).eq(listings.folders.iter().map(|known| &known.0));
         if (!same || listings.links)
@@ -293,23 +292,23 @@ impl Inputs {
         let places = &self.trees.places;
         let nodes = match &places.nodes {
             Some(Place::Folders(folders)) => listed.list(folders)?,
-            _ => 0..0,
+            _ => Listing::default(),
         };
-        let classes = places.classes.iter().map(|place| match place {
-            Place::Folders(folders) => listed.list(folders),
-            Place::Git(_) => Ok(0..0),
+        let classes = places.classes.iter().filter_map(|place| match place {
+            Place::Folders(folders) => Some(listed.list(folders)),
+            Place::Git(_) => None,
         });
-        let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter().filter(|range| !range.is_empty());
+        let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter();
         let (nodes, commit) = match &places.nodes {
             Some(Place::Git(branch)) => {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(&listed.listings[nodes], &self.settings)?), None),
+            _ => (Arc::new(catalog::nodes(nodes, &self.settings)?), None),
         };
-        let trees = self.trees.classes(before, &self.files, |_| {
-            catalog::classes(&listed.listings[classes.next().unwrap_or_default()])
-        })?;
+        let trees = self
+            .trees
+            .classes(before, &self.files, |_| catalog::classes(classes.next().unwrap_or_default()))?;
         Ok(Catalog { nodes, commit, trees })
     }
 
@@ -344,23 +343,20 @@ impl Locate for Inputs {
     }
 }
 
-/// The listings of all folders.
+/// What is known of all folders that were listed.
 #[derive(Default)]
 struct Listed {
-    listings: Vec<Listing>,
+    folders: Vec<(Arc<Folder>, Stamp)>,
+    links: bool,
     /// Whether a folder could not be listed.
     failed: bool,
 }
 
 impl Listed {
-    /// Lists folders; tells which of the listings are theirs.
-    fn list(&mut self, folders: &[PathBuf]) -> Result<std::ops::Range<usize>> {
-        let first = self.listings.len();
-        for folder in folders {
-            let listing = list::list(folder);
-            self.failed |= listing.is_err();
-            self.listings.push(listing?);
-        }
-        Ok(first..self.listings.len())
+    fn list(&mut self, folders: &[PathBuf]) -> Result<Listing> {
+        let listing = list::list(folders).inspect_err(|_| self.failed = true)?;
+        self.links |= listing.links;
+        self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
+        Ok(listing)
     }
 }

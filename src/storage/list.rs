@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
@@ -60,6 +61,21 @@ impl Folder {
         if self.path.as_os_str().len() == self.root { b"" } else { b"/" }
     }
 
+    /// Whether it is the outermost folder of its tree.
+    fn is_root(&self) -> bool {
+        self.path.as_os_str().len() <= self.root
+    }
+
+    /// Whether this is the path of what has such a name in it.
+    fn has_at(&self, name: &OsStr, path: &Path) -> bool {
+        let (path, name) = (path.as_os_str().as_bytes(), name.as_bytes());
+        let (folder, separator) = (self.path.as_os_str().as_bytes(), self.separator());
+        path.len() == folder.len() + separator.len() + name.len()
+            && path.ends_with(name)
+            && path.starts_with(folder)
+            && path[folder.len()..].starts_with(separator)
+    }
+
     fn join(&self, name: &OsStr) -> PathBuf {
         let parts = [self.path.as_os_str().as_bytes(), self.separator(), name.as_bytes()];
         OsString::from_vec(parts.concat()).into()
@@ -96,12 +112,7 @@ impl Found {
 
     /// Whether this is its absolute path.
     pub fn is_at(&self, path: &Path) -> bool {
-        let (path, file) = (path.as_os_str().as_bytes(), self.file.as_bytes());
-        let (folder, separator) = (self.folder.path.as_os_str().as_bytes(), self.folder.separator());
-        path.len() == folder.len() + separator.len() + file.len()
-            && path.ends_with(file)
-            && path.starts_with(folder)
-            && path[folder.len()..].starts_with(separator)
+        self.folder.has_at(&self.file, path)
     }
 }
 
@@ -111,24 +122,113 @@ impl PartialEq for Found {
     }
 }
 
-/// The YAML files of a tree, and the folders they were found in.
-#[derive(Clone, PartialEq, Debug, Default)]
+/// The YAML files of a tree, and the folders they were found in. Names of files stand one behind
+/// another: most are asked for nothing but their names.
+#[derive(Debug, Default)]
 pub struct Listing {
-    /// The files: those of a folder together, in no order.
-    pub files: Vec<Found>,
-    /// Every folder that was listed, with its stamp from before it was listed.
-    pub folders: Vec<(Arc<Folder>, Stamp)>,
+    /// Every folder that was listed, each before those in it.
+    pub folders: Vec<Arc<Folder>>,
+    /// Their stamps from before they were listed.
+    pub stamps: Vec<Stamp>,
     /// Whether a symbolic link was met.
     pub links: bool,
+    names: Vec<u8>,
+    /// The number of the folder of each file, and where its name ends: those of a folder together, in
+    /// no order.
+    files: Vec<(usize, usize)>,
 }
 
 impl Listing {
-    /// Sorts the files: those of a folder by name, before those of the folders in it.
-    pub fn sort(&mut self) {
-        self.files.sort_by_cached_key(|found| {
-            let inside: Vec<String> = found.folder.inside().split('/').map(str::to_owned).collect();
-            (inside, text(found.file.as_bytes()).into_owned(), found.path())
+    /// Adds a folder: the next files are in it.
+    pub fn enter(&mut self, folder: Folder) {
+        self.folders.push(Arc::new(folder));
+    }
+
+    /// Adds a file of the folder that was added last.
+    pub fn push(&mut self, name: &OsStr) {
+        self.add(self.folders.len() - 1, name.as_bytes());
+    }
+
+    fn add(&mut self, folder: usize, name: &[u8]) {
+        self.names.extend_from_slice(name);
+        self.files.push((folder, self.names.len()));
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The folder of a file.
+    pub fn folder(&self, file: usize) -> &Arc<Folder> {
+        &self.folders[self.files[file].0]
+    }
+
+    fn range(&self, file: usize) -> Range<usize> {
+        file.checked_sub(1).map_or(0, |before| self.files[before].1)..self.files[file].1
+    }
+
+    fn name(&self, file: usize) -> &OsStr {
+        OsStr::from_bytes(&self.names[self.range(file)])
+    }
+
+    /// A file.
+    pub fn found(&self, file: usize) -> Found {
+        Found { folder: self.folder(file).clone(), file: self.name(file).into() }
+    }
+
+    /// The names of the files without `.yml` or `.yaml`.
+    pub fn stems(&self) -> Stems<'_> {
+        Stems { listing: self, whole: std::str::from_utf8(&self.names).ok() }
+    }
+
+    /// Whether this is the absolute path of a file.
+    pub fn is_at(&self, file: usize, path: &Path) -> bool {
+        self.folder(file).has_at(self.name(file), path)
+    }
+
+    /// Whether a file is the same as one of another listing.
+    pub fn is_same_file(&self, file: usize, other: &Listing, others: usize) -> bool {
+        self.name(file) == other.name(others) && self.folder(file) == other.folder(others)
+    }
+
+    /// The files of each tree in the order of their paths: those of a folder by name, before those of
+    /// the folders in it.
+    pub fn by_path(&self) -> Vec<usize> {
+        let mut files: Vec<usize> = (0..self.len()).collect();
+        files.sort_by_cached_key(|file| {
+            let folder = self.folder(*file);
+            let inside: Vec<String> = folder.inside().split('/').map(str::to_owned).collect();
+            let before = &self.folders[..=self.files[*file].0];
+            let tree = before.iter().filter(|folder| folder.is_root()).count();
+            (tree, inside, text(self.name(*file).as_bytes()).into_owned(), folder.join(self.name(*file)))
         });
+        files
+    }
+}
+
+/// The names of the files of a listing without `.yml` or `.yaml`.
+pub struct Stems<'l> {
+    listing: &'l Listing,
+    /// All names, where they are text.
+    whole: Option<&'l str>,
+}
+
+impl<'l> Stems<'l> {
+    /// That of a file.
+    pub fn get(&self, file: usize) -> Cow<'l, str> {
+        let range = self.listing.range(file);
+        let name = &self.listing.names[range.clone()];
+        let length = stem(name).map_or(0, <[u8]>::len);
+        match self.whole.and_then(|whole| whole.get(range.start..range.start + length)) {
+            Some(stem) => Cow::Borrowed(stem),
+            None => String::from_utf8_lossy(&name[..length]),
+        }
     }
 }
 
@@ -136,14 +236,16 @@ impl Listing {
 /// end though none of them is its own parent.
 const DEPTH: usize = 200;
 
-/// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
+/// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
 /// `SCCS` are left out (S17); a link back to a folder around it is not followed.
-pub fn list(root: &Path) -> Result<Listing> {
+pub fn list(roots: &[PathBuf]) -> Result<Listing> {
     let mut walk =
         Walk { listing: Listing::default(), around: Vec::new(), buffer: vec![MaybeUninit::uninit(); 32768] };
-    let folder = rustix::fs::open(root, HOW, Mode::empty());
-    let folder = folder.map_err(|error| unreadable(root, error))?;
-    walk.folder(Folder::root(root), &folder)?;
+    for root in roots {
+        let folder = rustix::fs::open(root, HOW, Mode::empty());
+        let folder = folder.map_err(|error| unreadable(root, error))?;
+        walk.folder(Folder::root(root), &folder)?;
+    }
     Ok(walk.listing)
 }
 
@@ -161,18 +263,21 @@ struct Walk {
 
 impl Walk {
     fn folder(&mut self, folder: Folder, open: &OwnedFd) -> Result<()> {
-        let folder = Arc::new(folder);
-        let failed = |error: Errno| unreadable(folder.path(), error);
-        let stamp = Stamp::of_open(open).map_err(failed)?;
+        let failed = |folder: &Folder, error: Errno| unreadable(folder.path(), error);
+        let stamp = Stamp::of_open(open).map_err(|error| failed(&folder, error))?;
         let identity = stamp.identity();
         if self.around.contains(&identity) || self.around.len() > DEPTH {
             return Ok(());
         }
-        self.listing.folders.push((folder.clone(), stamp));
+        let listing = &mut self.listing;
+        let number = listing.folders.len();
+        listing.enter(folder);
+        listing.stamps.push(stamp);
+        let failed = |listing: &Listing, error: Errno| failed(&listing.folders[number], error);
         let mut inner = Vec::new();
         let mut entries = RawDir::new(open, &mut self.buffer);
         while let Some(entry) = entries.next() {
-            let entry = entry.map_err(failed)?;
+            let entry = entry.map_err(|error| failed(listing, error))?;
             let name = entry.file_name();
             if name.to_bytes().starts_with(b".") {
                 continue;
@@ -180,29 +285,28 @@ impl Walk {
             let mut kind = entry.file_type();
             if kind == FileType::Unknown {
                 let stat = rustix::fs::statat(open, name, AtFlags::SYMLINK_NOFOLLOW);
-                kind = FileType::from_raw_mode(stat.map_err(failed)?.st_mode);
+                kind = FileType::from_raw_mode(stat.map_err(|error| failed(listing, error))?.st_mode);
             }
-            self.listing.links |= kind == FileType::Symlink;
+            listing.links |= kind == FileType::Symlink;
             if kind == FileType::Directory || kind == FileType::Symlink && leads_to_folder(open, name) {
                 if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
                     inner.push(name.to_owned());
                 }
             } else if stem(name.to_bytes()).is_some() {
-                let file = Arc::from(OsStr::from_bytes(name.to_bytes()));
-                self.listing.files.push(Found { folder: folder.clone(), file });
+                listing.add(number, name.to_bytes());
             }
         }
         inner.sort_unstable();
         self.around.push(identity);
         for name in inner {
-            self.inner(&folder, open, &name)?;
+            self.inner(number, open, &name)?;
         }
         self.around.pop();
         Ok(())
     }
 
-    fn inner(&mut self, around: &Folder, open: &OwnedFd, name: &CString) -> Result<()> {
-        let folder = around.inner(OsStr::from_bytes(name.to_bytes()));
+    fn inner(&mut self, around: usize, open: &OwnedFd, name: &CString) -> Result<()> {
+        let folder = self.listing.folders[around].inner(OsStr::from_bytes(name.to_bytes()));
         let open = rustix::fs::openat(open, name.as_c_str(), HOW, Mode::empty());
         let open = open.map_err(|error| unreadable(folder.path(), error))?;
         self.folder(folder, &open)
@@ -222,7 +326,10 @@ fn text(name: &[u8]) -> Cow<'_, str> {
 
 /// What is before `.yml` or `.yaml`.
 fn stem(name: &[u8]) -> Option<&[u8]> {
-    name.strip_suffix(b".yml").or_else(|| name.strip_suffix(b".yaml"))
+    match name {
+        [stem @ .., b'.', b'y', b'm', b'l'] | [stem @ .., b'.', b'y', b'a', b'm', b'l'] => Some(stem),
+        _ => None,
+    }
 }
 
 fn unreadable(folder: &Path, error: impl Into<io::Error>) -> Error {
