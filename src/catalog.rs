@@ -133,7 +133,13 @@ fn is_composed(inside: &str, settings: &Settings) -> bool {
 
 /// A class is named after its folders, each with a dot behind it, and its file.
 fn class_prefix(inside: &str) -> String {
-    if inside.is_empty() { String::new() } else { inside.replace('/', ".") + "." }
+    if inside.is_empty() {
+        return String::new();
+    }
+    let mut prefix = String::with_capacity(inside.len() + 1);
+    prefix.extend(inside.chars().map(|c| if c == '/' { '.' } else { c }));
+    prefix.push('.');
+    prefix
 }
 
 /// A name that is what it seems to be.

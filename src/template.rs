@@ -116,10 +116,16 @@ impl Pool {
             return known.clone();
         }
         let text = Text::from(text);
+        if strings.is_empty() {
+            strings.reserve(MANY);
+        }
         strings.insert(text.clone());
         text
     }
 }
+
+/// As many strings as a node has with all its classes, about: room for them is made at once.
+const MANY: usize = 800;
 
 /// What one thread knows of a [`Pool`].
 #[derive(Debug)]
@@ -136,6 +142,9 @@ impl Words<'_> {
             return known.clone();
         }
         let text = self.pool.text(text);
+        if strings.is_empty() {
+            strings.reserve(MANY);
+        }
         strings.insert(text.clone());
         text
     }
@@ -173,17 +182,24 @@ pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
                 rest = &rest[at + delimiter.len()..];
             }
             Some(at) => {
-                segment.push_str(&rest[..at]);
-                segments.push(std::mem::take(&mut segment).into());
+                segments.push(behind(&mut segment, &rest[..at]));
                 rest = &rest[at + delimiter.len()..];
             }
             None => {
-                segment.push_str(rest);
-                segments.push(segment.into());
+                segments.push(behind(&mut segment, rest));
                 return segments;
             }
         }
     }
+}
+
+/// A text with what came before it, mostly nothing.
+fn behind(before: &mut String, text: &str) -> Text {
+    if before.is_empty() {
+        return text.into();
+    }
+    before.push_str(text);
+    std::mem::take(before).into()
 }
 
 /// Splits the flattened inside of a reference into path and default (R7).
@@ -212,6 +228,9 @@ fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t str, &'t st
 /// Where a text that is not empty stands first in another. The search of `str` gets ready for long
 /// ones, which takes longer than to look through a short one.
 fn find(text: &str, wanted: &str) -> Option<usize> {
+    if let [byte] = wanted.as_bytes() {
+        return text.bytes().position(|other| other == *byte);
+    }
     if text.len() > 1000 {
         return text.find(wanted);
     }
@@ -354,17 +373,30 @@ impl<'s> Grammar<'s> {
         fail(rest)
     }
 
-    /// Characters up to where `stop` holds; a special character counts alone.
-    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
+    /// The characters of the sentinels.
+    fn special(&self) -> impl Fn(char) -> bool {
         let all = [self.escape, self.open, self.close, self.query_open, self.query_close];
-        // The characters of ASCII among them, one bit for each.
+        // Those of ASCII, one bit for each.
         let bit = |byte: u8| if byte.is_ascii() { 1_u128 << byte } else { 0 };
         let ascii = all.iter().flat_map(|s| s.bytes()).fold(0, |bits, byte| bits | bit(byte));
-        let special = |c: char| match u8::try_from(c) {
+        move |c: char| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() => ascii & bit(byte) != 0,
             _ => all.iter().any(|s| s.contains(c)),
-        };
-        let plain = recognize(take_till1::<_, &str, NomError<&str>>(special));
+        }
+    }
+
+    /// The inside of a reference where it is without any of them, as in most: what [`Self::inner_text`]
+    /// would make of it.
+    fn plain_inside<'t>(&self, rest: &'t str) -> Option<&'t str> {
+        let (inside, after) = rest.split_at(rest.find(self.special())?);
+        let ends =
+            after.starts_with(self.close) && !after.starts_with(self.open) && !after.starts_with(self.escape);
+        (ends && !inside.is_empty()).then_some(inside)
+    }
+
+    /// Characters up to where `stop` holds; a special character counts alone.
+    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
+        let plain = recognize(take_till1::<_, &str, NomError<&str>>(self.special()));
         let mut plain = plain;
         let mut at = rest;
         while !at.is_empty() && !stop(at) {
@@ -397,7 +429,12 @@ impl<'s> Grammar<'s> {
         }
         let (mut at, _) = tag(self.open).parse(rest)?;
         let mut parts: Vec<Part> = Vec::new();
-        loop {
+        let plain = self.plain_inside(at);
+        if let Some(inside) = plain {
+            parts.push(Part::Literal(inside.into()));
+            at = &at[inside.len()..];
+        }
+        while plain.is_none() {
             // Where both sentinels are the same, the next one closes.
             if at.starts_with(self.open) && self.open != self.close {
                 let (after, inner) = self.reference(whole, at, depth + 1)?;

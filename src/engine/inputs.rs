@@ -19,7 +19,6 @@ use crate::error::Result;
 use crate::evaluate::Locate;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Span};
-use crate::storage::fs;
 use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
 use crate::storage::{Folder, Found, Listing, Stamp, list};
@@ -235,17 +234,10 @@ impl Inputs {
             return catalog.clone();
         }
         listings.checked = self.look();
-        let unchanged = |(folder, before): &mut (Arc<Folder>, Stamp)| match fs::stamp(folder.path()) {
-            Ok(now) if now.proves_unchanged(before) => {
-                *before = now;
-                true
-            }
-            _ => false,
-        };
         if let Some(catalog) = listings.catalog.clone()
             && !listings.stale
             && !listings.folders.is_empty()
-            && listings.folders.iter_mut().all(unchanged)
+            && list::are_unchanged(&mut listings.folders)
         {
             return catalog;
         }

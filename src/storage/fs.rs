@@ -4,9 +4,11 @@
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::FileType;
 
 use crate::error::{Fault, Kind, Result};
 use crate::value::Value;
@@ -28,39 +30,39 @@ pub struct Stamp {
 /// How old a change must be when its stamp is taken for the stamp to be trusted.
 const SETTLED: Duration = Duration::from_secs(2);
 
-impl Stamp {
-    fn of(metadata: &fs::Metadata) -> Stamp {
-        Stamp {
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            size: metadata.size(),
-            inode: metadata.ino(),
-            device: metadata.dev(),
-            young: false,
-        }
-        .taken_now()
+/// The moment from which on a change is young, in seconds and nanoseconds since 1970. It is taken before
+/// the stamp; one may serve for many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Young((i64, i64));
+
+impl Young {
+    /// For stamps that are taken after this.
+    pub(super) fn now() -> Young {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let settled = now.saturating_sub(SETTLED);
+        Young((i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos())))
     }
-    /// The stamp of what is open.
-    pub(super) fn of_open(file: impl AsFd) -> rustix::io::Result<Stamp> {
-        let stat = rustix::fs::fstat(file)?;
+}
+
+impl Stamp {
+    /// The stamp that says this.
+    pub(super) fn of(stat: &rustix::fs::Stat, young: Young) -> Stamp {
         // The types of the fields differ between platforms.
         let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
-        Ok(Stamp {
-            modified: (stat.st_mtime, signed(stat.st_mtime_nsec)),
-            changed: (stat.st_ctime, signed(stat.st_ctime_nsec)),
+        let modified = (stat.st_mtime, signed(stat.st_mtime_nsec));
+        let changed = (stat.st_ctime, signed(stat.st_ctime_nsec));
+        Stamp {
+            modified,
+            changed,
             size: u64::try_from(stat.st_size).unwrap_or(0),
             inode: stat.st_ino,
             device: stat.st_dev,
-            young: false,
+            young: changed >= young.0 || modified >= young.0,
         }
-        .taken_now())
     }
-    fn taken_now(self) -> Stamp {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let settled = now.saturating_sub(SETTLED);
-        let settled =
-            (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
-        Stamp { young: self.changed >= settled || self.modified >= settled, ..self }
+    /// The stamp of what is open.
+    pub(super) fn of_open(file: impl AsFd, young: Young) -> rustix::io::Result<Stamp> {
+        Ok(Stamp::of(&rustix::fs::fstat(file)?, young))
     }
     /// Which file or folder it is: no other one has the same.
     pub(super) fn identity(&self) -> (u64, u64) {
@@ -80,7 +82,8 @@ impl Stamp {
 
 /// The stamp of a file or folder now.
 pub fn stamp(path: &Path) -> io::Result<Stamp> {
-    fs::metadata(path).map(|metadata| Stamp::of(&metadata))
+    let young = Young::now();
+    Ok(Stamp::of(&rustix::fs::stat(path)?, young))
 }
 
 /// The bytes of a regular file, and its stamp from before it was read.
@@ -94,22 +97,23 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
     for _ in 0..5 {
         let mut file =
             fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
-        let before = file.metadata().map_err(failed)?;
-        if !before.is_file() {
+        let young = Young::now();
+        let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(unreadable("it is not a regular file".into()).into());
         }
-        if before.size() > MAX_FILE {
+        let stamp = Stamp::of(&stat, young);
+        if stamp.size > MAX_FILE {
             let kind = Kind::YamlLimit {
                 what: format!("the size of '{}' in bytes", display(path)),
                 limit: usize::try_from(MAX_FILE).unwrap_or(usize::MAX),
             };
             return Err(Fault::new(kind).into());
         }
-        let mut bytes = vec![0; usize::try_from(before.size()).unwrap_or(0)];
+        let mut bytes = vec![0; usize::try_from(stamp.size).unwrap_or(0)];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
-        let after = file.metadata().map_err(failed)?;
-        let stamp = Stamp::of(&before);
-        if whole && Stamp::of(&after).is_same_file_state(&stamp) {
+        let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
+        if whole && after.is_same_file_state(&stamp) {
             return Ok((bytes, stamp));
         }
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
-use super::fs::{Stamp, display, reason};
+use super::fs::{Stamp, Young, display, reason};
 use crate::error::{Error, Fault, Kind, Result};
 
 /// A folder of a tree.
@@ -53,7 +53,11 @@ impl Folder {
 
     /// The path below the root; empty for the root.
     pub fn inside(&self) -> Cow<'_, str> {
-        text(self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default())
+        text(self.relative())
+    }
+
+    fn relative(&self) -> &[u8] {
+        self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default()
     }
 
     /// What is between the path of the folder and the name of what is in it.
@@ -77,8 +81,12 @@ impl Folder {
     }
 
     fn join(&self, name: &OsStr) -> PathBuf {
-        let parts = [self.path.as_os_str().as_bytes(), self.separator(), name.as_bytes()];
-        OsString::from_vec(parts.concat()).into()
+        let (folder, separator) = (self.path.as_os_str().as_bytes(), self.separator());
+        let mut path = Vec::with_capacity(folder.len() + separator.len() + name.len());
+        path.extend_from_slice(folder);
+        path.extend_from_slice(separator);
+        path.extend_from_slice(name.as_bytes());
+        OsString::from_vec(path).into()
     }
 }
 
@@ -239,8 +247,12 @@ const DEPTH: usize = 200;
 /// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
 /// `SCCS` are left out (S17); a link back to a folder around it is not followed.
 pub fn list(roots: &[PathBuf]) -> Result<Listing> {
-    let mut walk =
-        Walk { listing: Listing::default(), around: Vec::new(), buffer: vec![MaybeUninit::uninit(); 32768] };
+    let mut walk = Walk {
+        listing: Listing::default(),
+        young: Young::now(),
+        around: Vec::new(),
+        buffer: vec![MaybeUninit::uninit(); 32768],
+    };
     for root in roots {
         let folder = rustix::fs::open(root, HOW, Mode::empty());
         let folder = folder.map_err(|error| unreadable(root, error))?;
@@ -249,12 +261,39 @@ pub fn list(roots: &[PathBuf]) -> Result<Listing> {
     Ok(walk.listing)
 }
 
+/// Whether the folders of listings are as they were; their new stamps are to prove it the next time.
+///
+/// They are looked for from the outermost one on: that is the shorter way to all the others.
+pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
+    let (young, mut root) = (Young::now(), None);
+    folders.iter_mut().all(|(folder, before)| {
+        let now = if folder.is_root() {
+            // Where it cannot be opened, its path still says what it is.
+            root = rustix::fs::open(folder.path(), HOW | OFlags::PATH, Mode::empty()).ok();
+            root.as_ref().map_or_else(|| rustix::fs::stat(folder.path()), rustix::fs::fstat)
+        } else {
+            match &root {
+                Some(root) => rustix::fs::statat(root, folder.relative(), AtFlags::empty()),
+                None => rustix::fs::stat(folder.path()),
+            }
+        };
+        match now.map(|stat| Stamp::of(&stat, young)) {
+            Ok(now) if now.proves_unchanged(before) => {
+                *before = now;
+                true
+            }
+            _ => false,
+        }
+    })
+}
+
 /// How folders are opened.
 const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A listing that is being made.
 struct Walk {
     listing: Listing,
+    young: Young,
     /// The folders around the one that is listed.
     around: Vec<(u64, u64)>,
     /// What the kernel writes names into.
@@ -264,7 +303,7 @@ struct Walk {
 impl Walk {
     fn folder(&mut self, folder: Folder, open: &OwnedFd) -> Result<()> {
         let failed = |folder: &Folder, error: Errno| unreadable(folder.path(), error);
-        let stamp = Stamp::of_open(open).map_err(|error| failed(&folder, error))?;
+        let stamp = Stamp::of_open(open, self.young).map_err(|error| failed(&folder, error))?;
         let identity = stamp.identity();
         if self.around.contains(&identity) || self.around.len() > DEPTH {
             return Ok(());
