@@ -136,10 +136,12 @@ fn class_prefix(inside: &str) -> String {
     if inside.is_empty() {
         return String::new();
     }
-    let mut prefix = String::with_capacity(inside.len() + 1);
-    prefix.extend(inside.chars().map(|c| if c == '/' { '.' } else { c }));
-    prefix.push('.');
-    prefix
+    let mut prefix = Vec::with_capacity(inside.len() + 1);
+    prefix.extend_from_slice(inside.as_bytes());
+    prefix.push(b'.');
+    prefix.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'.');
+    // One letter of ASCII for another: it is still text.
+    String::from_utf8(prefix).unwrap_or_default()
 }
 
 /// A name that is what it seems to be.
