@@ -6,7 +6,8 @@
 //! Sentinels and escape character are settings.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::hash::Hasher;
+use std::sync::{Arc, Weak};
 
 use nom::IResult;
 use nom::Parser;
@@ -14,12 +15,14 @@ use nom::bytes::complete::{tag, take_till1};
 use nom::combinator::recognize;
 use nom::error::{Error as NomError, ErrorKind, ParseError};
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::error::{Fault, Kind};
+use crate::keys::Keys;
 use crate::query::Query;
 use crate::settings::Settings;
-use crate::value::Text;
+use crate::table::Table;
+use crate::value::{Key, Text, Value};
 
 /// A string that holds at least one reference.
 #[derive(Clone, PartialEq, Debug)]
@@ -102,6 +105,8 @@ fn has(text: &str, sentinel: &str) -> bool {
 pub struct Pool {
     strings: Mutex<FxHashSet<Text>>,
     templates: Mutex<FxHashMap<Text, Arc<Template>>>,
+    /// Those of mappings, by a number for their strings.
+    keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
 }
 
 impl Pool {
@@ -127,6 +132,19 @@ impl Pool {
 /// As many strings as a node has with all its classes, about: room for them is made at once.
 const MANY: usize = 800;
 
+/// From how many keys of mappings on those that no mapping has any more are looked for.
+const CROWD: usize = 1024;
+
+/// A number for strings in their order, that have one allocation each.
+fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
+    let mut hasher = FxHasher::default();
+    for key in keys {
+        let Value::Str(text) = &key.0 else { return None };
+        hasher.write_usize(text.address());
+    }
+    Some(hasher.finish())
+}
+
 /// What one thread knows of a [`Pool`].
 #[derive(Debug)]
 pub struct Words<'p> {
@@ -147,6 +165,21 @@ impl Words<'_> {
         }
         strings.insert(text.clone());
         text
+    }
+
+    /// Gives a mapping the index that others with the same keys have.
+    pub fn share_keys<V>(&self, mapping: &mut Table<V>) {
+        let Some(number) = fingerprint(mapping.keys()) else { return };
+        let mut shared = self.pool.keys.lock();
+        if let Some(known) = shared.get(&number).and_then(Weak::upgrade)
+            && mapping.take_keys(&known)
+        {
+            return;
+        }
+        if shared.len() >= CROWD && shared.len().is_power_of_two() {
+            shared.retain(|_, keys| keys.strong_count() > 0);
+        }
+        shared.insert(number, Arc::downgrade(mapping.shared_keys()));
     }
 
     /// Reads a string as [`parse`] does.

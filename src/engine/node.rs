@@ -83,7 +83,8 @@ pub struct Computation<'a> {
     base: Base<'a>,
     /// What is asked for.
     pub asking: Asking,
-    words: Words<'a>,
+    /// The strings.
+    pub words: Words<'a>,
 }
 
 impl<'a> Base<'a> {
