@@ -27,13 +27,13 @@ use crate::source::{Origin, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
+pub use crate::template::join_path;
 pub(crate) use explore::Traced;
 use memo::{Memo, State};
 pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 pub use root::{Root, Shared, Source};
 use way::Way;
-pub use way::join_path;
 pub(crate) use way::site;
 
 /// Finds places for messages. Asked only when there is something to say.

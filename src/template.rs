@@ -202,6 +202,14 @@ impl Words<'_> {
     }
 }
 
+/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+pub fn join_path(path: &[Key], delimiter: &str) -> String {
+    let escaped = format!("\\{delimiter}");
+    let keys: Vec<String> =
+        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    keys.join(delimiter)
+}
+
 /// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
 pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
     let mut segments = Vec::new();

@@ -30,8 +30,8 @@ pub struct Source {
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let class_roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let nodes = catalog::nodes(list::list(&node_roots)?, settings)?;
-    let classes = catalog::classes(list::list(&class_roots)?)?;
+    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots)?))?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let items: Vec<Item> = names.values().cloned().collect();

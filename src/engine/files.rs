@@ -394,7 +394,8 @@ impl Locate for Files {
     }
 }
 
-fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
+/// The keys of a document that stand twice in a mapping, without their places (Y2).
+pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
     document
         .warnings
         .iter()

@@ -296,12 +296,12 @@ impl Inputs {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(nodes, &self.settings)?), None),
+            _ => (Arc::new(catalog::nodes(nodes, &self.settings)), None),
         };
         let trees = self
             .trees
             .classes(before, &self.files, |_| catalog::classes(classes.next().unwrap_or_default()))?;
-        Ok(Catalog { nodes, commit, trees })
+        Ok(Catalog { node_clashes: nodes.clashes(), nodes, commit, trees })
     }
 
     /// The layer of the file of a node or class as it is now.

@@ -17,6 +17,7 @@ use crate::layer::{Applications, Layer};
 use crate::linearize::{Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
@@ -76,6 +77,9 @@ pub struct Base<'a> {
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
     pub generation: u64,
+    /// Whether a name with several files is an error of everything (S6). For questions about the
+    /// inventory it is one of what has it, and the rest is answered.
+    pub strict: bool,
 }
 
 /// What computes nodes in one thread.
@@ -217,6 +221,7 @@ impl Computation<'_> {
             absent: moved.then(|| merged.name.clone()),
             environment: original,
             asked: RefCell::default(),
+            without: None,
         }
     }
 
@@ -239,6 +244,7 @@ impl Computation<'_> {
             absent: moved.then(|| name.clone()),
             environment: original.clone(),
             asked: RefCell::default(),
+            without: None,
         };
         others.still_holds(asked)
     }
@@ -290,6 +296,9 @@ impl Computation<'_> {
 
     /// The layer of a file, which is asked for.
     pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
+        if let Some(clash) = item.clash() {
+            return Err(clash.into());
+        }
         let current = self.inputs.layer(item, &self.words);
         self.asking.file(current.file, current.version);
         current.layer
@@ -297,7 +306,10 @@ impl Computation<'_> {
 
     /// The layer of a file on which nothing depends but the answer to a question.
     pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
-        self.inputs.layer(item, &self.words).layer
+        match item.clash() {
+            Some(clash) => Err(clash.into()),
+            None => self.inputs.layer(item, &self.words).layer,
+        }
     }
 
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
@@ -396,7 +408,7 @@ impl Computation<'_> {
         error
     }
 
-    /// Adds the node and how the file came in.
+    /// Adds the node and how the file came in, and takes out what is quoted of secrets.
     pub fn complete(&self, fault: &mut Fault, merged: &Layers) {
         if fault.node.is_none() {
             fault.node = Some(merged.name.clone());
@@ -407,6 +419,7 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
+        Secrets::of(self.settings).withhold(fault, &self.settings.delimiter);
     }
 }
 
