@@ -111,7 +111,7 @@ impl Survey {
             .collect();
         // Environments may share a branch.
         let mut seen = FxHashSet::default();
-        let classes = catalog.classes().filter(|item| seen.insert(&item.path));
+        let classes = catalog.classes().filter(|item| seen.insert(item.path()));
         let items = classes.chain(catalog.nodes.values());
         let mut files: Vec<SurveyedFile> = items.flat_map(|item| surveyed(computation, item)).collect();
         let number = |(index, file): (usize, &SurveyedFile)| Some((file.layer.as_ref().ok()?.file, index));
@@ -140,8 +140,7 @@ impl Survey {
 /// The file of a name, or all that it has: none of them counts then, whatever else is wrong with them.
 fn surveyed(computation: &Computation<'_>, item: &Item) -> Vec<SurveyedFile> {
     let clash = item.clash();
-    let file = |path: &Arc<std::path::Path>| {
-        let item = Item { path: path.clone(), others: Vec::new(), ..item.clone() };
+    let file = |item: Item| {
         let layer = match (computation.peek(&item), &clash) {
             (layer, None) => layer,
             (layer, Some(clash)) => {
@@ -149,12 +148,12 @@ fn surveyed(computation: &Computation<'_>, item: &Item) -> Vec<SurveyedFile> {
                 Err(Error::new([vec![clash.clone()], own].concat()))
             }
         };
-        let name = item.name.clone();
-        SurveyedFile { name, is_class: item.is_class, path: shown(&item), layer, nodes: Vec::new() }
+        let path = shown(&item);
+        SurveyedFile { name: item.name, is_class: item.is_class, path, layer, nodes: Vec::new() }
     };
-    item.paths().map(file).collect()
+    item.files().map(file).collect()
 }
 
 fn shown(item: &Item) -> Arc<str> {
-    crate::storage::fs::display(&item.path).into()
+    crate::storage::fs::display(item.path()).into()
 }

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use super::{read, tree};
-use crate::catalog;
+use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
-use crate::storage::Listing;
 use crate::storage::fs::{self, display};
+use crate::storage::list;
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -30,27 +30,20 @@ pub struct Source {
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let class_roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let listings =
-        |roots: &[PathBuf]| -> Result<Vec<Listing>> { roots.iter().map(|root| fs::list(root)).collect() };
-    let nodes = catalog::unambiguous(catalog::nodes(&listings(&node_roots)?, settings))?;
-    let classes = catalog::unambiguous(catalog::classes(&listings(&class_roots)?))?;
+    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots)?))?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
-        names.into_values().map(move |item| {
-            let data = fs::read(&item.path)
-                .and_then(|(text, _)| read(&text, &display(&item.path)))
+        let items: Vec<Item> = names.values().cloned().collect();
+        items.into_iter().map(move |item| {
+            let path = item.path().to_path_buf();
+            let data = fs::read(&path)
+                .and_then(|(text, _)| read(&text, &display(&path)))
                 .map(Option::unwrap_or_default);
-            let folder = item
-                .path
+            let folder = path
                 .parent()
                 .and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()).map(display));
-            Source {
-                kind,
-                name: item.name,
-                folder: folder.unwrap_or_default(),
-                path: item.path.to_path_buf(),
-                data,
-            }
+            Source { kind, name: item.name, folder: folder.unwrap_or_default(), path, data }
         })
     });
     Ok(sources.collect())
