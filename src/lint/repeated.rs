@@ -1,7 +1,7 @@
 //! Repetitions are values that change nothing: in every node that has the file, what it sets is set
 //! already.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Linter;
 use crate::error::Fault;
@@ -55,7 +55,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             }
         }
     }
-    let looked: Vec<FileId> =
+    let looked: FxHashSet<FileId> =
         linter.files().filter_map(|file| file.layer.as_ref().ok()).map(|layer| layer.file).collect();
     for (path, one, first) in repeated.into_iter().filter(|(_, one, _)| looked.contains(&one.id)) {
         let path = join_path(path, &linter.computation.settings.delimiter);
