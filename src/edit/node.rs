@@ -96,7 +96,10 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    roots.into_iter().map(|root| Ok((root.clone(), fs::list(&root)?))).collect()
+    roots
+        .into_iter()
+        .map(|root| Ok((root.clone(), fs::list(&root, settings.limit_files as usize)?)))
+        .collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {

@@ -30,14 +30,15 @@ pub struct Source {
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let class_roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let listings =
-        |roots: &[PathBuf]| -> Result<Vec<Listing>> { roots.iter().map(|root| fs::list(root)).collect() };
+    let listings = |roots: &[PathBuf]| -> Result<Vec<Listing>> {
+        roots.iter().map(|root| fs::list(root, settings.limit_files as usize)).collect()
+    };
     let nodes = catalog::nodes(&listings(&node_roots)?, settings)?;
     let classes = catalog::classes(&listings(&class_roots)?)?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         names.into_values().map(move |item| {
-            let data = fs::read(&item.path)
+            let data = fs::read(&item.path, settings.most_bytes())
                 .and_then(|(text, _)| read(&text, &display(&item.path)))
                 .map(Option::unwrap_or_default);
             let folder = item

@@ -272,14 +272,15 @@ impl Inputs {
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
+        let most = self.settings.limit_files as usize;
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let nodes = match &places.nodes {
-            Some(Place::Folders(folders)) => listed.list(folders)?,
+            Some(Place::Folders(folders)) => listed.list(folders, most)?,
             _ => 0..0,
         };
         let classes = places.classes.iter().map(|place| match place {
-            Place::Folders(folders) => listed.list(folders),
+            Place::Folders(folders) => listed.list(folders, most),
             Place::Git(_) => Ok(0..0),
         });
         let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter().filter(|range| !range.is_empty());
@@ -337,10 +338,10 @@ struct Listed {
 
 impl Listed {
     /// Lists folders; tells which of the listings are theirs.
-    fn list(&mut self, folders: &[PathBuf]) -> Result<std::ops::Range<usize>> {
+    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<std::ops::Range<usize>> {
         let first = self.listings.len();
         for folder in folders {
-            let listing = fs::list(folder);
+            let listing = fs::list(folder, most);
             self.failed |= listing.is_err();
             self.listings.push(listing?);
         }

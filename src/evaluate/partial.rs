@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Evaluator, Found, Head, Measure};
+use super::{Evaluator, Found, Head};
+use crate::measure::Measure;
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Value};
 

@@ -80,68 +80,92 @@ pub struct Listing {
 }
 
 /// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed.
-pub fn list(root: &Path) -> Result<Listing> {
-    let mut listing = Listing::default();
-    walk(root, &mut Vec::new(), &mut Vec::new(), &mut listing)?;
-    Ok(listing)
+/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More than `most`
+/// files and folders are an error: links can bring a few folders together in ways without number.
+pub fn list(root: &Path, most: usize) -> Result<Listing> {
+    let mut walk = Walk { root, most, met: 0, listing: Listing::default() };
+    walk.folder(root, &mut Vec::new(), &mut Vec::new())?;
+    Ok(walk.listing)
 }
 
-fn walk(
-    folder: &Path,
-    folders: &mut Vec<String>,
-    around: &mut Vec<(u64, u64)>,
-    listing: &mut Listing,
-) -> Result<()> {
-    let unreadable = |error: io::Error| -> crate::error::Error {
-        Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error) }).into()
-    };
-    let metadata = fs::metadata(folder).map_err(unreadable)?;
-    let identity = (metadata.dev(), metadata.ino());
-    if around.contains(&identity) {
-        return Ok(());
+/// A walk through a tree.
+struct Walk<'a> {
+    root: &'a Path,
+    most: usize,
+    /// How many files and folders were met.
+    met: usize,
+    listing: Listing,
+}
+
+/// How deep folders may be in one another.
+const DEPTH: usize = 200;
+
+impl Walk<'_> {
+    fn beyond(&self, what: &str, limit: usize, setting: Option<&'static str>) -> crate::error::Error {
+        let what = format!("the {what} in '{}'", display(self.root));
+        Fault::new(Kind::YamlLimit { what, limit, setting }).into()
     }
-    // Links can nest folders without end though none of them is its own parent.
-    if around.len() > 200 {
-        return Ok(());
-    }
-    listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
-    let mut inner = Vec::new();
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
-            continue;
+
+    fn folder(
+        &mut self,
+        folder: &Path,
+        folders: &mut Vec<String>,
+        around: &mut Vec<(u64, u64)>,
+    ) -> Result<()> {
+        let unreadable = |error: io::Error| -> crate::error::Error {
+            Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error) }).into()
+        };
+        let metadata = fs::metadata(folder).map_err(unreadable)?;
+        let identity = (metadata.dev(), metadata.ino());
+        if around.contains(&identity) {
+            return Ok(());
         }
-        let kind = entry.file_type().map_err(unreadable)?;
-        listing.links |= kind.is_symlink();
-        let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
-        if is_folder {
-            if name != "CVS" && name != "SCCS" {
-                inner.push((name, entry.path()));
+        // Links can nest folders without end though none of them is its own parent.
+        if around.len() > DEPTH {
+            return Err(self.beyond("depth of folders", DEPTH, None));
+        }
+        self.listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
+        let mut inner = Vec::new();
+        let mut files = Vec::new();
+        for entry in fs::read_dir(folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            self.met += 1;
+            if self.met > self.most {
+                return Err(self.beyond("number of files and folders", self.most, Some("limit_files")));
             }
-        } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
-            let stem = stem.to_owned();
-            files.push((name, stem, entry.path()));
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with('.') {
+                continue;
+            }
+            let kind = entry.file_type().map_err(unreadable)?;
+            self.listing.links |= kind.is_symlink();
+            let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
+            if is_folder {
+                if name != "CVS" && name != "SCCS" {
+                    inner.push((name, entry.path()));
+                }
+            } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
+                let stem = stem.to_owned();
+                files.push((name, stem, entry.path()));
+            }
         }
+        inner.sort_unstable();
+        files.sort_unstable();
+        let inside: Arc<[String]> = folders.as_slice().into();
+        self.listing.files.extend(files.into_iter().map(|(_, stem, path)| Found {
+            folders: inside.clone(),
+            stem,
+            path,
+        }));
+        around.push(identity);
+        for (name, path) in inner {
+            folders.push(name);
+            self.folder(&path, folders, around)?;
+            folders.pop();
+        }
+        around.pop();
+        Ok(())
     }
-    inner.sort_unstable();
-    files.sort_unstable();
-    let inside: Arc<[String]> = folders.as_slice().into();
-    listing.files.extend(files.into_iter().map(|(_, stem, path)| Found {
-        folders: inside.clone(),
-        stem,
-        path,
-    }));
-    around.push(identity);
-    for (name, path) in inner {
-        folders.push(name);
-        walk(&path, folders, around, listing)?;
-        folders.pop();
-    }
-    around.pop();
-    Ok(())
 }
 
 /// The stamp of a file or folder now.
@@ -151,9 +175,9 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 
 /// The bytes of a regular file, and its stamp from before it was read.
 ///
-/// A file that changes while it is read is read again; special files are refused, and opening
-/// one does not block.
-pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
+/// A file that changes while it is read is read again; special files and those of more than `most`
+/// bytes are refused, and opening one does not block.
+pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
     let failed = |error: io::Error| unreadable(reason(&error));
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -164,12 +188,8 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
         if !before.is_file() {
             return Err(unreadable("it is not a regular file".into()).into());
         }
-        if before.size() > MAX_FILE {
-            let kind = Kind::YamlLimit {
-                what: format!("the size of '{}' in bytes", display(path)),
-                limit: usize::try_from(MAX_FILE).unwrap_or(usize::MAX),
-            };
-            return Err(Fault::new(kind).into());
+        if usize::try_from(before.size()).is_ok_and(|size| size > most) {
+            return Err(too_large(path, most));
         }
         let mut bytes = vec![0; usize::try_from(before.size()).unwrap_or(0)];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
@@ -190,8 +210,11 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// The largest class or node file, in bytes; the largest real one has 300 KB.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
+/// The error for a file of more than `most` bytes.
+pub fn too_large(path: &Path, most: usize) -> crate::error::Error {
+    let what = format!("the size of '{}' in bytes", display(path));
+    Fault::new(Kind::YamlLimit { what, limit: most, setting: Some("limit_file_size") }).into()
+}
 
 /// Writes a file or a link into a folder of our own, with the folders around it.
 pub fn put(path: &Path, bytes: &[u8], link: bool) -> io::Result<()> {
