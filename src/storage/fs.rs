@@ -8,6 +8,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use rustix::io::Errno;
+
 use crate::error::{Fault, Kind, Result};
 use crate::value::Value;
 
@@ -139,14 +141,19 @@ impl Walk<'_> {
             }
             let kind = entry.file_type().map_err(unreadable)?;
             self.listing.links |= kind.is_symlink();
-            let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
-            if is_folder {
+            let leads_to = if kind.is_symlink() { target(&entry.path())? } else { Target::of(kind.is_dir()) };
+            if leads_to == Target::Folder {
                 if name != "CVS" && name != "SCCS" {
                     inner.push((name, entry.path()));
                 }
             } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
                 let stem = stem.to_owned();
                 files.push((name, stem, entry.path()));
+            } else if leads_to == Target::Nothing
+                && let Some((_, stamp)) = self.listing.folders.last_mut()
+            {
+                // A folder may come to be there, and no stamp of ours would tell.
+                stamp.young = true;
             }
         }
         inner.sort_unstable();
@@ -166,6 +173,33 @@ impl Walk<'_> {
         around.pop();
         Ok(())
     }
+}
+
+/// What an entry of a folder is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Folder,
+    File,
+    /// A link to what is not there.
+    Nothing,
+}
+
+impl Target {
+    fn of(is_folder: bool) -> Target {
+        if is_folder { Target::Folder } else { Target::File }
+    }
+}
+
+/// What a link leads to. Where that cannot be told, the folder that it may be cannot be read.
+fn target(path: &Path) -> Result<Target> {
+    let error = match fs::metadata(path) {
+        Ok(metadata) => return Ok(Target::of(metadata.is_dir())),
+        Err(error) => error,
+    };
+    if let Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) = Errno::from_io_error(&error) {
+        return Ok(Target::Nothing);
+    }
+    Err(Fault::new(Kind::DirectoryNotFound { path: display(path), message: reason(&error) }).into())
 }
 
 /// The stamp of a file or folder now.
