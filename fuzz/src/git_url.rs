@@ -34,10 +34,10 @@ pub fn check(input: &[u8]) {
 
 /// A password is neither shown nor told to git by the address.
 fn hidden(remote: &Remote, text: &str, password: &str) {
-    // What is short, or stands elsewhere too, may be shown by chance.
-    let elsewhere = text.replacen(&format!(":{password}@"), "", 1);
-    let odd = password.contains('@') || password.bytes().all(|byte| byte == b'*');
-    if password.len() < 4 || odd || elsewhere.contains(password) {
+    // What is short or monotonous, or stands elsewhere too, may be shown by chance.
+    let elsewhere = text.replacen(&format!(":{password}@"), "\n", 1);
+    let letters: std::collections::BTreeSet<u8> = password.bytes().collect();
+    if letters.len() < 6 || password.contains('@') || elsewhere.contains(password) {
         return;
     }
     for told in [&remote.shown, &remote.address] {
