@@ -277,7 +277,7 @@ kinds! {
     YamlTag { } "yaml-tag" 65
         "unknown tag";
     /// A limit on the size, depth or number of aliases of a document.
-    YamlLimit { what: String, limit: usize } "yaml-limit" 65
+    YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
         "{what} exceeds the limit of {limit}";
     /// A key that stands twice in a mapping; the last counts (Y2).
     DuplicateKey { key: String } "duplicate-key" 65
@@ -359,7 +359,7 @@ kinds! {
     QueryOperand { query: String, message: String } "query-operand" 65
         "the inventory query '{query}': {message}";
     /// A limit of the evaluation.
-    EvaluationLimit { what: &'static str, limit: usize } "evaluation-limit" 65
+    EvaluationLimit { what: &'static str, limit: usize, setting: Option<&'static str> } "evaluation-limit" 65
         "{what} exceeds the limit of {limit}";
 
     // Questions.
@@ -524,6 +524,10 @@ impl Kind {
                 "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
                     .into(),
             ),
+            Kind::YamlLimit { setting: Some(setting), .. }
+            | Kind::EvaluationLimit { setting: Some(setting), .. } => {
+                Some(format!("'{setting}' is the limit"))
+            }
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::Lint { help, .. } => help.clone(),

@@ -30,14 +30,15 @@ pub struct Source {
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let class_roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
     let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots)?, settings))?;
-    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots)?))?;
+    let most = settings.limit_files as usize;
+    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots, most)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots, most)?))?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let items: Vec<Item> = names.values().cloned().collect();
         items.into_iter().map(move |item| {
             let path = item.path().to_path_buf();
-            let data = fs::read(&path)
+            let data = fs::read(&path, settings.most_bytes())
                 .and_then(|(text, _)| read(&text, &display(&path)))
                 .map(Option::unwrap_or_default);
             let folder = path

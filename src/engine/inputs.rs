@@ -280,14 +280,15 @@ impl Inputs {
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
+        let most = self.settings.limit_files as usize;
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let nodes = match &places.nodes {
-            Some(Place::Folders(folders)) => listed.list(folders)?,
+            Some(Place::Folders(folders)) => listed.list(folders, most)?,
             _ => Listing::default(),
         };
         let classes = places.classes.iter().filter_map(|place| match place {
-            Place::Folders(folders) => Some(listed.list(folders)),
+            Place::Folders(folders) => Some(listed.list(folders, most)),
             Place::Git(_) => None,
         });
         let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter();
@@ -345,8 +346,8 @@ struct Listed {
 }
 
 impl Listed {
-    fn list(&mut self, folders: &[PathBuf]) -> Result<Listing> {
-        let listing = list::list(folders).inspect_err(|_| self.failed = true)?;
+    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<Listing> {
+        let listing = list::list(folders, most).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
         Ok(listing)

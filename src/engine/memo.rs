@@ -68,7 +68,7 @@ impl State {
     pub fn new(settings: Arc<Settings>) -> Result<State> {
         Ok(State {
             inputs: Inputs::new(settings.clone())?,
-            mappings: Mappings::parse(&settings.class_mappings)?,
+            mappings: Mappings::parse(&settings)?,
             ignored: crate::engine::node::ignored_classes(&settings)?,
             settings,
             roots: Roots::default(),
