@@ -544,7 +544,8 @@ def inventory(**kwargs: Any) -> dict[str, Any]:
 def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """
     The services of all nodes and their relations: the roles of the inventory, and what minions
-    say in the grain ``salt:graph``. Asks all minions, so it has to run on the master.
+    say in the grain ``salt:graph``. Asks all minions, so it has to run on the minion of the master's machine;
+    elsewhere it is an error. ``salt-run reclass.graph_data`` runs on the master itself.
 
     CLI Example:
 
@@ -554,7 +555,10 @@ def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """
     with commands():
         wanted = list(_commands.GRAPH_GRAINS)
-        answers = __salt__["saltutil.cmd"](tgt="*", fun="grains.item", arg=wanted, timeout=10) or {}
+        try:
+            answers = __salt__["saltutil.cmd"](tgt="*", fun="grains.item", arg=wanted, timeout=10) or {}
+        except Exception as error:  # noqa: BLE001 - whatever Salt meets where there is no master
+            raise _commands.not_the_master(error) from None
         grains = {name: answer.get("ret") for name, answer in answers.items()}
         return _commands.graph_data(_settings(), grains)
 

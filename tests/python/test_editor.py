@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from salt.exceptions import CommandExecutionError, SaltInvocationError
+from salt.exceptions import CommandExecutionError, SaltClientError, SaltInvocationError
 from saltext.reclass import (
     Editor,
     NodeNotFoundError,
@@ -408,6 +408,13 @@ def test_the_module_asks_minions_for_the_graph(
     graph = {"host": "a", "service": "b", "status": "success", "relations": []}
     assert reclass_mod.graph_data() == {"graph": [graph]}
     assert [arguments["fun"] for arguments in asked] == ["grains.item"]
+
+    def elsewhere(**arguments: Any) -> None:
+        raise SaltClientError("Salt request timed out. The master is not responding.")
+
+    monkeypatch.setattr(reclass_mod, "__salt__", {"saltutil.cmd": elsewhere}, raising=False)
+    with pytest.raises(CommandExecutionError, match="run 'salt-run reclass.graph_data' on the master"):
+        reclass_mod.graph_data()
 
 
 def test_a_state_that_fails_says_why(settings: dict[str, Any]) -> None:

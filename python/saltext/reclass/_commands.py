@@ -124,6 +124,14 @@ def graph_data(settings: Settings, grains: Mapping[str, Any]) -> dict[str, Any]:
     return {"graph": _graph.graph(roles, told)}
 
 
+def not_the_master(error: Exception) -> RefusedError:
+    """What to raise where all minions have to be asked and that failed."""
+    return RefusedError(
+        "all minions have to be asked, and only the master can: run 'salt-run reclass.graph_data' on the master "
+        f"({type(error).__name__})"
+    )
+
+
 def validate_yaml(settings: Settings, context: dict[str, Any]) -> dict[str, list[str]] | None:
     """``{"Errors": […]}`` and a return code, or nothing."""
     errors = _metadata.yaml_errors(settings)
