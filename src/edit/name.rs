@@ -94,7 +94,10 @@ mod tests {
             ("a/.b", "it begins with '-' or '.'"),
         ] {
             let error = path("file", refused).expect_err(refused).to_string();
-            assert!(error.contains(&format!("'{refused}' cannot be the name of a file: {reason} (")), "{error}");
+            assert!(
+                error.contains(&format!("'{refused}' cannot be the name of a file: {reason} (")),
+                "{error}"
+            );
         }
     }
 }

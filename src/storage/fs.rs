@@ -94,7 +94,8 @@ fn walk(
     listing: &mut Listing,
 ) -> Result<()> {
     let unreadable = |error: io::Error| -> crate::error::Error {
-        Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error) }).into()
+        Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error), similar: None })
+            .into()
     };
     let metadata = fs::metadata(folder).map_err(unreadable)?;
     let identity = (metadata.dev(), metadata.ino());
@@ -227,7 +228,7 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
         let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
         absolute(base, Path::new(text)).ok_or_else(|| {
             let message = "it is gone".into();
-            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message }).into()
+            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message, similar: None }).into()
         })
     };
     match uri {

@@ -195,6 +195,92 @@ def test_values_that_salt_cannot_carry(base: Path, settings: dict[str, Any]) -> 
     assert _edits.delete_param(settings, "day")["old"] == "2001-02-03"
 
 
+def test_a_name_that_is_not_there_is_told_with_its_place(base: Path, settings: dict[str, Any]) -> None:
+    overrides = base / "classes/cluster/prague/overrides.yml"
+    folders = f"'{base}/classes', '{base}/nodes'"
+    for ask, message in [
+        (lambda: _metadata.node(settings, "web2"), f"no node 'web2' in '{base}/nodes'; 'web1' is similar"),
+        (lambda: _metadata.node(settings, 12), f"no node '12' in '{base}/nodes'"),
+        (
+            lambda: _metadata.class_(settings, "classes.rol.web"),
+            f"no class 'classes.rol.web' in {folders}; 'classes.role.web' is similar",
+        ),
+        (
+            lambda: _metadata.soft_param(settings, "adress"),
+            f"no soft parameter 'adress' in {folders}; 'address' is similar",
+        ),
+        (
+            lambda: _edits.get_param(settings, "adress", "prague"),
+            f"no parameter 'adress' in '{overrides}'; 'address' is similar",
+        ),
+        (
+            lambda: _edits.get_param(settings, "a", "prague", "other.yml"),
+            f"no parameter 'a' in '{overrides.with_name('other.yml')}'",
+        ),
+        (
+            lambda: _edits.get_param(settings, "a", "prag"),
+            f"cannot read the folder '{base}/classes/cluster/prag': no such file or directory "
+            "(directory-not-found); 'prague' is similar",
+        ),
+        (
+            lambda: _edits.set_param(settings, "a", 1, "prag"),
+            f"cannot read the folder '{base}/classes/cluster/prag': no such file or directory "
+            "(directory-not-found); 'prague' is similar",
+        ),
+        (
+            lambda: _edits.delete_node(settings, "web2"),
+            f"no node 'web2' in '{base}/nodes' (node-not-found); 'web1' is similar",
+        ),
+    ]:
+        with pytest.raises((_salt.RefusedError, ReclassError)) as caught:
+            ask()
+        assert str(caught.value) == message
+    assert _edits.get_param(settings, "a", "prag", default=5) == 5
+
+
+@pytest.mark.parametrize("way", ["file", "folder"])
+def test_a_link_that_leads_outside_is_not_read(base: Path, tmp_path: Path, way: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "web2.yml").write_text("classes: [swordfish]\nparameters: {_param: {a: swordfish}}\n")
+    for tree in ("nodes", "classes"):
+        link, target = (f"{tree}/x", "") if way == "folder" else (f"{tree}/web2.yml", "web2.yml")
+        (base / link).symlink_to(outside / target)
+    # One that stays inside is read.
+    (base / "classes/also.yml").symlink_to(base / "classes/cluster/prague/overrides.yml")
+    settings = {"inventory_base_uri": str(base)}
+    x = "x." if way == "folder" else ""
+    for ask in (
+        lambda: _metadata.node(settings, "web2"),
+        lambda: _metadata.class_(settings, f"classes.{x}web2"),
+        lambda: _metadata.class_(settings, f"nodes.{x}web2"),
+    ):
+        with pytest.raises(_salt.RefusedError, match="a symbolic link leads out of the inventory"):
+            ask()
+    assert set(_metadata.soft_params(settings)) == {"12", "address"}
+    told = [_metadata.classes(settings), _metadata.nodes(settings), _metadata.yaml_errors(settings)]
+    assert "swordfish" not in str(told)
+    assert set(told[1]["web2"]) == {"name", "domain", "path", "error"}
+    assert len(told[2]) == 2
+    assert told[0][".classes.also"]["params_created"] == {"address": "10.0.0.1"}
+    # Where the administrator has said so, it is.
+    settings["linked_folders"] = [str(outside)]
+    assert _metadata.node(settings, "web2")["web2"]["classes"] == ["swordfish"]
+    assert _metadata.yaml_errors(settings) == []
+    if way == "file":
+        with pytest.raises(ReclassError, match="a symbolic link leads out of the inventory"):
+            Editor(**settings).update_node("web2", ["b"])
+
+
+def test_a_file_that_is_not_yaml_is_an_error_of_its_own(base: Path, settings: dict[str, Any]) -> None:
+    (base / "nodes/bad.yml").write_text("classes: [hunter2\n")
+    for ask in (lambda: _metadata.node(settings, "bad"), lambda: _metadata.class_(settings, "nodes.bad")):
+        with pytest.raises(_salt.RefusedError, match=r"nodes/bad.yml:\d+:\d+: "):
+            ask()
+    assert "error" in _metadata.nodes(settings)["bad"]
+    assert "hunter2" not in str(_metadata.nodes(settings))
+
+
 def test_where_the_configuration_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_configuration, "_FILES", (str(tmp_path / "reclass-config.yml"),))
     minion: dict[str, Any] = {"conf_file": str(tmp_path / "minion"), "__role": "minion"}

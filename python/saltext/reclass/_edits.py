@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltext.reclass._salt import RefusedError
+from saltext.reclass._salt import RefusedError, missing
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
 Settings = Mapping[str, Any]
@@ -36,7 +36,8 @@ def get_param(settings: Settings, name: Any, cluster: Any = "", file_name: Any =
         return found[text(name)]
     if "default" in options:
         return options["default"]
-    raise RefusedError(f"no parameter {text(name)!r} in the metadata of the cluster")
+    file = _editor(settings).cluster_path(text(cluster), text(file_name))
+    raise missing("parameter", text(name), [file], found)
 
 
 def set_param(
