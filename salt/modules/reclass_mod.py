@@ -403,7 +403,8 @@ def node_classify(
     Make or update a node by what is known of its machine, and the parameters of its cluster.
 
     node_data
-        What is known, a mapping. ``node_name`` is in it, whatever was given for it.
+        What is known, a mapping. ``node_name`` is in it, whatever was given for it. It is taken for true:
+        data of an event are those of any minion that likes to send it.
 
     class_mapping
         The rules. Each has an ``expression`` (``all``, ``<<name>>__equals__text`` or

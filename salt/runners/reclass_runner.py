@@ -16,7 +16,7 @@ from typing import Any
 from salt.exceptions import CommandExecutionError
 
 try:
-    from saltext.reclass import _commands, _configuration, _edits, _metadata
+    from saltext.reclass import _commands, _configuration, _edits, _metadata, _minions
     from saltext.reclass._salt import commands
 
     MISSING = ""
@@ -434,7 +434,8 @@ def node_classify(
     Make or update a node by what is known of its machine, and the parameters of its cluster.
 
     node_data
-        What is known, a mapping. ``node_name`` is in it, whatever was given for it.
+        What is known, a mapping. ``node_name`` is in it, whatever was given for it. It is taken for true:
+        data of an event are those of any minion that likes to send it.
 
     class_mapping
         The rules. Each has an ``expression`` (``all``, ``<<name>>__equals__text`` or
@@ -455,6 +456,63 @@ def node_classify(
     with commands():
         test = _test(kwargs.get("test"))
         return _commands.node_classify(_settings(), node_name, node_data, class_mapping, test)
+
+
+def classify_minion(minion: str, class_mapping: Any, grain: str = "reclass", **kwargs: Any) -> dict[str, Any]:
+    """
+    Make or update the node of a minion by rules, and by what the minion says of its machine in a grain.
+    For reactors: an event does not prove who sent it, but the master has checked whose grains it keeps.
+    They are those of the minion's last request for its pillar, which each ``salt-call`` makes anew.
+
+    minion
+        The id of the minion.
+
+    class_mapping
+        The rules, as for :py:func:`node_classify`.
+
+    grain
+        The grain with the data, a mapping.
+
+    Takes ``test`` too. Returns what :py:func:`node_classify` does.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.classify_minion web3.example.com \\
+          '{web: {expression: all, node_class: {value: [role.web]},
+            node_param: {address: {value_template: <<address>>}}}}'
+    """
+    with commands():
+        cached, test = __salt__["cache.grains"], _test(kwargs.get("test"))
+        return _minions.classify(_settings(), cached, minion, class_mapping, grain, test)
+
+
+def declassify_minion(minion: str, path: str = "_generated", grain: str = "reclass", **kwargs: Any) -> str:
+    """
+    Delete the file of a node whose minion asks for it: its grain is ``False``. For reactors, as
+    :py:func:`classify_minion`.
+
+    minion
+        The id of the minion.
+
+    path
+        Only if the file is in this folder below ``nodes``.
+
+    grain
+        The grain that has to be ``False``.
+
+    Takes ``test`` too.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.declassify_minion web3.example.com
+    """
+    with commands():
+        cached, test = __salt__["cache.grains"], _test(kwargs.get("test"))
+        return _minions.declassify(_settings(), cached, minion, path, grain, test)
 
 
 def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:

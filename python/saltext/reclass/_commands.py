@@ -127,7 +127,7 @@ def graph_data(settings: Settings, grains: Mapping[str, Any]) -> dict[str, Any]:
 def not_the_master(error: Exception) -> RefusedError:
     """What to raise where all minions have to be asked and that failed."""
     return RefusedError(
-        "all minions have to be asked, and only the master can: run 'salt-run reclass.graph_data' on the master "
+        "all minions have to be asked, and only the master can: run 'salt-run reclass.graph_data' there "
         f"({type(error).__name__})"
     )
 

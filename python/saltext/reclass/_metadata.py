@@ -61,7 +61,7 @@ def soft_param(settings: Settings, name: Any) -> dict[str, Any]:
 
 
 def nodes(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Each node file: the parts of its name, its folder, its classes and soft parameters; or its ``error``."""
+    """Each node file: the parts of its name, its folder, its classes and soft parameters; or the error."""
     return {source["name"]: _node(source) for source in _sources(settings) if source["kind"] == "node"}
 
 
