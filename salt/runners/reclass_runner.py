@@ -71,6 +71,19 @@ def show_top(minion: str) -> dict[str, list[str]]:
         return _commands.top(_settings(), minion)
 
 
+def top(node_name: str) -> dict[str, list[str]]:
+    """
+    :py:func:`show_top` by the name that it has in the execution module.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.top web1.example.com
+    """
+    return show_top(node_name)
+
+
 def nodes() -> list[str]:
     """
     The names of all nodes.
@@ -211,7 +224,12 @@ def cluster_meta_get(
 
 
 def cluster_meta_set(
-    name: str, value: Any, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str,
+    value: Any,
+    file_name: str = "overrides.yml",
+    cluster: str = "",
+    interpolate: bool = False,
+    test: bool | None = None,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster; like :py:func:`set_cluster_param`, with the arguments and
@@ -224,12 +242,13 @@ def cluster_meta_set(
         salt-run reclass.cluster_meta_set service_database_host db1.example.com
     """
     with commands():
-        interpolate, test = kwargs.get("interpolate", False), _test(kwargs.get("test"))
-        return _commands.cluster_meta_set(_settings(), name, value, file_name, cluster, interpolate, test)
+        return _commands.cluster_meta_set(
+            _settings(), name, value, file_name, cluster, interpolate, _test(test)
+        )
 
 
 def cluster_meta_delete(
-    name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str, file_name: str = "overrides.yml", cluster: str = "", test: bool | None = None
 ) -> str | dict[str, Any]:
     """
     Delete a soft parameter of a cluster; like :py:func:`delete_cluster_param`, with the arguments and
@@ -242,7 +261,7 @@ def cluster_meta_delete(
         salt-run reclass.cluster_meta_delete service_database_host
     """
     with commands():
-        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(kwargs.get("test")))
+        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(test))
 
 
 def soft_meta_list() -> dict[str, Any]:
@@ -312,7 +331,8 @@ def node_create(
     environment: str = "prd",
     classes: Any = None,
     parameters: Any = None,
-    **kwargs: Any,
+    interpolate: bool = False,
+    test: bool | None = None,
 ) -> dict[str, Any]:
     """
     Make the file of a node. A node that has one is left as it is.
@@ -352,14 +372,17 @@ def node_create(
             environment=environment,
             classes=classes,
             parameters=parameters,
-            interpolate=kwargs.get("interpolate", False),
-            test=_test(kwargs.get("test")),
+            interpolate=interpolate,
+            test=_test(test),
         )
 
 
 def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any]:
     """
     A node file: the parts of its name, its folder (``path``), its classes and soft parameters.
+
+    path
+        Only if the file is in this folder below ``nodes``.
 
     CLI Example:
 
@@ -368,7 +391,7 @@ def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any
         salt-run reclass.node_get web1.example.com
     """
     with commands():
-        return _metadata.node(_settings(), name)
+        return _commands.node_get(_settings(), name, path)
 
 
 def node_list(**kwargs: Any) -> dict[str, Any]:
@@ -385,7 +408,13 @@ def node_list(**kwargs: Any) -> dict[str, Any]:
         return _metadata.nodes(_settings())
 
 
-def node_update(name: str, classes: Any = None, parameters: Any = None, **kwargs: Any) -> dict[str, Any]:
+def node_update(
+    name: str,
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    test: bool | None = None,
+) -> dict[str, Any]:
     """
     Add classes to the file of a node and set its soft parameters. All else stays.
 
@@ -403,12 +432,12 @@ def node_update(name: str, classes: Any = None, parameters: Any = None, **kwargs
             name,
             classes=classes,
             parameters=parameters,
-            interpolate=kwargs.get("interpolate", False),
-            test=_test(kwargs.get("test")),
+            interpolate=interpolate,
+            test=_test(test),
         )
 
 
-def node_delete(name: str, path: str | None = None, **kwargs: Any) -> str:
+def node_delete(name: str, path: str | None = None, test: bool | None = None) -> str:
     """
     Delete the file of a node.
 
@@ -424,11 +453,11 @@ def node_delete(name: str, path: str | None = None, **kwargs: Any) -> str:
         salt-run reclass.node_delete web3.example.com
     """
     with commands():
-        return _commands.node_delete(_settings(), name, path, _test(kwargs.get("test")))
+        return _commands.node_delete(_settings(), name, path, _test(test))
 
 
 def node_classify(
-    node_name: str, node_data: Any = None, class_mapping: Any = None, **kwargs: Any
+    node_name: str, node_data: Any = None, class_mapping: Any = None, test: bool | None = None
 ) -> dict[str, Any]:
     """
     Make or update a node by what is known of its machine, and the parameters of its cluster.
@@ -454,11 +483,12 @@ def node_classify(
             node_param: {address: {value_template: <<address>>}}}}'
     """
     with commands():
-        test = _test(kwargs.get("test"))
-        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, test)
+        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, _test(test))
 
 
-def classify_minion(minion: str, class_mapping: Any, grain: str = "reclass", **kwargs: Any) -> dict[str, Any]:
+def classify_minion(
+    minion: str, class_mapping: Any, grain: str = "reclass", test: bool | None = None
+) -> dict[str, Any]:
     """
     Make or update the node of a minion by rules, and by what the minion says of its machine in a grain.
     For reactors: an event does not prove who sent it, but the master has checked whose grains it keeps.
@@ -484,11 +514,13 @@ def classify_minion(minion: str, class_mapping: Any, grain: str = "reclass", **k
             node_param: {address: {value_template: <<address>>}}}}'
     """
     with commands():
-        cached, test = __salt__["cache.grains"], _test(kwargs.get("test"))
-        return _minions.classify(_settings(), cached, minion, class_mapping, grain, test)
+        cached = __salt__["cache.grains"]
+        return _minions.classify(_settings(), cached, minion, class_mapping, grain, _test(test))
 
 
-def declassify_minion(minion: str, path: str = "_generated", grain: str = "reclass", **kwargs: Any) -> str:
+def declassify_minion(
+    minion: str, path: str = "_generated", grain: str = "reclass", test: bool | None = None
+) -> str:
     """
     Delete the file of a node whose minion asks for it: its grain is ``False``. For reactors, as
     :py:func:`classify_minion`.
@@ -511,8 +543,8 @@ def declassify_minion(minion: str, path: str = "_generated", grain: str = "recla
         salt-run reclass.declassify_minion web3.example.com
     """
     with commands():
-        cached, test = __salt__["cache.grains"], _test(kwargs.get("test"))
-        return _minions.declassify(_settings(), cached, minion, path, grain, test)
+        cached = __salt__["cache.grains"]
+        return _minions.declassify(_settings(), cached, minion, path, grain, _test(test))
 
 
 def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -334,6 +335,27 @@ RULES = {
 }
 
 
+@pytest.mark.parametrize("module", [reclass_mod, reclass_runner])
+def test_a_slip_in_the_name_of_an_argument_edits_nothing(
+    base: Path, settings: dict[str, Any], module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Salt refuses what a function does not take; so those that edit take nothing they do not know."""
+    opts = {"reclass": settings, "ext_pillar": [{"reclass": settings}]}
+    monkeypatch.setattr(module, "__opts__", opts, raising=False)
+    editing = ("cluster_meta_set", "cluster_meta_delete", "delete_cluster_param", "node_classify")
+    editing += ("node_create", "node_delete", "node_update", "set_cluster_param")
+    for name in editing:
+        taken = inspect.signature(getattr(module, name)).parameters.values()
+        assert not [argument for argument in taken if argument.kind is argument.VAR_KEYWORD], name
+        assert "test" in [argument.name for argument in taken], name
+    with pytest.raises(CommandExecutionError, match="unknown argument 'defualt'"):
+        module.get_cluster_param("x", defualt=1)
+    assert module.get_cluster_param("x", default=1, __pub_jid="1") == 1
+    assert module.node_get("web1", path="")["web1"]["classes"] == ["role.web"]
+    with pytest.raises(CommandExecutionError, match="not in the folder 'x'"):
+        module.node_get("web1", path="x")
+
+
 def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
     data = {"os": "debian", "cluster": "prague", "ip": "10.0.0.5", "__pub_jid": "1"}
     done = _classify.classify(settings, "web5", data, RULES)
@@ -401,6 +423,18 @@ def test_data_of_a_machine_are_data(settings: dict[str, Any], data: Any, reason:
     with pytest.raises(_salt.RefusedError, match=reason):
         _classify.classify(settings, "web5", data, RULES)
     assert "web5" not in _metadata.nodes(settings)
+
+
+def test_data_are_data_with_other_sentinels_too(settings: dict[str, Any]) -> None:
+    settings |= {
+        "reference_sentinels": ["<%", "%>"],
+        "export_sentinels": ["[?", "?]"],
+        "escape_character": "!",
+    }
+    for ip in ("<% secret %>", "[? exports:x ?]", "!<% secret %>", "${secret}"):
+        data = {"os": "debian", "cluster": "prague", "ip": ip}
+        with pytest.raises(_salt.RefusedError, match="taken for a reference"):
+            _classify.classify(settings, "web5", data, RULES)
 
 
 def test_data_cannot_bring_a_condition() -> None:

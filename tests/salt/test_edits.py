@@ -305,6 +305,7 @@ def test_what_is_refused_is_an_error_and_changes_nothing(salt: Site, overrides: 
         (("reclass.node_create", "web3", "path=/tmp"), "it is an absolute path"),
         (("reclass.node_create", "web3", 'classes=["${_param:x}"]'), "only letters"),
         (("reclass.node_create", "web3", "classes=a b"), "not JSON"),
+        (("reclass.node_delete", "web1", "tset=True"), "tset"),
     ]
     before = {path: path.read_bytes() for path in salt.folder.rglob("*.yml")}
     for arguments, reason in cases:
@@ -326,7 +327,8 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
     pillar = salt.runner("reclass.show_pillar", "web1")
     assert pillar.code == 0, pillar
     assert pillar.data == run(salt, "reclass.node_pillar", "web1")["web1"]
-    assert salt.runner("reclass.show_top", "web1").data == {"base": ["web"]}
+    for name in ("show_top", "top"):
+        assert salt.runner(f"reclass.{name}", "web1").data == {"base": ["web"]}
     assert salt.runner("reclass.nodes").data == ["web1"]
     refused(salt.runner("reclass.show_pillar", "web9"), "no node 'web9'")
     arguments = {

@@ -31,6 +31,9 @@ def params(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[s
 
 def get_param(settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", **options: Any) -> Any:
     """The value of a soft parameter; without one the option ``default``, or an error."""
+    for option in options:
+        if option != "default" and not option.startswith("__"):
+            raise RefusedError(f"unknown argument {option!r}")
     found = params(settings, cluster, file_name)
     if text(name) in found:
         return found[text(name)]
