@@ -44,6 +44,9 @@ pub struct Inputs {
     pub counters: Counters,
 }
 
+/// How often folders are listed that change meanwhile.
+const ATTEMPTS: usize = 10;
+
 /// Whether changes are waited for or looked for.
 #[derive(Debug)]
 enum Watching {
@@ -227,20 +230,19 @@ impl Inputs {
             return catalog;
         }
         self.counters.listed.add();
-        let mut listed = Listed::default();
-        let built =
-            match self.build(&mut listed, listings.catalog.as_ref().and_then(|known| known.as_ref().ok())) {
-                // What was known of the trees of repositories tells what is new in them.
-                Err(error) if !self.trees.is_empty() => {
-                    listings.stale = true;
-                    return Err(error);
-                }
-                Err(error) if listed.failed => {
-                    *listings = Listings::default();
-                    return Err(error);
-                }
-                built => built.map(Arc::new),
-            };
+        let (listed, built) = self.list(listings.catalog.as_ref().and_then(|known| known.as_ref().ok()));
+        let built = match built {
+            // What was known of the trees of repositories tells what is new in them.
+            Err(error) if !self.trees.is_empty() => {
+                listings.stale = true;
+                return Err(error);
+            }
+            Err(error) if listed.failed => {
+                *listings = Listings::default();
+                return Err(error);
+            }
+            built => built.map(Arc::new),
+        };
         listings.stale = false;
         let before = listings.catalog.take();
         listings.links = listed.listings.iter().any(|listing| listing.links);
@@ -268,6 +270,26 @@ impl Inputs {
         };
         listings.catalog = Some(catalog.clone());
         catalog
+    }
+
+    /// The names of all places, and the listings they come from.
+    ///
+    /// Of folders that change places while they are listed, a file is found twice or not at all. A
+    /// catalog is looked at again before an answer is given; an error is final, so it has to be met
+    /// where nothing changed, or twice.
+    fn list(&self, before: Option<&Arc<Catalog>>) -> (Listed, Result<Catalog>) {
+        let mut met = None;
+        let mut attempts = 0;
+        loop {
+            let mut listed = Listed::default();
+            attempts += 1;
+            match self.build(&mut listed, before) {
+                Err(error) if attempts < ATTEMPTS && !listed.is_settled() && met.as_ref() != Some(&error) => {
+                    met = Some(error);
+                }
+                built => return (listed, built),
+            }
+        }
     }
 
     /// The names of all places as they are now. Lists all folders.
@@ -336,6 +358,13 @@ struct Listed {
 }
 
 impl Listed {
+    /// Whether all folders still are what they were when they were listed.
+    fn is_settled(&self) -> bool {
+        let mut folders = self.listings.iter().flat_map(|listing| &listing.folders);
+        !self.failed
+            && folders.all(|(path, before)| fs::stamp(path).is_ok_and(|now| now.proves_unchanged(before)))
+    }
+
     /// Lists folders; tells which of the listings are theirs.
     fn list(&mut self, folders: &[PathBuf]) -> Result<std::ops::Range<usize>> {
         let first = self.listings.len();
