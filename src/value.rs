@@ -23,6 +23,10 @@ impl Text {
     pub fn same(&self, other: &Text) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
+    /// Whether nobody else has the allocation.
+    pub fn is_alone(&self) -> bool {
+        Arc::strong_count(&self.0) == 1
+    }
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
