@@ -19,6 +19,8 @@ def test_answers_under_load(make_site: MakeSite) -> None:
     figures = load(site, 120, step=60)
     assert not figures.wrong, figures.wrong[0]
     assert not figures.failures, figures.failures[0] + site.log("master")[-3000:]
+    # What was asked again is what Salt says that it did not look at.
+    assert figures.turned_away <= figures.tokens
     asked = {kind for kind, _ in figures.answers}
     assert asked == {"pillar", "top", "runner", "reactor"}
     assert figures.answers.total() >= 120

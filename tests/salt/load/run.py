@@ -47,6 +47,9 @@ class Figures:
 
     seconds: float = 0.0
     answers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # How often Salt turned a minion away, and how often its log says so.
+    turned_away: int = 0
+    tokens: int = 0
     changes: Counter[str] = field(default_factory=Counter)
     wrong: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
@@ -66,6 +69,8 @@ class Figures:
         kinds = sorted({kind for kind, _ in self.answers})
         answers, changes = self.answers.total(), self.changes.total()
         yield f"{answers} requests and {changes} changes in {self.seconds:.0f} seconds."
+        if self.turned_away:
+            yield f"Salt turned minions away before it looked at their request, {self.turned_away} times."
         yield ""
         yield "| asked by | right | refused, as the files deserved | wrong | no answer |"
         yield "|---|---|---|---|---|"
@@ -147,6 +152,7 @@ def load(site: Site, requests: int, seed: int = 1, step: int = 1000) -> Figures:
     time.sleep(3)
     figures.levels.append((sum(_lines(path) for path in results), processes(site)))
     figures.changes = inventory.changes
+    figures.tokens = site.log("master").count("Unable to decrypt token")
     for number, path in enumerate(results):
         for line in path.read_text().splitlines():
             _judge(inventory, json.loads(line), figures)
@@ -161,6 +167,7 @@ def _lines(path: Path) -> int:
 
 def _judge(inventory: Inventory, line: dict[str, Any], figures: Figures) -> None:
     kind, node, answer = line["kind"], line["node"], line.get("answer")
+    figures.turned_away += line.get("again", 0)
     if "failure" in line:
         figures.answers[kind, "none"] += 1
         figures.failures.append(f"{kind} {node}: {line['failure']}")
