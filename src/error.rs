@@ -234,7 +234,7 @@ kinds! {
 
     // Storage and catalog.
     /// A folder of the inventory that is not there or cannot be read.
-    DirectoryNotFound { path: String, message: String } "directory-not-found" 74
+    DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
         "cannot read the folder '{path}': {message}";
     /// A file that cannot be read.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
@@ -512,6 +512,7 @@ impl Kind {
             | Kind::SettingValue { similar: Some(name), .. }
             | Kind::UnknownRule { similar: Some(name), .. }
             | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::DirectoryNotFound { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
             | Kind::NothingToExplain { similar: Some(name), .. }

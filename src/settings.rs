@@ -136,6 +136,8 @@ settings! {
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.
     cluster_file: Text = "overrides.yml" as Shape::Word;
+    /// Folders outside of the inventory that symbolic links in it may lead to, for the functions that show files as they are written. Edits refuse such links all the same, and what nodes get follows all links.
+    linked_folders: Vec<Text> = "[]" as Shape::List;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
     class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.

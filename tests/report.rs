@@ -94,6 +94,7 @@ fn settings() -> Vec<Fault> {
         Fault::new(Kind::DirectoryNotFound {
             path: "/srv/nodes".into(),
             message: "no such file or directory".into(),
+            similar: Some("node".into()),
         }),
         Fault::new(Kind::FileUnreadable { path: NODE.into(), message: "permission denied".into() })
             .at_site(Site::file("/srv/nodes/web1.yml")),

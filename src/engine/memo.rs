@@ -112,6 +112,19 @@ impl State {
         Ok(catalog)
     }
 
+    /// The names of nodes and classes, of one state of the folders.
+    pub fn names(&mut self) -> Result<Arc<Catalog>> {
+        let mut catalog = self.begin()?;
+        for _ in 0..ATTEMPTS {
+            let now = self.again()?;
+            if Arc::ptr_eq(&now, &catalog) {
+                return Ok(now);
+            }
+            catalog = now;
+        }
+        Err(self.unsettled())
+    }
+
     /// The answer for one node: the remembered one if nothing changed, else a new one.
     pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
         let mut catalog = self.begin()?;

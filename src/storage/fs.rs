@@ -168,7 +168,7 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
         let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
         absolute(base, Path::new(text)).ok_or_else(|| {
             let message = "it is gone".into();
-            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message }).into()
+            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message, similar: None }).into()
         })
     };
     match uri {

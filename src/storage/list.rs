@@ -411,5 +411,6 @@ fn stem(name: &[u8]) -> Option<&[u8]> {
 }
 
 fn unreadable(folder: &Path, error: impl Into<io::Error>) -> Error {
-    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error.into()) }).into()
+    let message = reason(&error.into());
+    Fault::new(Kind::DirectoryNotFound { path: display(folder), message, similar: None }).into()
 }
