@@ -234,7 +234,7 @@ kinds! {
 
     // Storage and catalog.
     /// A folder of the inventory that is not there or cannot be read.
-    DirectoryNotFound { path: String, message: String } "directory-not-found" 74
+    DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
         "cannot read the folder '{path}': {message}";
     /// A file that cannot be read.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
@@ -277,7 +277,7 @@ kinds! {
     YamlTag { } "yaml-tag" 65
         "unknown tag";
     /// A limit on the size, depth or number of aliases of a document.
-    YamlLimit { what: String, limit: usize } "yaml-limit" 65
+    YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
         "{what} exceeds the limit of {limit}";
     /// A key that stands twice in a mapping; the last counts (Y2).
     DuplicateKey { key: String } "duplicate-key" 65
@@ -359,7 +359,7 @@ kinds! {
     QueryOperand { query: String, message: String } "query-operand" 65
         "the inventory query '{query}': {message}";
     /// A limit of the evaluation.
-    EvaluationLimit { what: &'static str, limit: usize } "evaluation-limit" 65
+    EvaluationLimit { what: &'static str, limit: usize, setting: Option<&'static str> } "evaluation-limit" 65
         "{what} exceeds the limit of {limit}";
 
     // Questions.
@@ -512,6 +512,7 @@ impl Kind {
             | Kind::SettingValue { similar: Some(name), .. }
             | Kind::UnknownRule { similar: Some(name), .. }
             | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::DirectoryNotFound { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
             | Kind::NothingToExplain { similar: Some(name), .. }
@@ -524,6 +525,10 @@ impl Kind {
                 "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
                     .into(),
             ),
+            Kind::YamlLimit { setting: Some(setting), .. }
+            | Kind::EvaluationLimit { setting: Some(setting), .. } => {
+                Some(format!("'{setting}' is the limit"))
+            }
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::Lint { help, .. } => help.clone(),

@@ -404,12 +404,18 @@ impl Linearizer<'_> {
     }
 
     fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &By) {
-        if self.active.len() >= MAX_DEPTH {
-            let kind = Kind::EvaluationLimit { what: "the depth of class includes", limit: MAX_DEPTH };
+        let index = 1 + self.sequence.entered + self.brought.included.len();
+        let most = self.settings.limit_classes as usize;
+        let beyond = if self.active.len() >= MAX_DEPTH {
+            Some(("the depth of class includes", MAX_DEPTH, None))
+        } else {
+            (index > most).then_some(("the number of classes of a node", most, Some("limit_classes")))
+        };
+        if let Some((what, limit, setting)) = beyond {
+            let kind = Kind::EvaluationLimit { what, limit, setting };
             self.faults.push(self.place(Fault::new(kind), listed, by));
             return;
         }
-        let index = 1 + self.sequence.entered + self.brought.included.len();
         // Where the node's file lists it is for that node alone to know.
         let listed = if matches!(by, By::Includer(0)) { Origin::NONE } else { listed };
         let included = Included { name: name.clone(), file: layer.file, by: by.clone(), listed };

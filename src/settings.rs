@@ -26,6 +26,8 @@ pub enum Shape {
     Pair,
     /// A whole number from zero on.
     Count,
+    /// A whole number from one up to this one.
+    UpTo(u32),
     /// A path, a list of paths, or the mapping of a storage.
     Uri,
     /// One of the words given.
@@ -134,6 +136,8 @@ settings! {
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.
     cluster_file: Text = "overrides.yml" as Shape::Word;
+    /// Folders outside of the inventory that symbolic links in it may lead to, for the functions that show files as they are written. Edits refuse such links all the same, and what nodes get follows all links.
+    linked_folders: Vec<Text> = "[]" as Shape::List;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
     class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.
@@ -208,6 +212,24 @@ settings! {
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
     /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first.
     cache_size: u32 = "1024" as Shape::Count;
+    /// Largest node or class file, in MiB.
+    limit_file_size: u32 = "16" as Shape::UpTo(64);
+    /// Most values in a node or class file, those behind YAML aliases and merge keys counted each time; a text counts once more for every 64 bytes.
+    limit_file_values: u32 = "1000000" as Shape::UpTo(10_000_000);
+    /// Most files and folders in a tree, those behind symbolic links counted each time.
+    limit_files: u32 = "500000" as Shape::UpTo(100_000_000);
+    /// How deep mappings and lists may be in one another, in a file and where references bring them together.
+    limit_depth: u32 = "1000" as Shape::UpTo(1_000);
+    /// How many references may lead from one to the next.
+    limit_references: u32 = "20000" as Shape::UpTo(20_000);
+    /// Most values that the parameters of a node may come to, those that references repeat counted each time; a text counts once more for every 64 bytes.
+    limit_values: u32 = "2000000" as Shape::UpTo(100_000_000);
+    /// Most text that the references of a node may build, in MiB.
+    limit_text: u32 = "64" as Shape::UpTo(1_024);
+    /// Most classes of a node.
+    limit_classes: u32 = "10000" as Shape::UpTo(1_000_000);
+    /// Most steps of a regular expression that looks backwards or goes back, for one name.
+    limit_backtracking: u32 = "1000000" as Shape::UpTo(1_000_000_000);
     /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
     threads: u32 = "0" as Shape::Count;
     /// Command line: output format, `yaml` or `json`.
@@ -265,7 +287,12 @@ impl FromValue for u32 {
             Value::Str(text) => text.parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| wrong(row, value, "a whole number from zero on").into())
+        match row.shape {
+            Shape::UpTo(most) => number
+                .filter(|number| (1..=most).contains(number))
+                .ok_or_else(|| wrong(row, value, &format!("a whole number from 1 to {most}")).into()),
+            _ => number.ok_or_else(|| wrong(row, value, "a whole number from zero on").into()),
+        }
     }
 }
 impl FromValue for Text {
@@ -366,6 +393,17 @@ impl FromValue for NodeNotFound {
 }
 
 impl Settings {
+    /// The largest file in bytes.
+    pub fn most_bytes(&self) -> usize {
+        self.limit_file_size as usize * 1024 * 1024
+    }
+    /// The limits of a YAML file.
+    pub fn file_limits(&self) -> crate::yaml::compose::Limits {
+        crate::yaml::compose::Limits {
+            depth: self.limit_depth as usize,
+            nodes: self.limit_file_values as usize,
+        }
+    }
     /// Reads settings from options by name. Unknown names are warnings.
     pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
         let mut warnings = Vec::new();

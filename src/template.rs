@@ -100,14 +100,25 @@ fn has(text: &str, sentinel: &str) -> bool {
 
 /// The strings of an inventory: one allocation for each distinct one, and one template.
 ///
-/// All calls must be with the same settings.
+/// All calls must be with the same settings. What nobody else has any longer goes when there has come as
+/// much again as there was: a process that lives for months reads many versions of a file.
 #[derive(Debug, Default)]
 pub struct Pool {
-    strings: Mutex<FxHashSet<Text>>,
+    strings: Mutex<Strings>,
     templates: Mutex<FxHashMap<Text, Arc<Template>>>,
     /// Those of mappings, by a number for their strings.
     keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
 }
+
+#[derive(Debug, Default)]
+struct Strings {
+    known: FxHashSet<Text>,
+    /// How many were in use when that was last looked at.
+    used: usize,
+}
+
+/// How many strings may come before it is worth looking for those that nobody has any longer.
+const CROWD: usize = 16_384;
 
 impl Pool {
     /// The pool for one thread, which asks for each string once.
@@ -116,24 +127,27 @@ impl Pool {
     }
 
     fn text(&self, text: &str) -> Text {
-        let mut strings = self.strings.lock();
-        if let Some(known) = strings.get(text) {
+        let strings = &mut *self.strings.lock();
+        if let Some(known) = strings.known.get(text) {
             return known.clone();
         }
-        let text = Text::from(text);
-        if strings.is_empty() {
-            strings.reserve(MANY);
+        if strings.known.len() > CROWD + 2 * strings.used {
+            self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
+            strings.known.retain(|text| !text.is_alone());
+            strings.used = strings.known.len();
+            strings.known.shrink_to(2 * strings.used);
         }
-        strings.insert(text.clone());
+        let text = Text::from(text);
+        if strings.known.is_empty() {
+            strings.known.reserve(MANY);
+        }
+        strings.known.insert(text.clone());
         text
     }
 }
 
 /// As many strings as a node has with all its classes, about: room for them is made at once.
 const MANY: usize = 800;
-
-/// From how many keys of mappings on those that no mapping has any more are looked for.
-const CROWD: usize = 1024;
 
 /// A number for strings in their order, that have one allocation each.
 fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
@@ -176,7 +190,7 @@ impl Words<'_> {
         {
             return;
         }
-        if shared.len() >= CROWD && shared.len().is_power_of_two() {
+        if shared.len() >= CROWD / 16 && shared.len().is_power_of_two() {
             shared.retain(|_, keys| keys.strong_count() > 0);
         }
         shared.insert(number, Arc::downgrade(mapping.shared_keys()));
@@ -578,6 +592,27 @@ mod tests {
             })
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    #[test]
+    fn strings_that_nobody_has_any_longer_are_forgotten() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let pool = Pool::default();
+        let kept = pool.words().text("${kept}");
+        let template = pool.words().parse(&kept, &settings).expect("a reference");
+        for number in 0..5 * CROWD {
+            let words = pool.words();
+            words.parse(&words.text(&format!("${{a{number}}}")), &settings).expect("a reference");
+        }
+        assert!(pool.strings.lock().known.len() <= CROWD + 10);
+        assert!(pool.templates.lock().len() <= CROWD + 10);
+        assert!(pool.words().text("${kept}").same(&kept));
+        let (Parsed::Template(before), Ok(Parsed::Template(now))) =
+            (template, pool.words().parse(&kept, &settings))
+        else {
+            panic!("templates");
+        };
+        assert!(Arc::ptr_eq(&before, &now));
     }
 
     #[test]

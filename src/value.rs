@@ -24,6 +24,10 @@ impl Text {
     pub fn same(&self, other: &Text) -> bool {
         ArcStr::ptr_eq(&self.0, &other.0)
     }
+    /// Whether nobody else has the allocation.
+    pub fn is_alone(&self) -> bool {
+        ArcStr::strong_count(&self.0) == Some(1)
+    }
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -94,6 +94,7 @@ fn settings() -> Vec<Fault> {
         Fault::new(Kind::DirectoryNotFound {
             path: "/srv/nodes".into(),
             message: "no such file or directory".into(),
+            similar: Some("node".into()),
         }),
         Fault::new(Kind::FileUnreadable { path: NODE.into(), message: "permission denied".into() })
             .at_site(Site::file("/srv/nodes/web1.yml")),
@@ -148,7 +149,16 @@ fn files() -> Vec<Fault> {
             0,
         ),
         in_class(Kind::YamlTag {}, 3, 9, 26),
-        in_class(Kind::YamlLimit { what: "the depth of the document".into(), limit: 512 }, 3, 9, 0),
+        in_class(
+            Kind::YamlLimit {
+                what: "the depth of the document".into(),
+                limit: 512,
+                setting: Some("limit_depth"),
+            },
+            3,
+            9,
+            0,
+        ),
         in_class(Kind::DuplicateKey { key: "listen".into() }, 4, 3, 6)
             .note("'listen' is first set", Some(site(CLASS, 3, 3, 4))),
         in_class(Kind::NotAMapping { found: "list" }, 1, 1, 0),
@@ -236,7 +246,16 @@ fn evaluation() -> Vec<Fault> {
         failed,
         in_class(Kind::QueryOperand { query: query(), message: "the left side is null".into() }, 4, 11, 17)
             .in_path("listen"),
-        in_class(Kind::EvaluationLimit { what: "the depth of references", limit: 5000 }, 4, 11, 17),
+        in_class(
+            Kind::EvaluationLimit {
+                what: "the depth of references",
+                limit: 5000,
+                setting: Some("limit_references"),
+            },
+            4,
+            11,
+            17,
+        ),
     ]
 }
 

@@ -94,7 +94,8 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root))?))).collect()
+    let most = settings.limit_files as usize;
+    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), most)?))).collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {

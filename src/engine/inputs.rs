@@ -42,6 +42,9 @@ pub struct Inputs {
     pub counters: Counters,
 }
 
+/// How often folders are listed that change meanwhile.
+const ATTEMPTS: usize = 10;
+
 /// Whether changes are waited for or looked for.
 #[derive(Debug)]
 enum Watching {
@@ -242,20 +245,19 @@ impl Inputs {
             return catalog;
         }
         self.counters.listed.add();
-        let mut listed = Listed::default();
-        let built =
-            match self.build(&mut listed, listings.catalog.as_ref().and_then(|known| known.as_ref().ok())) {
-                // What was known of the trees of repositories tells what is new in them.
-                Err(error) if !self.trees.is_empty() => {
-                    listings.stale = true;
-                    return Err(error);
-                }
-                Err(error) if listed.failed => {
-                    *listings = Listings::default();
-                    return Err(error);
-                }
-                built => built.map(Arc::new),
-            };
+        let (listed, built) = self.list(listings.catalog.as_ref().and_then(|known| known.as_ref().ok()));
+        let built = match built {
+            // What was known of the trees of repositories tells what is new in them.
+            Err(error) if !self.trees.is_empty() => {
+                listings.stale = true;
+                return Err(error);
+            }
+            Err(error) if listed.failed => {
+                *listings = Listings::default();
+                return Err(error);
+            }
+            built => built.map(Arc::new),
+        };
         listings.stale = false;
         let before = listings.catalog.take();
         listings.links = listed.links;
@@ -278,16 +280,38 @@ impl Inputs {
         catalog
     }
 
+    /// The names of all places, and the listings they come from.
+    ///
+    /// Of folders that change places while they are listed, a file is found twice or not at all. A
+    /// catalog is looked at again before an answer is given; an error is final, so it has to be met
+    /// where nothing changed, or twice.
+    fn list(&self, before: Option<&Arc<Catalog>>) -> (Listed, Result<Catalog>) {
+        let mut met = None;
+        let mut attempts = 0;
+        loop {
+            let mut listed = Listed::default();
+            attempts += 1;
+            let built = self.build(&mut listed, before);
+            let error =
+                built.as_ref().map_or_else(|error| Some(error.clone()), |names| names.unambiguous().err());
+            if error.is_none() || attempts == ATTEMPTS || met == error || listed.is_settled() {
+                return (listed, built);
+            }
+            met = error;
+        }
+    }
+
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
+        let most = self.settings.limit_files as usize;
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let nodes = match &places.nodes {
-            Some(Place::Folders(folders)) => listed.list(folders)?,
+            Some(Place::Folders(folders)) => listed.list(folders, most)?,
             _ => Listing::default(),
         };
         let classes = places.classes.iter().filter_map(|place| match place {
-            Place::Folders(folders) => Some(listed.list(folders)),
+            Place::Folders(folders) => Some(listed.list(folders, most)),
             Place::Git(_) => None,
         });
         let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter();
@@ -345,8 +369,13 @@ struct Listed {
 }
 
 impl Listed {
-    fn list(&mut self, folders: &[PathBuf]) -> Result<Listing> {
-        let listing = list::list(folders).inspect_err(|_| self.failed = true)?;
+    /// Whether all folders still are what they were when they were listed.
+    fn is_settled(&self) -> bool {
+        !self.failed && list::are_unchanged(&mut self.folders.clone())
+    }
+
+    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<Listing> {
+        let listing = list::list(folders, most).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
         Ok(listing)

@@ -68,7 +68,7 @@ impl State {
     pub fn new(settings: Arc<Settings>) -> Result<State> {
         Ok(State {
             inputs: Inputs::new(settings.clone())?,
-            mappings: Mappings::parse(&settings.class_mappings)?,
+            mappings: Mappings::parse(&settings)?,
             ignored: crate::engine::node::ignored_classes(&settings)?,
             settings,
             roots: Roots::default(),
@@ -110,6 +110,19 @@ impl State {
             self.catalog = catalog.clone();
         }
         Ok(catalog)
+    }
+
+    /// The names of nodes and classes, of one state of the folders.
+    pub fn names(&mut self) -> Result<Arc<Catalog>> {
+        let mut catalog = self.begin()?;
+        for _ in 0..ATTEMPTS {
+            let now = self.again()?;
+            if Arc::ptr_eq(&now, &catalog) {
+                return Ok(now);
+            }
+            catalog = now;
+        }
+        Err(self.unsettled())
     }
 
     /// The answer for one node: the remembered one if nothing changed, else a new one.

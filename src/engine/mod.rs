@@ -173,12 +173,12 @@ impl Inventory {
 
     /// The names of all nodes, sorted.
     pub fn nodes(&self) -> Result<Vec<Text>> {
-        Ok(self.state().begin()?.nodes.keys().cloned().collect())
+        Ok(self.state().names()?.nodes.keys().cloned().collect())
     }
 
     /// Whether a node of this name has a file.
     pub fn has_node(&self, name: &str) -> Result<bool> {
-        Ok(self.state().begin()?.nodes.contains_key(name))
+        Ok(self.state().names()?.nodes.contains_key(name))
     }
 
     /// Whether any repository of the inventory has the revision that `git_revision` asks for.

@@ -15,6 +15,7 @@ use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
 use crate::linearize::{Given, Linearization, Subjects, linearize};
+use crate::mappings::regex;
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::secrets::Secrets;
@@ -32,7 +33,7 @@ pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>
     }
     let joined: Vec<&str> = settings.ignore_class_notfound_regexp.iter().map(AsRef::as_ref).collect();
     let joined = joined.join("|");
-    match fancy_regex::Regex::new(&format!("\\A(?:{})", translate(&joined))) {
+    match regex(&format!("\\A(?:{})", translate(&joined)), settings) {
         Ok(regex) => Ok(Some(regex)),
         Err(error) => Err(Fault::new(Kind::SettingPattern {
             name: "ignore_class_notfound_regexp".into(),

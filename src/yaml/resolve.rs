@@ -274,6 +274,7 @@ fn sexagesimal(text: &str) -> Result<std::str::Split<'_, char>, Kind> {
         return Err(Kind::YamlLimit {
             what: "the length of a sexagesimal number".into(),
             limit: SEXAGESIMAL_PARTS,
+            setting: None,
         });
     }
     Ok(text.split(':'))
@@ -298,7 +299,11 @@ fn python_int(text: &str, radix: u32) -> Result<BigInt, Kind> {
         return Err(invalid("integer"));
     }
     if radix == 10 && digits.len() > INT_DIGITS {
-        return Err(Kind::YamlLimit { what: "the number of digits of an integer".into(), limit: INT_DIGITS });
+        return Err(Kind::YamlLimit {
+            what: "the number of digits of an integer".into(),
+            limit: INT_DIGITS,
+            setting: None,
+        });
     }
     let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or_else(|| invalid("integer"))?;
     Ok(if negative { -number } else { number })
