@@ -397,6 +397,10 @@ impl<'a> Evaluator<'a> {
         }
         let place = match self.values.begin(address) {
             Ok(place) => place,
+            Err(State::Kept((value, measure))) => {
+                self.measure = *measure;
+                return Ok(value.clone());
+            }
             Err(State::Done((value, measure), own)) => {
                 self.measure = *measure;
                 self.own |= own;
@@ -451,6 +455,7 @@ impl<'a> Evaluator<'a> {
                         self.own |= own;
                         return Ok(found.clone());
                     }
+                    Err(State::Kept(found)) => return Ok(found.clone()),
                     Err(State::Failed) => return Err(Stop::Reported),
                     Err(State::Pending) => return Err(self.cycle(address).into()),
                 };

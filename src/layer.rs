@@ -283,7 +283,9 @@ impl Builder<'_> {
             };
             map.insert(entry.key.clone(), slot, &self.prefixes);
         }
-        map.finish(origin)
+        let mut map = map.finish(origin);
+        self.words.share_keys(&mut map.entries);
+        map
     }
 
     /// A mapping inside of a list.
@@ -292,6 +294,7 @@ impl Builder<'_> {
         for entry in entries {
             slots.insert(entry.key.clone(), self.slot(&entry.value));
         }
+        self.words.share_keys(&mut slots);
         RawSlot::new(slots, origin)
     }
 

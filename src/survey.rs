@@ -107,7 +107,7 @@ impl Survey {
             .collect();
         // Environments may share a branch.
         let mut seen = FxHashSet::default();
-        let classes = catalog.classes().filter(|item| seen.insert(&item.path)).map(|item| (item, true));
+        let classes = catalog.classes().filter(|item| seen.insert(item.path())).map(|item| (item, true));
         let items = classes.chain(catalog.nodes.values().map(|item| (item, false)));
         let mut files: Vec<SurveyedFile> = items
             .map(|(item, is_class)| SurveyedFile {
@@ -142,5 +142,5 @@ impl Survey {
 }
 
 fn shown(item: &Item) -> Arc<str> {
-    crate::storage::fs::display(&item.path).into()
+    crate::storage::fs::display(item.path()).into()
 }

@@ -41,9 +41,14 @@ pub struct Program {
 impl Program {
     /// The whole command line of the program. `defaults` are shown in the help.
     pub fn command_line(&self, defaults: &Map) -> Command {
+        let command = self.modes_alone(defaults).long_version(version::long());
+        if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
+    }
+
+    /// The command line without verbs and tools.
+    fn modes_alone(&self, defaults: &Map) -> Command {
         let base = Command::new(self.name)
             .version(version::short())
-            .long_version(version::long())
             .disable_version_flag(true)
             .arg(version::flag())
             // As the Python programs.
@@ -55,8 +60,7 @@ impl Program {
                  environment, that time is printed instead of the present. NO_COLOR turns colours off.",
                 self.examples
             ));
-        let command = flags::add((self.command)(base, defaults), defaults);
-        if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
+        flags::add((self.command)(base, defaults), defaults)
     }
 }
 
@@ -145,8 +149,10 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         Ok(options) => defaults.extend(options),
         Err(error) => return fail(&error),
     }
-    let mut command = program.command_line(&defaults);
-    let matches = match command.try_get_matches_from_mut(arguments) {
+    // To describe the verbs takes longer than all the rest; what is right without them is no verb.
+    let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);
+    let matches = matches.or_else(|_| program.command_line(&defaults).try_get_matches_from(arguments));
+    let matches = match matches {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),
     };
@@ -161,7 +167,8 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let mode = match flags::chosen_mode(&matches, program.modes) {
         Ok(mode) => mode,
         Err(message) => {
-            return terminal::usage(&command.error(clap::error::ErrorKind::ArgumentConflict, message));
+            let conflict = clap::error::ErrorKind::ArgumentConflict;
+            return terminal::usage(&program.command_line(&options).error(conflict, message));
         }
     };
     let done = Inventory::open(&options).and_then(|inventory| {

@@ -4,12 +4,12 @@
 use std::path::{Path, PathBuf};
 
 use super::{read, tree};
-use crate::catalog;
+use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
-use crate::storage::Listing;
 use crate::storage::fs::{self, display};
 use crate::storage::inside;
+use crate::storage::list;
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -33,26 +33,20 @@ pub struct Source {
 /// otherwise its data are the error (`path-refused`).
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let (class_roots, node_roots) = roots(settings)?;
-    let listings =
-        |roots: &[PathBuf]| -> Result<Vec<Listing>> { roots.iter().map(|root| fs::list(root)).collect() };
-    let nodes = catalog::nodes(&listings(&node_roots)?, settings)?;
-    let classes = catalog::classes(&listings(&class_roots)?)?;
+    let nodes = catalog::nodes(list::list(&node_roots)?, settings)?;
+    let classes = catalog::classes(list::list(&class_roots)?)?;
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let readable = &readable;
-        names.into_values().map(move |item| {
-            let folder = item
-                .path
+        let items: Vec<Item> = names.values().cloned().collect();
+        items.into_iter().map(move |item| {
+            let path = item.path().to_path_buf();
+            let folder = path
                 .parent()
                 .and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()).map(display));
-            Source {
-                kind,
-                name: item.name,
-                folder: folder.unwrap_or_default(),
-                data: data(&item.path, readable),
-                path: item.path.to_path_buf(),
-            }
+            let (data, folder) = (data(&path, readable), folder.unwrap_or_default());
+            Source { kind, name: item.name, folder, path, data }
         })
     });
     Ok(sources.collect())

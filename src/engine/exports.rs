@@ -188,7 +188,8 @@ impl Others for OtherNodes<'_> {
         let mut nodes = Vec::new();
         let items: Vec<&Item> = computation.catalog.nodes.values().collect();
         computation.inputs.prepare(&items, computation.threads());
-        for (name, item) in &*computation.catalog.nodes {
+        for item in computation.catalog.nodes.values() {
+            let name = &item.name;
             if self.absent.as_ref() == Some(name) && !all_environments {
                 continue;
             }

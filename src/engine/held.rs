@@ -36,13 +36,13 @@ pub enum Proof {
 pub fn read(item: &Item, held: &Held, counters: &Counters) -> Result<(Arc<[u8]>, Proof)> {
     match held {
         Held::Disk => {
-            let (bytes, stamp) = fs::read(&item.path)?;
+            let (bytes, stamp) = fs::read(item.path())?;
             counters.read.add();
             Ok((bytes.into(), Proof::Stamp(stamp)))
         }
         Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
         Held::Nothing(reason) => {
-            let kind = Kind::FileUnreadable { path: display(&item.path), message: reason.to_string() };
+            let kind = Kind::FileUnreadable { path: display(item.path()), message: reason.to_string() };
             Err(Fault::new(kind).into())
         }
     }

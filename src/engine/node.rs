@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Catalog, FOLDER, Item};
+use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::inputs::Inputs;
@@ -83,7 +83,8 @@ pub struct Computation<'a> {
     base: Base<'a>,
     /// What is asked for.
     pub asking: Asking,
-    words: Words<'a>,
+    /// The strings.
+    pub words: Words<'a>,
 }
 
 impl<'a> Base<'a> {
@@ -309,15 +310,7 @@ impl Computation<'_> {
                 Ok((item.clone(), layer))
             }
             None if mapped => {
-                let name = Text::from(name);
-                let item = Item {
-                    parts: vec![name.clone()],
-                    pathname: name.clone(),
-                    name,
-                    path: Arc::from(std::path::Path::new("")),
-                    scheme: FOLDER,
-                    init: false,
-                };
+                let item = Item::without_file(name.into());
                 Ok((item, Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty())))))
             }
             None => {
@@ -370,9 +363,10 @@ impl Computation<'_> {
             return self.mappings.classes(&[&item.name]);
         }
         // `./n` is what the forks match a node at the top as; people expect `n` (S19).
-        match item.pathname.strip_prefix("./") {
-            Some(bare) => self.mappings.classes(&[&item.pathname, bare]),
-            None => self.mappings.classes(&[&item.pathname]),
+        let pathname = item.pathname(self.settings);
+        match pathname.strip_prefix("./") {
+            Some(bare) => self.mappings.classes(&[&pathname, bare]),
+            None => self.mappings.classes(&[&pathname]),
         }
     }
 

@@ -162,7 +162,7 @@ impl Trees {
                     }
                 }
                 None => {
-                    known.get().into_iter().flat_map(Names::values).for_each(|item| files.gone(&item.path));
+                    known.get().into_iter().flat_map(Names::values).for_each(|item| files.gone(item.path()));
                 }
             }
         }
@@ -272,8 +272,8 @@ fn hold(commit: &Commit, read: &[crate::storage::git::File], before: Option<&Nam
         there.insert(path);
     }
     for item in before.into_iter().flat_map(Names::values) {
-        if !there.contains(&item.path) {
-            files.gone(&item.path);
+        if !there.contains(item.path()) {
+            files.gone(item.path());
         }
     }
 }

@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rustix::fs::FileType;
 
 use crate::error::{Fault, Kind, Result};
 use crate::value::Value;
@@ -28,22 +30,43 @@ pub struct Stamp {
 /// How old a change must be when its stamp is taken for the stamp to be trusted.
 const SETTLED: Duration = Duration::from_secs(2);
 
-impl Stamp {
-    fn of(metadata: &fs::Metadata) -> Stamp {
+/// The moment from which on a change is young, in seconds and nanoseconds since 1970. It is taken before
+/// the stamp; one may serve for many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Young((i64, i64));
+
+impl Young {
+    /// For stamps that are taken after this.
+    pub(super) fn now() -> Young {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = now.saturating_sub(SETTLED);
-        let settled =
-            (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Young((i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos())))
+    }
+}
+
+impl Stamp {
+    /// The stamp that says this.
+    pub(super) fn of(stat: &rustix::fs::Stat, young: Young) -> Stamp {
+        // The types of the fields differ between platforms.
+        let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        let modified = (stat.st_mtime, signed(stat.st_mtime_nsec));
+        let changed = (stat.st_ctime, signed(stat.st_ctime_nsec));
         Stamp {
             modified,
             changed,
-            size: metadata.size(),
-            inode: metadata.ino(),
-            device: metadata.dev(),
-            young: changed >= settled || modified >= settled,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            inode: stat.st_ino,
+            device: stat.st_dev,
+            young: changed >= young.0 || modified >= young.0,
         }
+    }
+    /// The stamp of what is open.
+    pub(super) fn of_open(file: impl AsFd, young: Young) -> rustix::io::Result<Stamp> {
+        Ok(Stamp::of(&rustix::fs::fstat(file)?, young))
+    }
+    /// Which file or folder it is: no other one has the same.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
     }
     /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
     pub fn is_same_file_state(&self, other: &Stamp) -> bool {
@@ -57,97 +80,10 @@ impl Stamp {
     }
 }
 
-/// One YAML file of a tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
-    /// The folders below the root, outermost first.
-    pub folders: Arc<[String]>,
-    /// The name without `.yml` or `.yaml`.
-    pub stem: String,
-    /// The absolute path.
-    pub path: PathBuf,
-}
-
-/// The YAML files of a tree, sorted by path, and the folders they were found in.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Listing {
-    /// The files.
-    pub files: Vec<Found>,
-    /// Every folder that was listed, with its stamp from before it was listed.
-    pub folders: Vec<(PathBuf, Stamp)>,
-    /// Whether a symbolic link was met.
-    pub links: bool,
-}
-
-/// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed.
-pub fn list(root: &Path) -> Result<Listing> {
-    let mut listing = Listing::default();
-    walk(root, &mut Vec::new(), &mut Vec::new(), &mut listing)?;
-    Ok(listing)
-}
-
-fn walk(
-    folder: &Path,
-    folders: &mut Vec<String>,
-    around: &mut Vec<(u64, u64)>,
-    listing: &mut Listing,
-) -> Result<()> {
-    let unreadable = |error: io::Error| -> crate::error::Error {
-        Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error), similar: None })
-            .into()
-    };
-    let metadata = fs::metadata(folder).map_err(unreadable)?;
-    let identity = (metadata.dev(), metadata.ino());
-    if around.contains(&identity) {
-        return Ok(());
-    }
-    // Links can nest folders without end though none of them is its own parent.
-    if around.len() > 200 {
-        return Ok(());
-    }
-    listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
-    let mut inner = Vec::new();
-    let mut files = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        let entry = entry.map_err(unreadable)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with('.') {
-            continue;
-        }
-        let kind = entry.file_type().map_err(unreadable)?;
-        listing.links |= kind.is_symlink();
-        let is_folder = kind.is_dir() || (kind.is_symlink() && entry.path().is_dir());
-        if is_folder {
-            if name != "CVS" && name != "SCCS" {
-                inner.push((name, entry.path()));
-            }
-        } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
-            let stem = stem.to_owned();
-            files.push((name, stem, entry.path()));
-        }
-    }
-    inner.sort_unstable();
-    files.sort_unstable();
-    let inside: Arc<[String]> = folders.as_slice().into();
-    listing.files.extend(files.into_iter().map(|(_, stem, path)| Found {
-        folders: inside.clone(),
-        stem,
-        path,
-    }));
-    around.push(identity);
-    for (name, path) in inner {
-        folders.push(name);
-        walk(&path, folders, around, listing)?;
-        folders.pop();
-    }
-    around.pop();
-    Ok(())
-}
-
 /// The stamp of a file or folder now.
 pub fn stamp(path: &Path) -> io::Result<Stamp> {
-    fs::metadata(path).map(|metadata| Stamp::of(&metadata))
+    let young = Young::now();
+    Ok(Stamp::of(&rustix::fs::stat(path)?, young))
 }
 
 /// The bytes of a regular file, and its stamp from before it was read.
@@ -161,22 +97,23 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
     for _ in 0..5 {
         let mut file =
             fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
-        let before = file.metadata().map_err(failed)?;
-        if !before.is_file() {
+        let young = Young::now();
+        let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(unreadable("it is not a regular file".into()).into());
         }
-        if before.size() > MAX_FILE {
+        let stamp = Stamp::of(&stat, young);
+        if stamp.size > MAX_FILE {
             let kind = Kind::YamlLimit {
                 what: format!("the size of '{}' in bytes", display(path)),
                 limit: usize::try_from(MAX_FILE).unwrap_or(usize::MAX),
             };
             return Err(Fault::new(kind).into());
         }
-        let mut bytes = vec![0; usize::try_from(before.size()).unwrap_or(0)];
+        let mut bytes = vec![0; usize::try_from(stamp.size).unwrap_or(0)];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
-        let after = file.metadata().map_err(failed)?;
-        let stamp = Stamp::of(&before);
-        if whole && Stamp::of(&after).is_same_file_state(&stamp) {
+        let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
+        if whole && after.is_same_file_state(&stamp) {
             return Ok((bytes, stamp));
         }
     }
