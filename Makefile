@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential load wheel man clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential fuzz load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -43,6 +43,9 @@ load: build ## a real master with five workers, asked 10,000 times while the inv
 
 differential: .venv-oracle/.tools ## generated inventories and command lines, against kapicorp-reclass
 	cargo test --locked --test differential --test cli_python
+
+fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler
+	$(PYTHON) fuzz
 
 bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
 	.venv-bench/bin/python -m benches

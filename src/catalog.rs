@@ -5,7 +5,7 @@ mod names;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::Result;
+use crate::error::{Error, Fault, Result};
 use crate::settings::Settings;
 use crate::storage::git::File;
 use crate::storage::place::Branch;
@@ -18,6 +18,8 @@ pub use names::{FOLDER, Item, Names, REPOSITORY};
 pub struct Catalog {
     /// Nodes.
     pub nodes: Arc<Names>,
+    /// The names of nodes that several files have.
+    pub node_clashes: Vec<Fault>,
     /// The commit that the nodes are of, where they are in a repository.
     pub commit: Option<Arc<str>>,
     /// The classes of all trees, by their number. A branch that is gone has none.
@@ -36,6 +38,8 @@ pub struct Classes {
     pub commit: Option<Commit>,
     /// Their names: read when a node has them, where they are in a repository.
     names: OnceLock<Names>,
+    /// Those that several files have.
+    clashes: OnceLock<Vec<Fault>>,
 }
 
 /// A tree of a repository, as one commit has it.
@@ -59,17 +63,23 @@ impl PartialEq for Classes {
 impl Classes {
     /// Classes that are listed.
     pub fn listed(names: Names) -> Classes {
-        Classes { commit: None, names: OnceLock::from(names) }
+        Classes { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
     }
 
     /// Classes of a commit, to be listed when they are asked for.
     pub fn of(commit: Commit) -> Classes {
-        Classes { commit: Some(commit), names: OnceLock::new() }
+        Classes { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
     }
 
     /// Their names if they are listed.
     pub fn get(&self) -> Option<&Names> {
         self.names.get()
+    }
+
+    /// The names that several files have, of classes that are listed.
+    pub fn clashes(&self) -> &[Fault] {
+        let Some(names) = self.get() else { return &[] };
+        self.clashes.get_or_init(|| names.clashes())
     }
 
     /// Their names, listed by `list` where they are not yet. What fails is tried again.
@@ -96,16 +106,37 @@ impl Catalog {
     fn listed(&self) -> impl Iterator<Item = &Names> {
         self.trees.iter().flatten().filter_map(|tree| tree.get())
     }
+
+    /// The names that several files have, as far as trees are listed.
+    pub fn clashes(&self) -> Vec<Fault> {
+        let classes = self.trees.iter().flatten().flat_map(|tree| tree.clashes());
+        self.node_clashes.iter().chain(classes).cloned().collect()
+    }
+
+    /// That no name has several files (S6). Trees of repositories are known when a node has classes of
+    /// them, which is an error of that node then.
+    pub fn unambiguous(&self) -> Result<()> {
+        let listed = self.trees.iter().flatten().filter(|tree| tree.commit.is_none());
+        let classes = listed.flat_map(|tree| tree.clashes());
+        let faults: Vec<Fault> = self.node_clashes.iter().chain(classes).cloned().collect();
+        if faults.is_empty() { Ok(()) } else { Err(Error::new(faults)) }
+    }
+}
+
+/// Names of which none has several files (S6).
+pub fn unambiguous(names: Names) -> Result<Names> {
+    let clashes = names.clashes();
+    if clashes.is_empty() { Ok(names) } else { Err(Error::new(clashes)) }
 }
 
 /// The nodes in a listing of folders.
-pub fn nodes(listing: Listing, settings: &Settings) -> Result<Names> {
-    Naming::new("node", FOLDER, |inside| node_prefix(inside, settings), whole).names(listing)
+pub fn nodes(listing: Listing, settings: &Settings) -> Names {
+    Naming::new(false, FOLDER, |inside| node_prefix(inside, settings), whole).names(listing)
 }
 
 /// The classes in a listing of folders.
-pub fn classes(listing: Listing) -> Result<Names> {
-    Naming::new("class", FOLDER, class_prefix, without_init).names(listing)
+pub fn classes(listing: Listing) -> Names {
+    Naming::new(true, FOLDER, class_prefix, without_init).names(listing)
 }
 
 /// The name of the node in a file.
@@ -174,15 +205,15 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
-pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Result<Names> {
-    Naming::new("node", REPOSITORY, |inside| node_prefix(inside, settings), whole)
+pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Names {
+    Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
         .names(listing(commit, files))
 }
 
 /// The classes among the files of a commit, named from the root on.
-pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
+pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Names {
     let root = commit.branch.root.replace('/', ".");
-    Naming::new("class", REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
+    Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
         .names(listing(commit, files))
 }
 
@@ -247,8 +278,8 @@ mod tests {
         let paths =
             ["z/init.yml", "b.yaml", "a/b/c.yml", "a-b.yml", "a.yml", "a/b.yml", ".h.yml", "CVS/x.yml"];
         let root = tree(&paths);
-        let listing = list(&[root.path().to_owned()]).expect("a listing");
-        let names = classes(listing).expect("names");
+        let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+        let names = classes(listing);
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
         for path in paths {
@@ -274,8 +305,8 @@ mod tests {
             (false, [("k", "./k", "k"), ("m", "_x/m", "m"), ("n", "a/b/n", "n")]),
         ] {
             let settings = settings(composed);
-            let listing = list(&[root.path().to_owned()]).expect("a listing");
-            let names = nodes(listing, &settings).expect("names");
+            let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+            let names = nodes(listing, &settings);
             let found: Vec<(String, String, String)> = names
                 .values()
                 .map(|item| {
@@ -289,14 +320,31 @@ mod tests {
     }
 
     #[test]
-    fn of_names_with_two_files_the_first_by_path_is_told() {
-        let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml"]);
-        let listing = list(&[root.path().to_owned()]).expect("a listing");
-        let error = classes(listing).expect_err("names with two files");
-        let Kind::DuplicateDefinition { name, first, second, .. } = &error.first().kind else {
-            panic!("{error}")
-        };
-        let [one, other] = ["z.yaml", "z.yml"].map(|path| display(&root.path().join(path)));
-        assert_eq!((name.as_str(), first, second), ("z", &one, &other));
+    fn a_name_with_several_files_tells_them_by_path() {
+        let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml", "e.yml"]);
+        let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+        let names = classes(listing);
+        let shown = |path: &str| display(&root.path().join(path));
+        let expected = [
+            ("b", vec![shown("b/init.yml"), shown("b.yml")]),
+            ("c.d", vec![shown("c/d.yml"), shown("c.d.yml")]),
+            ("z", vec![shown("z.yaml"), shown("z.yml")]),
+        ];
+        let clashes = names.clashes();
+        let told: Vec<_> = clashes
+            .iter()
+            .map(|fault| match &fault.kind {
+                Kind::DuplicateDefinition { name, files, .. } => (name.as_str(), files.clone()),
+                _ => panic!("{fault:?}"),
+            })
+            .collect();
+        assert_eq!(told, expected);
+        let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
+        assert_eq!(sorted, ["b", "c.d", "e", "z"]);
+        for path in ["z.yml", "z.yaml"] {
+            let item = names.at(&root.path().join(path)).expect("the class");
+            assert_eq!(item.paths().count(), 2);
+            assert!(item.is_at(&root.path().join(path)));
+        }
     }
 }

@@ -20,6 +20,7 @@ mod way;
 use std::sync::{Arc, OnceLock};
 
 use crate::error::{Fault, Kind, Warning};
+use crate::measure::Measure;
 use crate::merge::Prefixes;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
@@ -27,13 +28,13 @@ use crate::source::{Origin, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
+pub use crate::template::join_path;
 pub(crate) use explore::Traced;
 use memo::{Memo, State};
 pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 pub use root::{Root, Shared, Source};
 use way::Way;
-pub use way::join_path;
 pub(crate) use way::site;
 
 /// Finds places for messages. Asked only when there is something to say.
@@ -97,29 +98,6 @@ impl From<Head> for Found {
     }
 }
 
-/// How large a value is when nothing in it is shared, as Python objects or text will have it.
-/// Data that stands in a file as it is counts as one: the reader has limits of its own.
-#[derive(Clone, Copy, Default, Debug)]
-struct Measure {
-    height: usize,
-    size: usize,
-}
-
-impl Measure {
-    const LEAF: Measure = Measure { height: 0, size: 1 };
-
-    /// Adds a part of a container.
-    fn add(&mut self, part: Measure) {
-        self.height = self.height.max(part.height);
-        self.size = self.size.saturating_add(part.size);
-    }
-
-    /// The container around parts.
-    fn around(self) -> Measure {
-        Measure { height: self.height + 1, size: self.size.saturating_add(1) }
-    }
-}
-
 /// Evaluates the places of one node.
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
@@ -153,20 +131,6 @@ pub struct Evaluator<'a> {
 /// About how many references a node has, and how many containers with references.
 const USUAL: usize = 400;
 
-/// How deep evaluation may go before it is an error. Python's own limit is a thousand frames,
-/// of which it needs several for each step.
-const MAX_DEPTH: usize = 20_000;
-
-/// The longest text that the references of one node may build together, in bytes.
-const MAX_TEXT: usize = 64 * 1024 * 1024;
-
-/// How deep containers that references brought together may nest. Python's own recursion ends
-/// in half of it.
-const MAX_HEIGHT: usize = 1_000;
-
-/// How many values the parameters of one node may hold, counted where references repeat them.
-const MAX_SIZE: usize = 2_000_000;
-
 impl<'a> Evaluator<'a> {
     /// An evaluator whose references are looked up in `root`.
     pub fn new(root: Root, settings: &'a Settings, sources: &'a dyn Locate) -> Evaluator<'a> {
@@ -178,7 +142,7 @@ impl<'a> Evaluator<'a> {
             others: None,
             heads: Memo::default(),
             values: Memo::default(),
-            measure: Measure::LEAF,
+            measure: Measure::default(),
             text: 0,
             made: Vec::new(),
             way: Way::default(),
@@ -248,7 +212,7 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
             Slot::Value(value, _) => {
-                self.measure = Measure::LEAF;
+                self.measure = Measure::of(value);
                 Ok(value.clone())
             }
             Slot::Map(map) => self.deep_map(map),
@@ -272,7 +236,7 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
         match (&found.head, &found.home) {
             (Head::Value(value), _) => {
-                self.measure = Measure::LEAF;
+                self.measure = Measure::of(value);
                 Ok(value.clone())
             }
             (head, None) => self.deep_head(head),
@@ -288,7 +252,7 @@ impl<'a> Evaluator<'a> {
     fn deep_head(&mut self, head: &Head) -> Result<Value, Stop> {
         match head {
             Head::Value(value) => {
-                self.measure = Measure::LEAF;
+                self.measure = Measure::of(value);
                 Ok(value.clone())
             }
             Head::List(list) => self.deep_list(list),
@@ -322,7 +286,7 @@ impl<'a> Evaluator<'a> {
         let mut measure = Measure::default();
         for (key, slot) in entries {
             if let Slot::Value(value, _) = slot {
-                measure.add(Measure::LEAF);
+                measure.add(Measure::of(value));
                 values.push(value.clone());
                 continue;
             }
@@ -370,17 +334,17 @@ impl<'a> Evaluator<'a> {
     /// The value of a container that nothing in it can change, computed once for all nodes.
     fn plain(
         &mut self,
-        constant: &OnceLock<Value>,
+        constant: &OnceLock<(Value, Measure)>,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        let value = if let Some(value) = constant.get() {
-            value.clone()
+        let (value, measure) = if let Some(known) = constant.get() {
+            known
         } else {
             let value = self.deeper(compute)?;
-            constant.get_or_init(|| value).clone()
+            constant.get_or_init(|| (value, self.measure))
         };
-        self.measure = Measure::LEAF;
-        Ok(value)
+        self.measure = *measure;
+        Ok(value.clone())
     }
 
     /// Computes a container once, and notices when it is inside of itself.
@@ -423,16 +387,17 @@ impl<'a> Evaluator<'a> {
     /// A value that is not too large to be handed on: shared as it is here, `{a: ${b}, c: ${b}}`
     /// takes no room, however often it is repeated.
     fn within_limits(&mut self, value: Value, origin: Origin) -> Result<Value, Stop> {
-        let (what, limit) = match self.measure {
-            Measure { height, .. } if height > MAX_HEIGHT => {
-                ("the nesting of values that references repeat", MAX_HEIGHT)
+        let (depth, values) = (self.settings.limit_depth as usize, self.settings.limit_values as usize);
+        let (what, limit, setting) = match self.measure {
+            Measure { height, .. } if height > depth => {
+                ("the nesting of values that references repeat", depth, "limit_depth")
             }
-            Measure { size, .. } if size > MAX_SIZE => {
-                ("the number of values that references repeat", MAX_SIZE)
+            Measure { size, .. } if size > values => {
+                ("the number of values that references repeat", values, "limit_values")
             }
             Measure { .. } => return Ok(value),
         };
-        Err(self.place(Fault::new(Kind::EvaluationLimit { what, limit }), origin, None).into())
+        Err(self.beyond(what, limit, setting, origin))
     }
 
     // ---- heads --------------------------------------------------------------------------
@@ -509,25 +474,30 @@ impl<'a> Evaluator<'a> {
                     }
                 }
             }
-            if self.text.saturating_add(out.len()) > MAX_TEXT {
+            let limit = self.settings.limit_text as usize * 1024 * 1024;
+            if self.text.saturating_add(out.len()) > limit {
                 let what = "the length of all text that references build, in bytes,";
-                let kind = Kind::EvaluationLimit { what, limit: MAX_TEXT };
-                return Err(self.place(Fault::new(kind), origin, None).into());
+                return Err(self.beyond(what, limit, "limit_text", origin));
             }
         }
         self.text += out.len();
         Ok(out)
     }
 
+    /// The error for what a setting limits.
+    fn beyond(&self, what: &'static str, limit: usize, setting: &'static str, origin: Origin) -> Stop {
+        let kind = Kind::EvaluationLimit { what, limit, setting: Some(setting) };
+        self.place(Fault::new(kind), origin, None).into()
+    }
+
     // ---- steps --------------------------------------------------------------------------
 
     /// Runs one step deeper, with stack to stand on, up to the limit.
     fn deeper<T>(&mut self, compute: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
-        if self.depth >= MAX_DEPTH {
-            let kind =
-                Kind::EvaluationLimit { what: "the depth of references and containers", limit: MAX_DEPTH };
-            let origin = self.active_origin();
-            return Err(self.place(Fault::new(kind), origin, None).into());
+        let limit = self.settings.limit_references as usize;
+        if self.depth >= limit {
+            let what = "the depth of references and containers";
+            return Err(self.beyond(what, limit, "limit_references", self.active_origin()));
         }
         self.depth += 1;
         let result = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || compute(self));

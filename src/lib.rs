@@ -19,6 +19,7 @@ pub mod linearize;
 pub mod lint;
 pub mod list;
 pub mod mappings;
+pub mod measure;
 pub mod merge;
 pub mod pattern;
 pub mod pystr;

@@ -9,6 +9,7 @@ mod regex;
 use fancy_regex::Regex;
 
 use crate::error::{Fault, Kind, Result};
+use crate::settings::Settings;
 use crate::value::Text;
 
 use regex::expand;
@@ -54,8 +55,12 @@ pub struct Mapped {
 
 impl Mappings {
     /// Reads the mappings of the settings; a bad one is an error with its text.
-    pub fn parse(sources: &[Text]) -> Result<Mappings> {
-        let mappings = sources.iter().map(parse).collect::<Result<Vec<_>, Fault>>()?;
+    pub fn parse(settings: &Settings) -> Result<Mappings> {
+        let mappings = settings
+            .class_mappings
+            .iter()
+            .map(|source| parse(source, settings))
+            .collect::<Result<Vec<_>, Fault>>()?;
         Ok(Mappings { mappings })
     }
 
@@ -126,7 +131,13 @@ fn fault(source: &Text, message: &str) -> Fault {
     })
 }
 
-fn parse(source: &Text) -> Result<Mapping, Fault> {
+/// A regular expression that ends in an error where it goes back too often.
+pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, fancy_regex::Error> {
+    let limit = settings.limit_backtracking as usize;
+    fancy_regex::RegexBuilder::new(translated).backtrack_limit(limit).build()
+}
+
+fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
     let regular = source.starts_with('/');
     let mut words = split(source, regular).map_err(|message| fault(source, message))?.into_iter();
     let key = words.next().ok_or_else(|| fault(source, "the mapping is empty"))?;
@@ -142,10 +153,7 @@ fn parse(source: &Text) -> Result<Mapping, Fault> {
     let pattern = match between_slashes {
         Some(text) => {
             let translated = translate(text);
-            let regex = fancy_regex::RegexBuilder::new(&translated)
-                .backtrack_limit(1_000_000)
-                .build()
-                .map_err(|error| fault(source, &error.to_string()))?;
+            let regex = regex(&translated, settings).map_err(|error| fault(source, &error.to_string()))?;
             Pattern::Regex(Box::new(regex))
         }
         None if key.text.is_empty() => return Err(fault(source, "the pattern is empty")),
@@ -268,9 +276,16 @@ fn set(glob: &[char]) -> Option<(usize, impl Fn(char) -> bool + '_)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::value::Value;
+
+    fn parse_all(mapping: &str) -> Result<Mappings> {
+        let mut options = crate::value::Map::default();
+        options.insert("class_mappings".into(), Value::list(vec![Value::text(mapping)]));
+        Mappings::parse(&Settings::from_options(&options)?.0)
+    }
 
     fn classes(mapping: &str, name: &str) -> Vec<String> {
-        let mappings = Mappings::parse(&[mapping.into()]).expect("a good mapping");
+        let mappings = parse_all(mapping).expect("a good mapping");
         mappings.classes(&[name]).expect("matches").iter().map(|mapped| mapped.class.to_string()).collect()
     }
 
@@ -300,13 +315,13 @@ mod tests {
         assert_eq!(classes(r"/^(?P<x>.)/ c.\\g<x>", "abc"), ["c.a"]);
         assert_eq!(classes(r"/^(?!www)/ other", "db"), ["other"]);
         assert_eq!(classes(r"'a b' q", "a b"), ["q"]);
-        assert!(Mappings::parse(&["/a( x".into()]).is_err());
-        assert!(Mappings::parse(&["".into()]).is_err());
+        assert!(parse_all("/a( x").is_err());
+        assert!(parse_all("").is_err());
     }
 
     #[test]
     fn a_single_backslash_is_the_second_choice() {
-        let mappings = Mappings::parse(&[r"/(\d)/ role.\1".into()]).expect("a good mapping");
+        let mappings = parse_all(r"/(\d)/ role.\1").expect("a good mapping");
         let found = mappings.classes(&["n7"]).expect("matches");
         assert_eq!((&*found[0].class, found[0].alternative.as_deref()), ("role.1", Some("role.7")));
     }

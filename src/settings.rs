@@ -6,7 +6,7 @@
 //! name is a warning with the nearest known one, a value of the wrong type an
 //! error (ruling Y6).
 
-use crate::error::{Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::value::{Map, Text, Value};
 
 /// What a setting may hold.
@@ -26,6 +26,8 @@ pub enum Shape {
     Pair,
     /// A whole number from zero on.
     Count,
+    /// A whole number from one up to this one.
+    UpTo(u32),
     /// A path, a list of paths, or the mapping of a storage.
     Uri,
     /// One of the words given.
@@ -94,7 +96,16 @@ macro_rules! settings {
                     let row = rows.next().expect("one row for each field: both come from one table");
                     values(row).and_then(|value| Ok((row, value)))
                 };
-                Ok(Settings { $( $name: { let (row, value) = next()?; <$type as FromValue>::from_value(row, &value)? }, )* })
+                let mut faults = Vec::new();
+                $( let $name = {
+                    let (row, value) = next()?;
+                    let read = <$type as FromValue>::from_value(row, &value);
+                    read.map_err(|error| faults.extend(error.into_faults())).ok()
+                }; )*
+                if !faults.is_empty() {
+                    return Err(Error::new(faults));
+                }
+                Ok(Settings { $( $name: $name.expect("without a fault, each setting was read"), )* })
             }
         }
     };
@@ -201,6 +212,24 @@ settings! {
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
     /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first.
     cache_size: u32 = "1024" as Shape::Count;
+    /// Largest node or class file, in MiB.
+    limit_file_size: u32 = "16" as Shape::UpTo(64);
+    /// Most values in a node or class file, those behind YAML aliases and merge keys counted each time; a text counts once more for every 64 bytes.
+    limit_file_values: u32 = "1000000" as Shape::UpTo(10_000_000);
+    /// Most files and folders in a tree, those behind symbolic links counted each time.
+    limit_files: u32 = "500000" as Shape::UpTo(100_000_000);
+    /// How deep mappings and lists may be in one another, in a file and where references bring them together.
+    limit_depth: u32 = "1000" as Shape::UpTo(1_000);
+    /// How many references may lead from one to the next.
+    limit_references: u32 = "20000" as Shape::UpTo(20_000);
+    /// Most values that the parameters of a node may come to, those that references repeat counted each time; a text counts once more for every 64 bytes.
+    limit_values: u32 = "2000000" as Shape::UpTo(100_000_000);
+    /// Most text that the references of a node may build, in MiB.
+    limit_text: u32 = "64" as Shape::UpTo(1_024);
+    /// Most classes of a node.
+    limit_classes: u32 = "10000" as Shape::UpTo(1_000_000);
+    /// Most steps of a regular expression that looks backwards or goes back, for one name.
+    limit_backtracking: u32 = "1000000" as Shape::UpTo(1_000_000_000);
     /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
     threads: u32 = "0" as Shape::Count;
     /// Command line: output format, `yaml` or `json`.
@@ -222,6 +251,12 @@ fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
         expected: expected.into(),
         actual: value.type_name().into(),
     })
+}
+
+/// A word that is none of the known ones, and the one that may have been meant.
+pub fn not_among(name: String, word: &str, known: &[&str]) -> Fault {
+    let similar = crate::similar::nearest(word, known.iter().copied()).map(str::to_owned);
+    Fault::new(Kind::SettingValue { name, allowed: known.join(", "), similar })
 }
 
 /// What a word means where true or false is expected (Y8).
@@ -252,15 +287,19 @@ impl FromValue for u32 {
             Value::Str(text) => text.parse().ok(),
             _ => None,
         };
-        number.ok_or_else(|| wrong(row, value, "a whole number from zero on").into())
+        match row.shape {
+            Shape::UpTo(most) => number
+                .filter(|number| (1..=most).contains(number))
+                .ok_or_else(|| wrong(row, value, &format!("a whole number from 1 to {most}")).into()),
+            _ => number.ok_or_else(|| wrong(row, value, "a whole number from zero on").into()),
+        }
     }
 }
 impl FromValue for Text {
     fn from_value(row: &'static Row, value: &Value) -> Result<Text> {
         match (value, row.shape) {
             (Value::Str(text), Shape::OneOf(words)) if !words.contains(&&**text) => {
-                Err(Fault::new(Kind::SettingValue { name: row.name.into(), allowed: words.join(", ") })
-                    .into())
+                Err(not_among(row.name.into(), text, words).into())
             }
             (Value::Str(text), _) if !text.is_empty() || row.shape != Shape::Word => Ok(text.clone()),
             (Value::Str(_), _) => Err(wrong(row, value, "a string that is not empty").into()),
@@ -329,14 +368,14 @@ impl FromValue for CompatFlags {
                 // What is so anyway (R2).
                 "NestedReferenceNullAsNone" | "nested-reference-null-as-none" => {}
                 "ExpandTabs" | "expand-tabs" => flags.expand_tabs = true,
-                _ => {
-                    return Err(Fault::new(Kind::SettingValue {
-                        name: row.name.into(),
-                        allowed: "ComposeNodeNameLiteralDots, NestedReferenceNullAsNull, \
-                                  NestedReferenceNullAsNone, ExpandTabs"
-                            .into(),
-                    })
-                    .into());
+                other => {
+                    let known = [
+                        "ComposeNodeNameLiteralDots",
+                        "NestedReferenceNullAsNull",
+                        "NestedReferenceNullAsNone",
+                        "ExpandTabs",
+                    ];
+                    return Err(not_among(row.name.into(), other, &known).into());
                 }
             }
         }
@@ -354,6 +393,17 @@ impl FromValue for NodeNotFound {
 }
 
 impl Settings {
+    /// The largest file in bytes.
+    pub fn most_bytes(&self) -> usize {
+        self.limit_file_size as usize * 1024 * 1024
+    }
+    /// The limits of a YAML file.
+    pub fn file_limits(&self) -> crate::yaml::compose::Limits {
+        crate::yaml::compose::Limits {
+            depth: self.limit_depth as usize,
+            nodes: self.limit_file_values as usize,
+        }
+    }
     /// Reads settings from options by name. Unknown names are warnings.
     pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
         let mut warnings = Vec::new();

@@ -6,6 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::measure::Measure;
 use crate::query::Query;
 use crate::source::Origin;
 use crate::table::Table;
@@ -43,8 +44,8 @@ pub struct ListSlot {
     pub origin: Origin,
     /// Whether anything in it needs evaluation.
     pub dynamic: bool,
-    /// The value of a list that is not dynamic, once it was asked for.
-    pub constant: OnceLock<Value>,
+    /// The value of a list that is not dynamic, once it was asked for, and its measure.
+    pub constant: OnceLock<(Value, Measure)>,
 }
 
 /// A mapping inside of a list.
@@ -56,8 +57,8 @@ pub struct RawSlot {
     pub origin: Origin,
     /// Whether anything in it needs evaluation.
     pub dynamic: bool,
-    /// The value of a mapping that is not dynamic, once it was asked for.
-    pub constant: OnceLock<Value>,
+    /// The value of a mapping that is not dynamic, once it was asked for, and its measure.
+    pub constant: OnceLock<(Value, Measure)>,
 }
 
 /// A mapping with string keys.
@@ -73,8 +74,8 @@ pub struct MapSlot {
     pub stacked: bool,
     /// Whether a key still begins with a prefix, as `~~a` does after one merge.
     pub prefixed: bool,
-    /// The value of a mapping that is not dynamic, once it was asked for.
-    pub constant: OnceLock<Value>,
+    /// The value of a mapping that is not dynamic, once it was asked for, and its measure.
+    pub constant: OnceLock<(Value, Measure)>,
 }
 
 /// The values of several layers for one place, earliest first.

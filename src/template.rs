@@ -118,7 +118,7 @@ struct Strings {
 }
 
 /// How many strings may come before it is worth looking for those that nobody has any longer.
-const STRANGERS: usize = 16_384;
+const CROWD: usize = 16_384;
 
 impl Pool {
     /// The pool for one thread, which asks for each string once.
@@ -131,7 +131,7 @@ impl Pool {
         if let Some(known) = strings.known.get(text) {
             return known.clone();
         }
-        if strings.known.len() > STRANGERS + 2 * strings.used {
+        if strings.known.len() > CROWD + 2 * strings.used {
             self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
             strings.known.retain(|text| !text.is_alone());
             strings.used = strings.known.len();
@@ -148,9 +148,6 @@ impl Pool {
 
 /// As many strings as a node has with all its classes, about: room for them is made at once.
 const MANY: usize = 800;
-
-/// From how many keys of mappings on those that no mapping has any more are looked for.
-const CROWD: usize = 1024;
 
 /// A number for strings in their order, that have one allocation each.
 fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
@@ -193,7 +190,7 @@ impl Words<'_> {
         {
             return;
         }
-        if shared.len() >= CROWD && shared.len().is_power_of_two() {
+        if shared.len() >= CROWD / 16 && shared.len().is_power_of_two() {
             shared.retain(|_, keys| keys.strong_count() > 0);
         }
         shared.insert(number, Arc::downgrade(mapping.shared_keys()));
@@ -217,6 +214,14 @@ impl Words<'_> {
             _ => Ok(parsed),
         }
     }
+}
+
+/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+pub fn join_path(path: &[Key], delimiter: &str) -> String {
+    let escaped = format!("\\{delimiter}");
+    let keys: Vec<String> =
+        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    keys.join(delimiter)
 }
 
 /// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
@@ -595,12 +600,12 @@ mod tests {
         let pool = Pool::default();
         let kept = pool.words().text("${kept}");
         let template = pool.words().parse(&kept, &settings).expect("a reference");
-        for number in 0..5 * STRANGERS {
+        for number in 0..5 * CROWD {
             let words = pool.words();
             words.parse(&words.text(&format!("${{a{number}}}")), &settings).expect("a reference");
         }
-        assert!(pool.strings.lock().known.len() <= STRANGERS + 10);
-        assert!(pool.templates.lock().len() <= STRANGERS + 10);
+        assert!(pool.strings.lock().known.len() <= CROWD + 10);
+        assert!(pool.templates.lock().len() <= CROWD + 10);
         assert!(pool.words().text("${kept}").same(&kept));
         let (Parsed::Template(before), Ok(Parsed::Template(now))) =
             (template, pool.words().parse(&kept, &settings))

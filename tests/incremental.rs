@@ -476,6 +476,26 @@ fn after_any_edit_the_answers_are_those_of_a_new_inventory() {
     }
 }
 
+#[test]
+fn a_folder_that_appears_behind_a_link_is_noticed() {
+    let folder = inventory();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let target = elsewhere.path().join("mounted");
+    std::os::unix::fs::symlink(&target, folder.path().join("classes/linked")).unwrap();
+    write(folder.path(), "nodes/n1.yml", "classes: [linked.late]\n");
+    // The folders of the inventory are old: nothing about them tells.
+    let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
+    fs::File::open(folder.path().join("classes")).unwrap().set_times(old).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
+    let kept = warm(&folder);
+    assert!(answers(&kept).contains("no class 'linked.late'"));
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("late.yml"), "parameters: {late: true}\n").unwrap();
+    let new = Inventory::open(&options(folder.path(), "off")).unwrap();
+    assert_eq!(answers(&kept), answers(&new));
+    assert!(!answers(&kept).contains("no class"));
+}
+
 /// Two folders of nodes change places in one step, over and over: each node is there at every moment,
 /// in the one folder or in the other, so no listing may find one twice or miss one.
 #[test]

@@ -70,7 +70,15 @@ fn settings() -> Vec<Fault> {
             expected: "true or false".into(),
             actual: "list".into(),
         }),
-        Fault::new(Kind::SettingValue { name: "output".into(), allowed: "yaml, json".into() }),
+        Fault::new(Kind::SettingValue {
+            name: "output".into(),
+            allowed: "yaml, json".into(),
+            similar: Some("yaml".into()),
+        }),
+        Fault::new(Kind::UnknownRule {
+            name: "scalar-misred".into(),
+            similar: Some("scalar-misread".into()),
+        }),
         Fault::new(Kind::SettingPattern {
             name: "class_mappings".into(),
             pattern: "/(/ default".into(),
@@ -93,9 +101,9 @@ fn settings() -> Vec<Fault> {
         Fault::new(Kind::DuplicateDefinition {
             what: "class",
             name: "web".into(),
-            first: "/srv/classes/web.yml".into(),
-            second: "/srv/classes/web/init.yml".into(),
-        }),
+            files: vec!["/srv/classes/web.yml".into(), "/srv/classes/web/init.yml".into()],
+        })
+        .at_site(Site::file("/srv/classes/web.yml")),
         Fault::new(Kind::NodeNotFound {
             name: "wbe1".into(),
             folder: "/srv/nodes".into(),
@@ -140,8 +148,17 @@ fn files() -> Vec<Fault> {
             6,
             0,
         ),
-        in_class(Kind::YamlTag { tag: "!secret\u{1b}[2J".into() }, 3, 9, 26),
-        in_class(Kind::YamlLimit { what: "the depth of the document".into(), limit: 512 }, 3, 9, 0),
+        in_class(Kind::YamlTag {}, 3, 9, 26),
+        in_class(
+            Kind::YamlLimit {
+                what: "the depth of the document".into(),
+                limit: 512,
+                setting: Some("limit_depth"),
+            },
+            3,
+            9,
+            0,
+        ),
         in_class(Kind::DuplicateKey { key: "listen".into() }, 4, 3, 6)
             .note("'listen' is first set", Some(site(CLASS, 3, 3, 4))),
         in_class(Kind::NotAMapping { found: "list" }, 1, 1, 0),
@@ -229,7 +246,16 @@ fn evaluation() -> Vec<Fault> {
         failed,
         in_class(Kind::QueryOperand { query: query(), message: "the left side is null".into() }, 4, 11, 17)
             .in_path("listen"),
-        in_class(Kind::EvaluationLimit { what: "the depth of references", limit: 5000 }, 4, 11, 17),
+        in_class(
+            Kind::EvaluationLimit {
+                what: "the depth of references",
+                limit: 5000,
+                setting: Some("limit_references"),
+            },
+            4,
+            11,
+            17,
+        ),
     ]
 }
 

@@ -58,5 +58,6 @@ fn shape(shape: Shape) -> String {
         Shape::OneOf(words) => words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", "),
         Shape::Any => "anything".into(),
         Shape::Count => "a whole number from zero on".into(),
+        Shape::UpTo(most) => format!("a whole number from 1 to {most}"),
     }
 }

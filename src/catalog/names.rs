@@ -10,10 +10,11 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Fault, Kind};
 use crate::settings::Settings;
+use crate::source::Site;
 use crate::storage::fs::display;
 use crate::storage::{Found, Listing};
 use crate::value::Text;
@@ -25,6 +26,10 @@ pub struct Item {
     pub name: Text,
     /// Whether the file is an `init.yml`.
     pub init: bool,
+    /// Whether it is a class.
+    pub is_class: bool,
+    /// Further files of the same name: with any, none of them counts (S6).
+    others: Vec<Arc<Path>>,
     /// What the path of its file is, as an address begins.
     scheme: &'static str,
     /// The file; a node that mappings alone make has none.
@@ -40,7 +45,16 @@ pub const REPOSITORY: &str = "git_fs://";
 impl Item {
     /// A node that has no file.
     pub fn without_file(name: Text) -> Item {
-        Item { name, init: false, scheme: FOLDER, found: None, path: OnceLock::new() }
+        let others = Vec::new();
+        Item {
+            name,
+            init: false,
+            is_class: false,
+            others,
+            scheme: FOLDER,
+            found: None,
+            path: OnceLock::new(),
+        }
     }
 
     /// Its file: an absolute path, or repository, branch and path; empty where there is none. Put
@@ -49,9 +63,36 @@ impl Item {
         self.path.get_or_init(|| self.found.as_ref().map(Found::path).unwrap_or_default().into())
     }
 
-    /// Whether this is the path of its file.
+    /// All files of its name, sorted by path.
+    pub fn paths(&self) -> impl Iterator<Item = &Arc<Path>> {
+        std::iter::once(self.path()).chain(&self.others)
+    }
+
+    /// Each file of its name, as if it were the only one.
+    pub fn files(&self) -> impl Iterator<Item = Item> {
+        let alone = |path: &Arc<Path>| Item {
+            others: Vec::new(),
+            path: OnceLock::from(path.clone()),
+            ..self.clone()
+        };
+        self.paths().map(alone)
+    }
+
+    /// That there are several.
+    pub fn clash(&self) -> Option<Fault> {
+        if self.others.is_empty() {
+            return None;
+        }
+        let files = self.paths().map(|path| display(path)).collect();
+        let what = if self.is_class { "class" } else { "node" };
+        let kind = Kind::DuplicateDefinition { what, name: self.name.to_string(), files };
+        Some(Fault::new(kind).at_site(Site::file(display(self.path()))))
+    }
+
+    /// Whether this is the path of its file, or of another one of its name.
     pub fn is_at(&self, path: &Path) -> bool {
         self.found.as_ref().is_some_and(|found| found.is_at(path))
+            || self.others.iter().any(|other| other.as_os_str() == path.as_os_str())
     }
 
     /// The address of its file, as the Python programs write it.
@@ -89,16 +130,20 @@ impl Item {
 /// Equal are items of the same name and file.
 impl PartialEq for Item {
     fn eq(&self, other: &Item) -> bool {
-        (&self.name, self.scheme, &self.found) == (&other.name, other.scheme, &other.found)
+        (&self.name, self.scheme, &self.found, &self.others)
+            == (&other.name, other.scheme, &other.found, &other.others)
     }
 }
 
 /// The names of one tree.
 #[derive(Default, Debug)]
 pub struct Names {
+    is_class: bool,
     scheme: &'static str,
     listing: Listing,
     spelled: Spelled,
+    /// The other files of a name, for the first one by path.
+    twins: FxHashMap<usize, Vec<usize>>,
     /// What they stand for, as many as files of the listing, where somebody asked.
     items: Box<[OnceLock<Box<Item>>]>,
     /// Their files, sorted by name, where somebody asked for all.
@@ -112,7 +157,10 @@ struct Spelled {
     text: String,
     /// Where each ends, and whether it is that of an `init.yml`.
     ends: Vec<(usize, bool)>,
+    /// Which file has a name.
     numbers: HashTable<usize>,
+    /// Files whose name another one has.
+    same: Vec<usize>,
 }
 
 impl Spelled {
@@ -124,16 +172,46 @@ impl Spelled {
         self.numbers.find(FxBuildHasher.hash_one(name), |number| self.name(*number) == name).copied()
     }
 
-    /// Adds the name of the next file; the number of the one that is called the same, if there is one.
-    fn add(&mut self, name: &str, init: bool) -> Option<usize> {
+    /// Adds the name of the next file.
+    fn add(&mut self, name: &str, init: bool) {
         let hash = FxBuildHasher.hash_one(name);
-        let same = self.numbers.find(hash, |number| self.name(*number) == name).copied();
+        let known = self.numbers.find(hash, |number| self.name(*number) == name).is_some();
         let number = self.ends.len();
         self.text.push_str(name);
         self.ends.push((self.text.len(), init));
-        let Spelled { text, ends, numbers } = self;
+        if known {
+            self.same.push(number);
+            return;
+        }
+        let Spelled { text, ends, numbers, .. } = self;
         numbers.insert_unique(hash, number, |number| FxBuildHasher.hash_one(nth(text, ends, *number)));
-        same
+    }
+
+    /// Lets the first file by path have each name that several have; gives back the others. Files are
+    /// listed in no order.
+    fn twins(&mut self, listing: &Listing) -> FxHashMap<usize, Vec<usize>> {
+        let mut twins: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
+        let same = std::mem::take(&mut self.same);
+        for number in &same {
+            let first = self.find(self.name(*number)).unwrap_or(*number);
+            twins.entry(first).or_default().push(*number);
+        }
+        twins
+            .into_iter()
+            .map(|(known, mut files)| {
+                files.push(known);
+                files.sort_by_cached_key(|file| listing.found(*file).path());
+                let first = files.remove(0);
+                let Spelled { text, ends, numbers, .. } = &mut *self;
+                let name = nth(text, ends, known);
+                if let Some(number) =
+                    numbers.find_mut(FxBuildHasher.hash_one(name), |number| *number == known)
+                {
+                    *number = first;
+                }
+                (first, files)
+            })
+            .collect()
     }
 }
 
@@ -144,50 +222,45 @@ fn nth<'t>(text: &'t str, ends: &[(usize, bool)], number: usize) -> &'t str {
 
 /// How the files of a tree are called.
 pub(super) struct Naming<P, N> {
-    what: &'static str,
+    is_class: bool,
     scheme: &'static str,
     prefix: P,
     name: N,
 }
 
 impl<P: Fn(&str) -> String, N: Fn(&str, usize) -> (&str, bool)> Naming<P, N> {
-    /// What is called so, and what paths are, as an address begins; what all names in a folder begin
-    /// with; what a name comes to that begins with so many bytes for its folder, and whether it is
-    /// that of an `init.yml`.
-    pub(super) fn new(what: &'static str, scheme: &'static str, prefix: P, name: N) -> Naming<P, N> {
-        Naming { what, scheme, prefix, name }
+    /// Whether they are classes, and what paths are, as an address begins; what all names in a folder
+    /// begin with; what a name comes to that begins with so many bytes for its folder, and whether it
+    /// is that of an `init.yml`.
+    pub(super) fn new(is_class: bool, scheme: &'static str, prefix: P, name: N) -> Naming<P, N> {
+        Naming { is_class, scheme, prefix, name }
     }
 
-    /// The names of files. One name with two files is an error (S6), which tells of the first one by
-    /// path: files are listed in no order.
-    pub(super) fn names(&self, listing: Listing) -> Result<Names> {
-        match self.spell(&listing, 0..listing.len()) {
-            Ok(spelled) => Ok(Names {
-                scheme: self.scheme,
-                items: (0..listing.len()).map(|_| OnceLock::new()).collect(),
-                listing,
-                spelled,
-                order: OnceLock::new(),
-            }),
-            Err(twice) => {
-                let sorted = listing.by_path();
-                let first = self.spell(&listing, sorted.iter().copied()).err();
-                Err(self.twice(&listing, &first.unwrap_or(twice)))
-            }
+    /// The names of files. One that several files have knows all of them.
+    pub(super) fn names(&self, listing: Listing) -> Names {
+        let mut spelled = self.spell(&listing);
+        Names {
+            is_class: self.is_class,
+            scheme: self.scheme,
+            items: (0..listing.len()).map(|_| OnceLock::new()).collect(),
+            twins: spelled.twins(&listing),
+            listing,
+            spelled,
+            order: OnceLock::new(),
         }
     }
 
-    fn spell(&self, listing: &Listing, files: impl Iterator<Item = usize>) -> Result<Spelled, Twice> {
+    fn spell(&self, listing: &Listing) -> Spelled {
         let stems = listing.stems();
         let count = listing.len();
         let mut spelled = Spelled {
             text: String::with_capacity(count * 24),
             ends: Vec::with_capacity(count),
             numbers: HashTable::with_capacity(count),
+            same: Vec::new(),
         };
-        let mut given = Vec::with_capacity(count);
         let (mut folder, mut whole, mut begin) = (None, String::new(), 0);
-        for file in files {
+        for file in 0..count {
             let inside = listing.folder(file);
             if folder.is_none_or(|before| !Arc::ptr_eq(before, inside)) {
                 folder = Some(inside);
@@ -196,34 +269,25 @@ impl<P: Fn(&str) -> String, N: Fn(&str, usize) -> (&str, bool)> Naming<P, N> {
             }
             whole.truncate(begin);
             whole.push_str(&stems.get(file));
-            given.push(file);
             let (name, init) = (self.name)(&whole, begin);
-            if let Some(first) = spelled.add(name, init) {
-                return Err(Twice { name: name.into(), files: [given[first], file] });
-            }
+            spelled.add(name, init);
         }
-        Ok(spelled)
+        spelled
     }
-
-    fn twice(&self, listing: &Listing, twice: &Twice) -> Error {
-        let [first, second] = twice.files.map(|file| display(&listing.found(file).path()));
-        let name = twice.name.clone();
-        Fault::new(Kind::DuplicateDefinition { what: self.what, name, first, second }).into()
-    }
-}
-
-/// A name with two files.
-struct Twice {
-    name: String,
-    files: [usize; 2],
 }
 
 impl Names {
+    fn path(&self, number: usize) -> Arc<Path> {
+        self.listing.found(number).path().into()
+    }
+
     fn item(&self, number: usize) -> &Item {
         self.items[number].get_or_init(|| {
             Box::new(Item {
                 name: self.spelled.name(number).into(),
                 init: self.spelled.ends[number].1,
+                is_class: self.is_class,
+                others: self.twins.get(&number).into_iter().flatten().map(|file| self.path(*file)).collect(),
                 scheme: self.scheme,
                 found: Some(self.listing.found(number)),
                 path: OnceLock::new(),
@@ -244,9 +308,9 @@ impl Names {
     /// All items, sorted by name.
     pub fn values(&self) -> impl Iterator<Item = &Item> + Clone {
         let order = self.order.get_or_init(|| {
-            let mut order: Box<[usize]> = (0..self.items.len()).collect();
+            let mut order: Vec<usize> = self.spelled.numbers.iter().copied().collect();
             order.sort_unstable_by_key(|number| self.spelled.name(*number));
-            order
+            order.into()
         });
         order.iter().map(|number| self.item(*number))
     }
@@ -256,10 +320,18 @@ impl Names {
         self.values().map(|item| &item.name)
     }
 
-    /// The item whose file has this path.
+    /// The item of which this is the path of a file.
     pub fn at(&self, path: &Path) -> Option<&Item> {
         let number = (0..self.items.len()).find(|number| self.listing.is_at(*number, path))?;
-        Some(self.item(number))
+        self.get(self.spelled.name(number))
+    }
+
+    /// The names that several files have, sorted.
+    pub fn clashes(&self) -> Vec<Fault> {
+        if self.twins.is_empty() {
+            return Vec::new();
+        }
+        self.values().filter_map(Item::clash).collect()
     }
 }
 
@@ -272,6 +344,10 @@ impl PartialEq for Names {
         };
         self.scheme == other.scheme
             && self.items.len() == other.items.len()
-            && (0..self.items.len()).all(same)
+            && if self.twins.is_empty() && other.twins.is_empty() {
+                (0..self.items.len()).all(same)
+            } else {
+                self.values().eq(other.values())
+            }
     }
 }

@@ -34,7 +34,7 @@ pub fn path(settings: &Settings, file: File<'_>) -> Result<PathBuf> {
 /// What the file says; null where there is none.
 pub fn data(settings: &Settings, file: File<'_>) -> Result<Value> {
     let (root, relative) = locate(settings, file)?;
-    match tree::read_below(&root, &relative)? {
+    match tree::read_below(settings, &root, &relative)? {
         Some((path, text)) => Ok(read(&text, &display(&path))?.unwrap_or_default()),
         None => Ok(Value::Null),
     }

@@ -94,7 +94,8 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root))?))).collect()
+    let most = settings.limit_files as usize;
+    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), most)?))).collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {
@@ -105,7 +106,7 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 /// The root of a node, its path below it, and its path.
 fn find(settings: &Settings, node: &str) -> Result<Option<(PathBuf, PathBuf, PathBuf)>> {
     for (root, listing) in listings(settings)? {
-        let names = catalog::nodes(listing, settings)?;
+        let names = catalog::unambiguous(catalog::nodes(listing, settings))?;
         if let Some(item) = names.get(node) {
             let path = item.path().to_path_buf();
             let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
@@ -128,7 +129,7 @@ fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBu
 fn list_names(settings: &Settings) -> Result<Vec<Text>> {
     let mut names = Vec::new();
     for (_, listing) in listings(settings)? {
-        names.extend(catalog::nodes(listing, settings)?.keys().cloned());
+        names.extend(catalog::unambiguous(catalog::nodes(listing, settings))?.keys().cloned());
     }
     Ok(names)
 }

@@ -8,8 +8,7 @@ use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 use crate::storage::fs::{self, display};
-use crate::storage::inside;
-use crate::storage::list;
+use crate::storage::{inside, list};
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -33,8 +32,9 @@ pub struct Source {
 /// otherwise its data are the error (`path-refused`).
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let (class_roots, node_roots) = roots(settings)?;
-    let nodes = catalog::nodes(list::list(&node_roots)?, settings)?;
-    let classes = catalog::classes(list::list(&class_roots)?)?;
+    let most = settings.limit_files as usize;
+    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots, most)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots, most)?))?;
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
@@ -42,11 +42,11 @@ pub fn list(settings: &Settings) -> Result<Vec<Source>> {
         let items: Vec<Item> = names.values().cloned().collect();
         items.into_iter().map(move |item| {
             let path = item.path().to_path_buf();
+            let data = data(&path, readable, settings.most_bytes());
             let folder = path
                 .parent()
                 .and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()).map(display));
-            let (data, folder) = (data(&path, readable), folder.unwrap_or_default());
-            Source { kind, name: item.name, folder, path, data }
+            Source { kind, name: item.name, folder: folder.unwrap_or_default(), path, data }
         })
     });
     Ok(sources.collect())
@@ -68,7 +68,7 @@ fn readable(settings: &Settings, roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
     Ok(roots.iter().chain(&linked).filter_map(|folder| inside::root(folder).ok()).collect())
 }
 
-fn data(path: &Path, readable: &[PathBuf]) -> Result<Value> {
-    let (text, _) = fs::read(&inside::found(path, readable)?)?;
+fn data(path: &Path, readable: &[PathBuf], most: usize) -> Result<Value> {
+    let (text, _) = fs::read(&inside::found(path, readable)?, most)?;
     Ok(read(&text, &display(path))?.unwrap_or_default())
 }

@@ -59,6 +59,8 @@ fn data(text: Option<&[u8]>, path: &Path) -> Result<Value> {
 pub struct Tree {
     root: PathBuf,
     prefixes: Prefixes,
+    /// The largest file, in bytes.
+    most: usize,
     /// `None` where nothing is to be written.
     lock: Option<Lock>,
 }
@@ -71,7 +73,7 @@ impl Tree {
     pub fn open(root: &Path, settings: &Settings, options: Options) -> Result<Tree> {
         let root = inside::root(root)?;
         let lock = if options.test { None } else { Some(Lock::take(&root)?) };
-        Ok(Tree { root, prefixes: Prefixes::new(settings), lock })
+        Ok(Tree { root, prefixes: Prefixes::new(settings), most: settings.most_bytes(), lock })
     }
 
     /// Changes a file, which is made where it is missing. `folders`: so is its folder.
@@ -83,7 +85,7 @@ impl Tree {
         };
         let path = inside::file(&self.root, relative, missing)?;
         for _ in 0..ATTEMPTS {
-            let old = read_if_there(&path)?;
+            let old = read_if_there(&path, self.most)?;
             let (text, stamp) = match &old {
                 Some((text, stamp)) => (text.as_slice(), Some(stamp)),
                 None => (&b""[..], None),
@@ -107,7 +109,7 @@ impl Tree {
     /// Takes a file away.
     pub fn remove(&self, relative: &Path) -> Result<Edited> {
         let path = inside::file(&self.root, relative, Missing::Refuse)?;
-        let before = read_if_there(&path)?.map(|(text, _)| text);
+        let before = read_if_there(&path, self.most)?.map(|(text, _)| text);
         if let (Some(lock), Some(_)) = (&self.lock, &before) {
             // The link itself, where there is one: its target may be used elsewhere.
             lock.remove(&self.root.join(relative))?;
@@ -117,19 +119,19 @@ impl Tree {
 }
 
 /// The text of a file below a root; `None` where there is none, or no folder for it.
-pub fn read_below(root: &Path, relative: &Path) -> Result<Option<(PathBuf, Vec<u8>)>> {
+pub fn read_below(settings: &Settings, root: &Path, relative: &Path) -> Result<Option<(PathBuf, Vec<u8>)>> {
     if !root.join(relative).parent().is_some_and(Path::is_dir) {
         return Ok(None);
     }
     let path = inside::file(&inside::root(root)?, relative, Missing::Refuse)?;
-    Ok(read_if_there(&path)?.map(|(text, _)| (path, text)))
+    Ok(read_if_there(&path, settings.most_bytes())?.map(|(text, _)| (path, text)))
 }
 
-fn read_if_there(path: &Path) -> Result<Option<(Vec<u8>, Stamp)>> {
+fn read_if_there(path: &Path, most: usize) -> Result<Option<(Vec<u8>, Stamp)>> {
     if path.try_exists().is_ok_and(|there| !there) {
         return Ok(None);
     }
-    fs::read(path).map(Some)
+    fs::read(path, most).map(Some)
 }
 
 /// The folders of a setting, absolute.

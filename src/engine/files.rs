@@ -266,7 +266,7 @@ impl Files {
         words: &Words<'_>,
         counters: &Counters,
     ) -> Current {
-        let (bytes, proof) = match read(item, held, counters) {
+        let (bytes, proof) = match read(item, held, counters, self.settings.most_bytes()) {
             Ok(read) => read,
             Err(error) => {
                 let mut known = self.known.lock();
@@ -281,10 +281,14 @@ impl Files {
         {
             return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
         }
-        let document = compose_with(&bytes, &|text| words.text(text));
+        let compose = |bytes: &[u8]| {
+            let limits = self.settings.file_limits();
+            compose_with(bytes, &|text| words.text(text), limits)
+        };
+        let document = compose(&bytes);
         counters.parsed.add();
         if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
-            && let (Ok(old), Ok(new)) = (compose_with(&old, &|text| words.text(text)), &document)
+            && let (Ok(old), Ok(new)) = (compose(&old), &document)
             && old.root == new.root
         {
             self.known.lock().files[file.0 as usize].spans = new.spans.clone();
@@ -394,7 +398,8 @@ impl Locate for Files {
     }
 }
 
-fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
+/// The keys of a document that stand twice in a mapping, without their places (Y2).
+pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
     document
         .warnings
         .iter()

@@ -33,13 +33,15 @@ pub enum Proof {
 }
 
 /// The bytes of a file as they are now.
-pub fn read(item: &Item, held: &Held, counters: &Counters) -> Result<(Arc<[u8]>, Proof)> {
+/// `most` is the largest size in bytes that is not an error.
+pub fn read(item: &Item, held: &Held, counters: &Counters, most: usize) -> Result<(Arc<[u8]>, Proof)> {
     match held {
         Held::Disk => {
-            let (bytes, stamp) = fs::read(item.path())?;
+            let (bytes, stamp) = fs::read(item.path(), most)?;
             counters.read.add();
             Ok((bytes.into(), Proof::Stamp(stamp)))
         }
+        Held::Blob(blob) if blob.bytes.len() > most => Err(fs::too_large(item.path(), most)),
         Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
         Held::Nothing(reason) => {
             let kind = Kind::FileUnreadable { path: display(item.path()), message: reason.to_string() };

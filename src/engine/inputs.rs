@@ -291,25 +291,27 @@ impl Inputs {
         loop {
             let mut listed = Listed::default();
             attempts += 1;
-            match self.build(&mut listed, before) {
-                Err(error) if attempts < ATTEMPTS && !listed.is_settled() && met.as_ref() != Some(&error) => {
-                    met = Some(error);
-                }
-                built => return (listed, built),
+            let built = self.build(&mut listed, before);
+            let error =
+                built.as_ref().map_or_else(|error| Some(error.clone()), |names| names.unambiguous().err());
+            if error.is_none() || attempts == ATTEMPTS || met == error || listed.is_settled() {
+                return (listed, built);
             }
+            met = error;
         }
     }
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
+        let most = self.settings.limit_files as usize;
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let nodes = match &places.nodes {
-            Some(Place::Folders(folders)) => listed.list(folders)?,
+            Some(Place::Folders(folders)) => listed.list(folders, most)?,
             _ => Listing::default(),
         };
         let classes = places.classes.iter().filter_map(|place| match place {
-            Place::Folders(folders) => Some(listed.list(folders)),
+            Place::Folders(folders) => Some(listed.list(folders, most)),
             Place::Git(_) => None,
         });
         let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter();
@@ -318,12 +320,12 @@ impl Inputs {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(nodes, &self.settings)?), None),
+            _ => (Arc::new(catalog::nodes(nodes, &self.settings)), None),
         };
         let trees = self
             .trees
             .classes(before, &self.files, |_| catalog::classes(classes.next().unwrap_or_default()))?;
-        Ok(Catalog { nodes, commit, trees })
+        Ok(Catalog { node_clashes: nodes.clashes(), nodes, commit, trees })
     }
 
     /// The layer of the file of a node or class as it is now.
@@ -368,12 +370,12 @@ struct Listed {
 
 impl Listed {
     /// Whether all folders still are what they were when they were listed.
-    fn is_settled(&mut self) -> bool {
-        !self.failed && list::are_unchanged(&mut self.folders)
+    fn is_settled(&self) -> bool {
+        !self.failed && list::are_unchanged(&mut self.folders.clone())
     }
 
-    fn list(&mut self, folders: &[PathBuf]) -> Result<Listing> {
-        let listing = list::list(folders).inspect_err(|_| self.failed = true)?;
+    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<Listing> {
+        let listing = list::list(folders, most).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
         Ok(listing)

@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::engine::memo::State;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Fault, Result, Warning};
 use crate::settings::Settings;
 use crate::value::{Map, Text, Value};
 
@@ -150,6 +150,12 @@ impl Inventory {
     /// could not be fetched. The answers for nodes have these warnings too.
     pub fn storage_warnings(&self) -> Vec<Warning> {
         self.state().inputs.trees.warnings()
+    }
+
+    /// The names that several files have, as the last question found them. For pillars each of them is
+    /// an error (S6); [`Inventory::inspect`] goes on with what does not depend on them.
+    pub fn clashes(&self) -> Vec<Fault> {
+        self.state().clashes()
     }
 
     /// The state, for one call. The lock is the standard library's: it has no table of waiting

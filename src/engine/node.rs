@@ -15,8 +15,10 @@ use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
 use crate::linearize::{Given, Linearization, Subjects, linearize};
+use crate::mappings::regex;
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
@@ -31,7 +33,7 @@ pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>
     }
     let joined: Vec<&str> = settings.ignore_class_notfound_regexp.iter().map(AsRef::as_ref).collect();
     let joined = joined.join("|");
-    match fancy_regex::Regex::new(&format!("\\A(?:{})", translate(&joined))) {
+    match regex(&format!("\\A(?:{})", translate(&joined)), settings) {
         Ok(regex) => Ok(Some(regex)),
         Err(error) => Err(Fault::new(Kind::SettingPattern {
             name: "ignore_class_notfound_regexp".into(),
@@ -76,6 +78,9 @@ pub struct Base<'a> {
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
     pub generation: u64,
+    /// Whether a name with several files is an error of everything (S6). For questions about the
+    /// inventory it is one of what has it, and the rest is answered.
+    pub strict: bool,
 }
 
 /// What computes nodes in one thread.
@@ -217,6 +222,7 @@ impl Computation<'_> {
             absent: moved.then(|| merged.name.clone()),
             environment: original,
             asked: RefCell::default(),
+            without: None,
         }
     }
 
@@ -239,6 +245,7 @@ impl Computation<'_> {
             absent: moved.then(|| name.clone()),
             environment: original.clone(),
             asked: RefCell::default(),
+            without: None,
         };
         others.still_holds(asked)
     }
@@ -290,6 +297,9 @@ impl Computation<'_> {
 
     /// The layer of a file, which is asked for.
     pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
+        if let Some(clash) = item.clash() {
+            return Err(clash.into());
+        }
         let current = self.inputs.layer(item, &self.words);
         self.asking.file(current.file, current.version);
         current.layer
@@ -297,7 +307,10 @@ impl Computation<'_> {
 
     /// The layer of a file on which nothing depends but the answer to a question.
     pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
-        self.inputs.layer(item, &self.words).layer
+        match item.clash() {
+            Some(clash) => Err(clash.into()),
+            None => self.inputs.layer(item, &self.words).layer,
+        }
     }
 
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
@@ -396,7 +409,7 @@ impl Computation<'_> {
         error
     }
 
-    /// Adds the node and how the file came in.
+    /// Adds the node and how the file came in, and takes out what is quoted of secrets.
     pub fn complete(&self, fault: &mut Fault, merged: &Layers) {
         if fault.node.is_none() {
             fault.node = Some(merged.name.clone());
@@ -407,6 +420,7 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
+        Secrets::of(self.settings).withhold(fault, &self.settings.delimiter);
     }
 }
 

@@ -14,10 +14,6 @@ use crate::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 use crate::source::Origin;
 use crate::value::{Key, Value};
 
-/// How deep a container that a reference brings in may stand. Each level of one that merges into
-/// its own inside is new, so that only their number tells: what is written in files nests less.
-const MAX_NESTING: usize = 500;
-
 /// Values that a `~` replaced, to be examined when all else is known.
 pub(super) struct Replaced {
     stack: Arc<StackSlot>,
@@ -95,7 +91,10 @@ impl Evaluator<'_> {
                 }
                 Err(stop) => return Err(stop),
             };
-            if new.brought && new.head.is_container() && self.nesting() > MAX_NESTING {
+            // Each level of a container that merges into its own inside is new, so that only their
+            // number tells: what is written in files nests less than half as deep as it may.
+            let most = self.settings.limit_depth as usize / 2;
+            if new.brought && new.head.is_container() && self.nesting() > most {
                 return Err(self.endless(&new, origin).into());
             }
             if constant {

@@ -16,7 +16,8 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memo::{Keeping, Kept, Memo};
-use super::{Evaluator, Found, Head, Measure};
+use super::{Evaluator, Found, Head};
+use crate::measure::Measure;
 use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::template::Words;
 use crate::value::{Key, Value};

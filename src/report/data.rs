@@ -86,7 +86,7 @@ pub fn github(findings: &[Finding], folder: &str) -> String {
         };
         let mut line = format!("::{kind} ");
         if let Some(site) = &fault.site {
-            let _ = write!(line, "file={},", property(below(&site.path, folder)));
+            let _ = write!(line, "file={},", property(&inert(below(&site.path, folder))));
             if site.line > 0 {
                 let _ = write!(line, "line={},col={},", site.line, site.column);
             }

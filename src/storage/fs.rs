@@ -68,6 +68,10 @@ impl Stamp {
     pub(super) fn identity(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
+    /// Lets it prove nothing.
+    pub(super) fn doubt(&mut self) {
+        self.young = true;
+    }
     /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
     pub fn is_same_file_state(&self, other: &Stamp) -> bool {
         Stamp { young: false, ..*self } == Stamp { young: false, ..*other }
@@ -88,9 +92,9 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 
 /// The bytes of a regular file, and its stamp from before it was read.
 ///
-/// A file that changes while it is read is read again; special files are refused, and opening
-/// one does not block.
-pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
+/// A file that changes while it is read is read again; special files and those of more than `most`
+/// bytes are refused, and opening one does not block.
+pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
     let failed = |error: io::Error| unreadable(reason(&error));
     let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
@@ -103,12 +107,8 @@ pub fn read(path: &Path) -> Result<(Vec<u8>, Stamp)> {
             return Err(unreadable("it is not a regular file".into()).into());
         }
         let stamp = Stamp::of(&stat, young);
-        if stamp.size > MAX_FILE {
-            let kind = Kind::YamlLimit {
-                what: format!("the size of '{}' in bytes", display(path)),
-                limit: usize::try_from(MAX_FILE).unwrap_or(usize::MAX),
-            };
-            return Err(Fault::new(kind).into());
+        if usize::try_from(stamp.size).is_ok_and(|size| size > most) {
+            return Err(too_large(path, most));
         }
         let mut bytes = vec![0; usize::try_from(stamp.size).unwrap_or(0)];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
@@ -128,8 +128,11 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// The largest class or node file, in bytes; the largest real one has 300 KB.
-const MAX_FILE: u64 = 64 * 1024 * 1024;
+/// The error for a file of more than `most` bytes.
+pub fn too_large(path: &Path, most: usize) -> crate::error::Error {
+    let what = format!("the size of '{}' in bytes", display(path));
+    Fault::new(Kind::YamlLimit { what, limit: most, setting: Some("limit_file_size") }).into()
+}
 
 /// Writes a file or a link into a folder of our own, with the folders around it.
 pub fn put(path: &Path, bytes: &[u8], link: bool) -> io::Result<()> {

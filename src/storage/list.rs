@@ -240,14 +240,19 @@ impl<'l> Stems<'l> {
     }
 }
 
-/// How many folders are around the innermost one that is listed: links can nest folders without
+/// How many folders may be around the innermost one that is listed: links can nest folders without
 /// end though none of them is its own parent.
 const DEPTH: usize = 200;
 
 /// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed.
-pub fn list(roots: &[PathBuf]) -> Result<Listing> {
+/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More than `most`
+/// files and folders in one are an error: links can bring a few folders together in ways without
+/// number.
+pub fn list(roots: &[PathBuf], most: usize) -> Result<Listing> {
     let mut walk = Walk {
+        root: Path::new(""),
+        most,
+        met: 0,
         listing: Listing::default(),
         young: Young::now(),
         around: Vec::new(),
@@ -256,6 +261,7 @@ pub fn list(roots: &[PathBuf]) -> Result<Listing> {
     for root in roots {
         let folder = rustix::fs::open(root, HOW, Mode::empty());
         let folder = folder.map_err(|error| unreadable(root, error))?;
+        (walk.root, walk.met) = (root, 0);
         walk.folder(Folder::root(root), &folder)?;
     }
     Ok(walk.listing)
@@ -291,7 +297,11 @@ pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
 const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// A listing that is being made.
-struct Walk {
+struct Walk<'a> {
+    root: &'a Path,
+    most: usize,
+    /// How many files and folders were met in this root.
+    met: usize,
     listing: Listing,
     young: Young,
     /// The folders around the one that is listed.
@@ -300,13 +310,21 @@ struct Walk {
     buffer: Vec<MaybeUninit<u8>>,
 }
 
-impl Walk {
+impl Walk<'_> {
+    fn beyond(&self, what: &str, limit: usize, setting: Option<&'static str>) -> Error {
+        let what = format!("the {what} in '{}'", display(self.root));
+        Fault::new(Kind::YamlLimit { what, limit, setting }).into()
+    }
+
     fn folder(&mut self, folder: Folder, open: &OwnedFd) -> Result<()> {
         let failed = |folder: &Folder, error: Errno| unreadable(folder.path(), error);
         let stamp = Stamp::of_open(open, self.young).map_err(|error| failed(&folder, error))?;
         let identity = stamp.identity();
-        if self.around.contains(&identity) || self.around.len() > DEPTH {
+        if self.around.contains(&identity) {
             return Ok(());
+        }
+        if self.around.len() > DEPTH {
+            return Err(self.beyond("depth of folders", DEPTH, None));
         }
         let listing = &mut self.listing;
         let number = listing.folders.len();
@@ -318,6 +336,14 @@ impl Walk {
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|error| failed(listing, error))?;
             let name = entry.file_name();
+            // The folder itself and the one around it.
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            self.met += 1;
+            if self.met > self.most {
+                return Err(self.beyond("number of files and folders", self.most, Some("limit_files")));
+            }
             if name.to_bytes().starts_with(b".") {
                 continue;
             }
@@ -327,12 +353,21 @@ impl Walk {
                 kind = FileType::from_raw_mode(stat.map_err(|error| failed(listing, error))?.st_mode);
             }
             listing.links |= kind == FileType::Symlink;
-            if kind == FileType::Directory || kind == FileType::Symlink && leads_to_folder(open, name) {
+            if kind == FileType::Symlink {
+                kind = target(open, name).map_err(|error| {
+                    let path = listing.folders[number].join(OsStr::from_bytes(name.to_bytes()));
+                    unreadable(&path, error)
+                })?;
+            }
+            if kind == FileType::Directory {
                 if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
                     inner.push(name.to_owned());
                 }
             } else if stem(name.to_bytes()).is_some() {
                 listing.add(number, name.to_bytes());
+            } else if kind == FileType::Symlink {
+                // A folder may come to be there, and no stamp of ours would tell.
+                listing.stamps[number].doubt();
             }
         }
         inner.sort_unstable();
@@ -352,10 +387,14 @@ impl Walk {
     }
 }
 
-/// Whether the target of a link is a folder.
-fn leads_to_folder(folder: impl AsFd, name: &std::ffi::CStr) -> bool {
-    rustix::fs::statat(folder, name, AtFlags::empty())
-        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
+/// What a link leads to; it is one itself where that is nothing. Where it cannot be told, the folder
+/// that it may be cannot be read.
+fn target(folder: impl AsFd, name: &std::ffi::CStr) -> rustix::io::Result<FileType> {
+    match rustix::fs::statat(folder, name, AtFlags::empty()) {
+        Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(FileType::Symlink),
+        Err(error) => Err(error),
+    }
 }
 
 /// The text of a name. Nearly all are text, which is quickly seen.
@@ -372,10 +411,6 @@ fn stem(name: &[u8]) -> Option<&[u8]> {
 }
 
 fn unreadable(folder: &Path, error: impl Into<io::Error>) -> Error {
-    Fault::new(Kind::DirectoryNotFound {
-        path: display(folder),
-        message: reason(&error.into()),
-        similar: None,
-    })
-    .into()
+    let message = reason(&error.into());
+    Fault::new(Kind::DirectoryNotFound { path: display(folder), message, similar: None }).into()
 }

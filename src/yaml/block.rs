@@ -14,7 +14,7 @@ use std::collections::hash_map::Entry as Place;
 
 use rustc_hash::FxHashMap;
 
-use super::compose::{Data, Document, Duplicate, Entry, NODES, Node};
+use super::compose::{Data, Document, Duplicate, Entry, Limits, Node};
 use super::resolve::{self, Tag};
 use crate::error::{Fault, Kind};
 use crate::pystr;
@@ -29,9 +29,9 @@ const FEW: usize = 16;
 const SIMPLE_KEY_LENGTH: usize = 1024;
 
 /// The document of an ordinary file.
-pub(super) fn read(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Option<Document> {
-    // No more nodes than bytes, so the limit of nodes needs no thought.
-    if bytes.len() >= NODES {
+pub(super) fn read(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Option<Document> {
+    // No more nodes than bytes, so the limits need no thought.
+    if bytes.len() >= limits.nodes || limits.depth <= DEPTH {
         return None;
     }
     let refused = |byte: u8| byte < b' ' && byte != b'\n' || byte == 0x7f;

@@ -15,13 +15,23 @@ use rustc_hash::FxHashMap;
 use super::events::{Event, Events, site};
 use super::{block, construct};
 use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::measure::TEXT;
 use crate::source::{Span, Spans};
 use crate::value::{Key, Text, Value};
 
-/// How deep collections may be nested, with aliases followed.
-pub const DEPTH: usize = 1000;
-/// How many nodes a document may have, with aliases expanded.
-pub const NODES: usize = 10_000_000;
+/// How large a document may be, with aliases followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How deep collections may be in one another.
+    pub depth: usize,
+    /// How many nodes it may have.
+    pub nodes: usize,
+}
+
+impl Limits {
+    /// What no settings can go beyond.
+    pub const HIGHEST: Limits = Limits { depth: 1_000, nodes: 10_000_000 };
+}
 
 /// A YAML document: the tree, and beside it where everything stands.
 #[derive(Clone, Debug)]
@@ -78,31 +88,35 @@ impl PartialEq for Entry {
 
 /// Reads the text of a file. `bytes` as they are on disk.
 pub fn compose(bytes: &[u8]) -> Result<Document> {
-    compose_with(bytes, &|text| text.into())
+    compose_with(bytes, &|text| text.into(), Limits::HIGHEST)
 }
 
-/// The same, with every string made by `intern`.
-pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Result<Document> {
-    match block::read(bytes, intern) {
+/// The same within limits, with every string made by `intern`.
+pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Result<Document> {
+    match block::read(bytes, intern, limits) {
         Some(document) => Ok(document),
-        None => compose_any(bytes, intern),
+        None => compose_within(bytes, intern, limits),
     }
 }
 
 /// What [`compose`] makes of an ordinary file in one pass; `None` for any other file.
 #[doc(hidden)]
 pub fn compose_ordinary(bytes: &[u8]) -> Option<Document> {
-    block::read(bytes, &|text| text.into())
+    block::read(bytes, &|text| text.into(), Limits::HIGHEST)
 }
 
 /// What [`compose`] makes of a file that is not ordinary, or of any other.
 #[doc(hidden)]
 pub fn compose_any(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Result<Document> {
-    let graph = Graph::read(bytes)?;
+    compose_within(bytes, intern, Limits::HIGHEST)
+}
+
+fn compose_within(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Result<Document> {
+    let graph = Graph::read(bytes, limits)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
     };
-    let (root, warnings) = construct::construct(&graph, root, intern)?;
+    let (root, warnings) = construct::construct(&graph, root, intern, limits)?;
     Ok(Document { root: Some(root), spans: graph.spans.into(), warnings })
 }
 
@@ -161,6 +175,7 @@ struct Composer<'a> {
     /// The error of a node that holds itself. `PyYAML` makes a value of it, with which
     /// nothing can be done; so errors of the syntax come first.
     recursive: Option<Error>,
+    limits: Limits,
 }
 
 pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
@@ -172,7 +187,7 @@ fn refuse(message: &str, span: Span) -> Error {
 }
 
 impl Graph {
-    fn read(bytes: &[u8]) -> Result<Graph> {
+    fn read(bytes: &[u8], limits: Limits) -> Result<Graph> {
         let mut composer = Composer {
             events: Events::new(bytes)?,
             graph: Graph { nodes: Vec::new(), spans: Vec::new(), root: None, shared: false },
@@ -180,6 +195,7 @@ impl Graph {
             open_anchors: FxHashMap::default(),
             open: Vec::new(),
             recursive: None,
+            limits,
         };
         if composer.events.next()?.0 == Event::StreamEnd {
             return Ok(composer.graph);
@@ -201,11 +217,12 @@ impl Composer<'_> {
             match event {
                 Event::Alias { anchor } => self.alias(&anchor, span)?,
                 Event::Scalar { anchor, tag, value, plain } => {
+                    let size = 1 + value.len() / TEXT;
                     let index = self.add(tag, Content::Scalar { text: value, plain }, span)?;
                     if let Some(anchor) = anchor {
-                        self.anchor(anchor, index, Some((1, 0)), span)?;
+                        self.anchor(anchor, index, Some((size, 0)), span)?;
                     }
-                    self.attach(index, 1, 0, span)?;
+                    self.attach(index, size, 0, span)?;
                 }
                 Event::SequenceStart { anchor, tag } => {
                     let index = self.add(tag, Content::Sequence(Vec::new()), span)?;
@@ -226,8 +243,8 @@ impl Composer<'_> {
 
     fn add(&mut self, tag: Option<String>, content: Content, span: Span) -> Result<u32> {
         let index = u32::try_from(self.graph.nodes.len()).unwrap_or(u32::MAX);
-        if self.graph.nodes.len() >= NODES {
-            return Err(too_many_nodes(span));
+        if self.graph.nodes.len() >= self.limits.nodes {
+            return Err(too_many_nodes(self.limits, span));
         }
         self.graph.nodes.push(Written { tag: tag.map(String::into_boxed_str), content });
         self.graph.spans.push(span);
@@ -243,7 +260,7 @@ impl Composer<'_> {
     ) -> Result<()> {
         if let Some(first) = self.anchors.get(&anchor) {
             let first = self.graph.spans.get(first.index as usize).copied().unwrap_or_default();
-            let kind = Kind::YamlSyntax { message: format!("found duplicate anchor '{anchor}'") };
+            let kind = Kind::YamlSyntax { message: "found a duplicate anchor".into() };
             let place = site(first.line, first.column, 0);
             return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }
@@ -253,11 +270,12 @@ impl Composer<'_> {
 
     fn alias(&mut self, anchor: &str, span: Span) -> Result<()> {
         let Some(target) = self.anchors.get(anchor) else {
-            return Err(refuse(&format!("found undefined alias '{anchor}'"), span));
+            // What looks like an alias may be a password: messages hold no text of the file.
+            return Err(refuse("found an undefined alias", span));
         };
         // PyYAML builds a value that holds itself; nothing can be done with one.
         let Some((size, height)) = target.measure else {
-            return Err(refuse(&format!("the alias '{anchor}' stands within its own anchor"), span));
+            return Err(refuse("the alias stands within its own anchor", span));
         };
         let index = target.index;
         self.graph.shared = true;
@@ -265,8 +283,8 @@ impl Composer<'_> {
     }
 
     fn open(&mut self, index: u32, anchor: Option<String>, mapping: bool, span: Span) -> Result<()> {
-        if self.open.len() >= DEPTH {
-            return Err(too_deep(span));
+        if self.open.len() >= self.limits.depth {
+            return Err(too_deep(self.limits, span));
         }
         let anchored = anchor.is_some();
         if let Some(anchor) = anchor {
@@ -313,23 +331,25 @@ impl Composer<'_> {
         parent.children.push(index);
         parent.size = parent.size.saturating_add(size);
         parent.height = parent.height.max(height + 1);
-        if parent.size > NODES {
-            return Err(too_many_nodes(span));
+        if parent.size > self.limits.nodes {
+            return Err(too_many_nodes(self.limits, span));
         }
-        if depth + height > DEPTH {
-            return Err(too_deep(span));
+        if depth + height > self.limits.depth {
+            return Err(too_deep(self.limits, span));
         }
         Ok(())
     }
 }
 
-pub(super) fn too_many_nodes(span: Span) -> Error {
-    fault_at(Kind::YamlLimit { what: "the number of nodes of a YAML document".into(), limit: NODES }, span)
-        .into()
+pub(super) fn too_many_nodes(limits: Limits, span: Span) -> Error {
+    let what = "the number of values of a YAML document".into();
+    let setting = Some("limit_file_values");
+    fault_at(Kind::YamlLimit { what, limit: limits.nodes, setting }, span).into()
 }
 
-fn too_deep(span: Span) -> Error {
-    fault_at(Kind::YamlLimit { what: "the depth of a YAML document".into(), limit: DEPTH }, span).into()
+fn too_deep(limits: Limits, span: Span) -> Error {
+    let what = "the depth of a YAML document".into();
+    fault_at(Kind::YamlLimit { what, limit: limits.depth, setting: Some("limit_depth") }, span).into()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::compose::{
-    Content, Data, Duplicate, Entry, Graph, NODES, Node, Written, fault_at, too_many_nodes,
+    Content, Data, Duplicate, Entry, Graph, Limits, Node, Written, fault_at, too_many_nodes,
 };
 use super::resolve::{self, Tag};
 use super::{grow, to_value};
@@ -28,6 +28,7 @@ pub(super) fn construct(
     graph: &Graph,
     root: u32,
     intern: &dyn Fn(&str) -> Text,
+    limits: Limits,
 ) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
@@ -35,6 +36,7 @@ pub(super) fn construct(
         nodes: FxHashMap::default(),
         flat: FxHashMap::default(),
         merged: 0,
+        limits,
         worst: None,
         failures: 0,
         warnings: Vec::new(),
@@ -56,6 +58,7 @@ struct Constructor<'a> {
     flat: FxHashMap<u32, Arc<[Pair]>>,
     /// Entries that merge keys brought in.
     merged: usize,
+    limits: Limits,
     /// The error to report, and its level.
     worst: Option<(usize, Error)>,
     failures: usize,
@@ -121,8 +124,8 @@ impl<'a> Constructor<'a> {
             return Node { index, data: Data::Value(Value::Null) };
         }
         let data = match self.tag(index) {
-            Err(tag) => {
-                self.fail_at(level, index, Kind::YamlTag { tag: tag.into() });
+            Err(_) => {
+                self.fail_at(level, index, Kind::YamlTag {});
                 Data::Value(Value::Null)
             }
             Ok(tag) => match tag {
@@ -166,7 +169,7 @@ impl<'a> Constructor<'a> {
 
     fn scalar(&mut self, index: u32, tag: Tag, level: usize) -> Value {
         if matches!(tag, Tag::Merge | Tag::Value) {
-            self.fail_at(level, index, Kind::YamlTag { tag: tag.uri() });
+            self.fail_at(level, index, Kind::YamlTag {});
             return Value::Null;
         }
         let text = match self.text(index) {
@@ -352,9 +355,9 @@ impl<'a> Constructor<'a> {
     fn merge(&mut self, index: u32, level: usize, merged: &mut Vec<Pair>) {
         let pairs = grow(|| self.flatten(index, level));
         self.merged = self.merged.saturating_add(pairs.len());
-        if self.merged > NODES {
+        if self.merged > self.limits.nodes {
             // Above all other errors, or the entries would be constructed.
-            self.fail(0, too_many_nodes(self.span(index)));
+            self.fail(0, too_many_nodes(self.limits, self.span(index)));
             return;
         }
         merged.extend(pairs.iter().map(|pair| Pair { merged: true, ..*pair }));

@@ -86,7 +86,7 @@ impl<'a> Events<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Events<'a>> {
         if u32::try_from(bytes.len()).is_err() {
             let what = "the size of a YAML file in bytes".to_owned();
-            return Err(Fault::new(Kind::YamlLimit { what, limit: u32::MAX as usize })
+            return Err(Fault::new(Kind::YamlLimit { what, limit: u32::MAX as usize, setting: None })
                 .at_site(site(0, 0, 0))
                 .into());
         }

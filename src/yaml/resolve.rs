@@ -62,11 +62,6 @@ impl Tag {
         let name = uri.strip_prefix(PREFIX)?;
         TAGS.iter().find(|(known, _)| *known == name).map(|(_, tag)| *tag)
     }
-    /// The full name.
-    pub(super) fn uri(self) -> String {
-        let name = TAGS.iter().find(|(_, tag)| *tag == self).map_or("", |(name, _)| *name);
-        format!("{PREFIX}{name}")
-    }
 }
 
 /// The type of a plain scalar.
@@ -223,7 +218,7 @@ pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
         Tag::Binary => decode_base64(text).map(|bytes| Value::Binary(bytes.into())),
         Tag::Timestamp => timestamp::construct(text),
         Tag::Omap | Tag::Pairs | Tag::Set | Tag::Seq | Tag::Map | Tag::Merge | Tag::Value => {
-            Err(Kind::YamlTag { tag: tag.uri() })
+            Err(Kind::YamlTag {})
         }
     }
 }
@@ -279,6 +274,7 @@ fn sexagesimal(text: &str) -> Result<std::str::Split<'_, char>, Kind> {
         return Err(Kind::YamlLimit {
             what: "the length of a sexagesimal number".into(),
             limit: SEXAGESIMAL_PARTS,
+            setting: None,
         });
     }
     Ok(text.split(':'))
@@ -303,7 +299,11 @@ fn python_int(text: &str, radix: u32) -> Result<BigInt, Kind> {
         return Err(invalid("integer"));
     }
     if radix == 10 && digits.len() > INT_DIGITS {
-        return Err(Kind::YamlLimit { what: "the number of digits of an integer".into(), limit: INT_DIGITS });
+        return Err(Kind::YamlLimit {
+            what: "the number of digits of an integer".into(),
+            limit: INT_DIGITS,
+            setting: None,
+        });
     }
     let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or_else(|| invalid("integer"))?;
     Ok(if negative { -number } else { number })

@@ -303,7 +303,7 @@ impl Repository {
             Failure::Said(message) => self.unusable(message.clone()),
             Failure::TooMuch(what, limit) => {
                 let what = format!("{what} in '{}'", self.remote.shown);
-                Fault::new(Kind::YamlLimit { what, limit: *limit }).into()
+                Fault::new(Kind::YamlLimit { what, limit: *limit, setting: None }).into()
             }
         }
     }

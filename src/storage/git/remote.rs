@@ -68,6 +68,7 @@ impl Remote {
         match scheme.trim_start_matches("git+").trim_end_matches("+git") {
             "ssh" => ssh(text, rest),
             "file" => local(text, Path::new(rest), base),
+            "git" if rest.contains('@') => Err("an address of git has no user, no password and no '@'"),
             "git" => Ok(Remote::new(text, format!("git://{rest}"), Transport::Plain)),
             scheme @ ("http" | "https") => web(scheme, rest),
             _ => Err("it must be a path, or an address of file, https, http, ssh or git"),
@@ -148,13 +149,12 @@ fn ssh(text: &str, rest: &str) -> Result<Remote, &'static str> {
 fn web(scheme: &str, rest: &str) -> Result<Remote, &'static str> {
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let path = &rest[authority.len()..];
+    if may_hold_a_password(authority, path) {
+        return Err(
+            "in a password, '/', '?', '#' and '@' are written '%2F', '%3F', '%23' and '%40'; '@' in a path too",
+        );
+    }
     let Some((login, host)) = authority.rsplit_once('@') else {
-        // What looks like a port may be the beginning of a password.
-        let port = authority.rsplit_once(':').map_or("", |(_, port)| port);
-        if path.contains('@') && !authority.ends_with(']') && !port.bytes().all(|byte| byte.is_ascii_digit())
-        {
-            return Err("in a password, '/', '?', '#' and '@' are written '%2F', '%3F', '%23' and '%40'");
-        }
         let address = format!("{scheme}://{rest}");
         return Ok(Remote::new(&address, address.clone(), Transport::Plain));
     };
@@ -172,6 +172,15 @@ fn web(scheme: &str, rest: &str) -> Result<Remote, &'static str> {
     let address = format!("{scheme}://{user}@{host}{path}");
     let shown = format!("{scheme}://{user}:***@{host}{path}");
     Ok(Remote::new(&shown, address, Transport::Password(credentials)))
+}
+
+/// Whether what seems to be the path may be the rest of a password that is not percent-encoded: it
+/// has an `@`, and a colon stands before that. A number may be a port, or the beginning of a password.
+fn may_hold_a_password(authority: &str, path: &str) -> bool {
+    let Some((before, _)) = path.split_once('@') else { return false };
+    let address = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    let outside = address.map_or(authority, |(_, port)| port);
+    outside.contains(':') || before.contains([':', '?', '#'])
 }
 
 /// Percent-encoded text of one line.
@@ -272,8 +281,24 @@ mod tests {
         let Transport::Password(password) = &remote.transport else { panic!("{remote:?}") };
         assert_eq!((password.server.as_str(), password.password.as_str()), ("https://h:8443", "p@ss/word"));
         assert!(!format!("{remote:?}").contains("p@ss"));
-        assert!(Remote::parse("https://ada:p/w@h/x.git", None).is_err());
+        for login in [
+            "ada:p/w",
+            "ada:/pw",
+            "ada:#pw",
+            "ada:?pw",
+            "ada:1#pw",
+            "ada:1?pw",
+            "a?da:pw",
+            "a/da:pw",
+            "ada:p@ss/w",
+        ] {
+            assert!(Remote::parse(&format!("https://{login}@h/x.git"), None).is_err(), "{login}");
+        }
+        for address in ["https://h:8443/x%40y.git", "https://[::1]/x@y.git", "https://h/x@y.git"] {
+            assert!(Remote::parse(address, None).is_ok(), "{address}");
+        }
         assert!(Remote::parse("https://ada:a%0Ab@h/x.git", None).is_err());
+        assert!(Remote::parse("git://ada:secret@h/x", None).is_err());
         let remote = Remote::parse("https://token@h/x.git", None).expect("an address");
         assert_eq!(remote.shown, "https://***@h/x.git");
         let remote = Remote::parse("ssh://ada:secret@h/x", None).expect("an address");

@@ -1,0 +1,77 @@
+//! Bytes as a YAML document: both readers agree, its places lie inside of it, and what is written of
+//! it is read again as the same.
+
+use reclass::error::Error;
+use reclass::json;
+use reclass::pystr;
+use reclass::value::Value;
+use reclass::yaml::compose::{Document, compose, compose_any, compose_ordinary};
+use reclass::yaml::emit::{EmitOptions, emit};
+use reclass::yaml::outline::Outline;
+use reclass::yaml::{parse_value, to_value};
+
+use super::shown;
+
+/// Larger documents take more time than they find.
+const MOST: usize = 64 * 1024;
+
+/// Reads the bytes in every way.
+pub fn check(input: &[u8]) {
+    if input.len() > MOST {
+        return;
+    }
+    let read = |_: &str| Some(String::from_utf8_lossy(input).into_owned());
+    let any = compose_any(input, &|text| text.into());
+    if let Some(ordinary) = compose_ordinary(input) {
+        let any = any.as_ref().unwrap_or_else(|error| panic!("only the full reader sees: {error}"));
+        assert_eq!(format!("{ordinary:?}"), format!("{any:?}"));
+    }
+    match any {
+        Ok(document) => document_of(input, &document),
+        Err(error) => {
+            // The place is one of the text.
+            for site in error.faults().iter().filter_map(|fault| fault.site.as_ref()) {
+                let lines = String::from_utf8_lossy(input)
+                    .split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
+                    .count();
+                assert!(site.line as usize <= lines + 1, "line {} of {lines}: {error}", site.line);
+            }
+            shown::error(&in_file(error), &read);
+        }
+    }
+    if let Err(error) = Outline::read(input) {
+        shown::error(&in_file(error), &read);
+    }
+}
+
+/// The same with a name for the text.
+fn in_file(mut error: Error) -> Error {
+    for site in error.faults_mut().iter_mut().filter_map(|fault| fault.site.as_mut()) {
+        site.path = "/inventory/nodes/n.yml".into();
+    }
+    error
+}
+
+fn document_of(input: &[u8], document: &Document) {
+    for span in document.spans.iter() {
+        assert!(span.start <= span.end && span.end as usize <= input.len(), "{span:?} of {}", input.len());
+    }
+    assert!(Outline::read(input).is_ok(), "a document without an outline");
+    let Some(root) = &document.root else { return };
+    let value = to_value(root);
+    let _ = json::dumps(&value, false);
+    let _ = pystr::str(&value);
+    for pretty in [true, false] {
+        let Ok(text) = emit(&value, &EmitOptions { pretty, no_refs: true }) else { continue };
+        let again = read_again(&text);
+        let twice = emit(&again, &EmitOptions { pretty, no_refs: true }).expect("what was written before");
+        assert_eq!(text, twice);
+        let Ok(aliased) = emit(&value, &EmitOptions { pretty, no_refs: false }) else { continue };
+        assert_eq!(read_again(&aliased), again, "{aliased}");
+    }
+    assert_eq!(compose(input).map(|document| document.root), Ok(document.root.clone()));
+}
+
+fn read_again(text: &str) -> Value {
+    parse_value(text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}

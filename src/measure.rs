@@ -1,0 +1,48 @@
+//! A measure says how large a value is when nothing in it is shared, as Python objects or text will
+//! have it: what a limit on the values of a node has to count, since sharing makes copies free here.
+
+use crate::value::Value;
+
+/// Height and size of a value.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Measure {
+    /// How deep containers are in one another; 0 for a scalar.
+    pub height: usize,
+    /// How many values it has, itself included; a text counts once more for every [`TEXT`] bytes.
+    pub size: usize,
+}
+
+/// How many bytes of a text count as one value: about what a value takes without any.
+pub const TEXT: usize = 64;
+
+impl Measure {
+    /// Adds a part of a container.
+    pub fn add(&mut self, part: Measure) {
+        self.height = self.height.max(part.height);
+        self.size = self.size.saturating_add(part.size);
+    }
+
+    /// The container around parts.
+    #[must_use]
+    pub fn around(self) -> Measure {
+        Measure { height: self.height + 1, size: self.size.saturating_add(1) }
+    }
+
+    /// The measure of a value.
+    pub fn of(value: &Value) -> Measure {
+        let all = |parts: &mut dyn Iterator<Item = &Value>| {
+            stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+                let mut measure = Measure::default();
+                parts.for_each(|part| measure.add(Measure::of(part)));
+                measure.around()
+            })
+        };
+        match value {
+            Value::Str(text) => Measure { height: 0, size: 1 + text.len() / TEXT },
+            Value::Binary(bytes) => Measure { height: 0, size: 1 + bytes.len() / TEXT },
+            Value::List(items) | Value::Tuple(items) | Value::Set(items) => all(&mut items.iter()),
+            Value::Map(map) => all(&mut map.values()),
+            _ => Measure { height: 0, size: 1 },
+        }
+    }
+}
