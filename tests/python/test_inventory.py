@@ -237,7 +237,7 @@ def test_all_that_salt_cannot_carry_is_told_at_once(write: Write) -> None:
 
 
 def test_a_thread_with_a_small_stack_can_ask_for_what_is_deep(write: Write) -> None:
-    deep = "{a: " * 990 + "1" + "}" * 990
+    deep = "{a: " * 500 + "1" + "}" * 500
     nodes = {"nodes/n": "classes: [c]\nparameters: {b: " + "{x: " * 480 + "'${a}'" + "}" * 481}
     base = write({**nodes, "classes/c": f"parameters: {{a: {deep}}}"})
     inventory = Inventory(inventory_base_uri=str(base))
