@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny fuzz wheel man clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny fuzz load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -37,6 +37,9 @@ demo: build ## the pillar and the top of a minion of examples/, through a real S
 
 conformance: ## compare with the recorded answers of the Python programs
 	cargo test --locked --test conformance -- --nocapture
+
+load: build ## a real master with five workers, asked 10,000 times while the inventory changes
+	$(BIN)/python -m tests.salt.load.run
 
 differential: .venv-oracle/.tools ## generated inventories and command lines, against kapicorp-reclass
 	cargo test --locked --test differential --test cli_python

@@ -1,56 +1,25 @@
 //! The catalog turns the listings of trees into names: which node and which class is which file.
 
+mod names;
+
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Result};
 use crate::settings::Settings;
-use crate::storage::fs::display;
 use crate::storage::git::File;
 use crate::storage::place::Branch;
-use crate::storage::{Found, Listing};
-use crate::value::Text;
-
-/// What a name stands for.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Item {
-    /// The name of the node or class.
-    pub name: Text,
-    /// Its file: an absolute path, or repository, branch and path.
-    pub path: Arc<Path>,
-    /// What `path` is, as an address begins.
-    pub scheme: &'static str,
-    /// The path below the root without extension, for `class_mappings_match_path`.
-    pub pathname: Text,
-    /// The keys of the name for automatic parameters: folders and file where names are composed.
-    pub parts: Vec<Text>,
-    /// Whether the file is an `init.yml`.
-    pub init: bool,
-}
-
-/// A path of the file system.
-pub const FOLDER: &str = "yaml_fs://";
-/// A path of a repository, behind its address and the branch, with a space in between.
-pub const REPOSITORY: &str = "git_fs://";
-
-impl Item {
-    /// The address of its file, as the Python programs write it.
-    pub fn uri(&self) -> String {
-        format!("{}{}", self.scheme, display(&self.path))
-    }
-}
-
-/// The names of one tree.
-pub type Names = IndexMap<Text, Item, FxBuildHasher>;
+use crate::storage::{Folder, Found, Listing};
+use names::Naming;
+pub use names::{FOLDER, Item, Names, REPOSITORY};
 
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
-    /// Nodes, sorted by name.
+    /// Nodes.
     pub nodes: Arc<Names>,
+    /// The names of nodes that several files have.
+    pub node_clashes: Vec<Fault>,
     /// The commit that the nodes are of, where they are in a repository.
     pub commit: Option<Arc<str>>,
     /// The classes of all trees, by their number. A branch that is gone has none.
@@ -67,8 +36,10 @@ pub struct Tree(pub u32);
 pub struct Classes {
     /// Where they are in a repository.
     pub commit: Option<Commit>,
-    /// Their names, sorted: read when a node has them, where they are in a repository.
+    /// Their names: read when a node has them, where they are in a repository.
     names: OnceLock<Names>,
+    /// Those that several files have.
+    clashes: OnceLock<Vec<Fault>>,
 }
 
 /// A tree of a repository, as one commit has it.
@@ -92,17 +63,23 @@ impl PartialEq for Classes {
 impl Classes {
     /// Classes that are listed.
     pub fn listed(names: Names) -> Classes {
-        Classes { commit: None, names: OnceLock::from(names) }
+        Classes { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
     }
 
     /// Classes of a commit, to be listed when they are asked for.
     pub fn of(commit: Commit) -> Classes {
-        Classes { commit: Some(commit), names: OnceLock::new() }
+        Classes { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
     }
 
     /// Their names if they are listed.
     pub fn get(&self) -> Option<&Names> {
         self.names.get()
+    }
+
+    /// The names that several files have, of classes that are listed.
+    pub fn clashes(&self) -> &[Fault] {
+        let Some(names) = self.get() else { return &[] };
+        self.clashes.get_or_init(|| names.clashes())
     }
 
     /// Their names, listed by `list` where they are not yet. What fails is tried again.
@@ -118,84 +95,97 @@ impl Classes {
 impl Catalog {
     /// The classes of all trees that are listed.
     pub fn classes(&self) -> impl Iterator<Item = &Item> {
-        self.trees.iter().flatten().filter_map(|tree| tree.get()).flat_map(Names::values)
+        self.listed().flat_map(Names::values)
+    }
+
+    /// The item whose file has this path.
+    pub fn at(&self, path: &Path) -> Option<&Item> {
+        self.nodes.at(path).or_else(|| self.listed().find_map(|names| names.at(path)))
+    }
+
+    fn listed(&self) -> impl Iterator<Item = &Names> {
+        self.trees.iter().flatten().filter_map(|tree| tree.get())
+    }
+
+    /// The names that several files have, as far as trees are listed.
+    pub fn clashes(&self) -> Vec<Fault> {
+        let classes = self.trees.iter().flatten().flat_map(|tree| tree.clashes());
+        self.node_clashes.iter().chain(classes).cloned().collect()
+    }
+
+    /// That no name has several files (S6). Trees of repositories are known when a node has classes of
+    /// them, which is an error of that node then.
+    pub fn unambiguous(&self) -> Result<()> {
+        let listed = self.trees.iter().flatten().filter(|tree| tree.commit.is_none());
+        let classes = listed.flat_map(|tree| tree.clashes());
+        let faults: Vec<Fault> = self.node_clashes.iter().chain(classes).cloned().collect();
+        if faults.is_empty() { Ok(()) } else { Err(Error::new(faults)) }
     }
 }
 
-/// The nodes in listings of folders.
-pub fn nodes(listings: &[Listing], settings: &Settings) -> Result<Names> {
-    let files = listings.iter().flat_map(|listing| &listing.files);
-    names("node", files.map(|found| node(found, settings)))
+/// Names of which none has several files (S6).
+pub fn unambiguous(names: Names) -> Result<Names> {
+    let clashes = names.clashes();
+    if clashes.is_empty() { Ok(names) } else { Err(Error::new(clashes)) }
 }
 
-/// The classes in listings of folders.
-pub fn classes(listings: &[Listing]) -> Result<Names> {
-    names("class", listings.iter().flat_map(|listing| &listing.files).map(class))
+/// The nodes in a listing of folders.
+pub fn nodes(listing: Listing, settings: &Settings) -> Names {
+    Naming::new(false, FOLDER, |inside| node_prefix(inside, settings), whole).names(listing)
 }
 
-/// One name with two files is an error (S6).
-fn names(what: &'static str, items: impl Iterator<Item = Item>) -> Result<Names> {
-    let mut names = Names::default();
-    for item in items {
-        if let Some(other) = names.get(&item.name) {
-            let kind = Kind::DuplicateDefinition {
-                what,
-                name: item.name.to_string(),
-                first: display(&other.path),
-                second: display(&item.path),
-            };
-            return Err(Fault::new(kind).into());
-        }
-        names.insert(item.name.clone(), item);
-    }
-    names.sort_unstable_keys();
-    Ok(names)
+/// The classes in a listing of folders.
+pub fn classes(listing: Listing) -> Names {
+    Naming::new(true, FOLDER, class_prefix, without_init).names(listing)
+}
+
+/// The name of the node in a file.
+pub fn node_name(found: &Found, settings: &Settings) -> String {
+    node_prefix(&found.folder.inside(), settings) + &found.stem()
+}
+
+/// The name of the class in a file.
+pub fn class_name(found: &Found) -> String {
+    let prefix = class_prefix(&found.folder.inside());
+    let begin = prefix.len();
+    without_init(&(prefix + &found.stem()), begin).0.to_owned()
 }
 
 /// A node is named after its file; with `compose_node_name` its folders come first, unless the
 /// outermost begins with `_` (S11).
-pub fn node(found: &Found, settings: &Settings) -> Item {
-    let inside = found.folders.join("/");
-    let below = settings.compose_node_name
-        && found.folders.first().is_some_and(|outermost| !outermost.starts_with('_'));
-    let mut parts: Vec<&str> =
-        if below { found.folders.iter().map(String::as_str).collect() } else { Vec::new() };
-    parts.push(&found.stem);
-    let name = parts.join(".");
-    let pathname = match (inside.is_empty(), settings.compose_node_name) {
-        (true, true) => found.stem.clone(),
-        // The forks say so, and patterns were written for it (S19).
-        (true, false) => format!("./{}", found.stem),
-        (false, _) => format!("{inside}/{}", found.stem),
-    };
-    let parts = if settings.compat_flags.split_literal_dots {
-        name.split('.').map(Text::from).collect()
-    } else {
-        parts.into_iter().map(Text::from).collect()
-    };
-    Item {
-        name: name.into(),
-        path: path(found),
-        scheme: FOLDER,
-        pathname: pathname.into(),
-        parts,
-        init: false,
-    }
+fn node_prefix(inside: &str, settings: &Settings) -> String {
+    if is_composed(inside, settings) { class_prefix(inside) } else { String::new() }
 }
 
-/// A class is named after its folders and its file; `init` stands for its folder.
-fn class(found: &Found) -> Item {
-    let mut parts: Vec<&str> = found.folders.iter().map(String::as_str).collect();
-    let init = found.stem == "init" && !parts.is_empty();
-    if !init {
-        parts.push(&found.stem);
-    }
-    let name = Text::from(parts.join("."));
-    Item { name, path: path(found), scheme: FOLDER, pathname: "".into(), parts: Vec::new(), init }
+/// Whether the name of a node has the names of the folders that it is inside of.
+fn is_composed(inside: &str, settings: &Settings) -> bool {
+    settings.compose_node_name && !inside.is_empty() && !inside.starts_with('_')
 }
 
-fn path(found: &Found) -> Arc<Path> {
-    Arc::from(found.path.as_path())
+/// A class is named after its folders, each with a dot behind it, and its file.
+fn class_prefix(inside: &str) -> String {
+    if inside.is_empty() {
+        return String::new();
+    }
+    let mut prefix = Vec::with_capacity(inside.len() + 1);
+    prefix.extend_from_slice(inside.as_bytes());
+    prefix.push(b'.');
+    prefix.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'.');
+    // One letter of ASCII for another: it is still text.
+    String::from_utf8(prefix).unwrap_or_default()
+}
+
+/// A name that is what it seems to be.
+fn whole(name: &str, _: usize) -> (&str, bool) {
+    (name, false)
+}
+
+/// `init` stands for the folder that it is in.
+fn without_init(name: &str, folder: usize) -> (&str, bool) {
+    match name.get(folder..) {
+        Some("init") if folder > 0 => (&name[..folder - 1], true),
+        _ => (name, false),
+    }
 }
 
 /// The name that the Python programs look for a file of a repository under, whatever is its root.
@@ -215,44 +205,146 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
-pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Result<Names> {
-    names(
-        "node",
-        files.iter().map(|file| {
-            let item = node(&found(commit, file), settings);
-            let pathname = item.pathname.strip_prefix("./").map_or(item.pathname.clone(), Text::from);
-            Item { scheme: REPOSITORY, pathname, ..item }
-        }),
-    )
+pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Names {
+    Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
+        .names(listing(commit, files))
 }
 
 /// The classes among the files of a commit, named from the root on.
-pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Result<Names> {
+pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Names {
     let root = commit.branch.root.replace('/', ".");
-    let items = files.iter().map(|file| {
-        let item = class(&found(commit, file));
-        let below = item.name.strip_prefix(&*root).map(|rest| rest.trim_start_matches('.'));
-        match below {
-            Some("") => Item { name: "init".into(), scheme: REPOSITORY, init: false, ..item },
-            Some(below) => Item { name: below.into(), scheme: REPOSITORY, ..item },
-            None => Item { scheme: REPOSITORY, ..item },
-        }
-    });
-    names("class", items)
+    Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
+        .names(listing(commit, files))
 }
 
-fn found(commit: &Commit, file: &File) -> Found {
-    Found {
-        folders: file.folders.clone(),
-        stem: file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
-        path: shown(commit, file),
+/// The name of a class of a repository from the root on.
+fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
+    let (name, init) = without_init(name, folder);
+    match name.strip_prefix(root).map(|rest| rest.trim_start_matches('.')) {
+        Some("") => ("init", false),
+        Some(below) => (below, init),
+        None => (name, init),
     }
+}
+
+/// The files of a commit as a listing.
+fn listing(commit: &Commit, files: &[File]) -> Listing {
+    let top = top(commit);
+    let mut listing = Listing::default();
+    for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
+        let Some(first) = files.first() else { continue };
+        listing.enter(Folder::of_repository(&top, &first.folders.join("/")));
+        files.iter().filter_map(|file| file.path.file_name()).for_each(|name| listing.push(name));
+    }
+    listing
+}
+
+/// What the paths of files of a commit begin with.
+fn top(commit: &Commit) -> String {
+    let branch = commit.branch.branch.as_deref().unwrap_or_default();
+    format!("{} {branch} ", commit.branch.repo)
 }
 
 /// The path of a file of a repository, as messages show it.
 pub fn shown(commit: &Commit, file: &File) -> PathBuf {
-    let branch = commit.branch.branch.as_deref().unwrap_or_default();
-    let mut shown = std::ffi::OsString::from(format!("{} {branch} ", commit.branch.repo));
+    let mut shown = std::ffi::OsString::from(top(commit));
     shown.push(&file.path);
     shown.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Kind;
+    use crate::storage::fs::display;
+    use crate::storage::list::list;
+    use crate::value::{Map, Value};
+
+    fn settings(composed: bool) -> Settings {
+        let options = Map::from_iter([("compose_node_name".into(), Value::Bool(composed))]);
+        Settings::from_options(&options).expect("right").0
+    }
+
+    fn tree(paths: &[&str]) -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a folder");
+        for path in paths {
+            crate::storage::fs::put(&root.path().join(path), b"", false).expect("written");
+        }
+        root
+    }
+
+    #[test]
+    fn names_are_sorted_and_know_their_paths() {
+        let paths =
+            ["z/init.yml", "b.yaml", "a/b/c.yml", "a-b.yml", "a.yml", "a/b.yml", ".h.yml", "CVS/x.yml"];
+        let root = tree(&paths);
+        let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+        let names = classes(listing);
+        let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
+        assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
+        for path in paths {
+            let path = root.path().join(path);
+            let item = names.at(&path);
+            assert_eq!(item.map(|item| &**item.path()), item.map(|_| path.as_path()));
+            let hidden = path
+                .components()
+                .any(|part| [".h.yml", "CVS"].contains(&&*part.as_os_str().to_string_lossy()));
+            assert_eq!(item.is_none(), hidden, "{path:?}");
+        }
+        let init = names.get("z").expect("the class");
+        assert!(init.init && !names.get("b").expect("the class").init);
+        // A path that would have the same name is another one.
+        assert!(!init.is_at(&root.path().join("z.yml")));
+    }
+
+    #[test]
+    fn a_node_has_the_names_of_its_folders_where_names_are_composed() {
+        let root = tree(&["a/b/n.yml", "_x/m.yml", "k.yml"]);
+        for (composed, expected) in [
+            (true, [("a.b.n", "a/b/n", "a,b,n"), ("k", "k", "k"), ("m", "_x/m", "m")]),
+            (false, [("k", "./k", "k"), ("m", "_x/m", "m"), ("n", "a/b/n", "n")]),
+        ] {
+            let settings = settings(composed);
+            let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+            let names = nodes(listing, &settings);
+            let found: Vec<(String, String, String)> = names
+                .values()
+                .map(|item| {
+                    let (path, parts) = (item.pathname(&settings), item.parts(&settings));
+                    (item.name.to_string(), path.to_string(), parts.join(","))
+                })
+                .collect();
+            let expected = expected.map(|(name, path, parts)| (name.into(), path.into(), parts.into()));
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn a_name_with_several_files_tells_them_by_path() {
+        let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml", "e.yml"]);
+        let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+        let names = classes(listing);
+        let shown = |path: &str| display(&root.path().join(path));
+        let expected = [
+            ("b", vec![shown("b/init.yml"), shown("b.yml")]),
+            ("c.d", vec![shown("c/d.yml"), shown("c.d.yml")]),
+            ("z", vec![shown("z.yaml"), shown("z.yml")]),
+        ];
+        let clashes = names.clashes();
+        let told: Vec<_> = clashes
+            .iter()
+            .map(|fault| match &fault.kind {
+                Kind::DuplicateDefinition { name, files, .. } => (name.as_str(), files.clone()),
+                _ => panic!("{fault:?}"),
+            })
+            .collect();
+        assert_eq!(told, expected);
+        let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
+        assert_eq!(sorted, ["b", "c.d", "e", "z"]);
+        for path in ["z.yml", "z.yaml"] {
+            let item = names.at(&root.path().join(path)).expect("the class");
+            assert_eq!(item.paths().count(), 2);
+            assert!(item.is_at(&root.path().join(path)));
+        }
+    }
 }

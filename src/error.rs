@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::secrets::MASK;
 use crate::source::{Origin, Site};
 use crate::value::Text;
 
@@ -43,6 +44,8 @@ pub struct Fault {
     pub within: Option<(u32, u32)>,
     /// The place.
     pub site: Option<Site>,
+    /// The setting it comes from, and what in it, where that is no file of the inventory.
+    pub setting: Option<(&'static str, Text)>,
     /// The node that was rendered.
     pub node: Option<Text>,
     /// The parameter that holds the value, in the notation of references.
@@ -66,6 +69,7 @@ impl Fault {
             origin: None,
             within: None,
             site: None,
+            setting: None,
             node: None,
             path: None,
             chain: Vec::new(),
@@ -102,6 +106,13 @@ impl Fault {
     pub fn note(mut self, text: impl Into<String>, site: Option<Site>) -> Fault {
         self.notes.push(Note { text: text.into(), site });
         self
+    }
+    /// The setting that it is about, and what in it: a key or a text of its value.
+    pub fn setting(&self) -> Option<(&str, Option<&str>)> {
+        match &self.setting {
+            Some((name, part)) => Some((name, Some(part))),
+            None => self.kind.setting(),
+        }
     }
     /// The stable code, `reference-not-found`.
     pub fn code(&self) -> &'static str {
@@ -200,8 +211,11 @@ kinds! {
     SettingType { name: String, expected: String, actual: String } "setting-type" 65
         "setting '{name}' must be {expected}, not {actual}";
     /// A setting with a word that is not among the allowed.
-    SettingValue { name: String, allowed: String } "setting-value" 65
+    SettingValue { name: String, allowed: String, similar: Option<String> } "setting-value" 65
         "setting '{name}' must be one of {allowed}";
+    /// A level for a rule or error that does not exist.
+    UnknownRule { name: String, similar: Option<String> } "unknown-rule" 65
+        "setting 'lint_levels': no rule and no error has the code '{name}'";
     /// A class mapping that cannot be read, or a bad pattern in a setting (S13).
     SettingPattern { name: String, pattern: String, message: String } "setting-pattern" 65
         "setting '{name}': '{pattern}': {message}";
@@ -220,14 +234,14 @@ kinds! {
 
     // Storage and catalog.
     /// A folder of the inventory that is not there or cannot be read.
-    DirectoryNotFound { path: String, message: String } "directory-not-found" 74
+    DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
         "cannot read the folder '{path}': {message}";
     /// A file that cannot be read.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
         "cannot read '{path}': {message}";
-    /// One name, two files (S6).
-    DuplicateDefinition { what: &'static str, name: String, first: String, second: String } "duplicate-definition" 65
-        "{what} '{name}' is defined twice, in '{first}' and in '{second}'";
+    /// One name, two files or more (S6).
+    DuplicateDefinition { what: &'static str, name: String, files: Vec<String> } "duplicate-definition" 65
+        "{what} '{name}' is defined {}", places_sentence(files);
     /// A node without a file.
     NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
         "no node '{name}' in '{folder}'";
@@ -259,9 +273,9 @@ kinds! {
     /// Text that is not YAML, or YAML that `PyYAML` would not take.
     YamlSyntax { message: String } "yaml-syntax" 65
         "{message}";
-    /// A tag that no constructor knows (Y3).
-    YamlTag { tag: String } "yaml-tag" 65
-        "unknown tag '{tag}'";
+    /// A tag that no constructor knows (Y3). What looks like one may be a password.
+    YamlTag { } "yaml-tag" 65
+        "unknown tag";
     /// A limit on the size, depth or number of aliases of a document.
     YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
         "{what} exceeds the limit of {limit}";
@@ -410,6 +424,16 @@ fn article(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
+/// `twice, in 'a' and in 'b'`
+fn places_sentence(files: &[String]) -> String {
+    let times = if files.len() == 2 { "twice".to_owned() } else { format!("{} times", files.len()) };
+    let places: Vec<String> = files.iter().map(|file| format!("in '{file}'")).collect();
+    match places.split_last() {
+        Some((last, before)) => format!("{times}, {} and {last}", before.join(", ")),
+        None => times,
+    }
+}
+
 fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
     if missing.is_empty() {
         // The keys come from parameters' values, which no sentence may hold.
@@ -422,21 +446,73 @@ fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
 }
 
 impl Kind {
+    /// Takes out what it quotes of a value, which is a secret; tells whether there was anything.
+    pub fn withhold(&mut self) -> bool {
+        match self {
+            Kind::ReferenceNotFound { reference, missing, container, similar } => {
+                MASK.clone_into(reference);
+                missing.clear();
+                container.clear();
+                *similar = None;
+            }
+            Kind::OverwrittenReference { reference: quoted }
+            | Kind::DefaultUsed { reference: quoted }
+            | Kind::DefaultSyntax { reference: quoted, .. }
+            | Kind::QueryEmbedded { query: quoted }
+            | Kind::QueryInExport { query: quoted }
+            | Kind::QueryFailed { query: quoted, .. } => MASK.clone_into(quoted),
+            Kind::QueryOperand { query, message } => {
+                MASK.clone_into(query);
+                "a test has nothing to compare with".clone_into(message);
+            }
+            _ => return false,
+        }
+        true
+    }
+    /// The inventory query in its sentence.
+    pub fn query(&self) -> Option<&str> {
+        match self {
+            Kind::QueryEmbedded { query }
+            | Kind::QueryInExport { query }
+            | Kind::QueryFailed { query, .. }
+            | Kind::QueryOperand { query, .. } => Some(query),
+            _ => None,
+        }
+    }
     /// The files and folders of the inventory in its sentence. Where one stands for another, as a
     /// folder for a revision, they are shown by its name.
     pub fn paths_mut(&mut self) -> Vec<&mut String> {
         match self {
             Kind::DirectoryNotFound { path, .. } | Kind::FileUnreadable { path, .. } => vec![path],
-            Kind::DuplicateDefinition { first, second, .. } => vec![first, second],
+            Kind::DuplicateDefinition { files, .. } => files.iter_mut().collect(),
             Kind::NodeNotFound { folder, .. } | Kind::ClassNotFound { folder, .. } => vec![folder],
             _ => Vec::new(),
+        }
+    }
+    /// The setting that it is about, and what in it: a key or a text of its value.
+    fn setting(&self) -> Option<(&str, Option<&str>)> {
+        match self {
+            Kind::UnknownSetting { name, .. } | Kind::SettingType { name, .. } => Some((name, None)),
+            Kind::StorageOption { setting, .. } => Some((setting, None)),
+            Kind::SettingValue { name, .. } => {
+                let (name, key) = name.split_once(':').map_or((name.as_str(), None), |(a, b)| (a, Some(b)));
+                Some((name, key))
+            }
+            Kind::UnknownRule { name, .. } => Some(("lint_levels", Some(name))),
+            Kind::SettingPattern { name, pattern, .. } => Some((name, Some(pattern))),
+            Kind::UriOverlap { .. } => Some(("classes_uri", None)),
+            Kind::StorageUnsupported { .. } => Some(("storage_type", None)),
+            _ => None,
         }
     }
     /// The way out, where there is one.
     pub fn help(&self) -> Option<String> {
         match self {
             Kind::UnknownSetting { similar: Some(name), .. }
+            | Kind::SettingValue { similar: Some(name), .. }
+            | Kind::UnknownRule { similar: Some(name), .. }
             | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::DirectoryNotFound { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
             | Kind::NothingToExplain { similar: Some(name), .. }
@@ -459,6 +535,7 @@ impl Kind {
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
             }
+            Kind::DuplicateDefinition { .. } => Some("remove or rename all of these files but one".into()),
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),

@@ -28,13 +28,13 @@ use crate::source::{Origin, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
+pub use crate::template::join_path;
 pub(crate) use explore::Traced;
 use memo::{Memo, State};
 pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 pub use root::{Root, Shared, Source};
 use way::Way;
-pub use way::join_path;
 pub(crate) use way::site;
 
 /// Finds places for messages. Asked only when there is something to say.
@@ -361,6 +361,10 @@ impl<'a> Evaluator<'a> {
         }
         let place = match self.values.begin(address) {
             Ok(place) => place,
+            Err(State::Kept((value, measure))) => {
+                self.measure = *measure;
+                return Ok(value.clone());
+            }
             Err(State::Done((value, measure), own)) => {
                 self.measure = *measure;
                 self.own |= own;
@@ -416,6 +420,7 @@ impl<'a> Evaluator<'a> {
                         self.own |= own;
                         return Ok(found.clone());
                     }
+                    Err(State::Kept(found)) => return Ok(found.clone()),
                     Err(State::Failed) => return Err(Stop::Reported),
                     Err(State::Pending) => return Err(self.cycle(address).into()),
                 };

@@ -4,12 +4,15 @@
 //! built. All strings are parsed for references here, so that a reference that does not
 //! parse fails every node that includes the file, as in the Python forks.
 
+mod path;
+
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::merge::{Normalized, Prefixes};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::{FileId, Origin};
@@ -119,8 +122,19 @@ impl Layer {
             embedded: Vec::new(),
             warnings: Vec::new(),
         };
-        let layer = builder.layer(document);
-        if builder.faults.is_empty() { Ok(layer) } else { Err(Error::new(builder.faults)) }
+        let mut layer = builder.layer(document);
+        let mut faults = builder.faults;
+        let quoting: Vec<&mut Fault> = faults.iter_mut().chain(&mut layer.embedded).collect();
+        if !quoting.is_empty() {
+            let secrets = Secrets::of(subject.settings);
+            let delimiter = &subject.settings.delimiter;
+            for fault in quoting {
+                fault.path =
+                    fault.origin.and_then(|origin| path::parameter(document, origin.node, delimiter));
+                secrets.withhold(fault, delimiter);
+            }
+        }
+        if faults.is_empty() { Ok(layer) } else { Err(Error::new(faults)) }
     }
 }
 
@@ -149,16 +163,8 @@ impl Builder<'_> {
                 &empty
             }
         };
-        for entry in entries {
-            if entry.key.as_str().is_some_and(|name| SECTIONS.contains(&name)) {
-                continue;
-            }
-            let name = crate::pystr::str(&entry.key.0);
-            if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
-                let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
-                let fault = Fault::new(Kind::UnknownSection { name, similar });
-                self.warnings.push(fault.at(self.origin(entry.key_index)));
-            }
+        for (kind, key) in unknown_sections(document) {
+            self.warnings.push(Fault::new(kind).at(self.origin(key)));
         }
         let section =
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
@@ -283,7 +289,9 @@ impl Builder<'_> {
             };
             map.insert(entry.key.clone(), slot, &self.prefixes);
         }
-        map.finish(origin)
+        let mut map = map.finish(origin);
+        self.words.share_keys(&mut map.entries);
+        map
     }
 
     /// A mapping inside of a list.
@@ -292,6 +300,7 @@ impl Builder<'_> {
         for entry in entries {
             slots.insert(entry.key.clone(), self.slot(&entry.value));
         }
+        self.words.share_keys(&mut slots);
         RawSlot::new(slots, origin)
     }
 
@@ -325,6 +334,21 @@ impl Builder<'_> {
             Data::Map(entries) => grow(|| Slot::Raw(Arc::new(self.raw(entries, origin)))),
         }
     }
+}
+
+/// The top-level keys of a document that mean nothing, and where they stand (Y6).
+pub fn unknown_sections(document: &Document) -> Vec<(Kind, u32)> {
+    let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return Vec::new() };
+    let mut unknown = Vec::new();
+    for entry in entries.iter().filter(|entry| !entry.key.as_str().is_some_and(|key| SECTIONS.contains(&key)))
+    {
+        let name = crate::pystr::str(&entry.key.0);
+        if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
+            let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
+            unknown.push((Kind::UnknownSection { name, similar }, entry.key_index));
+        }
+    }
+    unknown
 }
 
 /// Runs one level of a recursion with room enough on the stack.

@@ -13,6 +13,7 @@ pub mod evaluate;
 pub mod explain;
 pub mod graph;
 pub mod json;
+pub mod keys;
 pub mod layer;
 pub mod linearize;
 pub mod lint;

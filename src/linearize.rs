@@ -18,6 +18,7 @@ use crate::evaluate::{Evaluator, Locate, Root, Source};
 use crate::layer::{ClassEntry, Layer, Subject};
 use crate::mappings::Mapped;
 use crate::merge::{Prefixes, fold, with_entry};
+use crate::secrets::{MASK, Secrets};
 use crate::settings::Settings;
 use crate::slot::MapSlot;
 use crate::source::{FileId, Origin, Site};
@@ -175,8 +176,10 @@ pub fn linearize(
         // An answer asks its sequence whether it holds; an error has none.
         linearizer.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
         let mut faults = linearizer.faults;
+        let secrets = Secrets::of(settings);
         for fault in &mut faults {
             fault.node = Some(subjects.name.clone());
+            secrets.withhold(fault, &settings.delimiter);
             if !settings.group_errors {
                 break;
             }
@@ -205,8 +208,8 @@ struct Linearizer<'a> {
     /// Classes whose layers are in, likewise.
     done: FxHashSet<Text>,
     noted: Arc<Sequence>,
-    /// Classes that are being entered: name, and the index of their file.
-    active: Vec<(Text, usize)>,
+    /// Classes that are being entered: name, the name as it is listed, and the index of their file.
+    active: Vec<(Text, Text, usize)>,
     /// Whether this step is nobody else's.
     own: bool,
     warnings: Vec<Warning>,
@@ -240,7 +243,7 @@ impl Linearizer<'_> {
                     shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
                 }
                 Err(fault) => {
-                    self.faults.push(fault.note(format!("in the class mapping '{}'", mapped.mapping), None));
+                    self.faults.push(in_mapping(fault, &mapped.mapping));
                 }
             }
         }
@@ -374,14 +377,14 @@ impl Linearizer<'_> {
             if self.done.contains(name) {
                 return shown;
             }
-            if let Some(at) = self.active.iter().position(|(active, _)| active == name) {
+            if let Some(at) = self.active.iter().position(|(active, ..)| active == name) {
                 let fault = self.cycle(at, entry, by);
                 self.faults.push(fault);
                 return shown;
             }
             match self.lookup.class(name) {
                 Ok(Some(layer)) => {
-                    self.enter(name, &layer, entry.origin, by);
+                    self.enter(name, &shown, &layer, entry.origin, by);
                     return shown;
                 }
                 Ok(None) => {}
@@ -400,7 +403,7 @@ impl Linearizer<'_> {
         entry.name.clone()
     }
 
-    fn enter(&mut self, name: &Text, layer: &Arc<Layer>, listed: Origin, by: &By) {
+    fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &By) {
         let index = 1 + self.sequence.entered + self.brought.included.len();
         let most = self.settings.limit_classes as usize;
         let beyond = if self.active.len() >= MAX_DEPTH {
@@ -417,7 +420,7 @@ impl Linearizer<'_> {
         let listed = if matches!(by, By::Includer(0)) { Origin::NONE } else { listed };
         let included = Included { name: name.clone(), file: layer.file, by: by.clone(), listed };
         self.brought.included.push(included);
-        self.active.push((name.clone(), index));
+        self.active.push((name.clone(), written.clone(), index));
         let shown = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || {
             self.parents(&layer.classes, &By::Includer(index))
         });
@@ -430,8 +433,9 @@ impl Linearizer<'_> {
     fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &By) {
         if self.lookup.may_be_missing(name) {
             if self.settings.ignore_class_notfound_warning {
-                let kind = Kind::ClassSkipped { name: name.to_string() };
+                let kind = Kind::ClassSkipped { name: entry.name.to_string() };
                 let warning = self.place(Fault::new(kind), entry.origin, by);
+                let warning = self.with_name(warning, entry, name);
                 self.warnings.push(warning);
             }
             return;
@@ -444,12 +448,24 @@ impl Linearizer<'_> {
             // The name may hold a parameter's value; what is similar to it would tell.
             similar: similar.filter(|_| entry.template.is_none()),
         };
-        let mut fault = self.place(Fault::new(kind), entry.origin, by);
-        if entry.template.is_some() {
-            // Not in the sentence: the name holds a parameter's value, and the sentence may reach a minion.
-            fault = fault.note(format!("its name comes to '{name}'"), None);
-        }
+        let fault = self.place(Fault::new(kind), entry.origin, by);
+        let fault = self.with_name(fault, entry, name);
         self.faults.push(fault);
+    }
+
+    /// A problem with what the name of a class comes to. That is not in the sentence: the name holds a
+    /// parameter's value, and the sentence may reach a minion. A secret in it is masked.
+    fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
+        let Some(template) = &entry.template else { return fault };
+        let secrets = Secrets::of(self.settings);
+        let root = self.merged_so_far().without(&secrets);
+        let mut evaluator = Evaluator::new(root, self.settings, self.sources);
+        match evaluator.class_name(template, entry.origin) {
+            Ok(shown) if shown == **name || shown.contains(MASK) => {
+                fault.note(format!("its name comes to '{shown}'"), None)
+            }
+            _ => fault.note("a secret is in its name", None),
+        }
     }
 
     /// The text of a class name with references (S4).
@@ -499,10 +515,10 @@ impl Linearizer<'_> {
     }
 
     fn cycle(&self, at: usize, entry: &ClassEntry, by: &By) -> Fault {
-        let mut names: Vec<&str> = self.active[at..].iter().map(|(name, _)| &**name).collect();
+        let mut names: Vec<&str> = self.active[at..].iter().map(|(_, name, _)| &**name).collect();
         names.push(names[0]);
         let mut fault = Fault::new(Kind::ClassCycle { cycle: names.join(" -> ") });
-        for (name, index) in &self.active[at..] {
+        for (_, name, index) in &self.active[at..] {
             let listed = self.trail().included(*index).map(|included| self.trail().listed(included));
             fault = fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.site(at)));
         }
@@ -514,7 +530,7 @@ impl Linearizer<'_> {
         fault.site = self.site(origin);
         fault.chain = self.chain_of(by);
         if let By::Mapping(mapping) = by {
-            fault = fault.note(format!("in the class mapping '{mapping}'"), None);
+            fault = in_mapping(fault, mapping);
         }
         fault
     }
@@ -548,6 +564,12 @@ impl Linearizer<'_> {
         });
         chain
     }
+}
+
+/// A problem that a class mapping brought in.
+fn in_mapping(mut fault: Fault, mapping: &Text) -> Fault {
+    fault.setting = Some(("class_mappings", mapping.clone()));
+    fault.note(format!("in the class mapping '{mapping}'"), None)
 }
 
 impl Linearization {

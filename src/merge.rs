@@ -129,19 +129,19 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
         // Keys and children are shared.
         None => MapSlot { constant: OnceLock::new(), entries: earlier.entries.clone(), ..*earlier },
     };
-    for (key, slot) in &later.entries {
-        let (prefix, name) = if later.prefixed {
-            prefixes.split(key.as_str().unwrap_or_default())
-        } else {
-            (Prefix::default(), "")
-        };
-        if prefix.any() {
-            let key = Key::from(name);
-            merged.prefixed |= prefixes.is_prefixed(&key);
-            insert(&mut merged.entries, key, single(slot.clone(), prefix), prefixes);
-        } else {
-            insert(&mut merged.entries, key.clone(), slot.clone(), prefixes);
+    if later.prefixed {
+        for (key, slot) in &later.entries {
+            let (prefix, name) = prefixes.split(key.as_str().unwrap_or_default());
+            if prefix.any() {
+                let key = Key::from(name);
+                merged.prefixed |= prefixes.is_prefixed(&key);
+                insert(&mut merged.entries, key, single(slot.clone(), prefix), prefixes);
+            } else {
+                insert(&mut merged.entries, key.clone(), slot.clone(), prefixes);
+            }
         }
+    } else {
+        merged.entries.merge_all(&later.entries, |earlier, later| join(earlier, later.clone(), prefixes));
     }
     // Merging takes nothing away that needs evaluation, but for what follows a null.
     merged.dynamic |= later.dynamic;
@@ -196,10 +196,14 @@ fn closed(slot: Slot) -> Slot {
 }
 
 fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
-    entries.merge(key, |earlier| match earlier {
+    entries.merge(key, |earlier| join(earlier, later, prefixes));
+}
+
+fn join(earlier: Option<Slot>, later: Slot, prefixes: &Prefixes) -> Slot {
+    match earlier {
         Some(earlier) => merge(earlier, later, prefixes),
         None => settle(later, prefixes),
-    });
+    }
 }
 
 /// A slot that becomes the first of its place. Prefixes below it that are still text take

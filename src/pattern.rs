@@ -13,10 +13,15 @@ pub struct Glob {
     wild: bool,
 }
 
+/// Whether a text has wildcards: then it may find nothing, where a name has to be there.
+pub fn is_wild(text: &str) -> bool {
+    text.contains(['*', '?', '['])
+}
+
 impl Glob {
     /// Reads a glob; every text is one.
     pub fn new(text: &str) -> Glob {
-        Glob { chars: text.chars().collect(), wild: text.contains(['*', '?', '[']) }
+        Glob { chars: text.chars().collect(), wild: is_wild(text) }
     }
 
     /// Whether a name matches: a name without wildcards matches itself.

@@ -110,9 +110,11 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
     } else if let Ok((_, (tests, ()))) = listed {
         tests
     } else {
-        return Err(format!(
-            "cannot read '{source}': expected 'exports:…', 'exports:… if exports:… == …' or 'if exports:… == …'"
-        ));
+        return Err(
+            "cannot read the query: expected 'exports:…', 'exports:… if exports:… == …' or 'if exports:… \
+                    == …'"
+                .into(),
+        );
     };
     let (first, rest) = tests;
     query.first = Some(comparison(first, delimiter)?);
@@ -127,7 +129,7 @@ fn without_first(word: &str, delimiter: &str) -> Result<Vec<Text>, String> {
     let mut path = split_path(word, delimiter);
     path.remove(0);
     if path.is_empty() {
-        return Err(format!("'{word}' names no export: expected 'exports{delimiter}…'"));
+        return Err(format!("the query names no export: expected 'exports{delimiter}…'"));
     }
     Ok(path)
 }
@@ -139,9 +141,7 @@ fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Compari
         match item {
             Item::Integer(digits) => operand = Operand::Data(integer(digits)),
             Item::Real(digits) => {
-                operand = Operand::Data(Value::Float(
-                    digits.parse().map_err(|_| format!("bad number '{digits}'"))?,
-                ));
+                operand = Operand::Data(Value::Float(digits.parse().map_err(|_| "bad number".to_owned())?));
             }
             Item::Word(word) => {
                 let mut path = split_path(word, delimiter);

@@ -62,7 +62,7 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
 
 /// Whether the sentence already says which node it is about.
 fn names_its_node(kind: &Kind) -> bool {
-    matches!(kind, Kind::NodeNotFound { .. })
+    matches!(kind, Kind::NodeNotFound { .. } | Kind::DuplicateDefinition { what: "node", .. })
 }
 
 /// All remarks on a problem: its notes, how its file came in, and which parameter holds it.

@@ -1,20 +1,25 @@
 //! Secrets turn values that are not for every eye into `***`, wherever a program shows them.
 //!
 //! Which values those are is said by the keys above them: the setting `secret_keys` lists globs.
-//! A secret that references carry elsewhere, into a URL for example, is known by its text and
-//! masked there too. In excerpts of files the text behind such keys becomes stars, one for one,
+//! Where references carry a secret, into a URL for example, is known by evaluating the parameters once
+//! more without the secrets in them (`slots`): whatever differs is masked, down to a secret of one
+//! letter. Beside that, secrets of the same node are known by their text, to mask them where somebody
+//! wrote them out once more. In excerpts of files the text behind such keys becomes stars, one for one,
 //! so that columns hold.
 
+mod slots;
 mod source;
 
+use crate::error::Fault;
 use crate::pattern::Glob;
 use crate::settings::Settings;
+use crate::template::split_path;
 use crate::value::{Key, Map, Value};
 
 /// What is shown for a secret.
 pub const MASK: &str = "***";
 
-/// A secret shorter than this is not looked for in other values: it would be found by chance.
+/// A text shorter than this is not looked for in other values: it would be found by chance.
 const SHORTEST: usize = 4;
 
 /// What is secret, and the texts that are known to be.
@@ -36,6 +41,11 @@ impl Secrets {
         Secrets::default()
     }
 
+    /// Whether nothing is secret.
+    pub fn is_none(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     /// Whether the value under a key of this name is secret.
     pub fn is_secret_name(&self, name: &str) -> bool {
         !self.keys.is_empty() && {
@@ -52,6 +62,20 @@ impl Secrets {
     /// Whether a path leads to or through a secret.
     pub fn covers(&self, path: &[Key]) -> bool {
         path.iter().any(|key| self.is_secret(key))
+    }
+
+    /// Takes out of a problem what its sentence quotes of a secret: of a value below a secret key, and
+    /// of a query that compares with one. Excerpts show where it stands, masked.
+    pub fn withhold(&self, fault: &mut Fault, delimiter: &str) {
+        let secret = |text: &str| split_path(text, delimiter).iter().any(|key| self.is_secret_name(key));
+        let query = |query: &str| query.split_whitespace().any(secret);
+        if (fault.path.as_deref().is_some_and(secret) || fault.kind.query().is_some_and(query))
+            && fault.kind.withhold()
+        {
+            // They name what the sentence named.
+            fault.notes.clear();
+        }
+        fault.causes.iter_mut().for_each(|cause| self.withhold(cause, delimiter));
     }
 
     /// Learns the secrets in a value, to know them where references carry them.

@@ -6,7 +6,7 @@
 //! name is a warning with the nearest known one, a value of the wrong type an
 //! error (ruling Y6).
 
-use crate::error::{Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::value::{Map, Text, Value};
 
 /// What a setting may hold.
@@ -96,7 +96,16 @@ macro_rules! settings {
                     let row = rows.next().expect("one row for each field: both come from one table");
                     values(row).and_then(|value| Ok((row, value)))
                 };
-                Ok(Settings { $( $name: { let (row, value) = next()?; <$type as FromValue>::from_value(row, &value)? }, )* })
+                let mut faults = Vec::new();
+                $( let $name = {
+                    let (row, value) = next()?;
+                    let read = <$type as FromValue>::from_value(row, &value);
+                    read.map_err(|error| faults.extend(error.into_faults())).ok()
+                }; )*
+                if !faults.is_empty() {
+                    return Err(Error::new(faults));
+                }
+                Ok(Settings { $( $name: $name.expect("without a fault, each setting was read"), )* })
             }
         }
     };
@@ -127,6 +136,8 @@ settings! {
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.
     cluster_file: Text = "overrides.yml" as Shape::Word;
+    /// Folders outside of the inventory that symbolic links in it may lead to, for the functions that show files as they are written. Edits refuse such links all the same, and what nodes get follows all links.
+    linked_folders: Vec<Text> = "[]" as Shape::List;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
     class_mappings: Vec<Text> = "[]" as Shape::List;
     /// Match `class_mappings` against the path of the node file instead of the node's name.
@@ -242,6 +253,12 @@ fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
     })
 }
 
+/// A word that is none of the known ones, and the one that may have been meant.
+pub fn not_among(name: String, word: &str, known: &[&str]) -> Fault {
+    let similar = crate::similar::nearest(word, known.iter().copied()).map(str::to_owned);
+    Fault::new(Kind::SettingValue { name, allowed: known.join(", "), similar })
+}
+
 /// What a word means where true or false is expected (Y8).
 pub fn truth(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
@@ -282,8 +299,7 @@ impl FromValue for Text {
     fn from_value(row: &'static Row, value: &Value) -> Result<Text> {
         match (value, row.shape) {
             (Value::Str(text), Shape::OneOf(words)) if !words.contains(&&**text) => {
-                Err(Fault::new(Kind::SettingValue { name: row.name.into(), allowed: words.join(", ") })
-                    .into())
+                Err(not_among(row.name.into(), text, words).into())
             }
             (Value::Str(text), _) if !text.is_empty() || row.shape != Shape::Word => Ok(text.clone()),
             (Value::Str(_), _) => Err(wrong(row, value, "a string that is not empty").into()),
@@ -352,14 +368,14 @@ impl FromValue for CompatFlags {
                 // What is so anyway (R2).
                 "NestedReferenceNullAsNone" | "nested-reference-null-as-none" => {}
                 "ExpandTabs" | "expand-tabs" => flags.expand_tabs = true,
-                _ => {
-                    return Err(Fault::new(Kind::SettingValue {
-                        name: row.name.into(),
-                        allowed: "ComposeNodeNameLiteralDots, NestedReferenceNullAsNull, \
-                                  NestedReferenceNullAsNone, ExpandTabs"
-                            .into(),
-                    })
-                    .into());
+                other => {
+                    let known = [
+                        "ComposeNodeNameLiteralDots",
+                        "NestedReferenceNullAsNull",
+                        "NestedReferenceNullAsNone",
+                        "ExpandTabs",
+                    ];
+                    return Err(not_among(row.name.into(), other, &known).into());
                 }
             }
         }

@@ -107,17 +107,9 @@ impl Survey {
             .collect();
         // Environments may share a branch.
         let mut seen = FxHashSet::default();
-        let classes = catalog.classes().filter(|item| seen.insert(&item.path)).map(|item| (item, true));
-        let items = classes.chain(catalog.nodes.values().map(|item| (item, false)));
-        let mut files: Vec<SurveyedFile> = items
-            .map(|(item, is_class)| SurveyedFile {
-                name: item.name.clone(),
-                is_class,
-                path: shown(item),
-                layer: computation.peek(item),
-                nodes: Vec::new(),
-            })
-            .collect();
+        let classes = catalog.classes().filter(|item| seen.insert(item.path()));
+        let items = classes.chain(catalog.nodes.values());
+        let mut files: Vec<SurveyedFile> = items.flat_map(|item| surveyed(computation, item)).collect();
         let number = |(index, file): (usize, &SurveyedFile)| Some((file.layer.as_ref().ok()?.file, index));
         let by_file: FxHashMap<FileId, usize> = files.iter().enumerate().filter_map(number).collect();
         for (index, node) in nodes.iter().enumerate() {
@@ -141,6 +133,23 @@ impl Survey {
     }
 }
 
+/// The file of a name, or all that it has: none of them counts then, whatever else is wrong with them.
+fn surveyed(computation: &Computation<'_>, item: &Item) -> Vec<SurveyedFile> {
+    let clash = item.clash();
+    let file = |item: Item| {
+        let layer = match (computation.peek(&item), &clash) {
+            (layer, None) => layer,
+            (layer, Some(clash)) => {
+                let own = layer.err().map_or_else(Vec::new, Error::into_faults);
+                Err(Error::new([vec![clash.clone()], own].concat()))
+            }
+        };
+        let path = shown(&item);
+        SurveyedFile { name: item.name, is_class: item.is_class, path, layer, nodes: Vec::new() }
+    };
+    item.files().map(file).collect()
+}
+
 fn shown(item: &Item) -> Arc<str> {
-    crate::storage::fs::display(&item.path).into()
+    crate::storage::fs::display(item.path()).into()
 }

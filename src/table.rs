@@ -1,19 +1,16 @@
 //! A table is an ordered mapping whose keys other tables may share.
 //!
 //! A map of slots, the maps that are merged from it without a new key, and the maps of values that
-//! they come to have the same keys in the same order. They share one index, so that making one from
-//! another hashes nothing and stores the values alone.
+//! they come to have the same keys in the same order. They share one index ([`Keys`]), so that
+//! making one from another hashes nothing and stores the values alone.
 
 use std::hash::Hash;
 use std::sync::Arc;
 
-use indexmap::{Equivalent, IndexSet};
-use rustc_hash::FxBuildHasher;
+use indexmap::Equivalent;
 
+use crate::keys::{Keys, Place};
 use crate::value::Key;
-
-/// The keys of a table, in their order.
-pub type Keys = IndexSet<Key, FxBuildHasher>;
 
 /// An ordered mapping.
 #[derive(Clone, Debug)]
@@ -26,13 +23,26 @@ pub struct Table<V> {
 impl<V> Table<V> {
     /// An empty table with room for entries.
     pub fn with_capacity(capacity: usize) -> Table<V> {
-        let keys = Arc::new(Keys::with_capacity_and_hasher(capacity, FxBuildHasher));
-        Table { keys, values: Vec::with_capacity(capacity) }
+        Table { keys: Arc::new(Keys::with_capacity(capacity)), values: Vec::with_capacity(capacity) }
     }
 
     /// A table with the same keys; `None` unless there is a value for each.
     pub fn with_keys_of<W>(other: &Table<W>, values: Vec<V>) -> Option<Table<V>> {
         (values.len() == other.len()).then(|| Table { keys: other.keys.clone(), values })
+    }
+
+    /// The index of the keys.
+    pub fn shared_keys(&self) -> &Arc<Keys> {
+        &self.keys
+    }
+
+    /// Takes an index in place of its own, if it has the same keys in the same order.
+    pub fn take_keys(&mut self, keys: &Arc<Keys>) -> bool {
+        let same = self.keys.len() == keys.len() && self.keys.iter().zip(keys.iter()).all(|(a, b)| a.same(b));
+        if same {
+            self.keys = keys.clone();
+        }
+        same
     }
 
     /// Whether both have the very same keys, in one allocation.
@@ -100,24 +110,55 @@ impl<V> Table<V> {
         V: Default,
     {
         match self.place(key) {
-            Ok(index) => {
-                let earlier = std::mem::take(&mut self.values[index]);
-                self.values[index] = merge(Some(earlier));
-            }
+            Ok(index) => self.change(index, merge),
             Err(_) => self.values.push(merge(None)),
         }
     }
 
+    /// Merges the entries of another table one by one, as [`Table::merge`] does. Tables with the
+    /// same keys that were merged before have the same keys in the end, and nothing is hashed.
+    pub fn merge_all<W>(&mut self, other: &Table<W>, mut merge: impl FnMut(Option<V>, &W) -> V)
+    where
+        V: Default,
+    {
+        if self.shares_keys(other) {
+            for (index, later) in other.values.iter().enumerate() {
+                self.change(index, |earlier| merge(earlier, later));
+            }
+            return;
+        }
+        if let Some((keys, places)) = self.keys.union(&other.keys) {
+            self.keys = keys;
+            for (place, later) in places.iter().zip(&other.values) {
+                match *place as usize {
+                    place if place < self.values.len() => self.change(place, |earlier| merge(earlier, later)),
+                    _ => self.values.push(merge(None, later)),
+                }
+            }
+            return;
+        }
+        for (key, later) in other {
+            self.merge(key.clone(), |earlier| merge(earlier, later));
+        }
+    }
+
+    fn change(&mut self, index: usize, merge: impl FnOnce(Option<V>) -> V)
+    where
+        V: Default,
+    {
+        let earlier = std::mem::take(&mut self.values[index]);
+        self.values[index] = merge(Some(earlier));
+    }
+
     /// The place of a key, or the place that it has now, without a value.
-    fn place(&mut self, key: Key) -> Result<usize, usize> {
-        let (index, new) = if let Some(keys) = Arc::get_mut(&mut self.keys) {
-            keys.insert_full(key)
+    fn place(&mut self, key: Key) -> Place {
+        if let Some(keys) = Arc::get_mut(&mut self.keys) {
+            keys.insert(key)
         } else if let Some(index) = self.keys.get_index_of(&key) {
-            (index, false)
+            Ok(index)
         } else {
-            Arc::make_mut(&mut self.keys).insert_full(key)
-        };
-        if new { Err(index) } else { Ok(index) }
+            Arc::make_mut(&mut self.keys).insert(key)
+        }
     }
 
     /// Sets the value of a new key that comes at a place; what was there and behind moves on.
@@ -126,7 +167,10 @@ impl<V> Table<V> {
             self.shift_remove_index(earlier);
         }
         let index = index.min(self.len());
-        Arc::make_mut(&mut self.keys).shift_insert(index, key);
+        match Arc::get_mut(&mut self.keys) {
+            Some(keys) => keys.shift_insert(index, key),
+            None => self.keys = self.keys.with(index, key),
+        }
         self.values.insert(index, value);
     }
 
@@ -207,8 +251,7 @@ impl<V> IntoIterator for Table<V> {
     type Item = (Key, V);
     type IntoIter = std::iter::Zip<indexmap::set::IntoIter<Key>, std::vec::IntoIter<V>>;
     fn into_iter(self) -> Self::IntoIter {
-        let keys = Arc::unwrap_or_clone(self.keys);
-        keys.into_iter().zip(self.values)
+        Arc::unwrap_or_clone(self.keys).into_iter().zip(self.values)
     }
 }
 

@@ -6,7 +6,8 @@
 //! Sentinels and escape character are settings.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::hash::Hasher;
+use std::sync::{Arc, Weak};
 
 use nom::IResult;
 use nom::Parser;
@@ -14,12 +15,14 @@ use nom::bytes::complete::{tag, take_till1};
 use nom::combinator::recognize;
 use nom::error::{Error as NomError, ErrorKind, ParseError};
 use parking_lot::Mutex;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use crate::error::{Fault, Kind};
+use crate::keys::Keys;
 use crate::query::Query;
 use crate::settings::Settings;
-use crate::value::Text;
+use crate::table::Table;
+use crate::value::{Key, Text, Value};
 
 /// A string that holds at least one reference.
 #[derive(Clone, PartialEq, Debug)]
@@ -97,12 +100,25 @@ fn has(text: &str, sentinel: &str) -> bool {
 
 /// The strings of an inventory: one allocation for each distinct one, and one template.
 ///
-/// All calls must be with the same settings.
+/// All calls must be with the same settings. What nobody else has any longer goes when there has come as
+/// much again as there was: a process that lives for months reads many versions of a file.
 #[derive(Debug, Default)]
 pub struct Pool {
-    strings: Mutex<FxHashSet<Text>>,
+    strings: Mutex<Strings>,
     templates: Mutex<FxHashMap<Text, Arc<Template>>>,
+    /// Those of mappings, by a number for their strings.
+    keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
 }
+
+#[derive(Debug, Default)]
+struct Strings {
+    known: FxHashSet<Text>,
+    /// How many were in use when that was last looked at.
+    used: usize,
+}
+
+/// How many strings may come before it is worth looking for those that nobody has any longer.
+const CROWD: usize = 16_384;
 
 impl Pool {
     /// The pool for one thread, which asks for each string once.
@@ -111,14 +127,36 @@ impl Pool {
     }
 
     fn text(&self, text: &str) -> Text {
-        let mut strings = self.strings.lock();
-        if let Some(known) = strings.get(text) {
+        let strings = &mut *self.strings.lock();
+        if let Some(known) = strings.known.get(text) {
             return known.clone();
         }
+        if strings.known.len() > CROWD + 2 * strings.used {
+            self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
+            strings.known.retain(|text| !text.is_alone());
+            strings.used = strings.known.len();
+            strings.known.shrink_to(2 * strings.used);
+        }
         let text = Text::from(text);
-        strings.insert(text.clone());
+        if strings.known.is_empty() {
+            strings.known.reserve(MANY);
+        }
+        strings.known.insert(text.clone());
         text
     }
+}
+
+/// As many strings as a node has with all its classes, about: room for them is made at once.
+const MANY: usize = 800;
+
+/// A number for strings in their order, that have one allocation each.
+fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
+    let mut hasher = FxHasher::default();
+    for key in keys {
+        let Value::Str(text) = &key.0 else { return None };
+        hasher.write_usize(text.address());
+    }
+    Some(hasher.finish())
 }
 
 /// What one thread knows of a [`Pool`].
@@ -136,8 +174,26 @@ impl Words<'_> {
             return known.clone();
         }
         let text = self.pool.text(text);
+        if strings.is_empty() {
+            strings.reserve(MANY);
+        }
         strings.insert(text.clone());
         text
+    }
+
+    /// Gives a mapping the index that others with the same keys have.
+    pub fn share_keys<V>(&self, mapping: &mut Table<V>) {
+        let Some(number) = fingerprint(mapping.keys()) else { return };
+        let mut shared = self.pool.keys.lock();
+        if let Some(known) = shared.get(&number).and_then(Weak::upgrade)
+            && mapping.take_keys(&known)
+        {
+            return;
+        }
+        if shared.len() >= CROWD / 16 && shared.len().is_power_of_two() {
+            shared.retain(|_, keys| keys.strong_count() > 0);
+        }
+        shared.insert(number, Arc::downgrade(mapping.shared_keys()));
     }
 
     /// Reads a string as [`parse`] does.
@@ -160,6 +216,14 @@ impl Words<'_> {
     }
 }
 
+/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+pub fn join_path(path: &[Key], delimiter: &str) -> String {
+    let escaped = format!("\\{delimiter}");
+    let keys: Vec<String> =
+        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    keys.join(delimiter)
+}
+
 /// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
 pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
     let mut segments = Vec::new();
@@ -173,17 +237,24 @@ pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
                 rest = &rest[at + delimiter.len()..];
             }
             Some(at) => {
-                segment.push_str(&rest[..at]);
-                segments.push(std::mem::take(&mut segment).into());
+                segments.push(behind(&mut segment, &rest[..at]));
                 rest = &rest[at + delimiter.len()..];
             }
             None => {
-                segment.push_str(rest);
-                segments.push(segment.into());
+                segments.push(behind(&mut segment, rest));
                 return segments;
             }
         }
     }
+}
+
+/// A text with what came before it, mostly nothing.
+fn behind(before: &mut String, text: &str) -> Text {
+    if before.is_empty() {
+        return text.into();
+    }
+    before.push_str(text);
+    std::mem::take(before).into()
 }
 
 /// Splits the flattened inside of a reference into path and default (R7).
@@ -212,6 +283,9 @@ fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t str, &'t st
 /// Where a text that is not empty stands first in another. The search of `str` gets ready for long
 /// ones, which takes longer than to look through a short one.
 fn find(text: &str, wanted: &str) -> Option<usize> {
+    if let [byte] = wanted.as_bytes() {
+        return text.bytes().position(|other| other == *byte);
+    }
     if text.len() > 1000 {
         return text.find(wanted);
     }
@@ -354,17 +428,30 @@ impl<'s> Grammar<'s> {
         fail(rest)
     }
 
-    /// Characters up to where `stop` holds; a special character counts alone.
-    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
+    /// The characters of the sentinels.
+    fn special(&self) -> impl Fn(char) -> bool {
         let all = [self.escape, self.open, self.close, self.query_open, self.query_close];
-        // The characters of ASCII among them, one bit for each.
+        // Those of ASCII, one bit for each.
         let bit = |byte: u8| if byte.is_ascii() { 1_u128 << byte } else { 0 };
         let ascii = all.iter().flat_map(|s| s.bytes()).fold(0, |bits, byte| bits | bit(byte));
-        let special = |c: char| match u8::try_from(c) {
+        move |c: char| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() => ascii & bit(byte) != 0,
             _ => all.iter().any(|s| s.contains(c)),
-        };
-        let plain = recognize(take_till1::<_, &str, NomError<&str>>(special));
+        }
+    }
+
+    /// The inside of a reference where it is without any of them, as in most: what [`Self::inner_text`]
+    /// would make of it.
+    fn plain_inside<'t>(&self, rest: &'t str) -> Option<&'t str> {
+        let (inside, after) = rest.split_at(rest.find(self.special())?);
+        let ends =
+            after.starts_with(self.close) && !after.starts_with(self.open) && !after.starts_with(self.escape);
+        (ends && !inside.is_empty()).then_some(inside)
+    }
+
+    /// Characters up to where `stop` holds; a special character counts alone.
+    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
+        let plain = recognize(take_till1::<_, &str, NomError<&str>>(self.special()));
         let mut plain = plain;
         let mut at = rest;
         while !at.is_empty() && !stop(at) {
@@ -397,7 +484,12 @@ impl<'s> Grammar<'s> {
         }
         let (mut at, _) = tag(self.open).parse(rest)?;
         let mut parts: Vec<Part> = Vec::new();
-        loop {
+        let plain = self.plain_inside(at);
+        if let Some(inside) = plain {
+            parts.push(Part::Literal(inside.into()));
+            at = &at[inside.len()..];
+        }
+        while plain.is_none() {
             // Where both sentinels are the same, the next one closes.
             if at.starts_with(self.open) && self.open != self.close {
                 let (after, inner) = self.reference(whole, at, depth + 1)?;
@@ -500,6 +592,27 @@ mod tests {
             })
             .collect::<Vec<_>>()
             .join(" ")
+    }
+
+    #[test]
+    fn strings_that_nobody_has_any_longer_are_forgotten() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let pool = Pool::default();
+        let kept = pool.words().text("${kept}");
+        let template = pool.words().parse(&kept, &settings).expect("a reference");
+        for number in 0..5 * CROWD {
+            let words = pool.words();
+            words.parse(&words.text(&format!("${{a{number}}}")), &settings).expect("a reference");
+        }
+        assert!(pool.strings.lock().known.len() <= CROWD + 10);
+        assert!(pool.templates.lock().len() <= CROWD + 10);
+        assert!(pool.words().text("${kept}").same(&kept));
+        let (Parsed::Template(before), Ok(Parsed::Template(now))) =
+            (template, pool.words().parse(&kept, &settings))
+        else {
+            panic!("templates");
+        };
+        assert!(Arc::ptr_eq(&before, &now));
     }
 
     #[test]

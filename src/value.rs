@@ -12,16 +12,21 @@ use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::Arc;
 
+use arcstr::ArcStr;
 use num_bigint::BigInt;
 
-/// Shared, immutable text. Equal pointers are equal texts.
+/// Shared, immutable text, one word wide. Equal pointers are equal texts.
 #[derive(Clone, PartialOrd, Ord)]
-pub struct Text(Arc<str>);
+pub struct Text(ArcStr);
 
 impl Text {
     /// Whether both are the very same allocation.
     pub fn same(&self, other: &Text) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        ArcStr::ptr_eq(&self.0, &other.0)
+    }
+    /// Whether nobody else has the allocation.
+    pub fn is_alone(&self) -> bool {
+        ArcStr::strong_count(&self.0) == Some(1)
     }
     /// The text.
     pub fn as_str(&self) -> &str {
@@ -29,12 +34,12 @@ impl Text {
     }
     /// The address of the allocation: the key of caches of what was built from the text.
     pub fn address(&self) -> usize {
-        Arc::as_ptr(&self.0).cast::<u8>() as usize
+        self.0.as_ptr() as usize
     }
 }
 impl PartialEq for Text {
     fn eq(&self, other: &Text) -> bool {
-        self.same(other) || *self.0 == *other.0
+        self.same(other) || self.0.as_str() == other.0.as_str()
     }
 }
 impl Eq for Text {}
@@ -61,12 +66,12 @@ impl AsRef<str> for Text {
 }
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
-        Text(Arc::from(text))
+        Text(ArcStr::from(text))
     }
 }
 impl From<String> for Text {
     fn from(text: String) -> Text {
-        Text(Arc::from(text))
+        Text(ArcStr::from(text))
     }
 }
 impl fmt::Display for Text {
@@ -129,7 +134,7 @@ pub enum Value {
     /// A string.
     Str(Text),
     /// `!!binary`, Python's `bytes`.
-    Binary(Arc<[u8]>),
+    Binary(Arc<Vec<u8>>),
     /// A date.
     Date(Arc<Date>),
     /// A date and time.

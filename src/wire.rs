@@ -72,14 +72,33 @@ pub fn timestamp_text(time: &DateTime) -> String {
 struct Walk<'a> {
     root: &'a str,
     delimiter: &'a str,
-    path: Vec<String>,
+    /// Where the walk is: put into words where there is a fault.
+    path: Vec<Step<'a>>,
     /// What cannot be carried, in the order of the document.
     faults: Vec<Fault>,
 }
 
-impl Walk<'_> {
+/// A key or an index on the way to a value.
+enum Step<'a> {
+    Key(&'a Key),
+    /// A key that is carried as another one.
+    Renamed(Key),
+    Index(usize),
+}
+
+impl Step<'_> {
+    fn text(&self) -> String {
+        match self {
+            Step::Key(key) => crate::pystr::str(&key.0),
+            Step::Renamed(key) => crate::pystr::str(&key.0),
+            Step::Index(index) => index.to_string(),
+        }
+    }
+}
+
+impl<'a> Walk<'a> {
     /// The changed value; `None` where it can stay as it is, or where there is a fault.
-    fn value(&mut self, value: &Value) -> Option<Value> {
+    fn value(&mut self, value: &'a Value) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
             Value::BigInt(number) => {
@@ -97,11 +116,11 @@ impl Walk<'_> {
         }
     }
 
-    fn items(&mut self, items: &[Value]) -> Option<Vec<Value>> {
+    fn items(&mut self, items: &'a [Value]) -> Option<Vec<Value>> {
         self.enter()?;
         let mut changed: Option<Vec<Value>> = None;
         for (index, item) in items.iter().enumerate() {
-            self.path.push(index.to_string());
+            self.path.push(Step::Index(index));
             if let Some(new) = self.value(item) {
                 changed.get_or_insert_with(|| items.to_vec())[index] = new;
             }
@@ -110,14 +129,14 @@ impl Walk<'_> {
         changed
     }
 
-    fn map(&mut self, map: &Map) -> Option<Map> {
+    fn map(&mut self, map: &'a Map) -> Option<Map> {
         self.enter()?;
         let mut entries = Vec::new();
         let mut renamed = false;
         for (index, (key, value)) in map.iter().enumerate() {
             let new_key = self.key(key);
             renamed |= new_key.is_some();
-            self.path.push(crate::pystr::str(&new_key.as_ref().unwrap_or(key).0));
+            self.path.push(new_key.clone().map_or(Step::Key(key), Step::Renamed));
             let new_value = self.value(value);
             self.path.pop();
             if new_key.is_some() || new_value.is_some() {
@@ -144,9 +163,8 @@ impl Walk<'_> {
                 None => (None, None),
             };
             let new_key = new_key.unwrap_or_else(|| key.clone());
-            let shown = crate::pystr::str(&new_key.0);
-            if changed.insert(new_key, new_value.unwrap_or_else(|| value.clone())).is_some() {
-                self.path.push(shown);
+            if changed.insert(new_key.clone(), new_value.unwrap_or_else(|| value.clone())).is_some() {
+                self.path.push(Step::Renamed(new_key));
                 self.fault("two keys become the same text on the way to the minion");
                 self.path.pop();
             }
@@ -197,13 +215,12 @@ impl Walk<'_> {
     }
 
     fn fault(&mut self, what: &str) {
+        let joined = |path: &[Step<'_>]| path.iter().map(Step::text).collect::<Vec<_>>().join(self.delimiter);
         let path = match self.path.as_slice() {
             [] => self.root.to_owned(),
             // Deep paths say where they begin; the rest would fill the screen.
-            [first @ .., _] if first.len() > 16 => {
-                format!("{}{}…", self.path[..16].join(self.delimiter), self.delimiter)
-            }
-            path => path.join(self.delimiter),
+            [first @ .., _] if first.len() > 16 => format!("{}{}…", joined(&self.path[..16]), self.delimiter),
+            path => joined(path),
         };
         self.faults.push(Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path));
     }
@@ -285,8 +302,8 @@ mod tests {
 
     #[test]
     fn binary_is_what_salt_makes_of_it() {
-        assert_eq!(carried(&Value::Binary(Arc::from(&b"abc"[..]))), text("abc"));
-        let raw = Value::Binary(Arc::from(&b"\xff\x00"[..]));
+        assert_eq!(carried(&Value::Binary(Arc::new(b"abc".to_vec()))), text("abc"));
+        let raw = Value::Binary(Arc::new(b"\xff\x00".to_vec()));
         assert_eq!(carried(&raw), raw);
     }
 
@@ -305,7 +322,7 @@ mod tests {
 
     #[test]
     fn all_that_cannot_be_carried_is_told() {
-        let raw = || Value::Binary(Arc::from(&b"\xff"[..]));
+        let raw = || Value::Binary(Arc::new(b"\xff".to_vec()));
         let value = map(vec![
             (text("a"), Value::list(vec![big("99999999999999999999"), big("-99999999999999999999")])),
             (text("b"), map(vec![(raw(), big("99999999999999999999"))])),

@@ -150,9 +150,72 @@ fn a_broken_configuration_file_is_an_error_with_its_place() {
     fs::write(place.path().join("reclass-config.yml"), "compose_node_names: true\noutput: json\n").unwrap();
     let output = run(place.path(), &["-b", "a", "-n", "n"]);
     assert_eq!(code(&output), 0);
+    let said = text(&output.stderr);
     assert!(
-        text(&output.stderr).starts_with("warning[unknown-setting]: unknown setting 'compose_node_names'")
+        said.starts_with(
+            "warning[unknown-setting]: unknown setting 'compose_node_names'\n  ╭▸ reclass-config.yml:1:1\n"
+        ),
+        "{said}"
     );
+}
+
+#[test]
+fn problems_of_settings_stand_in_the_configuration_file() {
+    let place = workplace();
+    for (arguments, config, expected) in [
+        (
+            &["-n", "n"][..],
+            "group_errors: [1]\noutput: jsn\n",
+            "reclass-config.yml:2:1: setting 'output' must be",
+        ),
+        (
+            &["-n", "n"],
+            "class_mappings:\n  - '* a'\n  - /(/ b\n",
+            "reclass-config.yml:3:5: setting 'class_map",
+        ),
+        (
+            &["-n", "n"],
+            "class_mappings: ['* nowhere']\n",
+            "reclass-config.yml:1:18: node 'n': no class 'nowhere'",
+        ),
+        (
+            &["-n", "n"],
+            "ignore_class_regexp: {}\n",
+            "reclass-config.yml:1:1: setting 'ignore_class_notfound_regexp'",
+        ),
+        (
+            &["-n", "n"],
+            "storage_type: yaml_gti\n",
+            "reclass-config.yml:1:1: setting 'storage_type' must be one",
+        ),
+        (
+            &["lint"],
+            "lint_levels: {tab: off, tba: off}\n",
+            "reclass-config.yml:1:25: setting 'lint_levels': no",
+        ),
+        (&["lint"], "no_refs: true\nno_refs: false\n", "reclass-config.yml:2:1: key 'no_refs' stands twice"),
+        (&["lint"], "pretty_pint: true\n", "reclass-config.yml:1:1: unknown setting 'pretty_pint'"),
+        (&["lint"], "class_mappings: ['* nowhere']\n", "reclass-config.yml:1:18: "),
+        (
+            &["nodes"],
+            "class_mappings: {}\n",
+            "reclass-config.yml:1:1: setting 'class_mappings' must be a list",
+        ),
+    ] {
+        fs::write(place.path().join("reclass-config.yml"), config).unwrap();
+        let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        let said = text(&output.stdout) + &text(&output.stderr);
+        let (site, sentence) = expected.split_once(": ").unwrap();
+        assert!(said.contains(&format!("▸ {site}\n")), "{config}: {said}");
+        assert!(
+            said.contains(sentence.rsplit_once(": ").map_or(sentence, |(_, rest)| rest)),
+            "{config}: {said}"
+        );
+    }
+    // What the command line says instead is not in the file.
+    fs::write(place.path().join("reclass-config.yml"), "nodes_uri: x\n").unwrap();
+    let said = text(&run(place.path(), &["-b", "a", "-u", "/x", "-c", "/x/y", "-n", "n"]).stderr);
+    assert!(said.contains("note: the command line says so") && !said.contains("config.yml"), "{said}");
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn text(output: &Output) -> String {
 #[test]
 fn exit_codes() {
     let place = workplace();
-    let codes: [(&[&str], i32); 15] = [
+    let codes: [(&[&str], i32); 17] = [
         (&["explain", "-b", "a", "n", "url"], 0),
         (&["-b", "a", "explain", "n", "url"], 0),
         (&["explain", "-b", "a", "nope"], 74),
@@ -67,7 +67,9 @@ fn exit_codes() {
         (&["diff", "-b", "a", "--", "--output=x", "."], 74),
         (&["nodes", "-b", "a"], 0),
         (&["nodes", "-b", "a", "--file", "nope.yml"], 74),
-        (&["refs", "-b", "a"], 2),
+        (&["refs", "-b", "a"], 0),
+        (&["explain", "-b", "a", "n", "--application", "t*"], 0),
+        (&["explain", "-b", "a", "n", "--application", "two"], 74),
     ];
     for (arguments, expected) in codes {
         let output = run(place.path(), arguments);
@@ -107,6 +109,47 @@ fn secrets_are_masked_in_every_answer() {
     }
     fs::write(place.path().join("reclass-config.yml"), "secret_keys: []\n").unwrap();
     assert!(text(&run(place.path(), &["explain", "-b", "a", "n", "url"])).contains(SECRET));
+}
+
+#[test]
+fn what_is_not_there_is_no_line() {
+    let place = workplace();
+    for arguments in [
+        &["nodes", "x*"][..],
+        &["classes", "x*"],
+        &["applications", "x*"],
+        &["params", "x*"],
+        &["refs", "x*"],
+        &["explain", "n", "--application", "x*"],
+        &["explain", "n", "--class", "x*"],
+        &["explain", "n", "x*"],
+    ] {
+        let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(text(&output), "", "{arguments:?}");
+    }
+    // Without a path, all of them.
+    let all = text(&run(place.path(), &["refs", "-b", "a"]));
+    assert_eq!(all.lines().count(), 2, "{all}");
+}
+
+#[test]
+fn a_difference_names_as_many_nodes_as_are_asked_for() {
+    let place = workplace();
+    for side in ["a", "other"] {
+        let base = place.path().join(side);
+        fs::create_dir_all(base.join("nodes")).unwrap();
+        fs::create_dir_all(base.join("classes")).unwrap();
+        fs::write(base.join("classes/c.yml"), format!("parameters: {{x: {side}}}\n")).unwrap();
+        for number in 1..=9 {
+            fs::write(base.join(format!("nodes/w{number}.yml")), "classes: [c]\n").unwrap();
+        }
+    }
+    let arguments = ["diff", "a", "other", "-b", "a", "--", "w*"];
+    let few = text(&run(place.path(), &arguments));
+    assert!(few.contains("w1, w2, w3, w4, w5, w6 and 3 more (9 nodes)\n"), "{few}");
+    let all = text(&run(place.path(), &[&["diff", "--all-nodes"], &arguments[1..]].concat()));
+    assert!(all.contains("w1, w2, w3, w4, w5, w6, w7, w8, w9 (9 nodes)\n"), "{all}");
 }
 
 #[test]
@@ -183,10 +226,46 @@ fn problems_of_a_revision_are_told_by_its_name() {
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "three"]);
     let output = run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]);
-    assert_eq!(output.status.code(), Some(65));
+    assert_eq!(output.status.code(), Some(1));
     let said = text(&output);
     assert!(
-        said.contains("defined twice, in 'HEAD:classes/c.yml' and in 'HEAD:classes/c/init.yml'"),
+        said.starts_with(
+            "n\n  stops rendering\n    HEAD:classes/c.yml: class 'c' is defined twice, in 'HEAD:classes/c.yml' \
+             and in 'HEAD:classes/c/init.yml'"
+        ),
         "{said}"
     );
+}
+
+#[test]
+fn a_name_with_two_files_hides_nothing_else() {
+    let place = workplace();
+    let base = place.path().join("a");
+    fs::create_dir(base.join("classes/c")).unwrap();
+    fs::write(base.join("classes/c/init.yml"), "{}\n").unwrap();
+    fs::write(base.join("classes/free.yml"), "applications: [web]\nparameters: {x: 1, y: '${x}'}\n").unwrap();
+    fs::write(base.join("nodes/free.yml"), "classes: [free]\n").unwrap();
+    for (arguments, expected) in [
+        (&["nodes"][..], "free\n"),
+        (&["classes"], "free  1 node"),
+        (&["applications"], "web  1 node\n"),
+        (&["params"], "x  1 place, 1 node\n"),
+        (&["refs"], "${x} in y  1 node\n"),
+        (&["explain", "free", "y"], "y: 1\n"),
+        (&["graph", "-o", "mermaid"], "\"free\""),
+    ] {
+        let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        let answer = String::from_utf8(output.stdout.clone()).unwrap();
+        assert!(answer.contains(expected), "{arguments:?}: {answer}");
+        let problem = String::from_utf8(output.stderr.clone()).unwrap();
+        assert_eq!(problem.matches("error[duplicate-definition]").count(), 1, "{arguments:?}: {problem}");
+        assert_eq!(output.status.code(), Some(65), "{arguments:?}");
+    }
+    // No pillar is given with it, and all that is wrong is said (S6).
+    let output = run(place.path(), &["-b", "a", "-i"]);
+    assert_eq!(output.status.code(), Some(65));
+    let said = text(&output);
+    assert!(said.starts_with("error[duplicate-definition]"), "{said}");
+    assert_eq!(said.matches("error[class-not-found]").count(), 2, "{said}");
+    assert_eq!(run(place.path(), &["-b", "a", "-n", "free"]).status.code(), Some(65));
 }

@@ -11,7 +11,7 @@ mod folders;
 use std::path::Path;
 
 use folders::{inventory, parts, set, write};
-use reclass::diff::{Difference, diff, summary, text};
+use reclass::diff::{Difference, NAMED, diff, summary, text};
 use reclass::style::Paint;
 
 /// The difference of the sides that a text describes.
@@ -43,7 +43,7 @@ fn examples_differ_as_they_say() {
         let before = example.split("--- text").next().unwrap();
         format!(
             "{before}--- text\n{}\n--- summary\n{}\n--- json\n{}\n",
-            shown(text(&difference, ":", Paint(false))).trim_end(),
+            shown(text(&difference, ":", NAMED, Paint(false))).trim_end(),
             shown(summary(&difference, ":")).trim_end(),
             shown(data)
         )

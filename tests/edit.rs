@@ -164,9 +164,11 @@ fn items_come_last_in_their_list() {
         ("l:\nx: 1\n", "l:\n  - a\n  - b\nx: 1\n"),
         ("l: [b, a]\n", "l: [b, a]\n"),
     ] {
-        let items = vec![Value::text("a"), Value::text("b")];
-        let found = edit(before, "l", Action::Append(items)).expect(before);
+        // One that is asked for twice comes once.
+        let items = || Action::Append(["a", "b", "a"].map(Value::text).to_vec());
+        let found = edit(before, "l", items()).expect(before);
         assert_eq!(found.as_deref().unwrap_or(before), after, "{before:?}");
+        assert_eq!(edit(after, "l", items()), Ok(None), "{after:?}: the second time");
     }
 }
 

@@ -35,7 +35,8 @@ fn played(text: &str) -> String {
     for question in questions {
         let mut words = question.split_whitespace().map(str::to_owned);
         let node = words.next().unwrap();
-        let mut selection = Selection::default();
+        let secrets = Secrets::of(inventory.settings());
+        let mut selection = Selection { secrets, ..Selection::default() };
         for word in words {
             match word.split_once('=') {
                 Some(("--class", glob)) => selection.classes.push(glob.to_owned()),

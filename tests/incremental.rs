@@ -495,3 +495,46 @@ fn a_folder_that_appears_behind_a_link_is_noticed() {
     assert_eq!(answers(&kept), answers(&new));
     assert!(!answers(&kept).contains("no class"));
 }
+
+/// Two folders of nodes change places in one step, over and over: each node is there at every moment,
+/// in the one folder or in the other, so no listing may find one twice or miss one.
+#[test]
+fn folders_that_change_places_while_they_are_listed() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    write(base, "classes/a.yml", "parameters: {a: 1}\n");
+    for number in 0..40 {
+        write(base, &format!("nodes/{}/n{number}.yml", ["one", "two"][number % 2]), "classes: [a]\n");
+    }
+    let (one, two) = (base.join("nodes/one"), base.join("nodes/two"));
+    let done = AtomicBool::new(false);
+    let mut told = Vec::new();
+    let exchanges = std::thread::scope(|scope| {
+        let changes = scope.spawn(|| {
+            let mut count = 0;
+            while !done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &one, CWD, &two, RenameFlags::EXCHANGE).unwrap();
+                count += 1;
+                std::thread::sleep(std::time::Duration::from_micros(100 * (count % 7)));
+            }
+            count
+        });
+        for _ in 0..300 {
+            // Both one that is new and one that is kept.
+            let inventory = Inventory::open(&options(base, "stat")).unwrap();
+            for _ in 0..2 {
+                told.push(inventory.nodes().map(|nodes| nodes.len()).map_err(|error| error.to_string()));
+            }
+        }
+        done.store(true, Ordering::Relaxed);
+        changes.join().unwrap()
+    });
+    // Nobody can look at what never rests.
+    told.retain(|told| !matches!(told, Err(error) if error.contains("keeps changing while it is read")));
+    assert!(told.iter().all(|told| *told == Ok(40)), "{told:?}");
+    assert!(told.len() > 300, "{}", told.len());
+    assert!(exchanges > 50, "{exchanges}");
+}

@@ -28,7 +28,7 @@ fn findings(parts: &[Part]) -> String {
             name => write(&base.join(name), &part.text),
         }
     }
-    let lines = lint(&options, &[]).unwrap().into_iter().map(|finding| {
+    let lines = lint(&options, &[], &<[_]>::to_vec).unwrap().into_iter().map(|finding| {
         let text = report::concise(&Error::from(finding.fault));
         let nodes =
             if finding.nodes.len() > 1 { format!(" [{} nodes]", finding.nodes.len()) } else { String::new() };
@@ -66,12 +66,21 @@ fn every_rule_stands_in_the_page() {
 
 #[test]
 fn levels_are_checked() {
-    for (levels, code) in
-        [("{no-such-rule: off}", "setting-value"), ("{tab: loud}", "setting-value"), ("[]", "setting-value")]
-    {
+    for (levels, expected) in [
+        (
+            "{no-such-rule: off, scalar-misred: off, tab: warnin}",
+            "setting 'lint_levels': no rule and no error has the code 'no-such-rule' (unknown-rule)\n\
+             setting 'lint_levels': no rule and no error has the code 'scalar-misred' (unknown-rule); \
+             'scalar-misread' is similar\n\
+             setting 'lint_levels:tab' must be one of off, info, warning, error (setting-value); \
+             'warning' is similar",
+        ),
+        ("[]", "setting 'lint_levels' must be a mapping of a code to a level, not list (setting-type)"),
+    ] {
         let mut options = Map::default();
         options.insert("lint_levels".into(), reclass::yaml::parse_value(levels).unwrap());
-        assert_eq!(lint(&options, &[]).unwrap_err().first().code(), code, "{levels}");
+        let error = lint(&options, &[], &<[_]>::to_vec).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{levels}");
     }
 }
 

@@ -70,7 +70,15 @@ fn settings() -> Vec<Fault> {
             expected: "true or false".into(),
             actual: "list".into(),
         }),
-        Fault::new(Kind::SettingValue { name: "output".into(), allowed: "yaml, json".into() }),
+        Fault::new(Kind::SettingValue {
+            name: "output".into(),
+            allowed: "yaml, json".into(),
+            similar: Some("yaml".into()),
+        }),
+        Fault::new(Kind::UnknownRule {
+            name: "scalar-misred".into(),
+            similar: Some("scalar-misread".into()),
+        }),
         Fault::new(Kind::SettingPattern {
             name: "class_mappings".into(),
             pattern: "/(/ default".into(),
@@ -86,15 +94,16 @@ fn settings() -> Vec<Fault> {
         Fault::new(Kind::DirectoryNotFound {
             path: "/srv/nodes".into(),
             message: "no such file or directory".into(),
+            similar: Some("node".into()),
         }),
         Fault::new(Kind::FileUnreadable { path: NODE.into(), message: "permission denied".into() })
             .at_site(Site::file("/srv/nodes/web1.yml")),
         Fault::new(Kind::DuplicateDefinition {
             what: "class",
             name: "web".into(),
-            first: "/srv/classes/web.yml".into(),
-            second: "/srv/classes/web/init.yml".into(),
-        }),
+            files: vec!["/srv/classes/web.yml".into(), "/srv/classes/web/init.yml".into()],
+        })
+        .at_site(Site::file("/srv/classes/web.yml")),
         Fault::new(Kind::NodeNotFound {
             name: "wbe1".into(),
             folder: "/srv/nodes".into(),
@@ -139,7 +148,7 @@ fn files() -> Vec<Fault> {
             6,
             0,
         ),
-        in_class(Kind::YamlTag { tag: "!secret\u{1b}[2J".into() }, 3, 9, 26),
+        in_class(Kind::YamlTag {}, 3, 9, 26),
         in_class(
             Kind::YamlLimit {
                 what: "the depth of the document".into(),

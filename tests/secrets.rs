@@ -4,11 +4,96 @@
 use std::fs;
 
 use reclass::engine::{Inventory, Request};
-use reclass::report::concise;
+use reclass::report::{concise, full};
+use reclass::secrets::Secrets;
 use reclass::value::{Map, Value};
+use tempfile::TempDir;
 
 /// What stands for a secret in the inventories below.
 const SECRET: &str = "S3CRETVALUE";
+
+/// An inventory of these files.
+fn inventory(files: &[(&str, &str)]) -> (TempDir, Inventory) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    for name in ["nodes", "classes"] {
+        fs::create_dir_all(base.join(name)).unwrap();
+    }
+    for (name, text) in files {
+        let path = base.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let mut options = Map::default();
+    options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
+    (folder, Inventory::open(&options).unwrap())
+}
+
+#[test]
+fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
+    const NAME: &str = "classes: [base, 'a.${db:password}']\n";
+    const INDIRECT: &str = "classes: [base, 'a.${link}']\n";
+    for (node, code) in [
+        // Names of classes, by whatever way.
+        (NAME, "class-not-found"),
+        (INDIRECT, "class-not-found"),
+        // What YAML takes for something else.
+        ("parameters: {password: !S3CRETVALUE }", "yaml-tag"),
+        ("parameters: {password: *S3CRETVALUE }", "yaml-syntax"),
+        ("parameters: {token: &S3CRETVALUE 1, password: &S3CRETVALUE 2}", "yaml-syntax"),
+        ("parameters: {password: &S3CRETVALUE [*S3CRETVALUE ]}", "yaml-syntax"),
+        ("parameters: {password: !x!S3CRETVALUE }", "yaml-syntax"),
+        ("parameters: {password: \"S3CRETVALUE\\q\"}", "yaml-syntax"),
+        ("parameters: {password: S3CRETVALUE: x}", "yaml-syntax"),
+        ("parameters:\n  password: @S3CRETVALUE", "yaml-syntax"),
+        ("parameters:\n  password: a\n   b: S3CRETVALUE", "yaml-syntax"),
+        // References and queries that are none.
+        ("parameters: {password: 'x${S3CRETVALUE}y'}", "reference-not-found"),
+        ("parameters: {db: {a: 1}, password: '${db:S3CRETVALUE}'}", "reference-not-found"),
+        ("parameters: {password: 'x${S3CRETVALUE'}", "reference-syntax"),
+        ("parameters: {password: ['x$[ exports:S3CRETVALUE ]y']}", "query-embedded"),
+        ("parameters: {password: '$[ a S3CRETVALUE ]'}", "query-syntax"),
+        ("parameters: {password: '$[ S3CRETVALUE ]'}", "query-syntax"),
+        ("parameters: {password: '${a::[S3CRETVALUE}'}", "default-syntax"),
+        (
+            "parameters: {x: '$[ exports:a if exports:password == S3CRETVALUE and exports:a == exports:a ]'}",
+            "query-operand",
+        ),
+    ] {
+        let base = "parameters: {db: {password: S3CRETVALUE}, link: '${db:password}'}\n";
+        let (folder, inventory) =
+            inventory(&[("nodes/n.yml", &format!("{node}\n")), ("classes/base.yml", base)]);
+        let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+        assert_eq!(error.first().code(), code, "{node}: {error}");
+        let sent = concise(&error);
+        assert!(!sent.contains(SECRET), "{node}: {sent}");
+        assert!(sent.contains("nodes/n.yml:"), "{node}: {sent}");
+        // References, and queries under other keys, are shown where they stand: who reads the log may have to
+        // mend them.
+        let shown = ["${S3CRET", "db:S3CRET", "exports:password"];
+        if !shown.iter().any(|text| node.contains(text)) {
+            let secrets = Secrets::of(inventory.settings());
+            let logged =
+                full(&error, false, &|path| Some(secrets.source(&fs::read_to_string(path).unwrap())));
+            assert!(!logged.contains(SECRET), "{node}: {logged}");
+            assert!(logged.contains("nodes/n.yml:"), "{node}: {logged}");
+        }
+        drop(folder);
+    }
+}
+
+#[test]
+fn a_class_name_that_holds_no_secret_is_told() {
+    let base = "parameters: {role: web, db: {password: S3CRETVALUE}}\n";
+    for (node, note) in [
+        ("classes: [base, 'a.${role}']\n", "its name comes to 'a.web'"),
+        ("classes: [base, 'a.${role}.${db:password}']\n", "its name comes to 'a.web.***'"),
+    ] {
+        let (_folder, inventory) = inventory(&[("nodes/n.yml", node), ("classes/base.yml", base)]);
+        let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+        assert_eq!(error.first().notes[0].text, note);
+    }
+}
 
 #[test]
 fn no_problem_names_a_value() {
@@ -27,16 +112,11 @@ fn no_problem_names_a_value() {
         ("parameters: {pw: 'S3CRETVALUE}", "yaml-syntax"),
         ("parameters: S3CRETVALUE", "section-type"),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path();
-        fs::create_dir_all(base.join("classes")).unwrap();
-        fs::create_dir_all(base.join("nodes")).unwrap();
-        fs::write(base.join("classes/secret.yml"), "parameters: {pw: S3CRETVALUE}\n").unwrap();
-        fs::write(base.join("classes/fixed.yml"), "parameters: {=pw: S3CRETVALUE}\n").unwrap();
-        fs::write(base.join("nodes/n.yml"), format!("{node}\n")).unwrap();
-        let mut options = Map::default();
-        options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
-        let inventory = Inventory::open(&options).unwrap();
+        let (_folder, inventory) = inventory(&[
+            ("classes/secret.yml", "parameters: {pw: S3CRETVALUE}\n"),
+            ("classes/fixed.yml", "parameters: {=pw: S3CRETVALUE}\n"),
+            ("nodes/n.yml", &format!("{node}\n")),
+        ]);
         let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
         assert_eq!(error.first().code(), code, "{node}: {error}");
         let sent = concise(&error);

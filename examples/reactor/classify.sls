@@ -1,12 +1,10 @@
-{#- A minion has sent `reclass/minion/classify` with what it knows of itself: its node is made, or
-    updated, by the rules beside this file. Salt writes the id of the sender into `data['id']`, but a
-    minion that sends a list of events writes it itself (docs/editing.md). The rest is whatever the
-    minion wrote, and goes through as JSON, as data. -#}
+{#- Somebody has sent `reclass/minion/classify` for a minion: its node is made, or updated, by the rules
+    beside this file. An event does not prove who sent it, so no more is taken from it than the name: the
+    data of the machine are those in the grain `reclass` of that minion (docs/editing.md). -#}
 {% import_yaml "reactor/class_mapping.yml" as class_mapping %}
 
 classify:
-  runner.reclass.node_classify:
+  runner.reclass.classify_minion:
     - args:
-        - node_name: {{ data['id'] | json }}
-        - node_data: {{ data.get('data') | json }}
+        - minion: {{ data.get('id') | json }}
         - class_mapping: {{ class_mapping | json }}

@@ -1,7 +1,7 @@
-{#- A minion has sent `reclass/minion/declassify`: its node goes, if it was made by `classify.sls`. -#}
+{#- Somebody has sent `reclass/minion/declassify` for a minion: its node goes, if it was made by
+    `classify.sls` and the grain `reclass` of that minion is false. -#}
 
 declassify:
-  runner.reclass.node_delete:
+  runner.reclass.declassify_minion:
     - args:
-        - name: {{ data['id'] | json }}
-        - path: _generated
+        - minion: {{ data.get('id') | json }}

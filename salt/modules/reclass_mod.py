@@ -180,7 +180,12 @@ def cluster_meta_get(
 
 
 def cluster_meta_set(
-    name: str, value: Any, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str,
+    value: Any,
+    file_name: str = "overrides.yml",
+    cluster: str = "",
+    interpolate: bool = False,
+    test: bool | None = None,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster; like :py:func:`set_cluster_param`, with the arguments and
@@ -193,12 +198,13 @@ def cluster_meta_set(
         salt '*' reclass.cluster_meta_set service_database_host db1.example.com
     """
     with commands():
-        interpolate, test = kwargs.get("interpolate", False), _test(kwargs.get("test"))
-        return _commands.cluster_meta_set(_settings(), name, value, file_name, cluster, interpolate, test)
+        return _commands.cluster_meta_set(
+            _settings(), name, value, file_name, cluster, interpolate, _test(test)
+        )
 
 
 def cluster_meta_delete(
-    name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str, file_name: str = "overrides.yml", cluster: str = "", test: bool | None = None
 ) -> str | dict[str, Any]:
     """
     Delete a soft parameter of a cluster; like :py:func:`delete_cluster_param`, with the arguments and
@@ -211,7 +217,7 @@ def cluster_meta_delete(
         salt '*' reclass.cluster_meta_delete service_database_host
     """
     with commands():
-        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(kwargs.get("test")))
+        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(test))
 
 
 def soft_meta_list() -> dict[str, Any]:
@@ -281,7 +287,8 @@ def node_create(
     environment: str = "prd",
     classes: Any = None,
     parameters: Any = None,
-    **kwargs: Any,
+    interpolate: bool = False,
+    test: bool | None = None,
 ) -> dict[str, Any]:
     """
     Make the file of a node. A node that has one is left as it is.
@@ -321,14 +328,17 @@ def node_create(
             environment=environment,
             classes=classes,
             parameters=parameters,
-            interpolate=kwargs.get("interpolate", False),
-            test=_test(kwargs.get("test")),
+            interpolate=interpolate,
+            test=_test(test),
         )
 
 
 def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any]:
     """
     A node file: the parts of its name, its folder (``path``), its classes and soft parameters.
+
+    path
+        Only if the file is in this folder below ``nodes``.
 
     CLI Example:
 
@@ -337,7 +347,7 @@ def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any
         salt '*' reclass.node_get web1.example.com
     """
     with commands():
-        return _metadata.node(_settings(), name)
+        return _commands.node_get(_settings(), name, path)
 
 
 def node_list(**kwargs: Any) -> dict[str, Any]:
@@ -354,7 +364,13 @@ def node_list(**kwargs: Any) -> dict[str, Any]:
         return _metadata.nodes(_settings())
 
 
-def node_update(name: str, classes: Any = None, parameters: Any = None, **kwargs: Any) -> dict[str, Any]:
+def node_update(
+    name: str,
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    test: bool | None = None,
+) -> dict[str, Any]:
     """
     Add classes to the file of a node and set its soft parameters. All else stays.
 
@@ -372,12 +388,12 @@ def node_update(name: str, classes: Any = None, parameters: Any = None, **kwargs
             name,
             classes=classes,
             parameters=parameters,
-            interpolate=kwargs.get("interpolate", False),
-            test=_test(kwargs.get("test")),
+            interpolate=interpolate,
+            test=_test(test),
         )
 
 
-def node_delete(name: str, path: str | None = None, **kwargs: Any) -> str:
+def node_delete(name: str, path: str | None = None, test: bool | None = None) -> str:
     """
     Delete the file of a node.
 
@@ -393,17 +409,18 @@ def node_delete(name: str, path: str | None = None, **kwargs: Any) -> str:
         salt '*' reclass.node_delete web3.example.com
     """
     with commands():
-        return _commands.node_delete(_settings(), name, path, _test(kwargs.get("test")))
+        return _commands.node_delete(_settings(), name, path, _test(test))
 
 
 def node_classify(
-    node_name: str, node_data: Any = None, class_mapping: Any = None, **kwargs: Any
+    node_name: str, node_data: Any = None, class_mapping: Any = None, test: bool | None = None
 ) -> dict[str, Any]:
     """
     Make or update a node by what is known of its machine, and the parameters of its cluster.
 
     node_data
-        What is known, a mapping. ``node_name`` is in it, whatever was given for it.
+        What is known, a mapping. ``node_name`` is in it, whatever was given for it. It is taken for true:
+        data of an event are those of any minion that likes to send it.
 
     class_mapping
         The rules. Each has an ``expression`` (``all``, ``<<name>>__equals__text`` or
@@ -422,8 +439,7 @@ def node_classify(
             node_param: {address: {value_template: <<address>>}}}}'
     """
     with commands():
-        test = _test(kwargs.get("test"))
-        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, test)
+        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, _test(test))
 
 
 def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:
@@ -544,7 +560,8 @@ def inventory(**kwargs: Any) -> dict[str, Any]:
 def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """
     The services of all nodes and their relations: the roles of the inventory, and what minions
-    say in the grain ``salt:graph``. Asks all minions, so it has to run on the master.
+    say in the grain ``salt:graph``. Asks all minions, so it has to run on the minion of the master's machine;
+    elsewhere it is an error. ``salt-run reclass.graph_data`` runs on the master itself.
 
     CLI Example:
 
@@ -554,7 +571,10 @@ def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """
     with commands():
         wanted = list(_commands.GRAPH_GRAINS)
-        answers = __salt__["saltutil.cmd"](tgt="*", fun="grains.item", arg=wanted, timeout=10) or {}
+        try:
+            answers = __salt__["saltutil.cmd"](tgt="*", fun="grains.item", arg=wanted, timeout=10) or {}
+        except Exception as error:  # noqa: BLE001 - whatever Salt meets where there is no master
+            raise _commands.not_the_master(error) from None
         grains = {name: answer.get("ret") for name, answer in answers.items()}
         return _commands.graph_data(_settings(), grains)
 

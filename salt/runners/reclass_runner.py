@@ -16,7 +16,7 @@ from typing import Any
 from salt.exceptions import CommandExecutionError
 
 try:
-    from saltext.reclass import _commands, _configuration, _edits, _metadata
+    from saltext.reclass import _commands, _configuration, _edits, _metadata, _minions
     from saltext.reclass._salt import commands
 
     MISSING = ""
@@ -69,6 +69,19 @@ def show_top(minion: str) -> dict[str, list[str]]:
     """
     with commands():
         return _commands.top(_settings(), minion)
+
+
+def top(node_name: str) -> dict[str, list[str]]:
+    """
+    :py:func:`show_top` by the name that it has in the execution module.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.top web1.example.com
+    """
+    return show_top(node_name)
 
 
 def nodes() -> list[str]:
@@ -211,7 +224,12 @@ def cluster_meta_get(
 
 
 def cluster_meta_set(
-    name: str, value: Any, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str,
+    value: Any,
+    file_name: str = "overrides.yml",
+    cluster: str = "",
+    interpolate: bool = False,
+    test: bool | None = None,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster; like :py:func:`set_cluster_param`, with the arguments and
@@ -224,12 +242,13 @@ def cluster_meta_set(
         salt-run reclass.cluster_meta_set service_database_host db1.example.com
     """
     with commands():
-        interpolate, test = kwargs.get("interpolate", False), _test(kwargs.get("test"))
-        return _commands.cluster_meta_set(_settings(), name, value, file_name, cluster, interpolate, test)
+        return _commands.cluster_meta_set(
+            _settings(), name, value, file_name, cluster, interpolate, _test(test)
+        )
 
 
 def cluster_meta_delete(
-    name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str, file_name: str = "overrides.yml", cluster: str = "", test: bool | None = None
 ) -> str | dict[str, Any]:
     """
     Delete a soft parameter of a cluster; like :py:func:`delete_cluster_param`, with the arguments and
@@ -242,7 +261,7 @@ def cluster_meta_delete(
         salt-run reclass.cluster_meta_delete service_database_host
     """
     with commands():
-        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(kwargs.get("test")))
+        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(test))
 
 
 def soft_meta_list() -> dict[str, Any]:
@@ -312,7 +331,8 @@ def node_create(
     environment: str = "prd",
     classes: Any = None,
     parameters: Any = None,
-    **kwargs: Any,
+    interpolate: bool = False,
+    test: bool | None = None,
 ) -> dict[str, Any]:
     """
     Make the file of a node. A node that has one is left as it is.
@@ -352,14 +372,17 @@ def node_create(
             environment=environment,
             classes=classes,
             parameters=parameters,
-            interpolate=kwargs.get("interpolate", False),
-            test=_test(kwargs.get("test")),
+            interpolate=interpolate,
+            test=_test(test),
         )
 
 
 def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any]:
     """
     A node file: the parts of its name, its folder (``path``), its classes and soft parameters.
+
+    path
+        Only if the file is in this folder below ``nodes``.
 
     CLI Example:
 
@@ -368,7 +391,7 @@ def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any
         salt-run reclass.node_get web1.example.com
     """
     with commands():
-        return _metadata.node(_settings(), name)
+        return _commands.node_get(_settings(), name, path)
 
 
 def node_list(**kwargs: Any) -> dict[str, Any]:
@@ -385,7 +408,13 @@ def node_list(**kwargs: Any) -> dict[str, Any]:
         return _metadata.nodes(_settings())
 
 
-def node_update(name: str, classes: Any = None, parameters: Any = None, **kwargs: Any) -> dict[str, Any]:
+def node_update(
+    name: str,
+    classes: Any = None,
+    parameters: Any = None,
+    interpolate: bool = False,
+    test: bool | None = None,
+) -> dict[str, Any]:
     """
     Add classes to the file of a node and set its soft parameters. All else stays.
 
@@ -403,12 +432,12 @@ def node_update(name: str, classes: Any = None, parameters: Any = None, **kwargs
             name,
             classes=classes,
             parameters=parameters,
-            interpolate=kwargs.get("interpolate", False),
-            test=_test(kwargs.get("test")),
+            interpolate=interpolate,
+            test=_test(test),
         )
 
 
-def node_delete(name: str, path: str | None = None, **kwargs: Any) -> str:
+def node_delete(name: str, path: str | None = None, test: bool | None = None) -> str:
     """
     Delete the file of a node.
 
@@ -424,17 +453,18 @@ def node_delete(name: str, path: str | None = None, **kwargs: Any) -> str:
         salt-run reclass.node_delete web3.example.com
     """
     with commands():
-        return _commands.node_delete(_settings(), name, path, _test(kwargs.get("test")))
+        return _commands.node_delete(_settings(), name, path, _test(test))
 
 
 def node_classify(
-    node_name: str, node_data: Any = None, class_mapping: Any = None, **kwargs: Any
+    node_name: str, node_data: Any = None, class_mapping: Any = None, test: bool | None = None
 ) -> dict[str, Any]:
     """
     Make or update a node by what is known of its machine, and the parameters of its cluster.
 
     node_data
-        What is known, a mapping. ``node_name`` is in it, whatever was given for it.
+        What is known, a mapping. ``node_name`` is in it, whatever was given for it. It is taken for true:
+        data of an event are those of any minion that likes to send it.
 
     class_mapping
         The rules. Each has an ``expression`` (``all``, ``<<name>>__equals__text`` or
@@ -453,8 +483,68 @@ def node_classify(
             node_param: {address: {value_template: <<address>>}}}}'
     """
     with commands():
-        test = _test(kwargs.get("test"))
-        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, test)
+        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, _test(test))
+
+
+def classify_minion(
+    minion: str, class_mapping: Any, grain: str = "reclass", test: bool | None = None
+) -> dict[str, Any]:
+    """
+    Make or update the node of a minion by rules, and by what the minion says of its machine in a grain.
+    For reactors: an event does not prove who sent it, but the master has checked whose grains it keeps.
+    They are those of the minion's last request for its pillar, which each ``salt-call`` makes anew.
+
+    minion
+        The id of the minion.
+
+    class_mapping
+        The rules, as for :py:func:`node_classify`.
+
+    grain
+        The grain with the data, a mapping.
+
+    Takes ``test`` too. Returns what :py:func:`node_classify` does.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.classify_minion web3.example.com \\
+          '{web: {expression: all, node_class: {value: [role.web]},
+            node_param: {address: {value_template: <<address>>}}}}'
+    """
+    with commands():
+        cached = __salt__["cache.grains"]
+        return _minions.classify(_settings(), cached, minion, class_mapping, grain, _test(test))
+
+
+def declassify_minion(
+    minion: str, path: str = "_generated", grain: str = "reclass", test: bool | None = None
+) -> str:
+    """
+    Delete the file of a node whose minion asks for it: its grain is ``False``. For reactors, as
+    :py:func:`classify_minion`.
+
+    minion
+        The id of the minion.
+
+    path
+        Only if the file is in this folder below ``nodes``.
+
+    grain
+        The grain that has to be ``False``.
+
+    Takes ``test`` too.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.declassify_minion web3.example.com
+    """
+    with commands():
+        cached = __salt__["cache.grains"]
+        return _minions.declassify(_settings(), cached, minion, path, grain, _test(test))
 
 
 def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:

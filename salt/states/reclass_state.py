@@ -53,7 +53,6 @@ def node_present(
     classes: Any = None,
     parameters: Any = None,
     interpolate: bool = False,
-    **kwargs: Any,
 ) -> dict[str, Any]:
     """
     A node has a file that lists the classes and sets the soft parameters. What else stands in the file stays.
@@ -89,9 +88,7 @@ def node_present(
     )
 
 
-def dynamic_node_present(
-    name: str, node_data: Any = None, class_mapping: Any = None, **kwargs: Any
-) -> dict[str, Any]:
+def dynamic_node_present(name: str, node_data: Any = None, class_mapping: Any = None) -> dict[str, Any]:
     """
     A node, and the parameters of its cluster, are as rules and what is known of its machine say.
 
@@ -109,7 +106,7 @@ def dynamic_node_present(
     )
 
 
-def node_absent(name: str, **kwargs: Any) -> dict[str, Any]:
+def node_absent(name: str) -> dict[str, Any]:
     """
     A node has no file.
 
@@ -125,7 +122,6 @@ def cluster_param_present(
     cluster: str = "",
     file_name: str = "",
     interpolate: bool = False,
-    **kwargs: Any,
 ) -> dict[str, Any]:
     """
     A soft parameter of a cluster has a value.
@@ -156,7 +152,7 @@ def cluster_param_present(
     )
 
 
-def cluster_param_absent(name: str, cluster: str = "", file_name: str = "", **kwargs: Any) -> dict[str, Any]:
+def cluster_param_absent(name: str, cluster: str = "", file_name: str = "") -> dict[str, Any]:
     """
     A soft parameter of a cluster is not set in its metadata file.
 
@@ -180,7 +176,6 @@ def cluster_meta_present(
     file_name: str = "overrides.yml",
     cluster: str = "",
     interpolate: bool = False,
-    **kwargs: Any,
 ) -> dict[str, Any]:
     """
     :py:func:`cluster_param_present` by its name in salt-formula-reclass.
@@ -188,9 +183,7 @@ def cluster_meta_present(
     return cluster_param_present(name, value, cluster, file_name, interpolate)
 
 
-def cluster_meta_absent(
-    name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
-) -> dict[str, Any]:
+def cluster_meta_absent(name: str, file_name: str = "overrides.yml", cluster: str = "") -> dict[str, Any]:
     """
     :py:func:`cluster_param_absent` by its name in salt-formula-reclass.
     """

@@ -1,4 +1,4 @@
-//! Configuration turns the first configuration file found into options.
+//! Configuration turns the first configuration file found into options, and knows where each stands.
 //!
 //! The search is that of the Python programs: the current directory, the home directory, `/etc/reclass`,
 //! the directory of the program. In each, `reclass-config.yml`; the name that kapicorp-reclass uses counts
@@ -6,26 +6,117 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use reclass::error::{Fault, Kind, Result};
-use reclass::source::Site;
-use reclass::value::{Map, Value};
-use reclass::yaml;
+use reclass::engine::files::duplicates;
+use reclass::error::{Error, Fault, Kind, Result, Warning};
+use reclass::settings::TABLE;
+use reclass::source::{FileId, Site, Span};
+use reclass::value::{Key, Map, Value};
+use reclass::yaml::compose::{Data, Document, Node, compose};
+use reclass::{pystr, yaml};
 
 use super::terminal;
 
 /// The names of the file, the first one first.
 const NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
 
+/// The options of a configuration file.
+#[derive(Default)]
+pub struct Configuration {
+    /// The options.
+    pub options: Map,
+    file: Option<(Arc<str>, Document, String)>,
+    /// Settings that the command line gives instead.
+    overruled: Vec<Key>,
+}
+
+impl Configuration {
+    /// Takes note of what the command line says instead of the file.
+    pub fn overrule(&mut self, settings: &Map) {
+        self.overruled.extend(settings.keys().cloned());
+    }
+
+    /// What was noticed in the file, keys that stand twice, and in the settings.
+    pub fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
+        let mut noticed = self.duplicates();
+        noticed.extend(settings.iter().map(|warning| self.placed(warning.clone())));
+        noticed
+    }
+
+    fn duplicates(&self) -> Vec<Warning> {
+        let Some((path, document, _)) = &self.file else { return Vec::new() };
+        duplicates(document, FileId::NONE)
+            .into_iter()
+            .map(|mut warning| {
+                let span = warning.origin.take().and_then(|origin| document.spans.get(origin.node as usize));
+                warning.site = span.map(|span| site(path, *span, 0));
+                warning
+            })
+            .collect()
+    }
+
+    /// A problem of a setting with its place in the file.
+    pub fn placed(&self, mut fault: Fault) -> Fault {
+        if fault.site.is_none()
+            && let Some((name, part)) = fault.setting()
+        {
+            let row = TABLE.iter().find(|row| row.name == name);
+            let names: Vec<&str> = std::iter::once(name)
+                .chain(row.into_iter().flat_map(|row| row.aliases.iter().copied()))
+                .collect();
+            let overruled = self.overruled.iter().filter_map(Key::as_str).any(|key| names.contains(&key));
+            if overruled {
+                fault = fault.note("the command line says so", None);
+            } else {
+                fault.site = self.site(&names, part);
+            }
+        }
+        fault
+    }
+
+    /// An error with the places of settings.
+    pub fn placed_all(&self, error: Error) -> Error {
+        Error::new(error.into_faults().into_iter().map(|fault| self.placed(fault)).collect())
+    }
+
+    fn site(&self, names: &[&str], part: Option<&str>) -> Option<Site> {
+        let (path, document, text) = self.file.as_ref()?;
+        let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return None };
+        let entry =
+            entries.iter().find(|entry| entry.key.as_str().is_some_and(|key| names.contains(&key)))?;
+        let index = part.and_then(|part| find(&entry.value, part)).unwrap_or(entry.key_index);
+        let span = *document.spans.get(index as usize)?;
+        let written = text.get(span.start as usize..span.end as usize)?;
+        let length = written.lines().next().map_or(0, |line| line.chars().count());
+        Some(site(path, span, u32::try_from(length).unwrap_or(0)))
+    }
+}
+
+fn site(path: &Arc<str>, span: Span, length: u32) -> Site {
+    Site { path: path.clone(), line: span.line + 1, column: span.column + 1, length }
+}
+
+/// The key or the text that says this.
+fn find(node: &Node, text: &str) -> Option<u32> {
+    match &node.data {
+        Data::Value(value) => (pystr::str(value) == text).then_some(node.index),
+        Data::List(items) => items.iter().find_map(|item| find(item, text)),
+        Data::Map(entries) => entries.iter().find_map(|entry| {
+            (pystr::str(&entry.key.0) == text).then_some(entry.key_index).or_else(|| find(&entry.value, text))
+        }),
+    }
+}
+
 /// Reads the configuration file for a program called as `program`; no file, no options.
-pub fn read(program: Option<&OsStr>) -> Result<Map> {
+pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
     let found = directories(program)
         .into_iter()
         .flat_map(|directory| NAMES.map(|name| directory.join(name)))
         .find(|path| path.is_file());
     match found {
         Some(path) => read_file(&path),
-        None => Ok(Map::default()),
+        None => Ok(Configuration::default()),
     }
 }
 
@@ -56,14 +147,23 @@ fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
     directories
 }
 
-fn read_file(path: &Path) -> Result<Map> {
+fn read_file(path: &Path) -> Result<Configuration> {
     let name = path.display().to_string();
     let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.clone(), message });
     let text = terminal::read_file(path).map_err(|error| fault(error.to_string()))?;
-    match yaml::parse_value(&text) {
-        Ok(Value::Map(map)) => Ok(map.as_ref().clone()),
-        Ok(Value::Null) => Ok(Map::default()),
-        Ok(value) => Err(fault(format!("it must be a mapping, not a {}", value.type_name())).into()),
+    match compose(text.as_bytes()) {
+        Ok(document) => match document.root.as_ref().map_or(Value::Null, yaml::to_value) {
+            Value::Map(map) => {
+                let options = map.as_ref().clone();
+                let file = Some((name.as_str().into(), document, text));
+                Ok(Configuration { options, file, overruled: Vec::new() })
+            }
+            Value::Null => Ok(Configuration::default()),
+            value => {
+                let fault = fault(format!("it must be a mapping, not a {}", value.type_name()));
+                Err(fault.at_site(Site::file(name)).into())
+            }
+        },
         Err(error) => {
             let first = error.first();
             let place = first.site.as_ref().map(|site| Site { path: name.as_str().into(), ..site.clone() });

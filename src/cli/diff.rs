@@ -1,7 +1,7 @@
 //! `reclass diff` turns two states of an inventory into what differs.
 
 use clap::{Arg, ArgAction, Command};
-use reclass::diff::{diff, summary, text};
+use reclass::diff::{NAMED, diff, summary, text};
 use reclass::error::Result;
 
 use super::verbs::{Answer, Question, Verb, json, node_globs};
@@ -29,6 +29,12 @@ fn arguments(command: Command) -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Say how much differs, and in how many nodes each path does"),
         )
+        .arg(
+            Arg::new("all-nodes")
+                .long("all-nodes")
+                .action(ArgAction::SetTrue)
+                .help("Name all nodes that have a change, however many they are"),
+        )
 }
 
 fn answer(question: &Question<'_>) -> Result<Answer> {
@@ -41,7 +47,8 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
     } else if question.matches.get_flag("summary") {
         summary(&difference, delimiter)
     } else {
-        text(&difference, delimiter, question.paint)
+        let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
+        text(&difference, delimiter, named, question.paint)
     };
     Ok(Answer { text, found: !difference.is_empty() })
 }

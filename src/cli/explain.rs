@@ -40,6 +40,7 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
         classes: question.words("class"),
         applications: question.words("application"),
         environment: false,
+        secrets: question.secrets(),
     };
     let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;

@@ -32,7 +32,12 @@ fn arguments(command: Command) -> Command {
 }
 
 fn answer(question: &Question<'_>) -> Result<Answer> {
-    let mut findings = lint(question.options, &question.words("nodes"))?;
+    let mut findings = lint(question.options, &question.words("nodes"), &|settings| {
+        question.configuration.noticed(settings)
+    })?;
+    for finding in &mut findings {
+        finding.fault = question.configuration.placed(finding.fault.clone());
+    }
     let found = findings.iter().any(|finding| finding.level >= Level::Warning);
     let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
     let summary = summary(&findings, level.unwrap_or(Level::Warning));

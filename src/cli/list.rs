@@ -143,10 +143,10 @@ pub const PARAMS: Verb = Verb {
 /// `reclass refs`
 pub const REFS: Verb = Verb {
     name: "refs",
-    about: "List what refers to a parameter",
+    about: "List the references, or those that lead to a parameter",
     page: PAGE,
     outputs: OUTPUTS,
-    arguments: |command| command.arg(globs("PATH", "The parameters").required(true)).arg(long()),
+    arguments: |command| command.arg(globs("PATH", "Only references to these parameters")).arg(long()),
     answer: |question| {
         let rows = list::references(&question.inventory, &question.words("glob"))?;
         if question.output == "json" {

@@ -41,9 +41,14 @@ pub struct Program {
 impl Program {
     /// The whole command line of the program. `defaults` are shown in the help.
     pub fn command_line(&self, defaults: &Map) -> Command {
+        let command = self.modes_alone(defaults).long_version(version::long());
+        if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
+    }
+
+    /// The command line without verbs and tools.
+    fn modes_alone(&self, defaults: &Map) -> Command {
         let base = Command::new(self.name)
             .version(version::short())
-            .long_version(version::long())
             .disable_version_flag(true)
             .arg(version::flag())
             // As the Python programs.
@@ -55,8 +60,7 @@ impl Program {
                  environment, that time is printed instead of the present. NO_COLOR turns colours off.",
                 self.examples
             ));
-        let command = flags::add((self.command)(base, defaults), defaults);
-        if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
+        flags::add((self.command)(base, defaults), defaults)
     }
 }
 
@@ -105,7 +109,12 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     let problems = inventory.inspect(|computation| {
         let names = computation.catalog.nodes.keys();
         let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
-        failed.flat_map(Error::into_faults).map(|fault| (Level::Error, fault)).collect::<Vec<_>>()
+        let clashes = computation.catalog.clashes();
+        clashes
+            .into_iter()
+            .chain(failed.flat_map(Error::into_faults))
+            .map(|fault| (Level::Error, fault))
+            .collect::<Vec<_>>()
     });
     let Ok(problems) = problems else { return first };
     let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();
@@ -138,34 +147,40 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let mut defaults = (program.defaults)(&configuration::folder_of(called));
     let read = configuration::read(called);
     if complete::is_asked() {
-        defaults.extend(read.unwrap_or_default());
+        defaults.extend(read.unwrap_or_default().options);
         return complete::answer(program, &defaults, arguments);
     }
-    match read {
-        Ok(options) => defaults.extend(options),
+    let mut configuration = match read {
+        Ok(configuration) => configuration,
         Err(error) => return fail(&error),
-    }
-    let mut command = program.command_line(&defaults);
-    let matches = match command.try_get_matches_from_mut(arguments) {
+    };
+    defaults.extend(configuration.options.clone());
+    // To describe the verbs takes longer than all the rest; what is right without them is no verb.
+    let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);
+    let matches = matches.or_else(|_| program.command_line(&defaults).try_get_matches_from(arguments));
+    let matches = match matches {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),
     };
     let mut options = defaults;
-    options.extend(flags::settings(&matches));
+    let given = flags::settings(&matches);
+    configuration.overrule(&given);
+    options.extend(given);
     if let Some((verb, rest)) = matches.subcommand() {
         return match tools::find(verb) {
             Some(tool) => tools::run(tool, rest),
-            None => verbs::run(verb, rest, options),
+            None => verbs::run(verb, rest, options, configuration),
         };
     }
     let mode = match flags::chosen_mode(&matches, program.modes) {
         Ok(mode) => mode,
         Err(message) => {
-            return terminal::usage(&command.error(clap::error::ErrorKind::ArgumentConflict, message));
+            let conflict = clap::error::ErrorKind::ArgumentConflict;
+            return terminal::usage(&program.command_line(&options).error(conflict, message));
         }
     };
     let done = Inventory::open(&options).and_then(|inventory| {
-        inventory.settings_warnings().iter().for_each(terminal::warn);
+        configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
         terminal::mask(Secrets::of(inventory.settings()));
         let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
         let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {
@@ -183,7 +198,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     match done {
         Ok(Some(text)) => terminal::print(&text),
         Ok(None) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
+        Err(error) => fail(&configuration.placed_all(error)),
     }
 }
 

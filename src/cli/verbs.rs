@@ -8,11 +8,12 @@ use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use reclass::engine::Inventory;
-use reclass::error::Result;
+use reclass::error::{Error, Result};
 use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
+use super::configuration::Configuration;
 use super::{diff, explain, flags, graph, lint, list, progress, terminal};
 
 /// A verb.
@@ -50,6 +51,8 @@ pub struct Question<'a> {
     pub matches: &'a ArgMatches,
     /// The settings of the inventory, by name.
     pub options: &'a Map,
+    /// Where its settings stand.
+    pub configuration: &'a Configuration,
     /// The inventory.
     pub inventory: Inventory,
     /// The form of the answer.
@@ -119,27 +122,39 @@ pub fn add(command: Command, defaults: &Map) -> Command {
 }
 
 /// Answers to a verb.
-pub fn run(name: &str, matches: &ArgMatches, mut options: Map) -> ExitCode {
+pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration: Configuration) -> ExitCode {
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
-    options.extend(flags::database_settings(matches));
+    let given = flags::database_settings(matches);
+    configuration.overrule(&given);
+    options.extend(given);
+    let configuration = &configuration;
     let done = Inventory::open(&options).and_then(|inventory| {
-        inventory.settings_warnings().iter().for_each(terminal::warn);
+        if verb.name != lint::VERB.name {
+            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
+        }
         let output = matches.get_one::<String>("output").map_or("", String::as_str);
         let paint = Paint(terminal::colours_in_answer());
-        let question = Question { matches, options: &options, inventory, output, paint };
+        let question = Question { matches, options: &options, configuration, inventory, output, paint };
         terminal::mask(question.secrets());
         let answer = progress::shown(verb.name, || (verb.answer)(&question));
         question.inventory.storage_warnings().iter().for_each(terminal::warn);
+        let clashes = question.inventory.clashes();
         // The process ends: taking everything apart would take longer than it took to make it.
         std::mem::forget(question);
-        answer
+        answer.map(|answer| (answer, clashes))
     });
     match done {
-        Ok(answer) => {
-            let printed = terminal::print(&answer.text);
+        Ok((answer, clashes)) => {
+            // Nothing found is no line, not an empty one: programs count lines.
+            let nothing = answer.text.is_empty();
+            let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
+            if !clashes.is_empty() {
+                // The rest was answered.
+                return super::session::fail(&Error::new(clashes));
+            }
             if answer.found && printed == ExitCode::SUCCESS { ExitCode::FAILURE } else { printed }
         }
-        Err(error) => super::session::fail(&error),
+        Err(error) => super::session::fail(&configuration.placed_all(error)),
     }
 }
 

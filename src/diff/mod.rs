@@ -17,7 +17,7 @@ use crate::value::{Key, Map, Text, Value};
 
 use nodes::Node;
 pub use side::Side;
-pub use text::{summary, text};
+pub use text::{NAMED, summary, text};
 pub use values::{Change, Section};
 
 /// A change, and the nodes that have it.
@@ -135,8 +135,9 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
         new.inventory.inspect(|now| {
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
-            old.place(&mut difference.changes, before, true);
-            new.place(&mut difference.changes, now, false);
+            let secrets = difference.secrets.clone();
+            old.place(&mut difference.changes, before, &secrets, true);
+            new.place(&mut difference.changes, now, &secrets, false);
             difference
         })
     });

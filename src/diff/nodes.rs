@@ -53,18 +53,23 @@ pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]
 /// One side, in one thread.
 struct Side<'a> {
     computation: Computation<'a>,
+    /// Names that several files have: nothing renders then (S6).
+    clashes: Vec<Fault>,
     /// Classes that were worked out are known to other nodes for as long as a node has them.
     sequences: RefCell<Vec<Arc<Sequence>>>,
 }
 
 impl<'a> Side<'a> {
     fn new(computation: Computation<'a>) -> Side<'a> {
-        Side { computation, sequences: RefCell::default() }
+        Side { clashes: computation.catalog.clashes(), computation, sequences: RefCell::default() }
     }
 
     /// A node; `None` where this side has none of that name.
     fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
         self.computation.catalog.nodes.contains_key(name).then(|| {
+            if !self.clashes.is_empty() {
+                return Err(Error::new(self.clashes.clone()));
+            }
             let answer = self.computation.answer(name, None, None, false)?;
             self.sequences.borrow_mut().push(answer.sequence);
             Ok(answer.info)

@@ -7,7 +7,8 @@ use super::{Group, Section};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
 use crate::error::{Error, Fault, Kind, Link, Result};
-use crate::explain::{Places, places};
+use crate::explain::{Places, places, values_without};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::storage::fs;
@@ -67,8 +68,14 @@ impl Side {
         Ok(Side { inventory, checkout: None })
     }
 
-    /// Fills in where the values of changes stand on this side.
-    pub(super) fn place(&self, groups: &mut [Group], computation: &Computation<'_>, old: bool) {
+    /// Fills in where the values of changes stand on this side, and masks what secrets have a part in.
+    pub(super) fn place(
+        &self,
+        groups: &mut [Group],
+        computation: &Computation<'_>,
+        secrets: &Secrets,
+        old: bool,
+    ) {
         let mut wanted: Vec<&mut Group> = groups
             .iter_mut()
             .filter(|group| if old { group.change.old.is_some() } else { group.change.new.is_some() })
@@ -81,8 +88,18 @@ impl Side {
                 .iter()
                 .map(|group| (group.change.path.as_slice(), group.change.section == Section::Exports));
             let asked: Vec<_> = asked.collect();
-            let told = places(&Places::new(computation, &layers), &asked);
-            for (group, place) in groups.iter_mut().zip(told) {
+            let of = Places::new(computation, &layers);
+            let told = places(&of, &asked);
+            let without = if secrets.is_none() {
+                vec![None; asked.len()]
+            } else {
+                values_without(&of, &asked, secrets)
+            };
+            for ((group, place), without) in groups.iter_mut().zip(told).zip(without) {
+                let value = if old { &mut group.change.old } else { &mut group.change.new };
+                if let Some(value) = value {
+                    *value = secrets.shown(value, without.as_ref());
+                }
                 let place = place.map(|mut place| {
                     place.site = place.site.as_ref().map(|site| self.site(site));
                     place.chain.iter_mut().for_each(|link| self.link(link));

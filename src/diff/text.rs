@@ -12,12 +12,12 @@ use crate::report::{concise, inert};
 use crate::style::{Paint, Style};
 use crate::value::{Text, Value};
 
-/// How many names stand above the changes that they have in common.
-const NAMED: usize = 6;
+/// How many names stand above the changes that they have in common, unless all are asked for.
+pub const NAMED: usize = 6;
 
-/// The text of a difference.
-pub fn text(difference: &Difference, delimiter: &str, paint: Paint) -> String {
-    let mut writer = Writer { out: String::new(), difference, delimiter, paint };
+/// The text of a difference. `named` is how many names stand above what nodes have in common.
+pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint) -> String {
+    let mut writer = Writer { out: String::new(), difference, delimiter, named, paint };
     writer.nodes("new nodes", &difference.added, Style::Added);
     writer.nodes("nodes that are gone", &difference.removed, Style::Error);
     writer.problems("stops rendering", &difference.broken, Style::Error);
@@ -100,6 +100,7 @@ struct Writer<'a> {
     out: String,
     difference: &'a Difference,
     delimiter: &'a str,
+    named: usize,
     paint: Paint,
 }
 
@@ -135,10 +136,10 @@ impl Writer<'_> {
     }
 
     fn heading(&mut self, nodes: &[Text]) {
-        let names: Vec<String> = nodes.iter().take(NAMED).map(|name| inert(name)).collect();
+        let names: Vec<String> = nodes.iter().take(self.named).map(|name| inert(name)).collect();
         let mut text = names.join(", ");
-        if nodes.len() > NAMED {
-            let _ = write!(text, " and {} more", nodes.len() - NAMED);
+        if let Some(more @ 1..) = nodes.len().checked_sub(self.named) {
+            let _ = write!(text, " and {more} more");
         }
         if nodes.len() > 1 {
             let _ = write!(text, " ({} nodes)", nodes.len());

@@ -10,6 +10,7 @@ use super::{Action, Change, name, read};
 use crate::error::Result;
 use crate::settings::Settings;
 use crate::storage::fs::display;
+use crate::storage::inside::{self, Missing};
 use crate::value::Value;
 
 /// Where soft parameters stand in a class file.
@@ -22,6 +23,12 @@ pub struct File<'a> {
     pub cluster: &'a str,
     /// The name of the file, or nothing for `cluster_file`.
     pub name: &'a str,
+}
+
+/// Where the file is, or would be. A folder that is missing is an error.
+pub fn path(settings: &Settings, file: File<'_>) -> Result<PathBuf> {
+    let (root, relative) = locate(settings, file)?;
+    inside::file(&inside::root(&root)?, &relative, Missing::Refuse)
 }
 
 /// What the file says; null where there is none.

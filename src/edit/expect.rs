@@ -5,7 +5,7 @@ use super::{Action, Change};
 use crate::pystr;
 use crate::value::{Key, Map, Text, Value};
 
-/// The change without the items that are in the list already.
+/// The change without the items that are in the list already, and each of the others once.
 pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Change {
     let mut change = change.clone();
     if let Action::Append(items) = &mut change.action {
@@ -15,9 +15,17 @@ pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Ch
                 find(map, key).ok().flatten().and_then(|at| map.get_index(at)).map(|(_, value)| value)
             });
         }
-        if let Some(Value::List(known)) = place {
-            items.retain(|item| !known.contains(item));
-        }
+        let mut known = match place {
+            Some(Value::List(known)) => known.to_vec(),
+            _ => Vec::new(),
+        };
+        items.retain(|item| {
+            let new = !known.contains(item);
+            if new {
+                known.push(item.clone());
+            }
+            new
+        });
     }
     change
 }

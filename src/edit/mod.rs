@@ -44,7 +44,7 @@ pub enum Action {
     Set(Value),
     /// It goes. Its mapping stays, empty if need be.
     Delete,
-    /// These items come last in its list, but for those that are in it. A missing list is made.
+    /// These items come last in its list, each once, but for those that are in it. A missing list is made.
     Append(Vec<Value>),
 }
 

@@ -3,7 +3,7 @@
 //! Names come from command lines, states and the events of minions, and become keys and paths. So
 //! they consist of letters and digits of ASCII, `_`, `-` and `.`, and do not begin with `-` or `.`.
 
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result};
 
 /// The longest name, in characters: that of a file, with room for what writing puts around it.
 const LONGEST: usize = 200;
@@ -28,6 +28,12 @@ pub fn class(name: &str, interpolate: bool) -> Result<()> {
 
 /// Checks a cluster, a folder or a file: names with `/` between them.
 pub fn path(what: &'static str, path: &str) -> Result<()> {
+    if path.starts_with('/') {
+        return Err(refused(what, path, "it is an absolute path"));
+    }
+    if !path.is_empty() && path.split('/').any(str::is_empty) {
+        return Err(refused(what, path, "no name stands before or after a '/'"));
+    }
     path.split('/').try_for_each(|name| check(what, path, name, &[]))
 }
 
@@ -44,7 +50,11 @@ fn check(what: &'static str, whole: &str, name: &str, also: &[char]) -> Result<(
     } else {
         return Ok(());
     };
-    Err(Fault::new(Kind::NameRefused { what, name: whole.into(), reason }).into())
+    Err(refused(what, whole, reason))
+}
+
+fn refused(what: &'static str, name: &str, reason: &'static str) -> Error {
+    Fault::new(Kind::NameRefused { what, name: name.into(), reason }).into()
 }
 
 #[cfg(test)]
@@ -71,8 +81,23 @@ mod tests {
                 && class("a.${b:c}", true).is_ok()
                 && class("a.${b}", false).is_err()
         );
-        for refused in ["/a", "a/", "a//b", "a/../b", "../a", "./a", "a/.b"] {
-            assert!(path("file", refused).is_err(), "{refused}");
+        for (refused, reason) in [
+            ("", "it is empty"),
+            ("/", "it is an absolute path"),
+            ("/a", "it is an absolute path"),
+            ("//a", "it is an absolute path"),
+            ("a/", "no name stands before or after a '/'"),
+            ("a//b", "no name stands before or after a '/'"),
+            ("a/../b", "it begins with '-' or '.'"),
+            ("../a", "it begins with '-' or '.'"),
+            ("./a", "it begins with '-' or '.'"),
+            ("a/.b", "it begins with '-' or '.'"),
+        ] {
+            let error = path("file", refused).expect_err(refused).to_string();
+            assert!(
+                error.contains(&format!("'{refused}' cannot be the name of a file: {reason} (")),
+                "{error}"
+            );
         }
     }
 }

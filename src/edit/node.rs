@@ -11,8 +11,8 @@ use crate::catalog;
 use crate::error::{Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::similar;
-use crate::storage::fs::{self, display};
-use crate::storage::{Found, Listing};
+use crate::storage::fs::display;
+use crate::storage::{Found, Listing, list};
 use crate::value::{Map, Text, Value};
 
 /// What a node file is to say.
@@ -45,10 +45,8 @@ pub fn create(
     if let Some((_, _, path)) = find(settings, node)? {
         return Err(Fault::new(Kind::NodeExists { name: node.into(), path: display(&path) }).into());
     }
-    let folders = folder.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect();
     let relative = Path::new(folder).join(format!("{node}.yml"));
-    let found = Found { folders, stem: node.into(), path: root.join(&relative) };
-    if *catalog::node(&found, settings).name != *node {
+    if catalog::node_name(&Found::below(&root, &relative), settings) != node {
         // With `compose_node_name`, the folder would become a part of the name.
         let reason = "the node would have another name there (compose_node_name)";
         return Err(Fault::new(Kind::PathRefused { path: display(&relative), reason }).into());
@@ -96,10 +94,8 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    roots
-        .into_iter()
-        .map(|root| Ok((root.clone(), fs::list(&root, settings.limit_files as usize)?)))
-        .collect()
+    let most = settings.limit_files as usize;
+    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), most)?))).collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {
@@ -110,11 +106,11 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 /// The root of a node, its path below it, and its path.
 fn find(settings: &Settings, node: &str) -> Result<Option<(PathBuf, PathBuf, PathBuf)>> {
     for (root, listing) in listings(settings)? {
-        let one = [listing];
-        let names = catalog::nodes(&one, settings)?;
+        let names = catalog::unambiguous(catalog::nodes(listing, settings))?;
         if let Some(item) = names.get(node) {
-            let relative = item.path.strip_prefix(&root).unwrap_or(&item.path).to_owned();
-            return Ok(Some((root, relative, item.path.to_path_buf())));
+            let path = item.path().to_path_buf();
+            let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
+            return Ok(Some((root, relative, path)));
         }
     }
     Ok(None)
@@ -133,7 +129,7 @@ fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBu
 fn list_names(settings: &Settings) -> Result<Vec<Text>> {
     let mut names = Vec::new();
     for (_, listing) in listings(settings)? {
-        names.extend(catalog::nodes(&[listing], settings)?.into_keys());
+        names.extend(catalog::unambiguous(catalog::nodes(listing, settings))?.keys().cloned());
     }
     Ok(names)
 }

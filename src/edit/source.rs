@@ -1,14 +1,14 @@
 //! Sources: the files of an inventory as they are written, each on its own, without what classes
 //! and references make of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::{read, tree};
-use crate::catalog;
+use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
-use crate::storage::Listing;
 use crate::storage::fs::{self, display};
+use crate::storage::{inside, list};
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -27,32 +27,48 @@ pub struct Source {
 }
 
 /// All classes, then all nodes, each sorted by name.
+///
+/// A file that a symbolic link has led to is read if it is in the inventory or in `linked_folders`;
+/// otherwise its data are the error (`path-refused`).
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
-    let class_roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
-    let node_roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let listings = |roots: &[PathBuf]| -> Result<Vec<Listing>> {
-        roots.iter().map(|root| fs::list(root, settings.limit_files as usize)).collect()
-    };
-    let nodes = catalog::nodes(&listings(&node_roots)?, settings)?;
-    let classes = catalog::classes(&listings(&class_roots)?)?;
+    let (class_roots, node_roots) = roots(settings)?;
+    let most = settings.limit_files as usize;
+    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots, most)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots, most)?))?;
+    let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
-        names.into_values().map(move |item| {
-            let data = fs::read(&item.path, settings.most_bytes())
-                .and_then(|(text, _)| read(&text, &display(&item.path)))
-                .map(Option::unwrap_or_default);
-            let folder = item
-                .path
+        let readable = &readable;
+        let items: Vec<Item> = names.values().cloned().collect();
+        items.into_iter().map(move |item| {
+            let path = item.path().to_path_buf();
+            let data = data(&path, readable, settings.most_bytes());
+            let folder = path
                 .parent()
                 .and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()).map(display));
-            Source {
-                kind,
-                name: item.name,
-                folder: folder.unwrap_or_default(),
-                path: item.path.to_path_buf(),
-                data,
-            }
+            Source { kind, name: item.name, folder: folder.unwrap_or_default(), path, data }
         })
     });
     Ok(sources.collect())
+}
+
+/// The folders of the classes and those of the nodes.
+pub fn roots(settings: &Settings) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let classes = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
+    Ok((classes, tree::roots(settings, &settings.nodes_uri, "nodes_uri")?))
+}
+
+/// The real folders whose files may be shown. One that is not there has none.
+fn readable(settings: &Settings, roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let linked = settings.linked_folders.iter().cloned().map(Value::Str).collect::<Vec<_>>();
+    let linked = match &linked[..] {
+        [] => Vec::new(),
+        _ => tree::roots(settings, &Value::list(linked), "linked_folders")?,
+    };
+    Ok(roots.iter().chain(&linked).filter_map(|folder| inside::root(folder).ok()).collect())
+}
+
+fn data(path: &Path, readable: &[PathBuf], most: usize) -> Result<Value> {
+    let (text, _) = fs::read(&inside::found(path, readable)?, most)?;
+    Ok(read(&text, &display(path))?.unwrap_or_default())
 }

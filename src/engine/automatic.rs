@@ -13,7 +13,7 @@ use crate::value::{Map, Text, Value};
 
 /// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters.
 pub fn parameters(item: &Item, environment: &Value, settings: &Settings) -> Arc<MapSlot> {
-    let parts = &item.parts;
+    let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
     let short = if composed {
         parts.last().cloned().unwrap_or_else(|| item.name.clone())
@@ -24,7 +24,7 @@ pub fn parameters(item: &Item, environment: &Value, settings: &Settings) -> Arc<
     let mut name = Map::default();
     name.insert("full".into(), Value::Str(item.name.clone()));
     name.insert("short".into(), Value::Str(short));
-    name.insert("path".into(), Value::text(join(parts)));
+    name.insert("path".into(), Value::text(join(&parts)));
     name.insert("parts".into(), Value::list(parts.iter().cloned().map(Value::Str).collect()));
     let mut about = Map::default();
     about.insert("name".into(), Value::map(name));

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::catalog::{Names, Tree};
 use crate::engine::files::Sources;
 use crate::engine::node::Computation;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::layer::Layer;
 use crate::linearize::{Lookup, Subjects};
 use crate::value::{Text, Value};
@@ -16,7 +16,14 @@ impl Computation<'_> {
     pub(super) fn classes(&self, subjects: &Subjects<'_>, environment: &Value) -> Result<Classes<'_>> {
         static NONE: LazyLock<Names> = LazyLock::new(Names::default);
         let found = self.inputs.trees.tree(self.catalog, environment);
-        let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
+        let found = found.and_then(|tree| {
+            let names = self.inputs.classes(self.catalog, tree)?;
+            let listed = self.catalog.trees.get(tree.0 as usize).and_then(Option::as_ref);
+            match listed.map(|listed| listed.clashes()) {
+                Some(clashes @ [_, ..]) if self.strict => Err(Error::new(clashes.to_vec())),
+                _ => Ok((tree, names)),
+            }
+        });
         let (tree, names) = match found {
             Ok(found) => found,
             Err(_) if subjects.layer.classes.is_empty() && subjects.mapped.is_empty() => {

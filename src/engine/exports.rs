@@ -16,6 +16,7 @@ use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
 use crate::evaluate::{Evaluator, Others, Outcome, Question, Told, python_equal};
+use crate::secrets::Secrets;
 use crate::value::{Text, Value};
 
 /// What is known of the exports of all nodes.
@@ -83,6 +84,8 @@ pub struct OtherNodes<'a> {
     pub absent: Option<Text>,
     /// What was asked.
     pub asked: RefCell<Vec<Asked>>,
+    /// What is left out of their exports.
+    pub without: Option<Secrets>,
 }
 
 impl OtherNodes<'_> {
@@ -103,12 +106,20 @@ impl Computation<'_> {
         node: &Text,
         paths: &[&[Text]],
         ignore_errors: bool,
+        without: Option<&Secrets>,
     ) -> Result<Option<Vec<Option<Value>>>, Fault> {
         let layers = match self.known_layers(node) {
             Ok(layers) => layers,
             Err(_) if self.settings.inventory_ignore_failed_node => return Ok(None),
             Err(fault) => return Err(fault),
         };
+        if let Some(secrets) = without {
+            let exports = secrets.without(&layers.exports);
+            let root = self.root(&layers).without(secrets);
+            let mut evaluator = Evaluator::new(root, self.settings, self.inputs);
+            // What fails without them is masked as a whole.
+            return Ok(Some(paths.iter().map(|path| evaluator.export(&exports, path, true)).collect()));
+        }
         let value = |path: &&[Text]| match self.export(node, &layers, path, ignore_errors) {
             Ok(value) => Ok(value),
             Err(failed) if ignore_errors => Ok(failed.rest),
@@ -188,7 +199,8 @@ impl Others for OtherNodes<'_> {
         let mut nodes = Vec::new();
         let items: Vec<&Item> = computation.catalog.nodes.values().collect();
         computation.inputs.prepare(&items, computation.threads());
-        for (name, item) in &*computation.catalog.nodes {
+        for item in computation.catalog.nodes.values() {
+            let name = &item.name;
             if self.absent.as_ref() == Some(name) && !all_environments {
                 continue;
             }
@@ -217,11 +229,12 @@ impl Others for OtherNodes<'_> {
         ignore_errors: bool,
     ) -> Result<Told, (Text, Fault)> {
         let base = **self.computation;
+        let without = self.without.as_ref();
         let told = parallel::each(
             base.threads(),
             &nodes,
             || base.computation(),
-            |computation, node| computation.exports(node, paths, ignore_errors),
+            |computation, node| computation.exports(node, paths, ignore_errors, without),
             Result::is_err,
         );
         let told = nodes.into_iter().zip(told);

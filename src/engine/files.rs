@@ -173,7 +173,7 @@ impl Files {
     pub fn unseen<'i>(&self, items: &[&'i Item], look: u64) -> Vec<&'i Item> {
         let known = self.known.lock();
         let seen = |item: &Item| {
-            let number = known.numbers.get(item.path.as_os_str().as_encoded_bytes());
+            let number = known.numbers.get(item.path().as_os_str().as_encoded_bytes());
             number.is_some_and(|file| known.files[file.0 as usize].checked == look)
         };
         items.iter().copied().filter(|item| !seen(item)).collect()
@@ -182,7 +182,7 @@ impl Files {
     /// The layer of the file of a node or class as it is at this look. Threads that ask for the
     /// same file get the same layer.
     pub fn layer(&self, item: &Item, look: u64, words: &Words<'_>, counters: &Counters) -> Current {
-        let file = self.number(&item.path);
+        let file = self.number(item.path());
         let (before, held) = {
             let mut known = self.known.lock();
             let known = &mut known.files[file.0 as usize];
@@ -194,7 +194,7 @@ impl Files {
             (known.loaded.clone(), known.held.clone())
         };
         if let Some(loaded) = &before
-            && let Some(proof) = loaded.proof.still_holds(&item.path, &held)
+            && let Some(proof) = loaded.proof.still_holds(item.path(), &held)
         {
             return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
         }
@@ -219,10 +219,9 @@ impl Files {
         {
             return self.keep(file, Loaded { proof, ..loaded }, look).version == version;
         }
-        // As texts: paths are compared part by part, which takes seconds where all files are young.
-        let mut items = catalog.nodes.values().chain(catalog.classes());
-        let item = items.find(|item| item.path.as_os_str() == path.as_os_str());
-        item.is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
+        catalog
+            .at(&path)
+            .is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
@@ -399,7 +398,8 @@ impl Locate for Files {
     }
 }
 
-fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
+/// The keys of a document that stand twice in a mapping, without their places (Y2).
+pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
     document
         .warnings
         .iter()

@@ -37,14 +37,14 @@ pub enum Proof {
 pub fn read(item: &Item, held: &Held, counters: &Counters, most: usize) -> Result<(Arc<[u8]>, Proof)> {
     match held {
         Held::Disk => {
-            let (bytes, stamp) = fs::read(&item.path, most)?;
+            let (bytes, stamp) = fs::read(item.path(), most)?;
             counters.read.add();
             Ok((bytes.into(), Proof::Stamp(stamp)))
         }
-        Held::Blob(blob) if blob.bytes.len() > most => Err(fs::too_large(&item.path, most)),
+        Held::Blob(blob) if blob.bytes.len() > most => Err(fs::too_large(item.path(), most)),
         Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
         Held::Nothing(reason) => {
-            let kind = Kind::FileUnreadable { path: display(&item.path), message: reason.to_string() };
+            let kind = Kind::FileUnreadable { path: display(item.path()), message: reason.to_string() };
             Err(Fault::new(kind).into())
         }
     }

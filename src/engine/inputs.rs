@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashSet;
 
 use crate::catalog::{self, Catalog, Item, Names, Tree};
 use crate::engine::counts::Counters;
@@ -20,10 +19,9 @@ use crate::error::Result;
 use crate::evaluate::Locate;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Span};
-use crate::storage::fs;
 use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
-use crate::storage::{Listing, Stamp};
+use crate::storage::{Folder, Found, Listing, Stamp, list};
 use crate::template::Words;
 
 /// The files of one inventory.
@@ -44,10 +42,13 @@ pub struct Inputs {
     pub counters: Counters,
 }
 
+/// How often folders are listed that change meanwhile.
+const ATTEMPTS: usize = 10;
+
 /// Whether changes are waited for or looked for.
 #[derive(Debug)]
 enum Watching {
-    /// Not yet: a program that asks once needs no watch.
+    /// Not yet: who asks once needs no watch.
     Later,
     /// A watch tells.
     On(Watch),
@@ -61,9 +62,7 @@ struct Listings {
     /// Whether a name is known to be new or gone.
     stale: bool,
     links: bool,
-    folders: Vec<(PathBuf, Stamp)>,
-    /// Every file that has a name.
-    paths: FxHashSet<Arc<Path>>,
+    folders: Vec<(Arc<Folder>, Stamp)>,
     catalog: Option<Result<Arc<Catalog>>>,
 }
 
@@ -91,26 +90,30 @@ impl Inputs {
     /// Branches move between questions alone: one answer sees one commit of each.
     pub fn begin(&self) -> Result<bool> {
         if self.trees.is_empty() {
-            return Ok(self.begin_folders());
+            return Ok(self.begin_folders(true));
         }
         let moved = self.trees.look()? || self.look() == 0;
         if moved {
             self.listings.lock().stale = true;
         }
         if !moved && !self.listings.lock().stale {
-            return Ok(self.again());
+            return Ok(self.begin_folders(true));
         }
-        self.again();
+        self.begin_folders(true);
         self.look.fetch_add(1, Ordering::Relaxed);
         Ok(true)
     }
 
     /// Tells whether anything in folders may have changed since the question began.
     pub fn again(&self) -> bool {
-        !self.folders.is_empty() && self.begin_folders()
+        self.begin_folders(false)
     }
 
-    fn begin_folders(&self) -> bool {
+    /// A watch is set up when a second question is asked.
+    fn begin_folders(&self, question: bool) -> bool {
+        if self.folders.is_empty() {
+            return false;
+        }
         let mut watch = self.watch.lock();
         if let Watching::On(on) = &mut *watch {
             match on.news() {
@@ -125,7 +128,7 @@ impl Inputs {
                 }
                 News::Lost => *watch = Watching::Later,
             }
-        } else if matches!(*watch, Watching::Later) && self.look() > 0 {
+        } else if question && matches!(*watch, Watching::Later) && self.look() > 0 {
             *watch = self.watch().map_or(Watching::Never, Watching::On);
         }
         // What was seen before the watch was there is looked at once more.
@@ -159,7 +162,8 @@ impl Inputs {
 
     fn watch(&self) -> Option<Watch> {
         let listings = self.listings.lock();
-        let folders: Vec<PathBuf> = listings.folders.iter().map(|(path, _)| path.clone()).collect();
+        let folders: Vec<PathBuf> =
+            listings.folders.iter().map(|(folder, _)| folder.path().to_owned()).collect();
         if listings.links || folders.is_empty() || !matches!(listings.catalog, Some(Ok(_))) {
             return None;
         }
@@ -172,12 +176,33 @@ impl Inputs {
         let mut renamed = tree;
         for path in paths {
             self.files.touch(path);
-            // Where the names were in error, any file may be what was wrong.
-            renamed |= !matches!(&listings.catalog, Some(Ok(_)));
-            let listed = listings.paths.contains(path.as_path());
-            renamed |= !still_so(path, listed);
+            renamed |= match &listings.catalog {
+                Some(Ok(catalog)) => !still_so(path, self.has(catalog, path)),
+                // Where the names were in error, any file may be what was wrong.
+                _ => true,
+            };
         }
         listings.stale |= renamed;
+    }
+
+    /// Whether a path in the folders is that of a node or class: quicker than to look for the path.
+    fn has(&self, catalog: &Catalog, path: &Path) -> bool {
+        let found = |root: &PathBuf| Some(Found::below(root, path.strip_prefix(root).ok()?));
+        let is_at = |item: Option<&Item>| item.is_some_and(|item| item.is_at(path));
+        let places = &self.trees.places;
+        let folders = |place: &'_ Place| match place {
+            Place::Folders(folders) => folders.iter().filter_map(found).collect::<Vec<_>>(),
+            Place::Git(_) => Vec::new(),
+        };
+        let node = |found: &Found| catalog.nodes.get(&catalog::node_name(found, &self.settings));
+        if places.nodes.iter().flat_map(folders).any(|found| is_at(node(&found))) {
+            return true;
+        }
+        places.classes.iter().zip(&catalog.trees).any(|(place, tree)| {
+            let names = tree.as_ref().and_then(|tree| tree.get());
+            let class = |found: &Found| names.and_then(|names| names.get(&catalog::class_name(found)));
+            folders(place).iter().any(|found| is_at(class(found)))
+        })
     }
 
     /// The place of the nodes, for messages.
@@ -212,42 +237,33 @@ impl Inputs {
             return catalog.clone();
         }
         listings.checked = self.look();
-        let unchanged = |(path, before): &mut (PathBuf, Stamp)| match fs::stamp(path) {
-            Ok(now) if now.proves_unchanged(before) => {
-                *before = now;
-                true
-            }
-            _ => false,
-        };
         if let Some(catalog) = listings.catalog.clone()
             && !listings.stale
             && !listings.folders.is_empty()
-            && listings.folders.iter_mut().all(unchanged)
+            && list::are_unchanged(&mut listings.folders)
         {
             return catalog;
         }
         self.counters.listed.add();
-        let mut listed = Listed::default();
-        let built =
-            match self.build(&mut listed, listings.catalog.as_ref().and_then(|known| known.as_ref().ok())) {
-                // What was known of the trees of repositories tells what is new in them.
-                Err(error) if !self.trees.is_empty() => {
-                    listings.stale = true;
-                    return Err(error);
-                }
-                Err(error) if listed.failed => {
-                    *listings = Listings::default();
-                    return Err(error);
-                }
-                built => built.map(Arc::new),
-            };
+        let (listed, built) = self.list(listings.catalog.as_ref().and_then(|known| known.as_ref().ok()));
+        let built = match built {
+            // What was known of the trees of repositories tells what is new in them.
+            Err(error) if !self.trees.is_empty() => {
+                listings.stale = true;
+                return Err(error);
+            }
+            Err(error) if listed.failed => {
+                *listings = Listings::default();
+                return Err(error);
+            }
+            built => built.map(Arc::new),
+        };
         listings.stale = false;
         let before = listings.catalog.take();
-        listings.links = listed.listings.iter().any(|listing| listing.links);
-        let before_folders = std::mem::take(&mut listings.folders);
-        listings.folders = listed.listings.into_iter().flat_map(|listing| listing.folders).collect();
+        listings.links = listed.links;
+        let before_folders = std::mem::replace(&mut listings.folders, listed.folders);
         let same =
-            before_folders.iter().map(|(path, _)| path).eq(listings.folders.iter().map(|(path, _)| path));
+            before_folders.iter().map(|known| &known.0).eq(listings.folders.iter().map(|known| &known.0));
         if (!same || listings.links)
             && let Some(mut watch) = self.watch.try_lock()
             && matches!(*watch, Watching::On(_))
@@ -255,12 +271,6 @@ impl Inputs {
             // Folders that nobody watches yet, or links, whose targets nobody does.
             *watch = Watching::Later;
         }
-        listings.paths = match &built {
-            Ok(catalog) => {
-                catalog.nodes.values().chain(catalog.classes()).map(|item| item.path.clone()).collect()
-            }
-            Err(_) => FxHashSet::default(),
-        };
         // The same names for the same files are the same catalog: answers need not notice.
         let catalog = match (before, built) {
             (Some(Ok(before)), Ok(built)) if *before == *built => Ok(before),
@@ -270,6 +280,27 @@ impl Inputs {
         catalog
     }
 
+    /// The names of all places, and the listings they come from.
+    ///
+    /// Of folders that change places while they are listed, a file is found twice or not at all. A
+    /// catalog is looked at again before an answer is given; an error is final, so it has to be met
+    /// where nothing changed, or twice.
+    fn list(&self, before: Option<&Arc<Catalog>>) -> (Listed, Result<Catalog>) {
+        let mut met = None;
+        let mut attempts = 0;
+        loop {
+            let mut listed = Listed::default();
+            attempts += 1;
+            let built = self.build(&mut listed, before);
+            let error =
+                built.as_ref().map_or_else(|error| Some(error.clone()), |names| names.unambiguous().err());
+            if error.is_none() || attempts == ATTEMPTS || met == error || listed.is_settled() {
+                return (listed, built);
+            }
+            met = error;
+        }
+    }
+
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
         let most = self.settings.limit_files as usize;
@@ -277,24 +308,24 @@ impl Inputs {
         let places = &self.trees.places;
         let nodes = match &places.nodes {
             Some(Place::Folders(folders)) => listed.list(folders, most)?,
-            _ => 0..0,
+            _ => Listing::default(),
         };
-        let classes = places.classes.iter().map(|place| match place {
-            Place::Folders(folders) => listed.list(folders, most),
-            Place::Git(_) => Ok(0..0),
+        let classes = places.classes.iter().filter_map(|place| match place {
+            Place::Folders(folders) => Some(listed.list(folders, most)),
+            Place::Git(_) => None,
         });
-        let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter().filter(|range| !range.is_empty());
+        let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter();
         let (nodes, commit) = match &places.nodes {
             Some(Place::Git(branch)) => {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
-            _ => (Arc::new(catalog::nodes(&listed.listings[nodes], &self.settings)?), None),
+            _ => (Arc::new(catalog::nodes(nodes, &self.settings)), None),
         };
-        let trees = self.trees.classes(before, &self.files, |_| {
-            catalog::classes(&listed.listings[classes.next().unwrap_or_default()])
-        })?;
-        Ok(Catalog { nodes, commit, trees })
+        let trees = self
+            .trees
+            .classes(before, &self.files, |_| catalog::classes(classes.next().unwrap_or_default()))?;
+        Ok(Catalog { node_clashes: nodes.clashes(), nodes, commit, trees })
     }
 
     /// The layer of the file of a node or class as it is now.
@@ -328,23 +359,25 @@ impl Locate for Inputs {
     }
 }
 
-/// The listings of all folders.
+/// What is known of all folders that were listed.
 #[derive(Default)]
 struct Listed {
-    listings: Vec<Listing>,
+    folders: Vec<(Arc<Folder>, Stamp)>,
+    links: bool,
     /// Whether a folder could not be listed.
     failed: bool,
 }
 
 impl Listed {
-    /// Lists folders; tells which of the listings are theirs.
-    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<std::ops::Range<usize>> {
-        let first = self.listings.len();
-        for folder in folders {
-            let listing = fs::list(folder, most);
-            self.failed |= listing.is_err();
-            self.listings.push(listing?);
-        }
-        Ok(first..self.listings.len())
+    /// Whether all folders still are what they were when they were listed.
+    fn is_settled(&self) -> bool {
+        !self.failed && list::are_unchanged(&mut self.folders.clone())
+    }
+
+    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<Listing> {
+        let listing = list::list(folders, most).inspect_err(|_| self.failed = true)?;
+        self.links |= listing.links;
+        self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
+        Ok(listing)
     }
 }

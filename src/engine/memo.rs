@@ -84,13 +84,17 @@ impl State {
     /// Begins a question with a new look at the files, and at the branches of repositories.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.begin()?;
-        self.look(changed)
+        let catalog = self.look(changed)?;
+        catalog.unambiguous()?;
+        Ok(catalog)
     }
 
     /// Looks at the files once more, to see whether they changed while a question was answered.
     fn again(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.again();
-        self.look(changed)
+        let catalog = self.look(changed)?;
+        catalog.unambiguous()?;
+        Ok(catalog)
     }
 
     fn look(&mut self, changed: bool) -> Result<Arc<Catalog>> {
@@ -106,6 +110,19 @@ impl State {
             self.catalog = catalog.clone();
         }
         Ok(catalog)
+    }
+
+    /// The names of nodes and classes, of one state of the folders.
+    pub fn names(&mut self) -> Result<Arc<Catalog>> {
+        let mut catalog = self.begin()?;
+        for _ in 0..ATTEMPTS {
+            let now = self.again()?;
+            if Arc::ptr_eq(&now, &catalog) {
+                return Ok(now);
+            }
+            catalog = now;
+        }
+        Err(self.unsettled())
     }
 
     /// The answer for one node: the remembered one if nothing changed, else a new one.
@@ -201,13 +218,17 @@ impl State {
         self.computation(&catalog).place_of(name, key.1.as_ref(), &path)
     }
 
-    /// Shows one state of the inventory to `look`, again where files changed while it looked.
+    /// Shows one state of the inventory to `look`, again where files changed while it looked. A name
+    /// that several files have is a matter of what has it.
     pub fn inspect<T>(&mut self, look: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
-        let mut catalog = self.begin()?;
+        let changed = self.inputs.begin()?;
+        let mut catalog = self.look(changed)?;
         for _ in 0..ATTEMPTS {
-            let seen = look(&self.computation(&catalog));
+            let base = Base { strict: false, ..self.base(&catalog) };
+            let seen = look(&base.computation());
             let files = self.inputs.files.versions();
-            let now = self.again()?;
+            let changed = self.inputs.again();
+            let now = self.look(changed)?;
             // Whatever it looked at is among all files that were ever read.
             if Arc::ptr_eq(&now, &catalog)
                 && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
@@ -217,6 +238,11 @@ impl State {
             catalog = now;
         }
         Err(self.unsettled())
+    }
+
+    /// The names that several files have, as the last question found them.
+    pub fn clashes(&self) -> Vec<Fault> {
+        self.catalog.clashes()
     }
 
     fn key(&self, name: &str, request: &Request) -> (Text, Option<Text>) {
@@ -360,6 +386,7 @@ impl State {
             roots: &self.roots,
             index: &self.index,
             generation: self.generation,
+            strict: true,
         }
     }
 }

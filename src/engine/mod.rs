@@ -23,7 +23,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::engine::memo::State;
-use crate::error::{Error, Result, Warning};
+use crate::error::{Error, Fault, Result, Warning};
 use crate::settings::Settings;
 use crate::value::{Map, Text, Value};
 
@@ -152,6 +152,12 @@ impl Inventory {
         self.state().inputs.trees.warnings()
     }
 
+    /// The names that several files have, as the last question found them. For pillars each of them is
+    /// an error (S6); [`Inventory::inspect`] goes on with what does not depend on them.
+    pub fn clashes(&self) -> Vec<Fault> {
+        self.state().clashes()
+    }
+
     /// The state, for one call. The lock is the standard library's: it has no table of waiting
     /// threads that a fork could catch half-way. What a panic left behind is not used again.
     fn state(&self) -> MutexGuard<'_, State> {
@@ -167,12 +173,12 @@ impl Inventory {
 
     /// The names of all nodes, sorted.
     pub fn nodes(&self) -> Result<Vec<Text>> {
-        Ok(self.state().begin()?.nodes.keys().cloned().collect())
+        Ok(self.state().names()?.nodes.keys().cloned().collect())
     }
 
     /// Whether a node of this name has a file.
     pub fn has_node(&self, name: &str) -> Result<bool> {
-        Ok(self.state().begin()?.nodes.contains_key(name))
+        Ok(self.state().names()?.nodes.contains_key(name))
     }
 
     /// Whether any repository of the inventory has the revision that `git_revision` asks for.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
-use crate::catalog::{Catalog, FOLDER, Item};
+use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::inputs::Inputs;
@@ -18,6 +18,7 @@ use crate::linearize::{Given, Linearization, Subjects, linearize};
 use crate::mappings::regex;
 use crate::mappings::{Mapped, Mappings, translate};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
@@ -77,6 +78,9 @@ pub struct Base<'a> {
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
     pub generation: u64,
+    /// Whether a name with several files is an error of everything (S6). For questions about the
+    /// inventory it is one of what has it, and the rest is answered.
+    pub strict: bool,
 }
 
 /// What computes nodes in one thread.
@@ -84,7 +88,8 @@ pub struct Computation<'a> {
     base: Base<'a>,
     /// What is asked for.
     pub asking: Asking,
-    words: Words<'a>,
+    /// The strings.
+    pub words: Words<'a>,
 }
 
 impl<'a> Base<'a> {
@@ -217,6 +222,7 @@ impl Computation<'_> {
             absent: moved.then(|| merged.name.clone()),
             environment: original,
             asked: RefCell::default(),
+            without: None,
         }
     }
 
@@ -239,6 +245,7 @@ impl Computation<'_> {
             absent: moved.then(|| name.clone()),
             environment: original.clone(),
             asked: RefCell::default(),
+            without: None,
         };
         others.still_holds(asked)
     }
@@ -290,6 +297,9 @@ impl Computation<'_> {
 
     /// The layer of a file, which is asked for.
     pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
+        if let Some(clash) = item.clash() {
+            return Err(clash.into());
+        }
         let current = self.inputs.layer(item, &self.words);
         self.asking.file(current.file, current.version);
         current.layer
@@ -297,7 +307,10 @@ impl Computation<'_> {
 
     /// The layer of a file on which nothing depends but the answer to a question.
     pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
-        self.inputs.layer(item, &self.words).layer
+        match item.clash() {
+            Some(clash) => Err(clash.into()),
+            None => self.inputs.layer(item, &self.words).layer,
+        }
     }
 
     fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
@@ -310,15 +323,7 @@ impl Computation<'_> {
                 Ok((item.clone(), layer))
             }
             None if mapped => {
-                let name = Text::from(name);
-                let item = Item {
-                    parts: vec![name.clone()],
-                    pathname: name.clone(),
-                    name,
-                    path: Arc::from(std::path::Path::new("")),
-                    scheme: FOLDER,
-                    init: false,
-                };
+                let item = Item::without_file(name.into());
                 Ok((item, Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty())))))
             }
             None => {
@@ -371,9 +376,10 @@ impl Computation<'_> {
             return self.mappings.classes(&[&item.name]);
         }
         // `./n` is what the forks match a node at the top as; people expect `n` (S19).
-        match item.pathname.strip_prefix("./") {
-            Some(bare) => self.mappings.classes(&[&item.pathname, bare]),
-            None => self.mappings.classes(&[&item.pathname]),
+        let pathname = item.pathname(self.settings);
+        match pathname.strip_prefix("./") {
+            Some(bare) => self.mappings.classes(&[&pathname, bare]),
+            None => self.mappings.classes(&[&pathname]),
         }
     }
 
@@ -403,7 +409,7 @@ impl Computation<'_> {
         error
     }
 
-    /// Adds the node and how the file came in.
+    /// Adds the node and how the file came in, and takes out what is quoted of secrets.
     pub fn complete(&self, fault: &mut Fault, merged: &Layers) {
         if fault.node.is_none() {
             fault.node = Some(merged.name.clone());
@@ -414,6 +420,7 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
+        Secrets::of(self.settings).withhold(fault, &self.settings.delimiter);
     }
 }
 

@@ -114,7 +114,7 @@ impl Trees {
             return Ok((before.nodes.clone(), commit.commit));
         }
         let read = self.read(&commit)?;
-        let names = catalog::nodes_of_commit(&commit, &read, settings)?;
+        let names = catalog::nodes_of_commit(&commit, &read, settings);
         hold(&commit, &read, before.map(|before| &*before.nodes), files);
         Ok((Arc::new(names), commit.commit))
     }
@@ -125,13 +125,13 @@ impl Trees {
         &self,
         before: Option<&Catalog>,
         files: &Files,
-        mut listed: impl FnMut(&[std::path::PathBuf]) -> Result<Names>,
+        mut listed: impl FnMut(&[std::path::PathBuf]) -> Names,
     ) -> Result<Vec<Option<Arc<Classes>>>> {
         let mut trees: Vec<Option<Arc<Classes>>> = Vec::with_capacity(self.places.classes.len());
         let mut by_environment = Vec::new();
         for (number, place) in self.places.classes.iter().enumerate() {
             trees.push(match place {
-                Place::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)?))),
+                Place::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)))),
                 Place::Git(branch) => {
                     if branch.branch.is_none() {
                         by_environment.push((number, branch));
@@ -162,7 +162,8 @@ impl Trees {
                     }
                 }
                 None => {
-                    known.get().into_iter().flat_map(Names::values).for_each(|item| files.gone(&item.path));
+                    let items = known.get().into_iter().flat_map(Names::values);
+                    items.flat_map(catalog::Item::paths).for_each(|path| files.gone(path));
                 }
             }
         }
@@ -228,7 +229,7 @@ impl Trees {
         classes.get_or_list(|| {
             let Some(commit) = &classes.commit else { return Ok(Names::default()) };
             let read = self.read(commit)?;
-            let names = catalog::classes_of_commit(commit, &read)?;
+            let names = catalog::classes_of_commit(commit, &read);
             hold(commit, &read, before, files);
             Ok(names)
         })
@@ -271,9 +272,9 @@ fn hold(commit: &Commit, read: &[crate::storage::git::File], before: Option<&Nam
         );
         there.insert(path);
     }
-    for item in before.into_iter().flat_map(Names::values) {
-        if !there.contains(&item.path) {
-            files.gone(&item.path);
+    for path in before.into_iter().flat_map(Names::values).flat_map(catalog::Item::paths) {
+        if !there.contains(path) {
+            files.gone(path);
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::evaluate::{Evaluator, Known, Own, Root};
 use crate::layer::Layer;
 use crate::linearize::AUTOMATIC;
 use crate::merge::{Prefixes, merge_maps};
-use crate::slot::MapSlot;
+use crate::slot::{MapSlot, Slot};
 use crate::value::Value;
 
 /// What the layers of a node came to.
@@ -93,7 +93,8 @@ impl Computation<'_> {
             merge_maps(classes, &layer.parameters, &prefixes)
         });
         let classes = linearization.with_automatic(&classes, &layers.given, &prefixes);
-        let parameters = merge_maps(classes.clone(), own, &prefixes);
+        let mut parameters = merge_maps(classes.clone(), own, &prefixes);
+        self.share_keys(&mut parameters, own);
         let learn = Own::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
         let quiet = known.is_quiet();
         Plan { parameters, known: Some(known), quiet, learn }
@@ -111,7 +112,20 @@ impl Computation<'_> {
             let later = later(&all.layers_after(prefix), own);
             Own::of(&later, &classes).map(|own| Learn { prefix, classes, own })
         });
-        Plan { parameters: self.merge(layers), known: None, quiet: true, learn }
+        let mut parameters = self.merge(layers);
+        self.share_keys(&mut parameters, own);
+        Plan { parameters, known: None, quiet: true, learn }
+    }
+
+    /// Lets the maps that a node changed share their keys with those of other nodes.
+    fn share_keys(&self, parameters: &mut Arc<MapSlot>, own: &MapSlot) {
+        let Some(map) = Arc::get_mut(parameters) else { return };
+        self.words.share_keys(&mut map.entries);
+        for (key, slot) in &own.entries {
+            if let (Slot::Map(own), Some(Slot::Map(inner))) = (slot, map.entries.get_mut(key)) {
+                self.share_keys(inner, own);
+            }
+        }
     }
 
     fn carry_out(&self, plan: Plan<'_>, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
@@ -134,7 +148,8 @@ impl Computation<'_> {
         if faults.is_empty()
             && (!quiet || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
-            && let Some(known) = evaluator.into_known(own, &classes, [&parameters, &layers.exports])
+            && let Some(known) =
+                evaluator.into_known(own, &classes, [&parameters, &layers.exports], &self.words)
         {
             kept = known.weight();
             prefix.learn(known);

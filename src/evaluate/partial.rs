@@ -15,9 +15,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::memo::{Keeping, Kept, Memo};
 use super::{Evaluator, Found, Head};
 use crate::measure::Measure;
-use crate::slot::{MapSlot, Slot};
+use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
+use crate::template::Words;
 use crate::value::{Key, Value};
 
 /// The places of a map that later ones have a say in.
@@ -110,11 +112,11 @@ pub struct Known {
     /// own places stand beside.
     classes: Arc<MapSlot>,
     /// By the address of a container that the parameters of all such nodes share.
-    values: FxHashMap<usize, (Value, Measure)>,
+    values: Kept<(Value, Measure)>,
     /// By the address of a slot in such a container.
-    heads: FxHashMap<usize, Found>,
-    /// What the addresses belong to.
-    _alive: ([Arc<MapSlot>; 2], Vec<Head>),
+    heads: Kept<Found>,
+    /// What the addresses belong to, beside the parameters of the classes.
+    _alive: (Arc<MapSlot>, Vec<Head>),
 }
 
 impl std::fmt::Debug for Known {
@@ -141,10 +143,11 @@ impl Known {
             Value::List(items) => items.len(),
             _ => 0,
         };
-        let entries: usize = self.values.values().map(|(value, _)| entries(value)).sum();
-        entries * size_of::<Value>()
-            + self.values.len() * (size_of::<(Value, Measure)>() + CONTAINER)
-            + self.heads.len() * (size_of::<Found>() + CONTAINER)
+        let inside: usize = self.values.all().iter().map(|(value, _)| entries(value)).sum();
+        inside * size_of::<Value>()
+            + size_of_val(self.values.all())
+            + size_of_val(self.heads.all())
+            + (self.values.all().len() + self.heads.all().len()) * CONTAINER
     }
 
     /// Whether it leaves names out of messages.
@@ -159,12 +162,12 @@ impl Known {
 
     pub(super) fn value(&self, address: usize) -> Option<(Value, Measure)> {
         let base = || self.base.as_ref()?.value(address);
-        self.values.get(&address).cloned().or_else(base)
+        self.values.get(address).cloned().or_else(base)
     }
 
     pub(super) fn head(&self, address: usize) -> Option<Found> {
         let base = || self.base.as_ref()?.head(address);
-        self.heads.get(&address).cloned().or_else(base)
+        self.heads.get(address).cloned().or_else(base)
     }
 }
 
@@ -192,20 +195,26 @@ impl Evaluator<'_> {
         own: Own,
         classes: &Arc<MapSlot>,
         [parameters, exports]: [&Arc<MapSlot>; 2],
+        words: &Words<'_>,
     ) -> Option<Known> {
         let marks = self.marks.take()?;
         let quiet = self.is_quiet();
-        let mut heads = self.heads.into_shared();
-        let classes = settled(classes, parameters, &marks, &mut heads);
-        let values = self.values.into_shared();
+        let classes = Settling { marks: &marks, words, heads: &mut self.heads }.map(classes, parameters);
+        let made = std::mem::take(&mut self.made);
+        let mut sift = Sift { heads: &mut self.heads, values: &mut self.values, seen: FxHashSet::default() };
+        sift.map(&classes);
+        sift.map(exports);
+        for head in &made {
+            sift.head(head);
+        }
         Some(Known {
             base: self.known,
             own,
             quiet,
             classes,
-            values,
-            heads,
-            _alive: ([parameters.clone(), exports.clone()], self.made),
+            values: self.values.into_kept(),
+            heads: self.heads.into_kept(),
+            _alive: (exports.clone(), made),
         })
     }
 
@@ -224,34 +233,122 @@ impl Evaluator<'_> {
     }
 }
 
-/// A map of the classes that holds places of the node's own, with what references beside them came
-/// to; these are no longer looked up by their addresses.
-fn settled(
-    classes: &Arc<MapSlot>,
-    parameters: &Arc<MapSlot>,
-    marks: &Marks,
-    heads: &mut FxHashMap<usize, Found>,
-) -> Arc<MapSlot> {
-    let mut entries = classes.entries.clone();
-    for (key, slot) in entries.iter_mut() {
-        let Some(merged) = parameters.entries.get(key) else { continue };
-        let address = std::ptr::from_ref(merged) as usize;
-        if marks.slots.contains(&address) {
-            continue;
-        }
-        match (&slot, merged) {
-            (Slot::Text(..) | Slot::Stack(_), _) => {
-                if let Some(Found { head: Head::Value(value), .. }) = heads.remove(&address)
-                    && !matches!(value, Value::Map(_) | Value::List(_))
-                {
-                    *slot = Slot::Value(value, slot.origin());
-                }
-            }
-            (Slot::Map(map), Slot::Map(merged)) if marks.maps.contains(&(Arc::as_ptr(merged) as usize)) => {
-                *slot = Slot::Map(settled(map, merged, marks, heads));
-            }
-            _ => {}
+/// Marks those of a node's results that are of containers which other nodes share.
+struct Sift<'m> {
+    heads: &'m mut Memo<Found>,
+    values: &'m mut Memo<(Value, Measure)>,
+    /// The addresses of containers that have no value of their own, and were looked at.
+    seen: FxHashSet<usize>,
+}
+
+impl Sift<'_> {
+    fn head(&mut self, head: &Head) {
+        match head {
+            Head::Value(_) => {}
+            Head::List(list) => self.list(list),
+            Head::Raw(raw) => self.raw(raw),
+            Head::Map(map) => self.map(map),
         }
     }
-    Arc::new(MapSlot::new(entries, classes.origin, classes.prefixed))
+
+    fn map(&mut self, map: &Arc<MapSlot>) {
+        if map.dynamic || map.stacked {
+            self.container(Arc::as_ptr(map) as usize, map.entries.values());
+        }
+    }
+
+    fn raw(&mut self, raw: &Arc<RawSlot>) {
+        if raw.dynamic {
+            self.container(Arc::as_ptr(raw) as usize, raw.entries.values());
+        }
+    }
+
+    fn list(&mut self, list: &Arc<ListSlot>) {
+        if list.dynamic {
+            self.container(Arc::as_ptr(list) as usize, list.items.iter());
+        }
+    }
+
+    fn container<'s>(&mut self, address: usize, slots: impl Iterator<Item = &'s Slot>) {
+        let new = match self.values.keep(address) {
+            Keeping::New(_) => true,
+            Keeping::Again => false,
+            Keeping::Not => self.seen.insert(address),
+        };
+        if new {
+            stacker::maybe_grow(64 * 1024, 1024 * 1024, || slots.for_each(|slot| self.slot(slot)));
+        }
+    }
+
+    fn slot(&mut self, slot: &Slot) {
+        match slot {
+            Slot::Value(..) => {}
+            Slot::List(list) => self.list(list),
+            Slot::Raw(raw) => self.raw(raw),
+            Slot::Map(map) => self.map(map),
+            Slot::Text(..) | Slot::Query(..) => self.result(slot),
+            Slot::Stack(stack) => {
+                self.result(slot);
+                stack.entries.iter().for_each(|entry| self.slot(&entry.slot));
+            }
+        }
+    }
+
+    fn result(&mut self, slot: &Slot) {
+        if let Keeping::New(found) = self.heads.keep(std::ptr::from_ref(slot) as usize)
+            && found.head.is_container()
+        {
+            let head = found.head.clone();
+            self.head(&head);
+        }
+    }
+}
+
+/// Makes of the maps of the classes that hold places of the node's own what the next node begins with.
+struct Settling<'a> {
+    marks: &'a Marks,
+    words: &'a Words<'a>,
+    heads: &'a mut Memo<Found>,
+}
+
+impl Settling<'_> {
+    /// Such a map, with what references beside these places came to: they are not looked up by their
+    /// addresses any more.
+    fn map(&mut self, classes: &Arc<MapSlot>, parameters: &Arc<MapSlot>) -> Arc<MapSlot> {
+        let mut entries = classes.entries.clone();
+        for (index, (key, slot)) in entries.iter_mut().enumerate() {
+            if matches!(slot, Slot::Value(..)) {
+                continue;
+            }
+            // What is merged into classes comes behind them.
+            let merged = match parameters.entries.get_index(index) {
+                Some((same, merged)) if same.same(key) => merged,
+                _ => match parameters.entries.get(key) {
+                    Some(merged) => merged,
+                    None => continue,
+                },
+            };
+            let address = std::ptr::from_ref(merged) as usize;
+            if self.marks.slots.contains(&address) {
+                continue;
+            }
+            match (&slot, merged) {
+                (Slot::Text(..) | Slot::Stack(_), _) => {
+                    if let Some(Found { head: Head::Value(value), .. }) = self.heads.take_shared(address)
+                        && !matches!(value, Value::Map(_) | Value::List(_))
+                    {
+                        *slot = Slot::Value(value, slot.origin());
+                    }
+                }
+                (Slot::Map(map), Slot::Map(merged))
+                    if self.marks.maps.contains(&(Arc::as_ptr(merged) as usize)) =>
+                {
+                    *slot = Slot::Map(self.map(map, merged));
+                }
+                _ => {}
+            }
+        }
+        self.words.share_keys(&mut entries);
+        Arc::new(MapSlot::new(entries, classes.origin, classes.prefixed))
+    }
 }

@@ -9,15 +9,20 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::merge::{Prefixes, fold, merge_slots};
+use crate::secrets::Secrets;
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Text};
 
 /// Where references begin: parameters, in sources that are merged in their order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Root {
     sources: Vec<Source>,
     /// Slots that were merged; their addresses stay what they are.
     merged: FxHashMap<Box<[Text]>, Arc<Slot>>,
+    /// What is left out.
+    without: Option<Secrets>,
+    /// Slots from which it was left out.
+    shown: FxHashMap<Box<[Text]>, Arc<Slot>>,
 }
 
 /// Some of the parameters of a node.
@@ -134,7 +139,7 @@ impl Source {
 impl Root {
     /// Parameters that are merged already.
     pub fn whole(map: Arc<MapSlot>) -> Root {
-        Root { sources: vec![Source::Map(map)], merged: FxHashMap::default() }
+        Root { sources: vec![Source::Map(map)], ..Root::default() }
     }
 
     /// Parameters of several sources, earliest first.
@@ -147,12 +152,34 @@ impl Root {
             });
             return Root::whole(fold(maps.cloned(), prefixes));
         }
-        Root { sources, merged: FxHashMap::default() }
+        Root { sources, ..Root::default() }
+    }
+
+    /// The same parameters without the secrets in them.
+    #[must_use]
+    pub fn without(self, secrets: &Secrets) -> Root {
+        Root { without: Some(secrets.clone()), ..self }
     }
 
     /// The slot at the beginning of a path, and how many of its keys lead there. Where all sources
     /// have plain maps for a key, the next key decides, so that no more is merged than is named.
     pub(super) fn get(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
+        let Some(secrets) = self.without.take() else { return self.get_all(path, prefixes) };
+        let found = self.get_all(path, prefixes);
+        let found = found.and_then(|(slot, depth)| {
+            let known = self.shown.entry(path[..depth].into());
+            let secret = path[..depth].iter().any(|key| secrets.is_secret_name(key));
+            let shown = match slot.slot() {
+                Some(slot) => known.or_insert_with(|| Arc::new(secrets.slot(slot, secret))).clone(),
+                None => return None,
+            };
+            Some((RootSlot::Merged(shown), depth))
+        });
+        self.without = Some(secrets);
+        found
+    }
+
+    fn get_all(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
         if let [Source::Map(map)] = self.sources.as_slice() {
             let index = map.entries.get_index_of(path.first()?.as_ref() as &str)?;
             return Some((RootSlot::In(map.clone(), index), 1));

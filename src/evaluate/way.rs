@@ -6,6 +6,7 @@
 use super::{Evaluator, Locate, Stop};
 use crate::error::{Fault, Kind, Warning};
 use crate::source::{Origin, Site};
+use crate::template::join_path;
 use crate::value::{Key, Text, Value};
 
 /// Where an evaluation stands.
@@ -193,15 +194,6 @@ impl Evaluator<'_> {
         }
     }
 }
-
-/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
-pub fn join_path(path: &[Key], delimiter: &str) -> String {
-    let escaped = format!("\\{delimiter}");
-    let keys: Vec<String> =
-        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
-    keys.join(delimiter)
-}
-
 /// The place of a node, or of a part of a scalar whose text stands in the file as it is.
 pub(crate) fn site(
     sources: &dyn Locate,

@@ -6,6 +6,7 @@
 //! the evaluator. What a layer itself says is read from the layer.
 
 mod context;
+mod cover;
 mod data;
 mod parts;
 mod paths;
@@ -17,10 +18,12 @@ mod teller;
 mod text;
 
 use crate::catalog::Catalog;
+use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::{Inventory, Request};
 use crate::error::{Fault, Kind, Result};
-use crate::pattern::{Glob, PathPattern};
+use crate::pattern::{Glob, PathPattern, is_wild};
+use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
@@ -31,7 +34,7 @@ pub use place::{Place, Places};
 pub use references::ReferenceStory;
 pub(crate) use said::written;
 pub use steps::{Effect, Step};
-pub use teller::places;
+pub use teller::{places, values_without};
 pub use text::{brief, explanation as to_text};
 
 /// What is to be explained. With nothing chosen, everything is.
@@ -47,6 +50,8 @@ pub struct Selection {
     pub applications: Vec<String>,
     /// The environment.
     pub environment: bool,
+    /// What is masked; nothing by default.
+    pub secrets: Secrets,
 }
 
 impl Selection {
@@ -98,7 +103,8 @@ pub struct Story {
     pub parts: Vec<Part>,
 }
 
-/// Explains a node. A path that leads nowhere is an error that names what is similar.
+/// Explains a node. A path, class or application that is not there is an error that names what is
+/// similar; a glob that finds nothing explains nothing.
 pub fn explain(
     inventory: &Inventory,
     node: &str,
@@ -184,13 +190,24 @@ fn explain_layers(
         for text in wanted {
             let pattern = PathPattern::new(text, &computation.settings.delimiter);
             let paths = teller.matching(&pattern);
-            if paths.is_empty() {
+            if paths.is_empty() && !is_wild(text) {
                 return Err(no_path(&teller, text, exports, layers).into());
             }
             for path in paths {
                 if !stories.iter().any(|story: &Story| story.path == path) {
                     stories.push(teller.story(&path));
                 }
+            }
+        }
+        if !selection.secrets.is_none() {
+            let secrets = &selection.secrets;
+            let others =
+                OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
+            let mut teller = teller::Teller::without(computation, layers, &others, exports, secrets);
+            for story in &mut stories {
+                let path = story.path.clone();
+                let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
+                secrets.cover(story, Some(&without));
             }
         }
         if exports {
@@ -214,7 +231,7 @@ fn explain_layers(
     Ok(explanation)
 }
 
-/// That each glob found something.
+/// That each name was found; a glob may find nothing.
 fn found(
     what: &'static str,
     wanted: &[String],
@@ -223,7 +240,7 @@ fn found(
     names: impl Fn() -> Vec<String>,
 ) -> Result<()> {
     for text in wanted {
-        if !is_found(&Glob::new(text)) {
+        if !is_wild(text) && !is_found(&Glob::new(text)) {
             let names = names();
             let similar = crate::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
             let kind = Kind::NothingToExplain { what, name: text.clone(), similar };

@@ -13,6 +13,7 @@ use crate::engine::node::{Computation, Layers};
 use crate::evaluate::{Evaluator, Found, Head, Root, join_path};
 use crate::merge::Prefixes;
 use crate::pattern::{PathPattern, Progress};
+use crate::secrets::Secrets;
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Map, Value};
 
@@ -44,6 +45,21 @@ pub(super) struct Section {
 /// How far references are followed in one story. Whatever leads further is told by its own story.
 pub(super) const MAX_DEPTH: usize = 24;
 
+/// What values at several paths of one node come to without the secrets among its parameters; a path is
+/// one of the exports if so marked.
+pub fn values_without(of: &Places<'_>, paths: &[(&[Key], bool)], secrets: &Secrets) -> Vec<Option<Value>> {
+    let (computation, layers) = (of.computation(), of.layers());
+    let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
+    let mut parameters = Teller::without(computation, layers, &others, false, secrets);
+    let mut exports = Teller::without(computation, layers, &others, true, secrets);
+    let mut value = |(path, exported): &(&[Key], bool)| {
+        let teller = if *exported { &mut exports } else { &mut parameters };
+        let found = teller.find(path)?;
+        teller.quietly(|evaluator| evaluator.deep_found(&found))
+    };
+    paths.iter().map(&mut value).collect()
+}
+
 /// Where the values of several paths of one node stand; a path is one of the exports if so marked.
 pub fn places(of: &Places<'_>, paths: &[(&[Key], bool)]) -> Vec<Option<Place>> {
     let (computation, layers) = (of.computation(), of.layers());
@@ -65,8 +81,19 @@ impl<'a> Teller<'a> {
         others: &'a OtherNodes<'a>,
         exports: bool,
     ) -> Teller<'a> {
+        Teller::without(computation, layers, others, exports, &Secrets::none())
+    }
+
+    /// The same for parameters without the secrets in them.
+    pub fn without(
+        computation: &'a Computation<'a>,
+        layers: &'a Layers,
+        others: &'a OtherNodes<'a>,
+        exports: bool,
+        secrets: &Secrets,
+    ) -> Teller<'a> {
         let prefixes = Prefixes::new(computation.settings);
-        let parameters = computation.merge(layers);
+        let parameters = secrets.without(&computation.merge(layers));
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs);
         if !exports {
@@ -78,7 +105,10 @@ impl<'a> Teller<'a> {
             places: Places::new(computation, layers),
             evaluator,
             parameters: Section { ordered: ordered(layers, false, &prefixes), merged: parameters },
-            exports: Section { ordered: ordered(layers, true, &prefixes), merged: layers.exports.clone() },
+            exports: Section {
+                ordered: ordered(layers, true, &prefixes),
+                merged: secrets.without(&layers.exports),
+            },
             prefixes,
             tells_exports: exports,
             kept: Vec::new(),

@@ -110,7 +110,8 @@ fn rendered(
         Err(error) => crate::report::concise(error).lines().map(str::to_owned).collect(),
     };
     let values = node.layers.as_ref().ok().filter(|_| with_values).and_then(|layers| {
-        let everything = Selection { parameters: vec!["**".to_owned()], ..Selection::default() };
+        let everything =
+            Selection { parameters: vec!["**".to_owned()], secrets: secrets.clone(), ..Selection::default() };
         let explanation = explain_in(computation, layers, &everything).ok()?;
         explanation.teach(secrets);
         let delimiter = &computation.settings.delimiter;

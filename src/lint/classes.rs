@@ -1,25 +1,22 @@
 //! Classes and nodes: what no node has, what is listed for nothing, what no mapping matches.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::{Linter, lint_fault};
 use crate::error::Fault;
 use crate::linearize::By;
-use crate::pattern::Glob;
 use crate::source::{FileId, Origin, Site};
-use crate::survey::SurveyedFile;
-use crate::template::Part;
 
 /// Looks at the classes of the nodes that are looked at.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if linter.all {
-        let broken = named_by_broken(linter);
-        let unused = |file: &&SurveyedFile| {
-            file.is_class && file.nodes.is_empty() && !broken.iter().any(|glob| glob.matches(&file.name))
-        };
-        for file in linter.files().filter(unused) {
-            let message = format!("no node has the class '{}'", file.name);
-            found.push(lint_fault("class-unused", message, None).at_site(Site::file(file.path.clone())));
+        match linter.reach.unreadable() {
+            Some(path) => {
+                let message = "which classes no node has is not known, as long as this file is in error";
+                found
+                    .push(lint_fault("class-unused", message.into(), None).at_site(Site::file(path.clone())));
+            }
+            None => unused(linter, found),
         }
         redundant(linter, found);
     }
@@ -35,42 +32,13 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
 }
 
-/// The classes that nodes without layers name, and what those name in turn: they are not known to
-/// be unused. A reference in a name may be anything.
-fn named_by_broken(linter: &Linter<'_>) -> Vec<Glob> {
-    let mut globs: Vec<Glob> = Vec::new();
-    let mut seen: FxHashSet<String> = FxHashSet::default();
-    let broken = linter.survey.nodes.iter().filter(|node| node.layers.is_err());
-    let mut files: Vec<&SurveyedFile> =
-        broken.filter_map(|node| linter.survey.files.iter().find(|file| file.path == node.path)).collect();
-    while let Some(file) = files.pop() {
-        let Ok(layer) = &file.layer else { continue };
-        for entry in &layer.classes {
-            let names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-            for name in names {
-                let text = match &entry.template {
-                    Some(template) => template
-                        .parts
-                        .iter()
-                        .map(|part| match part {
-                            Part::Literal(text) => text.to_string(),
-                            Part::Reference(_) => "*".to_owned(),
-                        })
-                        .collect(),
-                    None => name.to_string(),
-                };
-                if !seen.insert(text.clone()) {
-                    continue;
-                }
-                let glob = Glob::new(&text);
-                files.extend(
-                    linter.survey.files.iter().filter(|file| file.is_class && glob.matches(&file.name)),
-                );
-                globs.push(glob);
-            }
-        }
+/// Classes that no node has..
+fn unused(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    for file in linter.files().filter(|file| file.is_class && linter.is_known(file) && file.nodes.is_empty())
+    {
+        let message = format!("no node has the class '{}'", file.name);
+        found.push(lint_fault("class-unused", message, None).at_site(Site::file(file.path.clone())));
     }
-    globs
 }
 
 /// Entries of lists that bring nothing in, in none of the nodes.
@@ -101,6 +69,9 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
     for key in order {
         let Some(entry) = entries.get(&key).filter(|entry| !entry.effective) else { continue };
+        if linter.survey.file(key.0).is_some_and(|file| !linter.is_known(file)) {
+            continue;
+        }
         let nodes =
             if entry.nodes == 1 { "its node".into() } else { format!("all of its {} nodes", entry.nodes) };
         let message = format!("'{}' is in already when it is listed here, in {nodes}", entry.class);

@@ -6,6 +6,7 @@
 
 mod classes;
 mod parameters;
+mod reach;
 mod rules;
 mod silence;
 mod structure;
@@ -17,20 +18,26 @@ use rustc_hash::FxHashMap;
 
 use crate::engine::node::Computation;
 use crate::engine::{Inventory, NodeInfo};
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::pattern::{Glob, chosen};
 use crate::report::{Finding, Level, grouped};
 use crate::secrets::Secrets;
-use crate::settings::Settings;
+use crate::settings::{Settings, not_among};
 use crate::source::{Origin, Site};
 use crate::survey::{Survey, Surveyed, SurveyedFile};
 use crate::value::{Map, Value};
 
+use reach::Reach;
 pub use rules::{RULES, Rule, rule};
 
 /// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
-/// Findings are ordered by file and line; those that are off are left out.
-pub fn lint(options: &Map, nodes: &[String]) -> Result<Vec<Finding>> {
+/// Findings are ordered by file and line; those that are off are left out. `about_settings` completes
+/// what was noticed in the options, which come without places.
+pub fn lint(
+    options: &Map,
+    nodes: &[String],
+    about_settings: &dyn Fn(&[Warning]) -> Vec<Warning>,
+) -> Result<Vec<Finding>> {
     let mut options = options.clone();
     // What rendering notices by itself, all of it.
     options.insert("verbose_warnings".into(), Value::Bool(true));
@@ -44,15 +51,10 @@ pub fn lint(options: &Map, nodes: &[String]) -> Result<Vec<Finding>> {
         }
         let mut linter = Linter::new(computation, &globs);
         linter.look();
-        Ok(linter.problems)
+        Ok::<_, Error>(linter.problems)
     });
-    let problems = match looked.and_then(|problems| problems) {
-        Ok(problems) => problems,
-        // Without names nothing can be looked at; that they clash is a finding.
-        Err(error) if matches!(error.first().kind, Kind::DuplicateDefinition { .. }) => error.into_faults(),
-        Err(error) => return Err(error),
-    };
-    let problems = inventory.settings_warnings().iter().cloned().chain(problems);
+    let problems = looked??;
+    let problems = about_settings(inventory.settings_warnings()).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
     let mut silence = silence::Silence::new(&inventory);
     Ok(grouped(problems.filter(|(level, _)| *level != Level::Off))
@@ -68,35 +70,51 @@ struct Levels {
 
 impl Levels {
     fn of(settings: &Settings) -> Result<Levels> {
-        let mut changed = FxHashMap::default();
-        let wrong = |allowed: &str| -> Error {
-            Fault::new(Kind::SettingValue { name: "lint_levels".into(), allowed: allowed.into() }).into()
-        };
-        match &settings.lint_levels {
-            Value::Null => {}
-            Value::Map(map) => {
-                for (code, level) in map.iter() {
-                    let code = crate::pystr::str(&code.0);
-                    if rule(&code).is_none() && !Kind::CODES.contains(&code.as_str()) {
-                        return Err(wrong("the codes of rules and errors"));
-                    }
-                    // YAML reads a bare `off` as false.
-                    let level = match level {
-                        Value::Bool(false) => Some(Level::Off),
-                        other => other.as_str().and_then(Level::from_name),
-                    };
-                    changed.insert(code, level.ok_or_else(|| wrong(&Level::NAMES.join(", ")))?);
-                }
+        let map = match &settings.lint_levels {
+            Value::Null => return Ok(Levels { changed: FxHashMap::default() }),
+            Value::Map(map) => map,
+            other => {
+                let kind = Kind::SettingType {
+                    name: "lint_levels".into(),
+                    expected: "a mapping of a code to a level".into(),
+                    actual: other.type_name().into(),
+                };
+                return Err(Fault::new(kind).into());
             }
-            _ => return Err(wrong("mappings of a code to a level")),
+        };
+        let mut changed = FxHashMap::default();
+        let mut faults = Vec::new();
+        for (code, level) in map.iter() {
+            let code = crate::pystr::str(&code.0);
+            if !codes().any(|known| known == code) {
+                let similar = crate::similar::nearest(&code, codes()).map(str::to_owned);
+                faults.push(Fault::new(Kind::UnknownRule { name: code, similar }));
+                continue;
+            }
+            // YAML reads a bare `off` as false.
+            let word = match level {
+                Value::Bool(false) => "off".to_owned(),
+                other => crate::pystr::str(other),
+            };
+            match Level::from_name(&word) {
+                Some(level) => drop(changed.insert(code, level)),
+                None => faults.push(not_among(format!("lint_levels:{code}"), &word, &Level::NAMES)),
+            }
         }
-        Ok(Levels { changed })
+        if faults.is_empty() { Ok(Levels { changed }) } else { Err(Error::new(faults)) }
     }
 
     fn of_code(&self, code: &str) -> Level {
         let changed = self.changed.get(code).copied();
         changed.or_else(|| rule(code).map(|rule| rule.level)).unwrap_or(Level::Error)
     }
+}
+
+/// The codes of all rules and errors.
+fn codes() -> impl Iterator<Item = &'static str> {
+    // That of a lint is its rule.
+    let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint");
+    RULES.iter().map(|rule| rule.id).chain(errors)
 }
 
 /// Looks at one state of an inventory.
@@ -108,14 +126,21 @@ struct Linter<'a> {
     chosen: Vec<bool>,
     /// Whether that is all of them: only then nothing can be missing.
     all: bool,
+    /// What nodes that cannot be ordered may have.
+    reach: Reach,
+    /// The same of those that are looked at.
+    chosen_reach: Reach,
     problems: Vec<Fault>,
 }
 
 impl<'a> Linter<'a> {
     fn new(computation: &'a Computation<'a>, globs: &[Glob]) -> Linter<'a> {
         let survey = Survey::of(computation);
-        let chosen = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
+        let chosen: Vec<bool> = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
+        let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
         Linter {
+            reach: Reach::of(computation, &survey, survey.nodes.iter()),
+            chosen_reach: Reach::of(computation, &survey, nodes),
             computation,
             secrets: Secrets::of(computation.settings),
             chosen,
@@ -130,12 +155,14 @@ impl<'a> Linter<'a> {
         let mut found = Vec::new();
         for file in self.files() {
             written::look(self, file, &mut found);
-            if let Err(error) = &file.layer {
-                // Where nobody includes it, no node has told.
-                let unused = file.nodes.is_empty() && file.is_class;
-                found.extend(error.faults().iter().filter(|_| unused).cloned());
+            // What nodes told already is the same finding.
+            match &file.layer {
+                Ok(layer) => found.extend(layer.warnings.iter().cloned()),
+                Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
             }
         }
+        // Whoever has them: with them no node has a pillar.
+        found.extend(self.computation.catalog.clashes());
         structure::look(self, &mut found);
         parameters::look(self, &rendered, &self.problems, &mut found);
         classes::look(self, &mut found);
@@ -180,7 +207,15 @@ impl<'a> Linter<'a> {
 
     /// The files that are looked at: all, or those of the chosen nodes.
     fn files(&self) -> impl Iterator<Item = &SurveyedFile> {
-        self.survey.files.iter().filter(|file| self.all || file.nodes.iter().any(|at| self.is_chosen(*at)))
+        let chosen = |file: &SurveyedFile| {
+            self.chosen_reach.holds(&file.path) || file.nodes.iter().any(|at| self.is_chosen(*at))
+        };
+        self.survey.files.iter().filter(move |file| self.all || chosen(file))
+    }
+
+    /// Whether all nodes that have a file are known.
+    fn is_known(&self, file: &SurveyedFile) -> bool {
+        self.reach.unreadable().is_none() && !self.reach.holds(&file.path)
     }
 
     fn is_chosen(&self, node: usize) -> bool {

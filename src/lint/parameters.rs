@@ -37,8 +37,19 @@ pub(super) fn look(
 ) {
     let referring = references(linter);
     if linter.all {
-        keys(linter, &referring, problems, found);
-        queries(linter, found);
+        match linter.survey.files.iter().find(|file| file.layer.is_err()) {
+            Some(file) => {
+                let message = "which keys of _param are unused or never set is not known, as long as this file \
+                               is in error";
+                let fault = lint_fault("parameter-unused", message.into(), None);
+                found.push(fault.at_site(Site::file(file.path.clone())));
+            }
+            None => keys(linter, &referring, problems, found),
+        }
+        // What a node without layers exports is not known.
+        if linter.survey.nodes.iter().all(|node| node.layers.is_ok()) {
+            queries(linter, found);
+        }
         defaults(linter, &referring, rendered, found);
     }
 }
@@ -208,7 +219,8 @@ fn defaults(
                 .iter()
                 .any(|part| matches!(part, Part::Literal(text) if text.contains(&double))),
         };
-        let all_known = !file.nodes.is_empty()
+        let all_known = linter.is_known(file)
+            && !file.nodes.is_empty()
             && file.nodes.iter().all(|at| rendered.get(*at).is_some_and(Option::is_some));
         if !has_default || !all_known || one.site.as_ref().is_none_or(|site| taken.contains(site)) {
             continue;

@@ -20,10 +20,10 @@ struct Prefixed {
     value: Option<Value>,
 }
 
-/// Looks at all files that are looked at, in all nodes that have them.
+/// Looks at all files that are looked at, in all nodes that have them, where those are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
-    for file in linter.files().filter(|file| !file.nodes.is_empty()) {
+    for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
         let Ok(layer) = &file.layer else { continue };
         let mut prefixed = Vec::new();
         collect(&layer.parameters, &mut Vec::new(), &mut prefixed);

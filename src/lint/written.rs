@@ -4,8 +4,10 @@
 use rustc_hash::FxHashMap;
 
 use super::{Linter, lint_fault};
+use crate::engine::files::duplicates;
 use crate::error::Fault;
-use crate::source::{Site, Span};
+use crate::layer::unknown_sections;
+use crate::source::{FileId, Origin, Site, Span};
 use crate::survey::SurveyedFile;
 use crate::value::{Key, Value};
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
@@ -14,17 +16,35 @@ use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     odd_name(file, found);
     let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
-    let Ok(document) = compose(text.as_bytes()) else { return };
-    let mut reader = Reader { linter, file, text: &text, document: &document, path: Vec::new(), found };
+    let Some((document, text)) = document(&text) else { return };
+    let mut reader = Reader { linter, file, text, document: &document, path: Vec::new(), found };
     reader.tabs();
+    if file.layer.is_err() {
+        reader.noticed();
+    }
     let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return };
     for entry in entries.iter() {
         match entry.key.as_str() {
             Some(name @ ("classes" | "applications")) => reader.twice(name, &entry.value),
             Some("parameters" | "exports") => reader.node(&entry.value),
+            Some("environment") => reader.environment(&entry.value),
             _ => {}
         }
     }
+}
+
+/// The document of a file, and its text. Where another one follows, which is an error, it is the
+/// first.
+fn document(text: &str) -> Option<(Document, &str)> {
+    let error = match compose(text.as_bytes()) {
+        Ok(document) => return Some((document, text)),
+        Err(error) => error,
+    };
+    let line = error.first().site.as_ref()?.line as usize;
+    let end: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let (first, rest) = text.split_at_checked(end)?;
+    rest.starts_with("---").then_some(())?;
+    Some((compose(first.as_bytes()).ok()?, first))
 }
 
 fn odd_name(file: &SurveyedFile, found: &mut Vec<Fault>) {
@@ -130,6 +150,42 @@ impl Reader<'_, '_> {
             _ => format!("write \"{written}\" for the text, or {read} for what it is"),
         };
         self.say("scalar-misread", message, Some(help), span);
+    }
+
+    /// The environment is a name, whatever it looks like.
+    fn environment(&mut self, node: &Node) {
+        let Data::Value(value) = &node.data else { return };
+        let before = self.found.len();
+        self.misread(value, node.index, "the environment ");
+        let (Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_), true) =
+            (value, self.found.len() == before)
+        else {
+            return;
+        };
+        let (Some(written), Some(span)) = (self.plain(node.index), self.span(node.index)) else { return };
+        let written = written.trim_end().to_owned();
+        let message =
+            format!("the environment '{written}' is read as a {}, not as a name", value.type_name());
+        let help = format!("write \"{written}\" for the name");
+        self.say("scalar-misread", message, Some(help), span);
+    }
+
+    /// What reading the file would have told, where it has errors.
+    fn noticed(&mut self) {
+        let unknown = unknown_sections(self.document).into_iter();
+        let unknown =
+            unknown.map(|(kind, key)| Fault::new(kind).at(Origin { file: FileId::NONE, node: key }));
+        let twice = duplicates(self.document, FileId::NONE).into_iter();
+        for mut fault in unknown.chain(twice) {
+            let span = fault.origin.take().and_then(|origin| self.span(origin.node));
+            fault.site = span.map(|span| Site {
+                path: self.file.path.clone(),
+                line: span.line + 1,
+                column: span.column + 1,
+                length: 0,
+            });
+            self.found.push(fault);
+        }
     }
 
     fn secret(&mut self, value: &Value, index: u32) {

@@ -64,9 +64,11 @@ impl ReferenceRow {
     }
 }
 
-/// All references to the paths that any of the patterns choose, file by file.
+/// All references to the paths that any of the patterns choose, file by file; without a pattern all.
 pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceRow> {
     let delimiter = inventory.settings().delimiter.clone();
+    let everything = ["**".to_owned()];
+    let patterns = if patterns.is_empty() { &everything } else { patterns };
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, &delimiter)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);

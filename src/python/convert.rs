@@ -178,7 +178,7 @@ impl Intake<'_> {
             return self.list(object, items);
         }
         if let Ok(bytes) = object.cast::<PyBytes>() {
-            return Ok(Value::Binary(Arc::from(bytes.as_bytes())));
+            return Ok(Value::Binary(Arc::new(bytes.as_bytes().to_vec())));
         }
         if object.is_instance_of::<PyDict>() || object.cast::<PyMapping>().is_ok() {
             let entries: Vec<_> = object.call_method0("items")?.try_iter()?.collect::<PyResult<_>>()?;

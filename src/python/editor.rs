@@ -50,6 +50,15 @@ impl Editor {
         })
     }
 
+    /// The path of the metadata file of a cluster, which need not be there; its folder has to be.
+    #[pyo3(signature = (cluster = "", file_name = ""))]
+    fn cluster_path(&self, py: Python<'_>, cluster: &str, file_name: &str) -> PyResult<String> {
+        guard(|| {
+            let file = File { cluster, name: file_name };
+            Ok(display(&self.ask(py, |settings| cluster::path(settings, file))?))
+        })
+    }
+
     /// Gives a soft parameter of a cluster a value.
     #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
@@ -85,6 +94,18 @@ impl Editor {
             let file = File { cluster, name: file_name };
             let options = Options { test, interpolate: false };
             self.edit(py, |settings| cluster::delete(settings, file, name, options))
+        })
+    }
+
+    /// The folders of the inventory, those of `classes` and of `nodes`.
+    fn folders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let (classes, nodes) = self.ask(py, crate::edit::source::roots)?;
+            let found = PyDict::new(py);
+            for (name, folders) in [("classes", classes), ("nodes", nodes)] {
+                found.set_item(name, folders.iter().map(|folder| display(folder)).collect::<Vec<_>>())?;
+            }
+            Ok(found)
         })
     }
 

@@ -47,6 +47,7 @@ impl Exception {
             Kind::UnknownSetting { .. }
             | Kind::SettingType { .. }
             | Kind::SettingValue { .. }
+            | Kind::UnknownRule { .. }
             | Kind::SettingPattern { .. }
             | Kind::UriOverlap { .. }
             | Kind::ConfigFile { .. }

@@ -130,9 +130,9 @@ impl Inventory {
             let [exports, classes, applications] =
                 [exports, classes, applications].map(Option::unwrap_or_default);
             let selection =
-                Selection { parameters: paths, exports, classes, applications, environment: false };
+                Selection { parameters: paths, exports, classes, applications, ..Selection::default() };
             let ask = |engine: &engine::Inventory| {
-                questions::explanation(engine, node, &selection, environment, show_secrets)
+                questions::explanation(engine, node, selection.clone(), environment, show_secrets)
             };
             self.answer(py, ask)
         })

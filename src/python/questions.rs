@@ -15,21 +15,22 @@ use crate::value::{Map, Text, Value};
 pub fn explanation(
     inventory: &Inventory,
     node: &str,
-    selection: &Selection,
+    mut selection: Selection,
     environment: Option<&str>,
     show_secrets: bool,
 ) -> Result<Value> {
     let request =
         Request { environment: environment.map(Text::from), force_environment: true, input_data: None };
-    let explanation = explain(inventory, node, &request, selection)?;
     let mut secrets = secrets(inventory, show_secrets);
+    selection.secrets = secrets.clone();
+    let explanation = explain(inventory, node, &request, &selection)?;
     explanation.teach(&mut secrets);
     Ok(explanation.to_value(&inventory.settings().delimiter, &secrets))
 }
 
 /// What `reclass lint -o json --level info` prints.
 pub fn findings(options: &Map, nodes: &[String]) -> Result<Value> {
-    Ok(findings_value(&lint(options, nodes)?))
+    Ok(findings_value(&lint(options, nodes, &<[_]>::to_vec)?))
 }
 
 /// What `reclass diff -o json` prints.

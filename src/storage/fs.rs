@@ -3,12 +3,12 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::io::Errno;
+use rustix::fs::FileType;
 
 use crate::error::{Fault, Kind, Result};
 use crate::value::Value;
@@ -30,22 +30,47 @@ pub struct Stamp {
 /// How old a change must be when its stamp is taken for the stamp to be trusted.
 const SETTLED: Duration = Duration::from_secs(2);
 
-impl Stamp {
-    fn of(metadata: &fs::Metadata) -> Stamp {
+/// The moment from which on a change is young, in seconds and nanoseconds since 1970. It is taken before
+/// the stamp; one may serve for many.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Young((i64, i64));
+
+impl Young {
+    /// For stamps that are taken after this.
+    pub(super) fn now() -> Young {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settled = now.saturating_sub(SETTLED);
-        let settled =
-            (i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos()));
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Young((i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos())))
+    }
+}
+
+impl Stamp {
+    /// The stamp that says this.
+    pub(super) fn of(stat: &rustix::fs::Stat, young: Young) -> Stamp {
+        // The types of the fields differ between platforms.
+        let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
+        let modified = (stat.st_mtime, signed(stat.st_mtime_nsec));
+        let changed = (stat.st_ctime, signed(stat.st_ctime_nsec));
         Stamp {
             modified,
             changed,
-            size: metadata.size(),
-            inode: metadata.ino(),
-            device: metadata.dev(),
-            young: changed >= settled || modified >= settled,
+            size: u64::try_from(stat.st_size).unwrap_or(0),
+            inode: stat.st_ino,
+            device: stat.st_dev,
+            young: changed >= young.0 || modified >= young.0,
         }
+    }
+    /// The stamp of what is open.
+    pub(super) fn of_open(file: impl AsFd, young: Young) -> rustix::io::Result<Stamp> {
+        Ok(Stamp::of(&rustix::fs::fstat(file)?, young))
+    }
+    /// Which file or folder it is: no other one has the same.
+    pub(super) fn identity(&self) -> (u64, u64) {
+        (self.device, self.inode)
+    }
+    /// Lets it prove nothing.
+    pub(super) fn doubt(&mut self) {
+        self.young = true;
     }
     /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
     pub fn is_same_file_state(&self, other: &Stamp) -> bool {
@@ -59,152 +84,10 @@ impl Stamp {
     }
 }
 
-/// One YAML file of a tree.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Found {
-    /// The folders below the root, outermost first.
-    pub folders: Arc<[String]>,
-    /// The name without `.yml` or `.yaml`.
-    pub stem: String,
-    /// The absolute path.
-    pub path: PathBuf,
-}
-
-/// The YAML files of a tree, sorted by path, and the folders they were found in.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Listing {
-    /// The files.
-    pub files: Vec<Found>,
-    /// Every folder that was listed, with its stamp from before it was listed.
-    pub folders: Vec<(PathBuf, Stamp)>,
-    /// Whether a symbolic link was met.
-    pub links: bool,
-}
-
-/// Lists a tree: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More than `most`
-/// files and folders are an error: links can bring a few folders together in ways without number.
-pub fn list(root: &Path, most: usize) -> Result<Listing> {
-    let mut walk = Walk { root, most, met: 0, listing: Listing::default() };
-    walk.folder(root, &mut Vec::new(), &mut Vec::new())?;
-    Ok(walk.listing)
-}
-
-/// A walk through a tree.
-struct Walk<'a> {
-    root: &'a Path,
-    most: usize,
-    /// How many files and folders were met.
-    met: usize,
-    listing: Listing,
-}
-
-/// How deep folders may be in one another.
-const DEPTH: usize = 200;
-
-impl Walk<'_> {
-    fn beyond(&self, what: &str, limit: usize, setting: Option<&'static str>) -> crate::error::Error {
-        let what = format!("the {what} in '{}'", display(self.root));
-        Fault::new(Kind::YamlLimit { what, limit, setting }).into()
-    }
-
-    fn folder(
-        &mut self,
-        folder: &Path,
-        folders: &mut Vec<String>,
-        around: &mut Vec<(u64, u64)>,
-    ) -> Result<()> {
-        let unreadable = |error: io::Error| -> crate::error::Error {
-            Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(&error) }).into()
-        };
-        let metadata = fs::metadata(folder).map_err(unreadable)?;
-        let identity = (metadata.dev(), metadata.ino());
-        if around.contains(&identity) {
-            return Ok(());
-        }
-        // Links can nest folders without end though none of them is its own parent.
-        if around.len() > DEPTH {
-            return Err(self.beyond("depth of folders", DEPTH, None));
-        }
-        self.listing.folders.push((folder.to_owned(), Stamp::of(&metadata)));
-        let mut inner = Vec::new();
-        let mut files = Vec::new();
-        for entry in fs::read_dir(folder).map_err(unreadable)? {
-            let entry = entry.map_err(unreadable)?;
-            self.met += 1;
-            if self.met > self.most {
-                return Err(self.beyond("number of files and folders", self.most, Some("limit_files")));
-            }
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with('.') {
-                continue;
-            }
-            let kind = entry.file_type().map_err(unreadable)?;
-            self.listing.links |= kind.is_symlink();
-            let leads_to = if kind.is_symlink() { target(&entry.path())? } else { Target::of(kind.is_dir()) };
-            if leads_to == Target::Folder {
-                if name != "CVS" && name != "SCCS" {
-                    inner.push((name, entry.path()));
-                }
-            } else if let Some(stem) = name.strip_suffix(".yml").or_else(|| name.strip_suffix(".yaml")) {
-                let stem = stem.to_owned();
-                files.push((name, stem, entry.path()));
-            } else if leads_to == Target::Nothing
-                && let Some((_, stamp)) = self.listing.folders.last_mut()
-            {
-                // A folder may come to be there, and no stamp of ours would tell.
-                stamp.young = true;
-            }
-        }
-        inner.sort_unstable();
-        files.sort_unstable();
-        let inside: Arc<[String]> = folders.as_slice().into();
-        self.listing.files.extend(files.into_iter().map(|(_, stem, path)| Found {
-            folders: inside.clone(),
-            stem,
-            path,
-        }));
-        around.push(identity);
-        for (name, path) in inner {
-            folders.push(name);
-            self.folder(&path, folders, around)?;
-            folders.pop();
-        }
-        around.pop();
-        Ok(())
-    }
-}
-
-/// What an entry of a folder is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Target {
-    Folder,
-    File,
-    /// A link to what is not there.
-    Nothing,
-}
-
-impl Target {
-    fn of(is_folder: bool) -> Target {
-        if is_folder { Target::Folder } else { Target::File }
-    }
-}
-
-/// What a link leads to. Where that cannot be told, the folder that it may be cannot be read.
-fn target(path: &Path) -> Result<Target> {
-    let error = match fs::metadata(path) {
-        Ok(metadata) => return Ok(Target::of(metadata.is_dir())),
-        Err(error) => error,
-    };
-    if let Some(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) = Errno::from_io_error(&error) {
-        return Ok(Target::Nothing);
-    }
-    Err(Fault::new(Kind::DirectoryNotFound { path: display(path), message: reason(&error) }).into())
-}
-
 /// The stamp of a file or folder now.
 pub fn stamp(path: &Path) -> io::Result<Stamp> {
-    fs::metadata(path).map(|metadata| Stamp::of(&metadata))
+    let young = Young::now();
+    Ok(Stamp::of(&rustix::fs::stat(path)?, young))
 }
 
 /// The bytes of a regular file, and its stamp from before it was read.
@@ -218,18 +101,19 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
     for _ in 0..5 {
         let mut file =
             fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
-        let before = file.metadata().map_err(failed)?;
-        if !before.is_file() {
+        let young = Young::now();
+        let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(unreadable("it is not a regular file".into()).into());
         }
-        if usize::try_from(before.size()).is_ok_and(|size| size > most) {
+        let stamp = Stamp::of(&stat, young);
+        if usize::try_from(stamp.size).is_ok_and(|size| size > most) {
             return Err(too_large(path, most));
         }
-        let mut bytes = vec![0; usize::try_from(before.size()).unwrap_or(0)];
+        let mut bytes = vec![0; usize::try_from(stamp.size).unwrap_or(0)];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
-        let after = file.metadata().map_err(failed)?;
-        let stamp = Stamp::of(&before);
-        if whole && Stamp::of(&after).is_same_file_state(&stamp) {
+        let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
+        if whole && after.is_same_file_state(&stamp) {
             return Ok((bytes, stamp));
         }
     }
@@ -284,7 +168,7 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
         let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
         absolute(base, Path::new(text)).ok_or_else(|| {
             let message = "it is gone".into();
-            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message }).into()
+            Fault::new(Kind::DirectoryNotFound { path: ".".into(), message, similar: None }).into()
         })
     };
     match uri {

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::fs::{display, reason};
 use crate::error::{Fault, Kind, Result};
+use crate::similar;
 
 /// The real path of a tree's outermost folder.
 pub fn root(root: &Path) -> Result<PathBuf> {
@@ -77,6 +78,17 @@ pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
     }
 }
 
+/// The real path of a file that a listing has found, if it is in one of these folders, real paths
+/// themselves: listings follow links wherever they lead.
+pub fn found(path: &Path, folders: &[PathBuf]) -> Result<PathBuf> {
+    let real = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
+    if folders.iter().any(|folder| real.starts_with(folder)) {
+        return Ok(real);
+    }
+    let reason = "a symbolic link leads out of the inventory";
+    Err(Fault::new(Kind::PathRefused { path: display(path), reason }).into())
+}
+
 /// Makes the folders down to `folder` that are missing, each with the rights of the one around it.
 fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     if folder.symlink_metadata().is_ok() || !folder.starts_with(root) {
@@ -102,7 +114,16 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
 }
 
 fn folder_missing(folder: &Path, error: &io::Error) -> Fault {
-    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error) })
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let beside: Vec<String> = folder
+        .parent()
+        .and_then(|around| fs::read_dir(around).ok())
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().filter(|entry| entry.path().is_dir())?.file_name().into_string().ok())
+        .collect();
+    let similar = similar::nearest(&name, beside.iter().map(String::as_str)).map(str::to_owned);
+    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error), similar })
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Fault {

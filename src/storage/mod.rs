@@ -5,8 +5,10 @@
 pub mod fs;
 pub mod git;
 pub mod inside;
+pub mod list;
 pub mod place;
 pub mod watch;
 pub mod write;
 
-pub use fs::{Found, Listing, Stamp};
+pub use fs::Stamp;
+pub use list::{Folder, Found, Listing};

@@ -253,7 +253,12 @@ impl Places {
         }
         if settings.git_fetch_timeout == 0 {
             let allowed = "the whole numbers from 1 on".to_owned();
-            return Err(Fault::new(Kind::SettingValue { name: "git_fetch_timeout".into(), allowed }).into());
+            return Err(Fault::new(Kind::SettingValue {
+                name: "git_fetch_timeout".into(),
+                allowed,
+                similar: None,
+            })
+            .into());
         }
         let policy = Policy {
             interval: Duration::from_secs(settings.git_fetch_interval.into()),

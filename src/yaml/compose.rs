@@ -260,7 +260,7 @@ impl Composer<'_> {
     ) -> Result<()> {
         if let Some(first) = self.anchors.get(&anchor) {
             let first = self.graph.spans.get(first.index as usize).copied().unwrap_or_default();
-            let kind = Kind::YamlSyntax { message: format!("found duplicate anchor '{anchor}'") };
+            let kind = Kind::YamlSyntax { message: "found a duplicate anchor".into() };
             let place = site(first.line, first.column, 0);
             return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }
@@ -270,11 +270,12 @@ impl Composer<'_> {
 
     fn alias(&mut self, anchor: &str, span: Span) -> Result<()> {
         let Some(target) = self.anchors.get(anchor) else {
-            return Err(refuse(&format!("found undefined alias '{anchor}'"), span));
+            // What looks like an alias may be a password: messages hold no text of the file.
+            return Err(refuse("found an undefined alias", span));
         };
         // PyYAML builds a value that holds itself; nothing can be done with one.
         let Some((size, height)) = target.measure else {
-            return Err(refuse(&format!("the alias '{anchor}' stands within its own anchor"), span));
+            return Err(refuse("the alias stands within its own anchor", span));
         };
         let index = target.index;
         self.graph.shared = true;

@@ -124,8 +124,8 @@ impl<'a> Constructor<'a> {
             return Node { index, data: Data::Value(Value::Null) };
         }
         let data = match self.tag(index) {
-            Err(tag) => {
-                self.fail_at(level, index, Kind::YamlTag { tag: tag.into() });
+            Err(_) => {
+                self.fail_at(level, index, Kind::YamlTag {});
                 Data::Value(Value::Null)
             }
             Ok(tag) => match tag {
@@ -169,7 +169,7 @@ impl<'a> Constructor<'a> {
 
     fn scalar(&mut self, index: u32, tag: Tag, level: usize) -> Value {
         if matches!(tag, Tag::Merge | Tag::Value) {
-            self.fail_at(level, index, Kind::YamlTag { tag: tag.uri() });
+            self.fail_at(level, index, Kind::YamlTag {});
             return Value::Null;
         }
         let text = match self.text(index) {

@@ -31,7 +31,7 @@ pub struct EmitOptions {
 /// The YAML text of a value, with a line break at its end.
 pub fn emit(value: &Value, options: &EmitOptions) -> Result<String> {
     let mut anchors = Anchors::default();
-    if !options.no_refs {
+    if !options.no_refs && has_objects(value) {
         anchors.meet(value);
     }
     let mut emitter = Emitter { layout: Layout::new(), pretty: options.pretty, anchors };
@@ -62,6 +62,15 @@ fn identity(value: &Value) -> Option<usize> {
         Value::Tuple(items) if items.is_empty() => None,
         Value::Set(items) | Value::Tuple(items) => Some(Arc::as_ptr(items).addr()),
         _ => None,
+    }
+}
+
+/// Whether there is any of those: mostly there is none, and nothing to be numbered in the order of keys.
+fn has_objects(value: &Value) -> bool {
+    match value {
+        Value::List(items) => grow(|| items.iter().any(has_objects)),
+        Value::Map(map) => grow(|| map.iter().any(|(key, value)| has_objects(&key.0) || has_objects(value))),
+        _ => identity(value).is_some(),
     }
 }
 

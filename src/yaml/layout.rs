@@ -43,14 +43,14 @@ impl Scalar<'_> {
     pub(super) fn is_simple_key(&self, anchor: Option<usize>) -> bool {
         let tag = if self.needs_tag() { 2 + self.tag.len() } else { 0 };
         let anchor = anchor.map_or(0, |number| anchor_name(number).len());
-        !self.text.contains('\n')
-            && !has_unicode_break(self.text)
-            && anchor + tag + self.text.len() <= SIMPLE_KEY_LENGTH
+        anchor + tag + self.text.len() <= SIMPLE_KEY_LENGTH && !has_break(self.text)
     }
 }
 
-fn has_unicode_break(text: &str) -> bool {
-    text.contains(['\r', '\u{85}', '\u{2028}', '\u{2029}'])
+/// Whether there is any line break of YAML. Nearly all texts are printable ASCII, which is quickly seen.
+fn has_break(text: &str) -> bool {
+    !text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+        && text.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
 }
 
 fn anchor_name(number: usize) -> String {
@@ -132,9 +132,9 @@ impl Layout {
         if !self.indention || self.column > indent || self.column == indent && !self.whitespace {
             self.put_break();
         }
-        while self.column < indent {
-            self.put(' ');
-        }
+        let missing = indent.saturating_sub(self.column);
+        self.out.extend(std::iter::repeat_n(' ', missing));
+        self.column += missing;
         self.whitespace = true;
         self.indention = true;
     }
@@ -235,9 +235,18 @@ impl Layout {
         }
     }
 
+    /// Whether a text of printable ASCII goes on this line as it is.
+    fn fits(&self, text: &str, allow_breaks: bool) -> bool {
+        !allow_breaks || self.column + text.len() <= BEST_WIDTH
+    }
+
     fn write_plain(&mut self, text: &str, allow_breaks: bool) {
         if !self.whitespace && (!text.is_empty() || self.flow_level > 0) {
             self.put(' ');
+        }
+        if self.fits(text, allow_breaks) {
+            self.write_text(text);
+            return;
         }
         let bytes = text.as_bytes();
         let mut spaces = false;
@@ -265,6 +274,11 @@ impl Layout {
     fn write_single_quoted(&mut self, text: &str, allow_breaks: bool) {
         self.write_indicator("'", true, false, false);
         let bytes = text.as_bytes();
+        if self.fits(text, allow_breaks) && !bytes.iter().any(|byte| matches!(byte, b'\n' | b'\'')) {
+            self.write_text(text);
+            self.write_indicator("'", false, false, false);
+            return;
+        }
         let (mut spaces, mut breaks) = (false, false);
         for (offset, character) in text.char_indices() {
             match character {
@@ -390,6 +404,17 @@ struct Analysis {
     block_allowed: bool,
 }
 
+/// Whether a text that is not empty has nothing to be looked at: most are words.
+fn is_harmless(text: &[u8]) -> bool {
+    let blank_last = text.ends_with(b" ");
+    let mut bytes = text.iter();
+    !blank_last
+        && bytes.next().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.' | b'/' | b'=' | b'@')
+        })
+}
+
 /// `yaml_emitter_analyze_scalar` without `allow_unicode`: what is neither printable
 /// ASCII nor a line feed leaves only double quotes.
 fn analyze(text: &str) -> Analysis {
@@ -397,8 +422,17 @@ fn analyze(text: &str) -> Analysis {
         return Analysis { block_plain_allowed: true, single_quoted_allowed: true, ..Analysis::default() };
     }
     let bytes = text.as_bytes();
+    if is_harmless(bytes) {
+        return Analysis {
+            multiline: false,
+            flow_plain_allowed: true,
+            block_plain_allowed: true,
+            single_quoted_allowed: true,
+            block_allowed: true,
+        };
+    }
     if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
-        return Analysis { multiline: text.contains('\n') || has_unicode_break(text), ..Analysis::default() };
+        return Analysis { multiline: has_break(text), ..Analysis::default() };
     }
     let blank_at = |index: usize| bytes.get(index).is_none_or(|byte| matches!(byte, b' ' | b'\n'));
     let markers = text.starts_with("---") || text.starts_with("...");
@@ -434,8 +468,8 @@ fn analyze(text: &str) -> Analysis {
     }
     let multiline = text.contains('\n');
     let outer_blank = text.starts_with([' ', '\n']) || text.ends_with([' ', '\n']);
-    let break_space = text.contains("\n ");
-    let space_break = text.contains(" \n");
+    let break_space = multiline && text.contains("\n ");
+    let space_break = multiline && text.contains(" \n");
     let plain = !outer_blank && !break_space && !space_break && !multiline;
     Analysis {
         multiline,

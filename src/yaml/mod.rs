@@ -24,8 +24,17 @@ use compose::{Data, Node};
 
 /// Reads a small YAML text, such as the default of a setting or a reference, as one value.
 pub fn parse_value(text: &str) -> Result<Value> {
+    if let Some(value) = word(text) {
+        return Ok(value);
+    }
     let document = compose::compose(text.as_bytes())?;
     Ok(document.root.as_ref().map_or(Value::Null, to_value))
+}
+
+/// The value of a text that is one word or number, as most defaults are.
+fn word(text: &str) -> Option<Value> {
+    let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    is_word.then(|| resolve::construct(resolve::implicit(text), text).ok()).flatten()
 }
 
 /// The value of a node, without its places.

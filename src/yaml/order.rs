@@ -13,6 +13,10 @@ pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> V
     if items.len() < 2 || first.is_none_or(|first| first == Kind::Other || kinds.any(|kind| kind != first)) {
         return items;
     }
+    if first == Some(Kind::Str) {
+        items.sort_by(|a, b| key(a).as_str().cmp(&key(b).as_str()));
+        return items;
+    }
     if items.iter().any(|item| matches!(key(item), Value::Float(number) if number.is_nan())) {
         return insertion_sort(items, |a, b| compare(key(a), key(b)) == Some(Ordering::Less));
     }

@@ -62,11 +62,6 @@ impl Tag {
         let name = uri.strip_prefix(PREFIX)?;
         TAGS.iter().find(|(known, _)| *known == name).map(|(_, tag)| *tag)
     }
-    /// The full name.
-    pub(super) fn uri(self) -> String {
-        let name = TAGS.iter().find(|(_, tag)| *tag == self).map_or("", |(name, _)| *name);
-        format!("{PREFIX}{name}")
-    }
 }
 
 /// The type of a plain scalar.
@@ -223,7 +218,7 @@ pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
         Tag::Binary => decode_base64(text).map(|bytes| Value::Binary(bytes.into())),
         Tag::Timestamp => timestamp::construct(text),
         Tag::Omap | Tag::Pairs | Tag::Set | Tag::Seq | Tag::Map | Tag::Merge | Tag::Value => {
-            Err(Kind::YamlTag { tag: tag.uri() })
+            Err(Kind::YamlTag {})
         }
     }
 }

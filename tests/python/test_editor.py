@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from salt.exceptions import CommandExecutionError, SaltInvocationError
+from salt.exceptions import CommandExecutionError, SaltClientError, SaltInvocationError
 from saltext.reclass import (
     Editor,
     NodeNotFoundError,
@@ -195,6 +196,92 @@ def test_values_that_salt_cannot_carry(base: Path, settings: dict[str, Any]) -> 
     assert _edits.delete_param(settings, "day")["old"] == "2001-02-03"
 
 
+def test_a_name_that_is_not_there_is_told_with_its_place(base: Path, settings: dict[str, Any]) -> None:
+    overrides = base / "classes/cluster/prague/overrides.yml"
+    folders = f"'{base}/classes', '{base}/nodes'"
+    for ask, message in [
+        (lambda: _metadata.node(settings, "web2"), f"no node 'web2' in '{base}/nodes'; 'web1' is similar"),
+        (lambda: _metadata.node(settings, 12), f"no node '12' in '{base}/nodes'"),
+        (
+            lambda: _metadata.class_(settings, "classes.rol.web"),
+            f"no class 'classes.rol.web' in {folders}; 'classes.role.web' is similar",
+        ),
+        (
+            lambda: _metadata.soft_param(settings, "adress"),
+            f"no soft parameter 'adress' in {folders}; 'address' is similar",
+        ),
+        (
+            lambda: _edits.get_param(settings, "adress", "prague"),
+            f"no parameter 'adress' in '{overrides}'; 'address' is similar",
+        ),
+        (
+            lambda: _edits.get_param(settings, "a", "prague", "other.yml"),
+            f"no parameter 'a' in '{overrides.with_name('other.yml')}'",
+        ),
+        (
+            lambda: _edits.get_param(settings, "a", "prag"),
+            f"cannot read the folder '{base}/classes/cluster/prag': no such file or directory "
+            "(directory-not-found); 'prague' is similar",
+        ),
+        (
+            lambda: _edits.set_param(settings, "a", 1, "prag"),
+            f"cannot read the folder '{base}/classes/cluster/prag': no such file or directory "
+            "(directory-not-found); 'prague' is similar",
+        ),
+        (
+            lambda: _edits.delete_node(settings, "web2"),
+            f"no node 'web2' in '{base}/nodes' (node-not-found); 'web1' is similar",
+        ),
+    ]:
+        with pytest.raises((_salt.RefusedError, ReclassError)) as caught:
+            ask()
+        assert str(caught.value) == message
+    assert _edits.get_param(settings, "a", "prag", default=5) == 5
+
+
+@pytest.mark.parametrize("way", ["file", "folder"])
+def test_a_link_that_leads_outside_is_not_read(base: Path, tmp_path: Path, way: str) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "web2.yml").write_text("classes: [swordfish]\nparameters: {_param: {a: swordfish}}\n")
+    for tree in ("nodes", "classes"):
+        link, target = (f"{tree}/x", "") if way == "folder" else (f"{tree}/web2.yml", "web2.yml")
+        (base / link).symlink_to(outside / target)
+    # One that stays inside is read.
+    (base / "classes/also.yml").symlink_to(base / "classes/cluster/prague/overrides.yml")
+    settings = {"inventory_base_uri": str(base)}
+    x = "x." if way == "folder" else ""
+    for ask in (
+        lambda: _metadata.node(settings, "web2"),
+        lambda: _metadata.class_(settings, f"classes.{x}web2"),
+        lambda: _metadata.class_(settings, f"nodes.{x}web2"),
+    ):
+        with pytest.raises(_salt.RefusedError, match="a symbolic link leads out of the inventory"):
+            ask()
+    assert set(_metadata.soft_params(settings)) == {"12", "address"}
+    told = [_metadata.classes(settings), _metadata.nodes(settings), _metadata.yaml_errors(settings)]
+    assert "swordfish" not in str(told)
+    assert set(told[1]["web2"]) == {"name", "domain", "path", "error"}
+    assert len(told[2]) == 2
+    assert told[0][".classes.also"]["params_created"] == {"address": "10.0.0.1"}
+    # Where the administrator has said so, it is.
+    settings["linked_folders"] = [str(outside)]
+    assert _metadata.node(settings, "web2")["web2"]["classes"] == ["swordfish"]
+    assert _metadata.yaml_errors(settings) == []
+    if way == "file":
+        with pytest.raises(ReclassError, match="a symbolic link leads out of the inventory"):
+            Editor(**settings).update_node("web2", ["b"])
+
+
+def test_a_file_that_is_not_yaml_is_an_error_of_its_own(base: Path, settings: dict[str, Any]) -> None:
+    (base / "nodes/bad.yml").write_text("classes: [hunter2\n")
+    for ask in (lambda: _metadata.node(settings, "bad"), lambda: _metadata.class_(settings, "nodes.bad")):
+        with pytest.raises(_salt.RefusedError, match=r"nodes/bad.yml:\d+:\d+: "):
+            ask()
+    assert "error" in _metadata.nodes(settings)["bad"]
+    assert "hunter2" not in str(_metadata.nodes(settings))
+
+
 def test_where_the_configuration_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_configuration, "_FILES", (str(tmp_path / "reclass-config.yml"),))
     minion: dict[str, Any] = {"conf_file": str(tmp_path / "minion"), "__role": "minion"}
@@ -246,6 +333,27 @@ RULES = {
         "cluster_param": {"web_address": {"value_template": "<<ip>>"}},
     },
 }
+
+
+@pytest.mark.parametrize("module", [reclass_mod, reclass_runner])
+def test_a_slip_in_the_name_of_an_argument_edits_nothing(
+    base: Path, settings: dict[str, Any], module: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Salt refuses what a function does not take; so those that edit take nothing they do not know."""
+    opts = {"reclass": settings, "ext_pillar": [{"reclass": settings}]}
+    monkeypatch.setattr(module, "__opts__", opts, raising=False)
+    editing = ("cluster_meta_set", "cluster_meta_delete", "delete_cluster_param", "node_classify")
+    editing += ("node_create", "node_delete", "node_update", "set_cluster_param")
+    for name in editing:
+        taken = inspect.signature(getattr(module, name)).parameters.values()
+        assert not [argument for argument in taken if argument.kind is argument.VAR_KEYWORD], name
+        assert "test" in [argument.name for argument in taken], name
+    with pytest.raises(CommandExecutionError, match="unknown argument 'defualt'"):
+        module.get_cluster_param("x", defualt=1)
+    assert module.get_cluster_param("x", default=1, __pub_jid="1") == 1
+    assert module.node_get("web1", path="")["web1"]["classes"] == ["role.web"]
+    with pytest.raises(CommandExecutionError, match="not in the folder 'x'"):
+        module.node_get("web1", path="x")
 
 
 def test_rules_classify_a_node(base: Path, settings: dict[str, Any]) -> None:
@@ -315,6 +423,18 @@ def test_data_of_a_machine_are_data(settings: dict[str, Any], data: Any, reason:
     with pytest.raises(_salt.RefusedError, match=reason):
         _classify.classify(settings, "web5", data, RULES)
     assert "web5" not in _metadata.nodes(settings)
+
+
+def test_data_are_data_with_other_sentinels_too(settings: dict[str, Any]) -> None:
+    settings |= {
+        "reference_sentinels": ["<%", "%>"],
+        "export_sentinels": ["[?", "?]"],
+        "escape_character": "!",
+    }
+    for ip in ("<% secret %>", "[? exports:x ?]", "!<% secret %>", "${secret}"):
+        data = {"os": "debian", "cluster": "prague", "ip": ip}
+        with pytest.raises(_salt.RefusedError, match="taken for a reference"):
+            _classify.classify(settings, "web5", data, RULES)
 
 
 def test_data_cannot_bring_a_condition() -> None:
@@ -408,6 +528,13 @@ def test_the_module_asks_minions_for_the_graph(
     graph = {"host": "a", "service": "b", "status": "success", "relations": []}
     assert reclass_mod.graph_data() == {"graph": [graph]}
     assert [arguments["fun"] for arguments in asked] == ["grains.item"]
+
+    def elsewhere(**arguments: Any) -> None:
+        raise SaltClientError("Salt request timed out. The master is not responding.")
+
+    monkeypatch.setattr(reclass_mod, "__salt__", {"saltutil.cmd": elsewhere}, raising=False)
+    with pytest.raises(CommandExecutionError, match="only the master can"):
+        reclass_mod.graph_data()
 
 
 def test_a_state_that_fails_says_why(settings: dict[str, Any]) -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import shutil
+import subprocess
+import sys
 import textwrap
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -95,7 +98,7 @@ def test_every_function_is_documented_with_an_example(salt: Site) -> None:
     assert {
         *READING.split(),
         *EDITING.split(),
-        *("cache_info", "diff", "nodes", "show_pillar", "show_top"),
+        *("cache_info", "classify_minion", "declassify_minion", "diff", "nodes", "show_pillar", "show_top"),
     } <= set(functions)
     for name, text in functions.items():
         assert text is not None
@@ -264,7 +267,7 @@ def test_the_functions_of_salt_formula_reclass_for_nodes(salt: Site, overrides: 
     update = (
         "reclass.node_update",
         "web2.example.com",
-        "classes=[common, role.web]",
+        "classes=[common, role.web, common]",
         "parameters={address: x}",
     )
     updated = run(salt, *update)["web2.example.com"]
@@ -286,9 +289,9 @@ def test_what_is_refused_is_an_error_and_changes_nothing(salt: Site, overrides: 
     secret.write_text("parameters: {_param: {a: swordfish}}\n")
     overrides.with_name("link.yml").symlink_to(secret)
     cases = [
-        (("reclass.cluster_meta_list", str(secret)), "it is empty"),
+        (("reclass.cluster_meta_list", str(secret)), "it is an absolute path"),
         (("reclass.cluster_meta_list", "../../../../secret.yml"), "it begins with '-' or '.'"),
-        (("reclass.cluster_meta_set", "a", "b", str(secret)), "it is empty"),
+        (("reclass.cluster_meta_set", "a", "b", str(secret)), "it is an absolute path"),
         (("reclass.set_cluster_param", "a", "b", "cluster=../../.."), "it begins with '-' or '.'"),
         (("reclass.set_cluster_param", "a", "b", "cluster=vienna"), "cannot read the folder"),
         (("reclass.set_cluster_param", "a b", "c", "cluster=prague"), "only letters"),
@@ -299,9 +302,10 @@ def test_what_is_refused_is_an_error_and_changes_nothing(salt: Site, overrides: 
         (("reclass.set_cluster_param", "secret", "x", "prague"), "aliases refer to its anchor '&secret'"),
         (("reclass.set_cluster_param", "a", "x", "file_name=[1]"), "a name must be text"),
         (("reclass.node_create", "../web3"), "it begins with '-' or '.'"),
-        (("reclass.node_create", "web3", "path=/tmp"), "it is empty"),
+        (("reclass.node_create", "web3", "path=/tmp"), "it is an absolute path"),
         (("reclass.node_create", "web3", 'classes=["${_param:x}"]'), "only letters"),
         (("reclass.node_create", "web3", "classes=a b"), "not JSON"),
+        (("reclass.node_delete", "web1", "tset=True"), "tset"),
     ]
     before = {path: path.read_bytes() for path in salt.folder.rglob("*.yml")}
     for arguments, reason in cases:
@@ -323,7 +327,8 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
     pillar = salt.runner("reclass.show_pillar", "web1")
     assert pillar.code == 0, pillar
     assert pillar.data == run(salt, "reclass.node_pillar", "web1")["web1"]
-    assert salt.runner("reclass.show_top", "web1").data == {"base": ["web"]}
+    for name in ("show_top", "top"):
+        assert salt.runner(f"reclass.{name}", "web1").data == {"base": ["web"]}
     assert salt.runner("reclass.nodes").data == ["web1"]
     refused(salt.runner("reclass.show_pillar", "web9"), "no node 'web9'")
     arguments = {
@@ -339,6 +344,7 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
     }
     graph = salt.runner("reclass.graph_data")
     assert graph.code == 0, graph
+    refused(salt.salt("web1", "reclass.graph_data"), "run 'salt-run reclass.graph_data' there")
     services = [(service["host"], service["service"]) for service in graph.data["graph"]]
     assert services == [("web1", role) for role in ("other.a", "other.b", "web.server", "linux.system")]
     # The module asks minions as its own minion's master would, which only works beside a real one.
@@ -456,13 +462,30 @@ def wait_for(condition: Any, salt: Site) -> None:
         time.sleep(0.3)
 
 
-def test_an_event_classifies_the_minion_that_sent_it(salt: Site, overrides: Path) -> None:
-    # The rules are those of the example, whose classes are in the example's inventory.
+def say(salt: Site, minion: str, data: str) -> None:
+    """What a minion says of its machine. The next `salt-call` tells the master."""
+    answer = salt.call(minion, "grains.setval", "reclass", data)
+    assert answer.code == 0, answer
+
+
+@pytest.fixture
+def generated(salt: Site, overrides: Path) -> Path:
+    """The folder of the nodes that events make; the rules of the example are for the example's classes."""
     (salt.inventory / "nodes/web1.yml").unlink()
+    (salt.inventory / "nodes/db1.yml").unlink()
     shutil.copytree(ROOT / "examples/inventory/classes", salt.inventory / "classes", dirs_exist_ok=True)
-    file = salt.inventory / "nodes/_generated/web1.yml"
-    data = "{'node_ip': '10.0.0.7', 'node_name': 'db1.example.com', 'junk': '${secret} {{ 7 * 7 }}'}"
-    answer = salt.call("web1", "event.send", "reclass/minion/classify", data)
+    return salt.inventory / "nodes/_generated"
+
+
+def test_an_event_classifies_the_minion_that_sent_it(salt: Site, generated: Path) -> None:
+    file = generated / "web1.yml"
+    say(
+        salt,
+        "web1",
+        "{'node_ip': '10.0.0.7', 'node_name': 'db1.example.com', 'junk': '${secret} {{ 7 * 7 }}'}",
+    )
+    # What the event itself says counts for nothing.
+    answer = salt.call("web1", "event.send", "reclass/minion/classify", "{'node_ip': '10.9.9.9'}")
     assert answer.code == 0, answer
     wait_for(file.exists, salt)
     assert file.read_text() == textwrap.dedent("""\
@@ -484,13 +507,78 @@ def test_an_event_classifies_the_minion_that_sent_it(salt: Site, overrides: Path
     assert run(salt, "pillar.items")["nginx"]["listen"]
     assert run(salt, "state.show_top") == {"base": ["motd", "nginx"]}
     # Again, with another address.
-    salt.call("web1", "event.send", "reclass/minion/classify", "{'node_ip': '10.0.0.8'}")
+    say(salt, "web1", "{'node_ip': '10.0.0.8'}")
+    salt.call("web1", "event.send", "reclass/minion/classify")
     wait_for(lambda: "10.0.0.8" in file.read_text(), salt)
     # What could be taken for a reference is refused.
-    salt.call("web1", "event.send", "reclass/minion/classify", "{'node_ip': '${_param:domain}'}")
+    say(salt, "web1", "{'node_ip': '${_param:domain}'}")
+    salt.call("web1", "event.send", "reclass/minion/classify")
     wait_for(lambda: "could be taken for a reference" in salt.log("master"), salt)
     assert "10.0.0.8" in file.read_text()
+    say(salt, "web1", "false")
     salt.call("web1", "event.send", "reclass/minion/declassify")
+    wait_for(lambda: not file.exists(), salt)
+
+
+SEND_EVENTS = """
+    import json, sys
+    import salt.channel.client, salt.config
+    opts = salt.config.minion_config(sys.argv[1] + "/minion")
+    opts["master_uri"] = f"tcp://127.0.0.1:{opts['master_port']}"
+    with salt.channel.client.ReqChannel.factory(opts) as channel:
+        load = {"cmd": "_minion_event", "id": opts["id"], **json.loads(sys.argv[2])}
+        if hasattr(channel, "auth"):
+            load["tok"] = channel.auth.gen_token(b"salt")
+        channel.send(load, timeout=30)
+"""
+
+
+def send_events(salt: Site, minion: str, load: dict[str, Any]) -> None:
+    """Sends events as a program on the machine of a minion can, with the key of that minion."""
+    command = [sys.executable, "-c", textwrap.dedent(SEND_EVENTS), salt.folder / minion, json.dumps(load)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("pretag", [None, "reclass"])
+def test_an_event_in_the_name_of_another_minion_changes_nothing(
+    salt: Site, generated: Path, pretag: str | None
+) -> None:
+    """Salt passes such events on: see `daemons/masterapi.py`, `_minion_event`."""
+    victim, forger = "db1.example.com", "web1"
+    say(salt, victim, "{'node_ip': '10.0.0.2'}")
+    salt.call(victim, "event.send", "reclass/minion/classify")
+    file = generated / f"{victim}.yml"
+    wait_for(file.exists, salt)
+    before = {path: path.read_bytes() for path in salt.inventory.rglob("*.yml")}
+    assert "database_address: 10.0.0.2" in (salt.inventory / "classes/cluster/overrides.yml").read_text()
+
+    refusals = (
+        f"the grain 'reclass' of minion '{victim}' is not false: its node stays",
+        "the master has no grains of minion 'stranger'",
+        "a name must be text, not a list",
+    )
+    told = [salt.log("master").count(refusal) for refusal in refusals]
+    base = "" if pretag else "reclass/"
+    lie = {"id": victim, "data": {"node_ip": "10.6.6.6"}, "cmd": "_minion_event"}
+    names: list[Any] = ["stranger", "../web9", "${x}", "{{ 7 * 7 }}", ["db1"], {"a": 1}, None, "a\nb: c"]
+    for what in ("declassify", "classify"):
+        events = [{"tag": f"{base}minion/{what}", "data": {**lie, "id": name}} for name in [victim, *names]]
+        send_events(salt, forger, {"events": events, "pretag": pretag})
+    # The last reaction of all, so those before are done.
+    say(salt, forger, "{'node_ip': '10.0.0.9'}")
+    salt.call(forger, "event.send", "reclass/minion/classify")
+    last = generated / f"{forger}.yml"
+    wait_for(last.exists, salt)
+    assert all(
+        salt.log("master").count(refusal) > count for refusal, count in zip(refusals, told, strict=True)
+    )
+    after = {path: path.read_bytes() for path in salt.inventory.rglob("*.yml")}
+    assert "10.0.0.9" in after.pop(last).decode()
+    assert after == before
+    # Who asks on its own behalf is heard.
+    say(salt, victim, "false")
+    salt.call(victim, "event.send", "reclass/minion/declassify")
     wait_for(lambda: not file.exists(), salt)
 
 

@@ -75,7 +75,7 @@ pub fn compare(python: &Path, script: &str, texts: &[Vec<u8>], difference: Diffe
     std::thread::scope(|scope| {
         scope.spawn(move || {
             for text in texts {
-                let job = json!({"text": json::dumps(&Value::Binary(text.as_slice().into()), false).expect("base64").trim_matches('"')});
+                let job = json!({"text": json::dumps(&Value::Binary(std::sync::Arc::new(text.clone())), false).expect("base64").trim_matches('"')});
                 if writeln!(input, "{job}").is_err() {
                     return;
                 }

@@ -8,8 +8,9 @@ class of another shape.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from saltext.reclass import _edits
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from saltext.reclass._edits import Settings
 
 _PLACEHOLDER = re.compile(r"<<(.*?)>>")
+Fill = Callable[..., str]
+"""Puts data into a template."""
+
 _IN_CLASS_NAME = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -32,15 +36,16 @@ def classify(
     data = {str(key): value for key, value in _mapping(node_data).items() if not str(key).startswith("__")}
     # Whoever calls says whose node it is; the data do not.
     data["node_name"] = name
+    fill = functools.partial(_filled, data=data, opening=_opening(settings))
     classes: list[str] = []
     node_params: dict[str, Any] = {}
     cluster_params: dict[str, Any] = {}
     for rule in _mapping(class_mapping).values():
         if not _applies(rule.get("expression", ""), data):
             continue
-        classes += _classes(_mapping(rule.get("node_class")), data)
-        node_params |= _params(_mapping(rule.get("node_param")), data)
-        cluster_params |= _params(_mapping(rule.get("cluster_param")), data)
+        classes += _classes(_mapping(rule.get("node_class")), fill)
+        node_params |= _params(_mapping(rule.get("node_param")), fill)
+        cluster_params |= _params(_mapping(rule.get("cluster_param")), fill)
     # Rules are the administrator's and may refer to parameters; data may not, see `_filled`.
     node = None
     if classes:
@@ -74,30 +79,40 @@ def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
     return True
 
 
-def _classes(rule: Mapping[str, Any], data: Mapping[str, Any]) -> list[str]:
+def _classes(rule: Mapping[str, Any], fill: Fill) -> list[str]:
     return [
-        *(_filled(template, data, in_class_name=True) for template in rule.get("value_template") or []),
+        *(fill(template, in_class_name=True) for template in rule.get("value_template") or []),
         *(rule.get("value") or []),
     ]
 
 
-def _params(rules: Mapping[str, Any], data: Mapping[str, Any]) -> dict[str, Any]:
+def _params(rules: Mapping[str, Any], fill: Fill) -> dict[str, Any]:
     params = {}
     for name, rule in rules.items():
         if rule.get("value") is not None:
             params[name] = rule["value"]
         elif rule.get("value_template"):
-            params[name] = _filled(rule["value_template"], data)
+            params[name] = fill(rule["value_template"])
     return params
 
 
-def _filled(template: str, data: Mapping[str, Any], in_class_name: bool = False) -> str:
+def _opening(settings: Settings) -> set[str]:
+    """The characters that references, queries and escapes begin with."""
+    opening = {"$", "\\", str(settings.get("escape_character", ""))[:1]}
+    for name in ("reference_sentinels", "export_sentinels"):
+        pair = settings.get(name)
+        if isinstance(pair, (list, tuple)):
+            opening |= {str(sentinel)[:1] for sentinel in pair[:1]}
+    return opening - {""}
+
+
+def _filled(template: str, data: Mapping[str, Any], opening: set[str], in_class_name: bool = False) -> str:
     def fill(match: re.Match[str]) -> str:
         name = match[1]
         if name not in data:
             raise RefusedError(f"nothing is known of {name!r}, which a rule needs")
         value = str(data[name])
-        if "$" in value or "\\" in value:
+        if opening.intersection(value):
             raise RefusedError(f"what is known of {name!r} could be taken for a reference")
         if in_class_name and not _IN_CLASS_NAME.fullmatch(value):
             raise RefusedError(f"what is known of {name!r} cannot be a part of a class name")

@@ -55,11 +55,19 @@ def node_update(settings: Settings, name: Any, *, test: bool, **given: Any) -> d
     return {text(name): edit} if test else _metadata.node(settings, text(name))
 
 
+def node_get(settings: Settings, name: Any, path: Any) -> dict[str, Any]:
+    """The node."""
+    name, found = text(name), _metadata.node(settings, name)
+    if path is not None and found[name]["path"] != text(path):
+        raise RefusedError(f"the file of node {name!r} is not in the folder {text(path)!r}")
+    return found
+
+
 def node_delete(settings: Settings, name: Any, path: Any, test: bool) -> str:
     """A sentence."""
     name = text(name)
-    if path is not None and _metadata.node(settings, name)[name]["path"] != text(path):
-        raise RefusedError(f"the file of node {name!r} is not in the folder {text(path)!r}")
+    if path is not None:
+        node_get(settings, name, path)
     _edits.delete_node(settings, name, test)
     return f"Node {name} {'would be ' if test else ''}deleted"
 
@@ -122,6 +130,14 @@ def graph_data(settings: Settings, grains: Mapping[str, Any]) -> dict[str, Any]:
     roles = {name: found["roles"] for name, found in _metadata.inventory(settings).items()}
     told = {minion: found for minion, found in grains.items() if isinstance(found, Mapping)}
     return {"graph": _graph.graph(roles, told)}
+
+
+def not_the_master(error: Exception) -> RefusedError:
+    """What to raise where all minions have to be asked and that failed."""
+    return RefusedError(
+        "all minions have to be asked, and only the master can: run 'salt-run reclass.graph_data' there "
+        f"({type(error).__name__})"
+    )
 
 
 def validate_yaml(settings: Settings, context: dict[str, Any]) -> dict[str, list[str]] | None:

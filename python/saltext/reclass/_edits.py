@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from saltext.reclass._salt import RefusedError
+from saltext.reclass._salt import RefusedError, missing
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
 
 Settings = Mapping[str, Any]
@@ -31,12 +31,16 @@ def params(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[s
 
 def get_param(settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", **options: Any) -> Any:
     """The value of a soft parameter; without one the option ``default``, or an error."""
+    for option in options:
+        if option != "default" and not option.startswith("__"):
+            raise RefusedError(f"unknown argument {option!r}")
     found = params(settings, cluster, file_name)
     if text(name) in found:
         return found[text(name)]
     if "default" in options:
         return options["default"]
-    raise RefusedError(f"no parameter {text(name)!r} in the metadata of the cluster")
+    file = _editor(settings).cluster_path(text(cluster), text(file_name))
+    raise missing("parameter", text(name), [file], found)
 
 
 def set_param(

@@ -27,6 +27,12 @@ class Editor:
         ``cluster_file`` name others.
         """
 
+    def folders(self) -> dict[str, list[str]]:
+        """The folders of the inventory, those of ``classes`` and of ``nodes``."""
+
+    def cluster_path(self, cluster: str = "", file_name: str = "") -> str:
+        """The path of the metadata file of a cluster, which need not be there; its folder has to be."""
+
     def set_cluster_param(
         self,
         name: str,

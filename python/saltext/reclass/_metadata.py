@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from saltext.reclass._edits import Settings, carried, params_in
-from saltext.reclass._salt import RefusedError, describe
+from saltext.reclass._edits import Settings, carried, params_in, text
+from saltext.reclass._salt import RefusedError, describe, missing
 
 _SOFT_REFERENCE = re.compile(r"\$\{_param:(.*?)\}")
 _NOT_SERVICES = frozenset({"_param", "_reclass_", "private_keys", "public_keys", "known_hosts"})
@@ -18,10 +18,15 @@ _NOT_ROLES = frozenset({"_support", "_orchestrate", "common"})
 
 
 def classes(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Each file of the inventory: what it includes, and the soft parameters it sets and needs."""
+    """Each file of the inventory: what it includes, and the soft parameters it sets and needs.
+
+    For a file that cannot be read, or that a link outside of the inventory leads to, the ``error``.
+    """
     found = {}
     for source in _sources(settings):
         about: dict[str, Any] = {"file": source["path"]}
+        if "error" in source:
+            about["error"] = source["error"]
         data = source.get("data")
         if isinstance(data, Mapping):
             if required := sorted(set(_required(data))):
@@ -34,12 +39,9 @@ def classes(settings: Settings) -> dict[str, dict[str, Any]]:
     return found
 
 
-def class_(settings: Settings, name: str) -> dict[str, Any]:
+def class_(settings: Settings, name: Any) -> dict[str, Any]:
     """One of :func:`classes`."""
-    found = classes(settings).get(f".{name}")
-    if found is None:
-        raise RefusedError(f"no class {name!r}; names begin with 'classes.' or 'nodes.'")
-    return {name: found}
+    return _one(settings, "class", name, {key[1:]: found for key, found in classes(settings).items()})
 
 
 def soft_params(settings: Settings) -> dict[str, dict[str, Any]]:
@@ -53,25 +55,19 @@ def soft_params(settings: Settings) -> dict[str, dict[str, Any]]:
     return found
 
 
-def soft_param(settings: Settings, name: str) -> dict[str, Any]:
+def soft_param(settings: Settings, name: Any) -> dict[str, Any]:
     """One of :func:`soft_params`."""
-    found = soft_params(settings).get(name)
-    if found is None:
-        raise RefusedError(f"no soft parameter {name!r}")
-    return {name: found}
+    return _one(settings, "soft parameter", name, soft_params(settings))
 
 
 def nodes(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Each node file: the parts of its name, its folder, its classes and soft parameters."""
+    """Each node file: the parts of its name, its folder, its classes and soft parameters; or the error."""
     return {source["name"]: _node(source) for source in _sources(settings) if source["kind"] == "node"}
 
 
-def node(settings: Settings, name: str) -> dict[str, Any]:
+def node(settings: Settings, name: Any) -> dict[str, Any]:
     """One of :func:`nodes`."""
-    found = nodes(settings).get(name)
-    if found is None:
-        raise RefusedError(f"no node {name!r}")
-    return {name: found}
+    return _one(settings, "node", name, nodes(settings))
 
 
 def inventory(settings: Settings) -> dict[str, dict[str, list[str]]]:
@@ -132,6 +128,22 @@ def _sources(settings: Settings) -> list[dict[str, Any]]:
     return [carried(source) for source in Editor(**settings).sources()]
 
 
+def _one(
+    settings: Settings, what: str, name: Any, known: Mapping[str, dict[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """``{name: …}`` for what is known by a name. There has to be something, and it has to be readable."""
+    name = text(name)
+    if name not in known:
+        from saltext.reclass._engine import Editor
+
+        folders = Editor(**settings).folders()
+        searched = folders["nodes"] if what == "node" else [*folders["classes"], *folders["nodes"]]
+        raise missing(what, name, searched, known)
+    if error := known[name].get("error"):
+        raise RefusedError(error)
+    return {name: known[name]}
+
+
 def _dotted(source: Mapping[str, Any]) -> str:
     """``.classes.system.linux`` or ``.nodes.folder.name``: where the file stands, below the base."""
     if source["kind"] == "class":
@@ -147,6 +159,8 @@ def _node(source: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("linux", "system"):
         system = system.get(key) if isinstance(system, Mapping) else None
     system = system if isinstance(system, Mapping) else {}
+    if "error" in source:
+        return {"name": host, "domain": domain, "path": source["folder"], "error": source["error"]}
     return {
         "name": host,
         "domain": domain,

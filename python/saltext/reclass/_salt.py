@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import difflib
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from saltext.reclass.errors import NodeNotFoundError, ReclassError
@@ -131,6 +132,14 @@ class RefusedError(Exception):
     """A request that is not answered; its text says why."""
 
     code = "refused"
+
+
+def missing(what: str, name: str, places: Iterable[str], known: Iterable[str]) -> RefusedError:
+    """What to raise for a name that is not there: where it was looked for, and which one is similar."""
+    where = ", ".join(f"'{place}'" for place in places)
+    similar = difflib.get_close_matches(name, known, n=1)
+    help_ = f"; {similar[0]!r} is similar" if similar else ""
+    return RefusedError(f"no {what} {name!r} in {where}{help_}")
 
 
 def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] = ()) -> dict[str, Any]:

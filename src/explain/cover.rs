@@ -1,0 +1,57 @@
+//! Cover turns an explanation into what may be shown of it: each value is compared with what it comes
+//! to without the secrets among the parameters, and what differs is masked.
+
+use super::{Part, ReferenceStory, Step, Story};
+use crate::secrets::Secrets;
+use crate::value::Value;
+
+impl Secrets {
+    /// Masks what secrets have a part in; `without` is the same story without them.
+    pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
+        stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+            self.cover_value(&mut story.value, without.and_then(|story| story.value.as_ref()));
+            let same = without.filter(|without| without.steps.len() == story.steps.len());
+            for (at, step) in story.steps.iter_mut().enumerate() {
+                self.cover_step(step, same.and_then(|without| without.steps.get(at)));
+            }
+            let same = without.filter(|without| without.parts.len() == story.parts.len());
+            for (at, part) in story.parts.iter_mut().enumerate() {
+                let without = same.and_then(|without| without.parts.get(at));
+                self.cover_part(part, without.filter(|without| without.path == part.path));
+            }
+        });
+    }
+
+    fn cover_value(&self, value: &mut Option<Value>, without: Option<&Value>) {
+        if let Some(value) = value {
+            *value = self.shown(value, without);
+        }
+    }
+
+    fn cover_step(&self, step: &mut Step, without: Option<&Step>) {
+        self.cover_value(&mut step.after, without.and_then(|step| step.after.as_ref()));
+        self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));
+    }
+
+    fn cover_part(&self, part: &mut Part, without: Option<&Part>) {
+        self.cover_value(&mut part.value, without.and_then(|part| part.value.as_ref()));
+    }
+
+    fn cover_references(&self, references: &mut [ReferenceStory], without: Option<&[ReferenceStory]>) {
+        let same = without.filter(|without| without.len() == references.len());
+        for (at, reference) in references.iter_mut().enumerate() {
+            let without = same.and_then(|without| without.get(at));
+            self.cover_value(&mut reference.value, without.and_then(|without| without.value.as_ref()));
+            if without.is_none_or(|without| without.path != reference.path) {
+                // Where a secret is a key of the path, its place tells it.
+                reference.path = None;
+                reference.story = None;
+                reference.fault = None;
+            }
+            self.cover_references(&mut reference.inner, without.map(|without| without.inner.as_slice()));
+            if let Some(story) = &mut reference.story {
+                self.cover(story, without.and_then(|without| without.story.as_deref()));
+            }
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Paths turn the number of a node of a document into the path of the parameter that it stands in, for
+//! messages.
+
+use super::grow;
+use crate::template::join_path;
+use crate::value::{Key, Value};
+use crate::yaml::compose::{Data, Document, Node};
+
+/// The path, in the notation of references; none for what is not among the parameters and exports.
+pub(super) fn parameter(document: &Document, index: u32, delimiter: &str) -> Option<String> {
+    let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return None };
+    let sections =
+        entries.iter().filter(|entry| matches!(entry.key.as_str(), Some("parameters" | "exports")));
+    let mut path = Vec::new();
+    let found = sections.map(|entry| &entry.value).any(|section| find(section, index, &mut path));
+    (found && !path.is_empty()).then(|| join_path(&path, delimiter))
+}
+
+fn find(node: &Node, index: u32, path: &mut Vec<Key>) -> bool {
+    let mut inside = |key: Key, node: &Node| {
+        path.push(key);
+        let found = grow(|| find(node, index, path));
+        if !found {
+            path.pop();
+        }
+        found
+    };
+    node.index == index
+        || match &node.data {
+            Data::Value(_) => false,
+            Data::List(items) => items.iter().zip(0i64..).any(|(item, at)| inside(Key(Value::Int(at)), item)),
+            Data::Map(entries) => entries.iter().any(|entry| {
+                let name = crate::pystr::str(&entry.key.0);
+                inside(Key::from(name.trim_start_matches(['~', '='])), &entry.value)
+            }),
+        }
+}

@@ -1,0 +1,100 @@
+//! Reach turns nodes whose layers cannot be ordered into the files that they may have: of those, what
+//! no node uses is not known.
+
+use std::sync::Arc;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::engine::node::Computation;
+use crate::layer::Layer;
+use crate::pattern::Glob;
+use crate::survey::{Survey, Surveyed};
+use crate::template::{Part, Template};
+
+/// The files that nodes without layers may have.
+#[derive(Default)]
+pub(super) struct Reach {
+    paths: FxHashSet<Arc<str>>,
+    unreadable: Option<Arc<str>>,
+}
+
+impl Reach {
+    /// The files of the nodes among these that have no layers: their own, and those of the classes
+    /// that these name, and so on. A reference in a name may be anything.
+    pub(super) fn of<'s>(
+        computation: &Computation<'_>,
+        survey: &'s Survey,
+        nodes: impl Iterator<Item = &'s Surveyed>,
+    ) -> Reach {
+        let mut reach = Reach::default();
+        let mut broken = nodes.filter(|node| node.layers.is_err()).peekable();
+        if broken.peek().is_none() {
+            return reach;
+        }
+        let mut classes: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
+        let mut own: FxHashMap<&str, usize> = FxHashMap::default();
+        for (at, file) in survey.files.iter().enumerate() {
+            if file.is_class {
+                classes.entry(&*file.name).or_default().push(at);
+            } else {
+                own.insert(&*file.path, at);
+            }
+        }
+        let mut waiting: Vec<usize> = Vec::new();
+        for node in broken {
+            waiting.extend(own.get(&*node.path));
+            let item = computation.catalog.nodes.get(&node.name);
+            let mapped = item.and_then(|item| computation.mapped_classes(item).ok()).unwrap_or_default();
+            let names =
+                mapped.iter().flat_map(|mapped| std::iter::once(&mapped.class).chain(&mapped.alternative));
+            waiting.extend(names.filter_map(|name| classes.get(&**name)).flatten());
+        }
+        while let Some(file) = waiting.pop().and_then(|at| survey.files.get(at)) {
+            if !reach.paths.insert(file.path.clone()) {
+                continue;
+            }
+            match &file.layer {
+                Ok(layer) => named(layer, survey, &classes, &mut waiting),
+                Err(_) => reach.unreadable = reach.unreadable.or(Some(file.path.clone())),
+            }
+        }
+        reach
+    }
+
+    /// Whether one of the nodes may have the file.
+    pub(super) fn holds(&self, path: &Arc<str>) -> bool {
+        self.paths.contains(path)
+    }
+
+    /// A file that one of the nodes has and that cannot be read: they may have any file.
+    pub(super) fn unreadable(&self) -> Option<&Arc<str>> {
+        self.unreadable.as_ref()
+    }
+}
+
+/// The classes that a layer names, by their index.
+fn named(layer: &Layer, survey: &Survey, classes: &FxHashMap<&str, Vec<usize>>, out: &mut Vec<usize>) {
+    for entry in &layer.classes {
+        match &entry.template {
+            None => {
+                let names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+                out.extend(names.filter_map(|name| classes.get(&**name)).flatten());
+            }
+            Some(template) => {
+                let glob = Glob::new(&glob_of(template));
+                let files = survey.files.iter().enumerate();
+                let matching = files.filter(|(_, file)| file.is_class && glob.matches(&file.name));
+                out.extend(matching.map(|(at, _)| at));
+            }
+        }
+    }
+}
+
+/// A name with a star for each reference in it.
+fn glob_of(template: &Template) -> String {
+    let text = template.parts.iter().map(|part| match part {
+        Part::Literal(text) => text,
+        Part::Reference(_) => "*",
+    });
+    text.collect()
+}
