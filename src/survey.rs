@@ -4,6 +4,8 @@
 //! It orders the layers of every node, as rendering does, and evaluates nothing. A node whose
 //! layers cannot be ordered is in it with its problems.
 
+mod reach;
+
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -15,6 +17,8 @@ use crate::layer::Layer;
 use crate::linearize::{Included, Listed, Trail};
 use crate::source::FileId;
 use crate::value::{Text, Value};
+
+pub use reach::Reach;
 
 /// One node.
 #[derive(Debug)]

@@ -7,7 +7,8 @@ mod folders;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use folders::copy;
 use serde_json::Value as Json;
@@ -153,6 +154,22 @@ fn a_difference_names_as_many_nodes_as_are_asked_for() {
 }
 
 #[test]
+fn what_a_broken_node_may_have_is_not_unused() {
+    let place = workplace();
+    for name in ["free", "perhaps"] {
+        fs::write(place.path().join(format!("a/classes/{name}.yml")), "{}\n").unwrap();
+    }
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, perhaps]\n").unwrap();
+    let said = text(&run(place.path(), &["classes", "-b", "a"]));
+    assert!(said.contains("perhaps  at least 0 nodes") && said.contains("c  2 nodes"), "{said}");
+    let unused = text(&run(place.path(), &["classes", "--unused", "-b", "a"]));
+    assert!(unused.starts_with("free  0 nodes") && unused.lines().count() == 1, "{unused}");
+    // One file that cannot be read may list anything.
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [\n").unwrap();
+    assert_eq!(text(&run(place.path(), &["classes", "--unused", "-b", "a"])), "");
+}
+
+#[test]
 fn json_is_json() {
     let place = workplace();
     for arguments in [
@@ -230,11 +247,51 @@ fn problems_of_a_revision_are_told_by_its_name() {
     let said = text(&output);
     assert!(
         said.starts_with(
-            "n\n  stops rendering\n    HEAD:classes/c.yml: class 'c' is defined twice, in 'HEAD:classes/c.yml' \
-             and in 'HEAD:classes/c/init.yml'"
+            "n\n  stops rendering\n    HEAD:classes/c/init.yml: class 'c' is defined twice, in \
+             'HEAD:classes/c/init.yml' and in 'HEAD:classes/c.yml'"
         ),
         "{said}"
     );
+}
+
+#[test]
+fn a_comparison_that_is_killed_leaves_nothing_behind() {
+    let place = workplace();
+    let base = place.path().join("a");
+    for number in 0..400 {
+        fs::write(base.join(format!("nodes/w{number}.yml")), format!("parameters: {{x: {number}}}\n"))
+            .unwrap();
+    }
+    let shell =
+        "git init -q && git add -A && git -c user.name=Ada -c user.email=a@example.com commit -q -m one";
+    assert!(Command::new("sh").args(["-c", shell]).current_dir(&base).status().unwrap().success());
+    let temporary = place.path().join("temporary");
+    fs::create_dir(&temporary).unwrap();
+    let left = || fs::read_dir(&temporary).unwrap().count();
+    // Before a folder is watched nothing is in it.
+    let filled = || {
+        let mut folders = fs::read_dir(&temporary).unwrap().flatten();
+        folders.any(|folder| fs::read_dir(folder.path()).is_ok_and(|mut inside| inside.next().is_some()))
+    };
+    let begun = Instant::now();
+    let mut killed = 0;
+    while killed < 2 && begun.elapsed() < Duration::from_secs(60) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+        command.current_dir(&base).env("TMPDIR", &temporary).env("HOME", place.path());
+        command.args(["diff", "HEAD", "-b", "."]).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        while !filled() && child.try_wait().unwrap().is_none() {
+            std::hint::spin_loop();
+        }
+        child.kill().unwrap();
+        killed += usize::from(child.wait().unwrap().code().is_none());
+        let waits = Instant::now();
+        while left() > 0 && waits.elapsed() < Duration::from_secs(20) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert_eq!(left(), 0);
+    }
+    assert_eq!(killed, 2, "it was always faster");
 }
 
 #[test]
@@ -247,8 +304,8 @@ fn a_name_with_two_files_hides_nothing_else() {
     fs::write(base.join("nodes/free.yml"), "classes: [free]\n").unwrap();
     for (arguments, expected) in [
         (&["nodes"][..], "free\n"),
-        (&["classes"], "free  1 node"),
-        (&["applications"], "web  1 node\n"),
+        (&["classes"], "free  at least 1 node"),
+        (&["applications"], "web  at least 1 node\n"),
         (&["params"], "x  1 place, 1 node\n"),
         (&["refs"], "${x} in y  1 node\n"),
         (&["explain", "free", "y"], "y: 1\n"),

@@ -78,9 +78,14 @@ impl Item {
         self.paths().map(alone)
     }
 
+    /// Whether other files have its name too.
+    pub fn has_twins(&self) -> bool {
+        !self.others.is_empty()
+    }
+
     /// That there are several.
     pub fn clash(&self) -> Option<Fault> {
-        if self.others.is_empty() {
+        if !self.has_twins() {
             return None;
         }
         let files = self.paths().map(|path| display(path)).collect();

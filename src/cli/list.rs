@@ -81,13 +81,13 @@ pub const CLASSES: Verb = Verb {
             Arg::new("unused")
                 .long("unused")
                 .action(ArgAction::SetTrue)
-                .help("Only classes that no node has"),
+                .help("Only classes that no node has, nor may have"),
         )
     },
     answer: |question| {
         let mut rows = list::classes(&question.inventory, &question.words("glob"))?;
         if question.matches.get_flag("unused") {
-            rows.retain(|row| row.nodes.is_empty());
+            rows.retain(|row| row.nodes.is_empty() && row.complete);
         }
         names(question, &rows)
     },
@@ -173,7 +173,8 @@ fn names(question: &Question<'_>, rows: &[Name]) -> Result<Answer> {
     }
     let long = question.matches.get_flag("long");
     Ok(lines(rows.iter().map(|row| {
-        let mut line = format!("{}  {}", inert(&row.name), count(row.nodes.len(), "node"));
+        let least = if row.complete { "" } else { "at least " };
+        let mut line = format!("{}  {least}{}", inert(&row.name), count(row.nodes.len(), "node"));
         if let Some(file) = &row.file {
             let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
         }

@@ -219,8 +219,13 @@ impl Files {
         {
             return self.keep(file, Loaded { proof, ..loaded }, look).version == version;
         }
-        catalog
-            .at(&path)
+        // Of a name with several files, each stands for itself.
+        let alone = catalog.at(&path).filter(|item| item.has_twins());
+        let alone =
+            alone.and_then(|item| item.files().find(|file| file.path().as_os_str() == path.as_os_str()));
+        alone
+            .as_ref()
+            .or_else(|| catalog.at(&path))
             .is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
     }
 

@@ -37,6 +37,20 @@ impl Evaluator<'_> {
         Ok(Some(found))
     }
 
+    /// The whole value of a parameter; `None` where nothing stands there, or it cannot be computed.
+    pub(crate) fn parameter(&mut self, path: &[Key]) -> Option<Value> {
+        let (first, rest) = path.split_first()?;
+        let first = Text::from(crate::pystr::str(&first.0));
+        let (place, _) = self.root.get(&[first], &self.prefixes)?;
+        self.below(place.slot()?, rest)
+    }
+
+    /// The same for what a path leads to from a slot, which must live as long as the evaluator.
+    pub(crate) fn below(&mut self, slot: &Slot, path: &[Key]) -> Option<Value> {
+        let found = self.descend(slot, path).ok().flatten()?;
+        self.deep_found(&found).ok()
+    }
+
     /// The head of one part of a container.
     pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
         let head = match &found.head {

@@ -50,12 +50,18 @@ pub(super) const MAX_DEPTH: usize = 24;
 pub fn values_without(of: &Places<'_>, paths: &[(&[Key], bool)], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
-    let mut parameters = Teller::without(computation, layers, &others, false, secrets);
-    let mut exports = Teller::without(computation, layers, &others, true, secrets);
-    let mut value = |(path, exported): &(&[Key], bool)| {
-        let teller = if *exported { &mut exports } else { &mut parameters };
-        let found = teller.find(path)?;
-        teller.quietly(|evaluator| evaluator.deep_found(&found))
+    let root = || computation.root(layers).without(secrets);
+    let exports = secrets.without(&layers.exports);
+    let mut parameters =
+        Evaluator::new(root(), computation.settings, computation.inputs).with_others(&others);
+    let mut exported = Evaluator::new(root(), computation.settings, computation.inputs);
+    let mut value = |(path, is_export): &(&[Key], bool)| {
+        if *is_export {
+            let (first, rest) = path.split_first()?;
+            exported.below(exports.entries.get(first)?, rest)
+        } else {
+            parameters.parameter(path)
+        }
     };
     paths.iter().map(&mut value).collect()
 }

@@ -6,7 +6,7 @@
 
 mod classes;
 mod parameters;
-mod reach;
+mod repeated;
 mod rules;
 mod silence;
 mod structure;
@@ -24,10 +24,9 @@ use crate::report::{Finding, Level, grouped};
 use crate::secrets::Secrets;
 use crate::settings::{Settings, not_among};
 use crate::source::{Origin, Site};
-use crate::survey::{Survey, Surveyed, SurveyedFile};
+use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::value::{Map, Value};
 
-use reach::Reach;
 pub use rules::{RULES, Rule, rule};
 
 /// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
@@ -164,6 +163,7 @@ impl<'a> Linter<'a> {
         // Whoever has them: with them no node has a pillar.
         found.extend(self.computation.catalog.clashes());
         structure::look(self, &mut found);
+        repeated::look(self, &mut found);
         parameters::look(self, &rendered, &self.problems, &mut found);
         classes::look(self, &mut found);
         self.problems.append(&mut found);
@@ -215,7 +215,7 @@ impl<'a> Linter<'a> {
 
     /// Whether all nodes that have a file are known.
     fn is_known(&self, file: &SurveyedFile) -> bool {
-        self.reach.unreadable().is_none() && !self.reach.holds(&file.path)
+        self.reach.knows(file)
     }
 
     fn is_chosen(&self, node: usize) -> bool {

@@ -35,6 +35,11 @@ pub const RULES: &[Rule] = &[
     new("listed-twice", Level::Warning, "A class or application stands twice in one list."),
     new("removal-without-effect", Level::Warning, "A ~application takes nothing away in any node."),
     new("override-without-effect", Level::Warning, "A ~key replaces nothing in any node."),
+    new(
+        "value-repeated",
+        Level::Info,
+        "A value is set to what it is already, in every node that has the file.",
+    ),
     new("constant-held", Level::Warning, "A value is left out in every node, because a constant holds."),
     new("default-unused", Level::Info, "The default of a reference is taken in no node."),
     new("parameter-unused", Level::Info, "Nothing refers to a key of _param."),

@@ -5,7 +5,7 @@ use indexmap::IndexMap;
 use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::pattern::{Glob, chosen};
-use crate::survey::Survey;
+use crate::survey::{Reach, Survey};
 use crate::value::{Text, Value};
 
 /// A class or an application.
@@ -17,6 +17,8 @@ pub struct Name {
     pub file: Option<String>,
     /// The nodes that have it, sorted.
     pub nodes: Vec<Text>,
+    /// Whether these are all: a node whose classes cannot be ordered may have it too.
+    pub complete: bool,
 }
 
 impl Name {
@@ -24,7 +26,10 @@ impl Name {
     pub fn to_value(&self) -> Value {
         let file = self.file.as_ref().map(|file| ("file", Value::text(file.as_str())));
         let name = [("name", Value::Str(self.name.clone()))];
-        row(name.into_iter().chain(file).chain([("nodes", texts(&self.nodes))]))
+        row(name
+            .into_iter()
+            .chain(file)
+            .chain([("nodes", texts(&self.nodes)), ("complete", Value::Bool(self.complete))]))
     }
 }
 
@@ -33,11 +38,13 @@ pub fn classes(inventory: &Inventory, globs: &[String]) -> Rows<Name> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
+        let reach = Reach::of(computation, &survey, survey.nodes.iter());
         let classes = survey.files.iter().filter(|file| file.is_class && chosen(&globs, &file.name));
         let name = |file: &crate::survey::SurveyedFile| Name {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
             nodes: survey.names(&file.nodes),
+            complete: reach.knows(file),
         };
         classes.map(name).collect()
     })
@@ -57,6 +64,7 @@ pub fn applications(inventory: &Inventory, globs: &[String]) -> Rows<Name> {
             }
         }
         all.sort_unstable_keys();
-        all.into_iter().map(|(name, nodes)| Name { name, file: None, nodes }).collect()
+        let complete = survey.nodes.iter().all(|node| node.layers.is_ok());
+        all.into_iter().map(|(name, nodes)| Name { name, file: None, nodes, complete }).collect()
     })
 }

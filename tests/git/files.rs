@@ -233,8 +233,8 @@ fn one_name_with_two_files_is_an_error_with_both() {
     assert_eq!(
         error.to_string(),
         format!(
-            "{repo} master classes/a.yml: node 'n': class 'a' is defined twice, in '{repo} master \
-             classes/a.yml' and in '{repo} master classes/a/init.yml' (duplicate-definition); remove or \
+            "{repo} master classes/a/init.yml: node 'n': class 'a' is defined twice, in '{repo} master \
+             classes/a/init.yml' and in '{repo} master classes/a.yml' (duplicate-definition); remove or \
              rename all of these files but one"
         )
     );

@@ -9,6 +9,7 @@ mod objects;
 mod program;
 pub mod remote;
 pub mod revision;
+mod scratch;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

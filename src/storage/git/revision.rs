@@ -4,32 +4,23 @@
 //! The repository is the user's own: git finds it, with its configuration, its alternates and its
 //! promisor remotes, as it does for the user's commands.
 
-use std::fs::Permissions;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-
-use tempfile::TempDir;
 
 use super::objects::{self, MAX_FILE};
 use super::program::{Failure, In, LOCAL, git, output};
+use super::scratch::Scratch;
 use crate::error::{Fault, Kind, Result};
-use crate::storage::fs::{put, reason};
+use crate::storage::fs::reason;
 
 /// The YAML files of a revision, as long as this lives.
 #[derive(Debug)]
 pub struct Checkout {
-    folder: TempDir,
+    folder: Scratch,
     /// The top of the repository.
     top: PathBuf,
     /// The revision as it was named.
     pub revision: String,
 }
-
-/// Where Linux has a file system in memory.
-const MEMORY: &str = "/dev/shm";
-
-/// A file to be made: its path, whether it is a link, and its bytes.
-type Put<'a> = (&'a PathBuf, bool, &'a Vec<u8>);
 
 /// The commit that a revision names.
 pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
@@ -70,10 +61,7 @@ impl Checkout {
         }
         let read = objects::read(place, entries.values().map(|entry| &*entry.object)).map_err(failed)?;
         let files = entries.iter().zip(&read).map(|((path, entry), (_, bytes))| (path, entry.link, bytes));
-        let folder = match in_memory(files.clone()) {
-            Some(folder) => folder,
-            None => below(&std::env::temp_dir(), files).map_err(broken)?,
-        };
+        let folder = Scratch::with(files).map_err(broken)?;
         Ok(Checkout { folder, top, revision: revision.to_owned() })
     }
 
@@ -89,41 +77,5 @@ impl Checkout {
     pub fn shown(&self, text: &str) -> String {
         let folder = format!("{}/", self.folder.path().display());
         text.replace(&folder, &format!("{}:", self.revision))
-    }
-}
-
-/// Where there is room in memory, no disk sees the files: thousands of them take a second there. A
-/// folder for temporary files that somebody named is the one that is used.
-fn in_memory<'a>(files: impl Iterator<Item = Put<'a>>) -> Option<TempDir> {
-    let folder = Path::new(MEMORY);
-    let usual = std::env::temp_dir() == Path::new("/tmp") && folder.is_dir();
-    usual.then(|| below(folder, files).ok()).flatten()
-}
-
-/// A folder in another one, with these files.
-fn below<'a>(folder: &Path, mut files: impl Iterator<Item = Put<'a>>) -> std::io::Result<TempDir> {
-    let folder = tempfile::Builder::new()
-        .prefix("reclass-")
-        // A revision holds secrets.
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir_in(folder)?;
-    files.try_for_each(|(path, link, bytes)| put(&folder.path().join(path), bytes, link))?;
-    Ok(folder)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_revision_is_for_its_owner_alone() {
-        for folder in [Path::new(MEMORY), &std::env::temp_dir()] {
-            if folder.is_dir() {
-                let checkout = below(folder, std::iter::empty()).expect("a folder");
-                let mode = checkout.path().metadata().expect("it is there").permissions().mode();
-                assert_eq!(mode & 0o777, 0o700);
-                assert!(checkout.path().starts_with(folder));
-            }
-        }
     }
 }

@@ -8,12 +8,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::engine::node::Computation;
 use crate::layer::Layer;
 use crate::pattern::Glob;
-use crate::survey::{Survey, Surveyed};
 use crate::template::{Part, Template};
 
+use super::{Survey, Surveyed, SurveyedFile};
+
 /// The files that nodes without layers may have.
-#[derive(Default)]
-pub(super) struct Reach {
+#[derive(Debug, Default)]
+pub struct Reach {
     paths: FxHashSet<Arc<str>>,
     unreadable: Option<Arc<str>>,
 }
@@ -21,7 +22,7 @@ pub(super) struct Reach {
 impl Reach {
     /// The files of the nodes among these that have no layers: their own, and those of the classes
     /// that these name, and so on. A reference in a name may be anything.
-    pub(super) fn of<'s>(
+    pub fn of<'s>(
         computation: &Computation<'_>,
         survey: &'s Survey,
         nodes: impl Iterator<Item = &'s Surveyed>,
@@ -62,12 +63,17 @@ impl Reach {
     }
 
     /// Whether one of the nodes may have the file.
-    pub(super) fn holds(&self, path: &Arc<str>) -> bool {
+    pub fn holds(&self, path: &Arc<str>) -> bool {
         self.paths.contains(path)
     }
 
+    /// Whether all nodes that have a file are known.
+    pub fn knows(&self, file: &SurveyedFile) -> bool {
+        self.unreadable.is_none() && !self.holds(&file.path)
+    }
+
     /// A file that one of the nodes has and that cannot be read: they may have any file.
-    pub(super) fn unreadable(&self) -> Option<&Arc<str>> {
+    pub fn unreadable(&self) -> Option<&Arc<str>> {
         self.unreadable.as_ref()
     }
 }
