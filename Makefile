@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential fuzz load wheel man clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny fuzz load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -56,6 +56,9 @@ bench-quick: build .venv-bench/.tools ## the same on small samples, into target/
 bench-record: build .venv-bench/.tools ## the instruction counts that `make bench` holds against
 	.venv-bench/bin/python -m benches --record
 
+deny: ## licences, sources and bans of the crates; needs cargo-deny
+	cargo deny --all-features check licenses bans sources
+
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 
 .PHONY: $(foreach salt,$(SALTS),test-salt-$(salt))
@@ -68,7 +71,7 @@ man: ## the manual pages, into docs/man
 	cargo run --locked --quiet --bin reclass -- manual docs/man
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench .venv-supply $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -92,6 +95,11 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-ansible,$<)
 	@touch $@
 
+# What lists the parts of a wheel and finds the systems that it is for.
+.venv-supply/.tools: requirements/supply.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-supply,$<)
+	@touch $@
+
 # The programs that times are compared with, and what draws the plots.
 .venv-bench/.tools: requirements/bench.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-bench,$<)
@@ -102,9 +110,10 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	@touch $@
 
 # One wheel for all: what is tested is what is shipped.
-dist/.built: $(ENGINE) $(PACKAGE) | $(VENV)/.tools
-	rm -rf dist build/lib* build/bdist* build/scripts*
-	$(BIN)/python -m pip wheel --quiet --no-deps --build-constraint requirements/build.txt --wheel-dir dist .
+dist/.built: $(ENGINE) $(PACKAGE) $(wildcard supply/*.py) | $(VENV)/.tools .venv-supply/.tools
+	rm -rf dist build/lib* build/bdist* build/scripts* build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --build-constraint requirements/build.txt --wheel-dir build/wheel .
+	.venv-supply/bin/python -m supply build/wheel/*.whl dist
 	@touch $@
 
 $(VENV)/.built: dist/.built $(VENV)/.tools

@@ -231,7 +231,7 @@ impl Linearizer<'_> {
             let by = By::Mapping(mapped.mapping.clone());
             let subject = Subject { file: FileId::NONE, name: "", init: false, settings: self.settings };
             // A dot at the start means nothing in a mapping.
-            let entry = if mapped.class.starts_with('.') {
+            let entry = if mapped.class.starts_with('.') || mapped.literal {
                 Ok(ClassEntry::plain(mapped.class.clone()))
             } else {
                 let parse = |name: &Text| crate::template::parse(name, self.settings);

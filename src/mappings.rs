@@ -26,6 +26,8 @@ struct Mapping {
     source: Text,
     pattern: Pattern,
     classes: Vec<Word>,
+    /// What opens a reference.
+    open: Text,
 }
 
 #[derive(Debug)]
@@ -51,6 +53,9 @@ pub struct Mapped {
     pub alternative: Option<Text>,
     /// The mapping, as it stands in the settings.
     pub mapping: Text,
+    /// Whether it is a name as it stands: a reference in it would be the node's, whose name a
+    /// machine chooses.
+    pub literal: bool,
 }
 
 impl Mappings {
@@ -95,6 +100,7 @@ impl Mapping {
             alternative: alternative.filter(|other| *other != class).map(Text::from),
             class: class.into(),
             mapping: self.source.clone(),
+            literal: matches!(self.pattern, Pattern::Regex(_)) && name.contains(self.open.as_str()),
         };
         match &self.pattern {
             Pattern::Glob(glob) => {
@@ -159,7 +165,8 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
         None if key.text.is_empty() => return Err(fault(source, "the pattern is empty")),
         None => Pattern::Glob(key.text.chars().collect()),
     };
-    Ok(Mapping { source: source.clone(), pattern, classes: words.collect() })
+    let open = settings.reference_sentinels.0.clone();
+    Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })
 }
 
 /// Splits as Python's `shlex` does in POSIX mode with `whitespace_split`; in a mapping with a

@@ -48,6 +48,7 @@ impl Stamp {
     /// The stamp that says this.
     pub(super) fn of(stat: &rustix::fs::Stat, young: Young) -> Stamp {
         // The types of the fields differ between platforms.
+        #[allow(clippy::useless_conversion, reason = "the kernel's type; the C library has another")]
         let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
         let modified = (stat.st_mtime, signed(stat.st_mtime_nsec));
         let changed = (stat.st_ctime, signed(stat.st_ctime_nsec));

@@ -2,9 +2,9 @@
 //! error, files are whole, and the next call answers.
 //!
 //! A library between the engine and the C library (`preload.rs`, built here by `rustc`) has the n-th
-//! operation below the inventory fail, for n from one until there are no more. `cargo test --test
-//! faults -- --nocapture` prints how many. Locks, inotify and memory files are not asked of the C
-//! library and cannot fail this way.
+//! operation below the inventory fail, or all from that one on, for n from one until there are no
+//! more. `cargo test --test faults -- --nocapture` prints how many. For tests, `rustix` asks the C
+//! library and not the kernel itself.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 #![allow(clippy::print_stdout, reason = "a child tells its parent what it did, the parent tells us")]
 
@@ -27,7 +27,7 @@ use reclass::value::{Map, Value};
 use rustix::process::{Resource, Rlimit, setrlimit};
 
 /// Error numbers of Linux, and what `preload.rs` does for numbers below zero.
-const FAULTS: [(&str, i32); 7] = [
+const FAULTS: [(&str, i32); 11] = [
     ("ENOENT", 2),
     ("EIO", 5),
     ("EACCES", 13),
@@ -35,6 +35,10 @@ const FAULTS: [(&str, i32); 7] = [
     ("ENOSPC", 28),
     ("a short read", -1),
     ("an early end", -2),
+    ("ENOENT from then on", 1002),
+    ("EIO from then on", 1005),
+    ("EACCES from then on", 1013),
+    ("EMFILE from then on", 1024),
 ];
 
 /// More operations than any scenario has.

@@ -3,7 +3,8 @@
 //!
 //! `FAULTS_BELOW` is the folder. Reading the link `/faults/N/ERRNO` has the N-th operation from then on
 //! fail with that error number; reading it again tells how many there were, as its target. The numbers
-//! `-1` and `-2` have reads give half of what they could, and nothing.
+//! `-1` and `-2` have reads give half of what they could, and nothing; above 1000, all operations from that
+//! one on fail.
 #![allow(clippy::missing_safety_doc, reason = "the C library has the documentation")]
 
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
@@ -13,7 +14,13 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 const SHORT: i32 = -1;
 /// Reads say that the file has ended.
 const ENDED: i32 = -2;
+/// Added to an error number: all operations from that one on fail.
+const LASTING: i32 = 1000;
 const EBADF: i32 = 9;
+#[cfg(target_arch = "x86_64")]
+const GETDENTS64: c_long = 217;
+#[cfg(target_arch = "aarch64")]
+const GETDENTS64: c_long = 61;
 
 /// Which operation fails; 0 for none.
 static AT: AtomicUsize = AtomicUsize::new(0);
@@ -58,7 +65,9 @@ fn is_ours(descriptor: c_int) -> bool {
 
 /// Counts an operation; whether it is the one that fails.
 fn strikes(ours: bool) -> bool {
-    ours && SEEN.fetch_add(1, Relaxed) + 1 == AT.load(Relaxed)
+    let (at, lasting) = (AT.load(Relaxed), ERROR.load(Relaxed) > LASTING);
+    let seen = if ours { SEEN.fetch_add(1, Relaxed) + 1 } else { 0 };
+    seen == at && ours || seen > at && lasting
 }
 
 /// Has the operation fail, but for reads that only give less.
@@ -66,16 +75,57 @@ fn fails(ours: bool) -> bool {
     let error = ERROR.load(Relaxed);
     let failed = strikes(ours) && error > 0;
     if failed {
-        unsafe { *__errno_location() = error };
+        unsafe { *__errno_location() = error % LASTING };
     }
     failed
 }
 
-fn opened(path: *const c_char, descriptor: c_int) -> c_int {
+/// Whether a path, which may be relative to an open folder or empty for itself, is below the folder.
+fn is_at(folder: c_int, path: *const c_char) -> bool {
+    let relative = path.is_null() || unsafe { *path } != b'/'.cast_signed();
+    if relative { folder > 0 && is_ours(folder) } else { is_below(path) }
+}
+
+/// Takes note of a file that was opened.
+fn opened(ours: bool, descriptor: c_int) -> c_int {
     if descriptor >= 0 && let Some(file) = file(descriptor) {
-        file.store(is_below(path), Relaxed);
+        file.store(ours, Relaxed);
     }
     descriptor
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn openat64(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    let ours = is_at(folder, path);
+    if fails(ours) {
+        return -1;
+    }
+    let next = unsafe { real!(openat64(c_int, *const c_char, c_int, c_uint) -> c_int) };
+    opened(ours, unsafe { next(folder, path, flags, mode) })
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn openat(folder: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    unsafe { openat64(folder, path, flags, mode) }
+}
+
+/// `getdents64` has no function of its own in every C library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn syscall(
+    number: c_long,
+    a: c_long,
+    b: c_long,
+    c: c_long,
+    d: c_long,
+    e: c_long,
+    f: c_long,
+) -> c_long {
+    if number == GETDENTS64 && fails(is_ours(a as c_int)) {
+        return -1;
+    }
+    let next =
+        unsafe { real!(syscall(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long) };
+    unsafe { next(number, a, b, c, d, e, f) }
 }
 
 #[unsafe(no_mangle)]
@@ -83,7 +133,7 @@ pub unsafe extern "C" fn open64(path: *const c_char, flags: c_int, mode: c_uint)
     if fails(is_below(path)) {
         return -1;
     }
-    opened(path, unsafe { real!(open64(*const c_char, c_int, c_uint) -> c_int)(path, flags, mode) })
+    opened(is_below(path), unsafe { real!(open64(*const c_char, c_int, c_uint) -> c_int)(path, flags, mode) })
 }
 
 #[unsafe(no_mangle)]
@@ -91,7 +141,7 @@ pub unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_uint) -
     if fails(is_below(path)) {
         return -1;
     }
-    opened(path, unsafe { real!(open(*const c_char, c_int, c_uint) -> c_int)(path, flags, mode) })
+    opened(is_below(path), unsafe { real!(open(*const c_char, c_int, c_uint) -> c_int)(path, flags, mode) })
 }
 
 #[unsafe(no_mangle)]
@@ -109,7 +159,7 @@ pub unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, room: usize)
         SHORT if struck && room > 1 => room / 2,
         ENDED if struck => return 0,
         error if struck && error > 0 => {
-            unsafe { *__errno_location() = error };
+            unsafe { *__errno_location() = error % LASTING };
             return -1;
         }
         _ => room,
@@ -133,9 +183,8 @@ pub unsafe extern "C" fn statx(
     mask: c_uint,
     into: *mut c_void,
 ) -> c_int {
-    let by_descriptor = path.is_null() || unsafe { *path } == 0;
     // The standard library asks once without any file whether there is such a function.
-    if fails(if by_descriptor { folder > 0 && is_ours(folder) } else { is_below(path) }) {
+    if fails(is_at(folder, path)) {
         return -1;
     }
     unsafe {
@@ -213,6 +262,7 @@ macro_rules! on_file {
 
 on_file! {
     fsync();
+    flock(operation: c_int);
     fchmod(mode: c_uint);
     fchown(user: c_uint, group: c_uint);
     ftruncate64(size: c_long);

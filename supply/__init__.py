@@ -1,0 +1,1 @@
+"""What a wheel is made of, and where it can be installed."""

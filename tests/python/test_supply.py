@@ -1,0 +1,114 @@
+"""What the wheel is made of, and that it installs where there is nothing but Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+# The oldest glibc that the wheel may ask for.
+GLIBC = (2, 34)
+
+# Words of programs that speak to a network. Comments of crates hold addresses; nothing holds these.
+NETWORK = re.compile(r"\b(TcpStream|UdpSocket|ureq|reqwest|hyper|curl|wget|git2|isahc|attohttpc)\b")
+
+
+def wheel() -> Path:
+    [found] = (ROOT / "dist").glob("*.whl")
+    return found
+
+
+def bill() -> Any:
+    with zipfile.ZipFile(wheel()) as archive:
+        [name] = [name for name in archive.namelist() if ".dist-info/sboms/" in name]
+        return json.loads(archive.read(name))
+
+
+def packages() -> list[dict[str, Any]]:
+    command = ["cargo", "metadata", "--locked", "--format-version=1", "--all-features"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    return list(json.loads(done.stdout)["packages"])
+
+
+def pythons() -> list[Path]:
+    """One of each version from 3.10 on, as far as they are installed."""
+    found: dict[str, Path] = {}
+    home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
+    for minor in range(10, 20):
+        candidates = [shutil.which(f"python3.{minor}"), *home.glob(f"versions/3.{minor}.*/bin/python")]
+        for path in filter(None, candidates):
+            usable = subprocess.run([path, "-c", "import ensurepip"], capture_output=True, check=False)
+            if usable.returncode == 0:
+                found[f"3.{minor}"] = Path(path)
+    return list(found.values())
+
+
+def test_the_bill_names_every_crate_with_its_hash_and_licence() -> None:
+    lock = (ROOT / "Cargo.lock").read_text()
+    [words] = re.findall(r"^allow = \[(.+)\]$", (ROOT / "deny.toml").read_text(), re.M)
+    allowed = set(re.findall(r'"(.+?)"', words))
+    components = bill()["components"]
+    assert len(components) > 50
+    for component in components:
+        [hashed] = component["hashes"]
+        entry = f'name = "{component["name"]}"\nversion = "{component["version"]}"\n'
+        assert f'checksum = "{hashed["content"]}"' in lock.partition(entry)[2].partition("[[package]]")[0]
+        [licence] = component["licenses"]
+        expression = licence.get("expression") or licence["license"].get("id") or licence["license"]["name"]
+        for part in expression.split(" AND "):
+            assert set(part.strip("()").split(" OR ")) & allowed, f"{component['name']}: {expression}"
+    names = {component["name"] for component in components}
+    assert {"pyo3", "mimalloc", "fancy-regex"} <= names
+    # What tests alone need is not shipped.
+    assert not {"serde_json", "toml", "sha2"} & names
+
+
+def test_no_build_script_speaks_to_a_network() -> None:
+    names = {component["name"] for component in bill()["components"]}
+    scripts = 0
+    for package in packages():
+        built = [target["src_path"] for target in package["targets"] if "custom-build" in target["kind"]]
+        if package["name"] not in names or not built:
+            continue
+        folder = Path(built[0]).parent
+        sources = [Path(built[0]), *folder.glob("build/**/*.rs")]
+        for source in sources:
+            assert not NETWORK.search(source.read_text()), source
+        scripts += 1
+    assert scripts > 5
+
+
+def test_the_wheel_says_which_systems_it_is_for() -> None:
+    found = re.search(r"-cp310-abi3-manylinux_(\d+)_(\d+)_x86_64\.whl$", wheel().name)
+    assert found, wheel().name
+    assert (int(found[1]), int(found[2])) <= GLIBC
+
+
+@pytest.mark.parametrize("python", pythons(), ids=str)
+def test_it_installs_with_nothing_but_python(python: Path, tmp_path: Path) -> None:
+    subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True, capture_output=True)
+    programs = tmp_path / "venv" / "bin"
+    environment = {"PATH": str(programs), "HOME": str(tmp_path)}
+    pip = [programs / "python", "-m", "pip", "install", "--quiet", "--no-index", wheel()]
+    subprocess.run(pip, check=True, env=environment, capture_output=True)
+    node = tmp_path / "site" / "nodes" / "n.yml"
+    node.parent.mkdir(parents=True)
+    (tmp_path / "site" / "classes").mkdir()
+    node.write_text("parameters: {a: 1, b: '${a}'}\n")
+    code = "import sys; from saltext.reclass import Inventory; "
+    code += "print(Inventory(inventory_base_uri=sys.argv[1]).pillar('n')['b'])"
+    asked = [programs / "python", "-c", code, tmp_path / "site"]
+    done = subprocess.run(asked, check=True, env=environment, capture_output=True, text=True, cwd="/")
+    assert done.stdout == "1\n"
+    command = [programs / "reclass", "-b", tmp_path / "site", "--nodeinfo", "n"]
+    done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True, cwd="/")
+    assert "  b: 1\n" in done.stdout
