@@ -328,6 +328,14 @@ fn no_way_out_of_the_inventory() {
     assert_eq!(code(node::update(&settings, "link", &content, Options::default())), Some("path-refused"));
     assert_eq!(code(node::delete(&settings, "link", Options::default())), Some("path-refused"));
 
+    // Nor a file of another kind that a link inside leads to.
+    fs::write(file.with_file_name("notes.txt"), "a: 1\n").expect("a file");
+    symlink("notes.txt", file.with_file_name("notes.yml")).expect("a link");
+    let notes = File { cluster: "prague", name: "notes.yml" };
+    let done = cluster::set(&settings, notes, "b", Value::Int(2), Options::default());
+    assert_eq!(code(done), Some("path-refused"));
+    assert_eq!(fs::read_to_string(file.with_file_name("notes.txt")).expect("the file"), "a: 1\n");
+
     // A link that stays inside is followed: its target is edited, and it stays a link.
     let inside = File { cluster: "prague", name: "inside.yml" };
     cluster::set(&settings, inside, "b", Value::Int(2), Options::default()).expect("an edit");
