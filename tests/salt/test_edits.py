@@ -455,17 +455,23 @@ def test_states(salt: Site, overrides: Path) -> None:
     assert "begins with '-' or '.'" in state["comment"]
 
 
-def wait_for(condition: Any, salt: Site) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, salt.log("master")[-5000:]
-        time.sleep(0.3)
-
-
 def say(salt: Site, minion: str, data: str) -> None:
     """What a minion says of its machine. The next `salt-call` tells the master."""
     answer = salt.call(minion, "grains.setval", "reclass", data)
     assert answer.code == 0, answer
+
+
+def send_until(condition: Any, salt: Site, minion: str, tag: str) -> None:
+    """Sends an event until it has its effect: the minion that runs beside may just then have told the
+    master once more what it said before."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, salt.log("master")[-5000:]
+        answer = salt.call(minion, "event.send", tag)
+        assert answer.code == 0, answer
+        soon = time.monotonic() + 5
+        while not condition() and time.monotonic() < soon:
+            time.sleep(0.1)
 
 
 @pytest.fixture
@@ -487,7 +493,7 @@ def test_an_event_classifies_the_minion_that_sent_it(salt: Site, generated: Path
     # What the event itself says counts for nothing.
     answer = salt.call("web1", "event.send", "reclass/minion/classify", "{'node_ip': '10.9.9.9'}")
     assert answer.code == 0, answer
-    wait_for(file.exists, salt)
+    send_until(file.exists, salt, "web1", "reclass/minion/classify")
     assert file.read_text() == textwrap.dedent("""\
         classes:
           - site.lan
@@ -508,16 +514,14 @@ def test_an_event_classifies_the_minion_that_sent_it(salt: Site, generated: Path
     assert run(salt, "state.show_top") == {"base": ["motd", "nginx"]}
     # Again, with another address.
     say(salt, "web1", "{'node_ip': '10.0.0.8'}")
-    salt.call("web1", "event.send", "reclass/minion/classify")
-    wait_for(lambda: "10.0.0.8" in file.read_text(), salt)
+    send_until(lambda: "10.0.0.8" in file.read_text(), salt, "web1", "reclass/minion/classify")
     # What could be taken for a reference is refused.
     say(salt, "web1", "{'node_ip': '${_param:domain}'}")
-    salt.call("web1", "event.send", "reclass/minion/classify")
-    wait_for(lambda: "could be taken for a reference" in salt.log("master"), salt)
+    refused = "could be taken for a reference"
+    send_until(lambda: refused in salt.log("master"), salt, "web1", "reclass/minion/classify")
     assert "10.0.0.8" in file.read_text()
     say(salt, "web1", "false")
-    salt.call("web1", "event.send", "reclass/minion/declassify")
-    wait_for(lambda: not file.exists(), salt)
+    send_until(lambda: not file.exists(), salt, "web1", "reclass/minion/declassify")
 
 
 SEND_EVENTS = """
@@ -547,11 +551,17 @@ def test_an_event_in_the_name_of_another_minion_changes_nothing(
     """Salt passes such events on: see `daemons/masterapi.py`, `_minion_event`."""
     victim, forger = "db1.example.com", "web1"
     say(salt, victim, "{'node_ip': '10.0.0.2'}")
-    salt.call(victim, "event.send", "reclass/minion/classify")
     file = generated / f"{victim}.yml"
-    wait_for(file.exists, salt)
+    # The parameter of the cluster is the last that is written.
+    metadata = salt.inventory / "classes/cluster/overrides.yml"
+    send_until(
+        lambda: "database_address: 10.0.0.2" in metadata.read_text(),
+        salt,
+        victim,
+        "reclass/minion/classify",
+    )
+    assert file.exists()
     before = {path: path.read_bytes() for path in salt.inventory.rglob("*.yml")}
-    assert "database_address: 10.0.0.2" in (salt.inventory / "classes/cluster/overrides.yml").read_text()
 
     refusals = (
         f"the grain 'reclass' of minion '{victim}' is not false: its node stays",
@@ -567,9 +577,8 @@ def test_an_event_in_the_name_of_another_minion_changes_nothing(
         send_events(salt, forger, {"events": events, "pretag": pretag})
     # The last reaction of all, so those before are done.
     say(salt, forger, "{'node_ip': '10.0.0.9'}")
-    salt.call(forger, "event.send", "reclass/minion/classify")
     last = generated / f"{forger}.yml"
-    wait_for(last.exists, salt)
+    send_until(last.exists, salt, forger, "reclass/minion/classify")
     assert all(
         salt.log("master").count(refusal) > count for refusal, count in zip(refusals, told, strict=True)
     )
@@ -578,8 +587,7 @@ def test_an_event_in_the_name_of_another_minion_changes_nothing(
     assert after == before
     # Who asks on its own behalf is heard.
     say(salt, victim, "false")
-    salt.call(victim, "event.send", "reclass/minion/declassify")
-    wait_for(lambda: not file.exists(), salt)
+    send_until(lambda: not file.exists(), salt, victim, "reclass/minion/declassify")
 
 
 def test_edits_of_two_masters_are_all_there(salt: Site, overrides: Path) -> None:
