@@ -213,17 +213,40 @@ fn verbs_stand_in_the_help() {
     }
 }
 
+/// Runs git in a folder, with a home and a name of its own.
+fn git(folder: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+    let mut command = Command::new("git");
+    command.current_dir(folder).env("HOME", folder).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.args(identity).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn a_revision_may_have_no_class_or_no_node_yet() {
+    for (with, without) in [("nodes/n.yml", "classes/.gitkeep"), ("classes/c.yml", "nodes/.gitkeep")] {
+        let place = tempfile::tempdir().unwrap();
+        for name in [with, without] {
+            let path = place.path().join(name);
+            fs::create_dir(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        git(place.path(), &["init", "-q"]);
+        git(place.path(), &["add", "-A"]);
+        git(place.path(), &["commit", "-q", "-m", "one"]);
+        fs::write(place.path().join("nodes/new.yml"), "").unwrap();
+        let output = run(place.path(), &["diff", "-b", ".", "HEAD", "."]);
+        let said = text(&output);
+        assert!(said.starts_with("new nodes\n  new\n"), "{without}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{without}");
+    }
+}
+
 #[test]
 fn problems_of_a_revision_are_told_by_its_name() {
     let place = workplace();
     let base = place.path().join("a");
-    let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
-        let mut command = Command::new("git");
-        command.current_dir(&base).env("HOME", place.path()).env("GIT_CONFIG_NOSYSTEM", "1");
-        let output = command.args(identity).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-    };
+    let git = |arguments: &[&str]| git(&base, arguments);
     git(&["init", "-q"]);
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "one"]);
