@@ -113,6 +113,35 @@ fn secrets_are_masked_in_every_answer() {
 }
 
 #[test]
+fn what_a_query_compares_with_a_secret_is_one() {
+    for query in [
+        "$[ exports:foo if exports:password == hunter22 hunter22 ]",
+        "$[ exports:foo if self:password == hunter22 ]",
+        "$[ if exports:password == hunter22 ]",
+        "$[ exports:foo if exports:password == hunter22 and exports:foo == exports:foo ]",
+    ] {
+        let place = workplace();
+        fs::write(place.path().join("a/nodes/q.yml"), format!("parameters:\n  q: {query}\n")).unwrap();
+        for arguments in [
+            &["-n", "q"][..],
+            &["-i"],
+            &["explain", "q"],
+            &["explain", "q", "-o", "json"],
+            &["lint"],
+            &["lint", "-o", "json"],
+            &["params", "-l"],
+            &["params", "-o", "json"],
+            &["graph"],
+        ] {
+            let said = text(&run(place.path(), &[arguments, &["-b", "a"]].concat()));
+            assert!(!said.contains(SECRET), "{arguments:?} {query}: {said}");
+        }
+        let said = text(&run(place.path(), &["params", "-l", "q", "-b", "a", "--show-secrets"]));
+        assert!(said.contains(SECRET) || said.is_empty(), "{query}: {said}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_no_line() {
     let place = workplace();
     for arguments in [
