@@ -53,7 +53,7 @@ fn text(output: &Output) -> String {
 #[test]
 fn exit_codes() {
     let place = workplace();
-    let codes: [(&[&str], i32); 17] = [
+    let codes: [(&[&str], i32); 19] = [
         (&["explain", "-b", "a", "n", "url"], 0),
         (&["-b", "a", "explain", "n", "url"], 0),
         (&["explain", "-b", "a", "nope"], 74),
@@ -66,6 +66,8 @@ fn exit_codes() {
         (&["lint", "-b", "gone"], 74),
         (&["diff", "-b", "a", "a", "."], 0),
         (&["diff", "-b", "a", "--", "--output=x", "."], 74),
+        (&["diff", "-b", "a", "a", ".", "nope"], 74),
+        (&["diff", "-b", "a", "a", ".", "n"], 0),
         (&["nodes", "-b", "a"], 0),
         (&["nodes", "-b", "a", "--file", "nope.yml"], 74),
         (&["refs", "-b", "a"], 0),
