@@ -201,6 +201,40 @@ fn what_a_broken_node_may_have_is_not_unused() {
 }
 
 #[test]
+fn what_a_broken_node_may_have_is_listed_as_such() {
+    let place = workplace();
+    for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("perhaps", "x: 2\n  z: ${x}\n")] {
+        let path = place.path().join(format!("a/classes/{name}.yml"));
+        fs::write(path, format!("applications: [{name}]\nparameters:\n  {class}")).unwrap();
+    }
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, perhaps]\n").unwrap();
+    fs::write(place.path().join("a/nodes/asks.yml"), "parameters: {q: '$[ exports:e ]'}\n").unwrap();
+    let lost = "lost  (perhaps)  error[class-not-found]\n";
+    for (arguments, expected) in [
+        (&["nodes", "--class", "free"][..], String::new()),
+        (&["nodes", "--class", "perhaps"], lost.to_owned()),
+        (&["nodes", "--file", "classes/free.yml"], String::new()),
+        (
+            &["nodes", "--file", "classes/perhaps.yml"],
+            format!("asks  (by an inventory query)  (perhaps)\n{lost}"),
+        ),
+        (&["nodes", "lo*", "--param", "x"], format!("{lost}lost2  (perhaps)  error[class-not-found]\n")),
+        (&["nodes", "lost"], "lost  error[class-not-found]\n".to_owned()),
+        (&["params", "y"], "y  1 place, 0 nodes\n".to_owned()),
+        (&["params", "z"], "z  1 place, at least 0 nodes\n".to_owned()),
+        (&["params", "x", "--node", "lost"], "x  1 place, at least 0 nodes\n".to_owned()),
+    ] {
+        assert_eq!(text(&run(place.path(), &[arguments, &["-b", "a"]].concat())), expected, "{arguments:?}");
+    }
+    let said = text(&run(place.path(), &["refs", "x", "-b", "a"]));
+    assert!(said.contains("in y  0 nodes") && said.contains("in z  at least 0 nodes"), "{said}");
+    for (verb, name, count) in [("params", "y", 1), ("params", "z", 0)] {
+        let said = text(&run(place.path(), &[verb, name, "-b", "a", "-o", "json"]));
+        assert_eq!(said.matches("\"complete\": true").count(), count, "{said}");
+    }
+}
+
+#[test]
 fn json_is_json() {
     let place = workplace();
     for arguments in [
@@ -360,8 +394,8 @@ fn a_name_with_two_files_hides_nothing_else() {
         (&["nodes"][..], "free\n"),
         (&["classes"], "free  at least 1 node"),
         (&["applications"], "web  at least 1 node\n"),
-        (&["params"], "x  1 place, 1 node\n"),
-        (&["refs"], "${x} in y  1 node\n"),
+        (&["params"], "x  1 place, at least 1 node\n"),
+        (&["refs"], "${x} in y  at least 1 node\n"),
         (&["explain", "free", "y"], "y: 1\n"),
         (&["graph", "-o", "mermaid"], "\"free\""),
     ] {
