@@ -74,6 +74,11 @@ impl Mappings {
         self.mappings.is_empty()
     }
 
+    /// The names of classes as the mappings have them, with the references in them.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.mappings.iter().flat_map(|mapping| &mapping.classes).map(|word| word.text.as_str())
+    }
+
     /// The classes for a node that goes by any of these names, each class once.
     pub fn classes(&self, names: &[&str]) -> Result<Vec<Mapped>> {
         let mut found: Vec<Mapped> = Vec::new();

@@ -5,8 +5,9 @@
 //! more without the secrets in them (`slots`): whatever differs is masked, down to a secret of one
 //! letter. Beside that, secrets of the same node are known by their text, to mask them where somebody
 //! wrote them out once more. In excerpts of files the text behind such keys becomes stars, one for one,
-//! so that columns hold.
+//! so that columns hold. What a query compares with a secret is one too (`queries`).
 
+mod queries;
 mod slots;
 mod source;
 
@@ -27,13 +28,23 @@ const SHORTEST: usize = 4;
 pub struct Secrets {
     keys: Vec<Glob>,
     known: Vec<String>,
+    /// What separates the keys of a path.
+    delimiter: String,
+    /// What opens and closes a query.
+    sentinels: (String, String),
 }
 
 impl Secrets {
     /// The secrets that settings name.
     pub fn of(settings: &Settings) -> Secrets {
         let keys = settings.secret_keys.iter().map(|text| Glob::new(&text.to_lowercase())).collect();
-        Secrets { keys, known: Vec::new() }
+        let (open, close) = &settings.export_sentinels;
+        Secrets {
+            keys,
+            known: Vec::new(),
+            delimiter: settings.delimiter.to_string(),
+            sentinels: (open.to_string(), close.to_string()),
+        }
     }
 
     /// Nothing is secret.
@@ -68,7 +79,7 @@ impl Secrets {
     /// of a query that compares with one. Excerpts show where it stands, masked.
     pub fn withhold(&self, fault: &mut Fault, delimiter: &str) {
         let secret = |text: &str| split_path(text, delimiter).iter().any(|key| self.is_secret_name(key));
-        let query = |query: &str| query.split_whitespace().any(secret);
+        let query = |query: &str| self.is_secret_query(query);
         if (fault.path.as_deref().is_some_and(secret) || fault.kind.query().is_some_and(query))
             && fault.kind.withhold()
         {
@@ -142,7 +153,7 @@ impl Secrets {
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
                 deeper(|| Value::list(items.iter().map(|item| self.inside(item)).collect()))
             }
-            Value::Str(text) => Value::text(self.text(text)),
+            Value::Str(text) => Value::text(self.text(&self.queries(text, |_| MASK.to_owned()))),
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
                 let text = crate::pystr::str(value);
                 if self.known.contains(&text) { Value::text(MASK) } else { value.clone() }

@@ -53,7 +53,7 @@ fn text(output: &Output) -> String {
 #[test]
 fn exit_codes() {
     let place = workplace();
-    let codes: [(&[&str], i32); 17] = [
+    let codes: [(&[&str], i32); 19] = [
         (&["explain", "-b", "a", "n", "url"], 0),
         (&["-b", "a", "explain", "n", "url"], 0),
         (&["explain", "-b", "a", "nope"], 74),
@@ -66,6 +66,8 @@ fn exit_codes() {
         (&["lint", "-b", "gone"], 74),
         (&["diff", "-b", "a", "a", "."], 0),
         (&["diff", "-b", "a", "--", "--output=x", "."], 74),
+        (&["diff", "-b", "a", "a", ".", "nope"], 74),
+        (&["diff", "-b", "a", "a", ".", "n"], 0),
         (&["nodes", "-b", "a"], 0),
         (&["nodes", "-b", "a", "--file", "nope.yml"], 74),
         (&["refs", "-b", "a"], 0),
@@ -110,6 +112,35 @@ fn secrets_are_masked_in_every_answer() {
     }
     fs::write(place.path().join("reclass-config.yml"), "secret_keys: []\n").unwrap();
     assert!(text(&run(place.path(), &["explain", "-b", "a", "n", "url"])).contains(SECRET));
+}
+
+#[test]
+fn what_a_query_compares_with_a_secret_is_one() {
+    for query in [
+        "$[ exports:foo if exports:password == hunter22 hunter22 ]",
+        "$[ exports:foo if self:password == hunter22 ]",
+        "$[ if exports:password == hunter22 ]",
+        "$[ exports:foo if exports:password == hunter22 and exports:foo == exports:foo ]",
+    ] {
+        let place = workplace();
+        fs::write(place.path().join("a/nodes/q.yml"), format!("parameters:\n  q: {query}\n")).unwrap();
+        for arguments in [
+            &["-n", "q"][..],
+            &["-i"],
+            &["explain", "q"],
+            &["explain", "q", "-o", "json"],
+            &["lint"],
+            &["lint", "-o", "json"],
+            &["params", "-l"],
+            &["params", "-o", "json"],
+            &["graph"],
+        ] {
+            let said = text(&run(place.path(), &[arguments, &["-b", "a"]].concat()));
+            assert!(!said.contains(SECRET), "{arguments:?} {query}: {said}");
+        }
+        let said = text(&run(place.path(), &["params", "-l", "q", "-b", "a", "--show-secrets"]));
+        assert!(said.contains(SECRET) || said.is_empty(), "{query}: {said}");
+    }
 }
 
 #[test]
@@ -170,6 +201,40 @@ fn what_a_broken_node_may_have_is_not_unused() {
 }
 
 #[test]
+fn what_a_broken_node_may_have_is_listed_as_such() {
+    let place = workplace();
+    for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("perhaps", "x: 2\n  z: ${x}\n")] {
+        let path = place.path().join(format!("a/classes/{name}.yml"));
+        fs::write(path, format!("applications: [{name}]\nparameters:\n  {class}")).unwrap();
+    }
+    fs::write(place.path().join("a/nodes/lost.yml"), "classes: [nowhere, perhaps]\n").unwrap();
+    fs::write(place.path().join("a/nodes/asks.yml"), "parameters: {q: '$[ exports:e ]'}\n").unwrap();
+    let lost = "lost  (perhaps)  error[class-not-found]\n";
+    for (arguments, expected) in [
+        (&["nodes", "--class", "free"][..], String::new()),
+        (&["nodes", "--class", "perhaps"], lost.to_owned()),
+        (&["nodes", "--file", "classes/free.yml"], String::new()),
+        (
+            &["nodes", "--file", "classes/perhaps.yml"],
+            format!("asks  (by an inventory query)  (perhaps)\n{lost}"),
+        ),
+        (&["nodes", "lo*", "--param", "x"], format!("{lost}lost2  (perhaps)  error[class-not-found]\n")),
+        (&["nodes", "lost"], "lost  error[class-not-found]\n".to_owned()),
+        (&["params", "y"], "y  1 place, 0 nodes\n".to_owned()),
+        (&["params", "z"], "z  1 place, at least 0 nodes\n".to_owned()),
+        (&["params", "x", "--node", "lost"], "x  1 place, at least 0 nodes\n".to_owned()),
+    ] {
+        assert_eq!(text(&run(place.path(), &[arguments, &["-b", "a"]].concat())), expected, "{arguments:?}");
+    }
+    let said = text(&run(place.path(), &["refs", "x", "-b", "a"]));
+    assert!(said.contains("in y  0 nodes") && said.contains("in z  at least 0 nodes"), "{said}");
+    for (verb, name, count) in [("params", "y", 1), ("params", "z", 0)] {
+        let said = text(&run(place.path(), &[verb, name, "-b", "a", "-o", "json"]));
+        assert_eq!(said.matches("\"complete\": true").count(), count, "{said}");
+    }
+}
+
+#[test]
 fn json_is_json() {
     let place = workplace();
     for arguments in [
@@ -213,17 +278,40 @@ fn verbs_stand_in_the_help() {
     }
 }
 
+/// Runs git in a folder, with a home and a name of its own.
+fn git(folder: &Path, arguments: &[&str]) {
+    let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
+    let mut command = Command::new("git");
+    command.current_dir(folder).env("HOME", folder).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = command.args(identity).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+}
+
+#[test]
+fn a_revision_may_have_no_class_or_no_node_yet() {
+    for (with, without) in [("nodes/n.yml", "classes/.gitkeep"), ("classes/c.yml", "nodes/.gitkeep")] {
+        let place = tempfile::tempdir().unwrap();
+        for name in [with, without] {
+            let path = place.path().join(name);
+            fs::create_dir(path.parent().unwrap()).unwrap();
+            fs::write(path, "").unwrap();
+        }
+        git(place.path(), &["init", "-q"]);
+        git(place.path(), &["add", "-A"]);
+        git(place.path(), &["commit", "-q", "-m", "one"]);
+        fs::write(place.path().join("nodes/new.yml"), "").unwrap();
+        let output = run(place.path(), &["diff", "-b", ".", "HEAD", "."]);
+        let said = text(&output);
+        assert!(said.starts_with("new nodes\n  new\n"), "{without}: {said}");
+        assert_eq!(output.status.code(), Some(1), "{without}");
+    }
+}
+
 #[test]
 fn problems_of_a_revision_are_told_by_its_name() {
     let place = workplace();
     let base = place.path().join("a");
-    let git = |arguments: &[&str]| {
-        let identity = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"];
-        let mut command = Command::new("git");
-        command.current_dir(&base).env("HOME", place.path()).env("GIT_CONFIG_NOSYSTEM", "1");
-        let output = command.args(identity).args(arguments).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output));
-    };
+    let git = |arguments: &[&str]| git(&base, arguments);
     git(&["init", "-q"]);
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "one"]);
@@ -306,8 +394,8 @@ fn a_name_with_two_files_hides_nothing_else() {
         (&["nodes"][..], "free\n"),
         (&["classes"], "free  at least 1 node"),
         (&["applications"], "web  at least 1 node\n"),
-        (&["params"], "x  1 place, 1 node\n"),
-        (&["refs"], "${x} in y  1 node\n"),
+        (&["params"], "x  1 place, at least 1 node\n"),
+        (&["refs"], "${x} in y  at least 1 node\n"),
         (&["explain", "free", "y"], "y: 1\n"),
         (&["graph", "-o", "mermaid"], "\"free\""),
     ] {

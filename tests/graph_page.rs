@@ -38,6 +38,18 @@ fn example() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/inventory")
 }
 
+#[test]
+fn a_value_that_does_not_resolve_is_a_problem_and_no_null() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["nodes", "classes"] {
+        fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    fs::write(folder.path().join("nodes/n.yml"), "parameters:\n  t: ${gone}\n  u: null\n").unwrap();
+    let page = page(folder.path(), &[]);
+    assert!(page.contains("[\"t\",\"\",") && page.contains("[\"u\",\"null\","), "{page}");
+    assert!(page.contains("(reference-not-found)"), "{page}");
+}
+
 /// The browser, if there is one.
 fn browser() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

@@ -62,6 +62,9 @@ pub const NODES: Verb = Verb {
             if row.by_query {
                 line.push_str("  (by an inventory query)");
             }
+            if row.perhaps {
+                line.push_str("  (perhaps)");
+            }
             if let Some(code) = row.error {
                 let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
             }
@@ -126,7 +129,7 @@ pub const PARAMS: Verb = Verb {
         let long = question.matches.get_flag("long");
         Ok(lines(rows.iter().map(|row| {
             let path = inert(&join_path(&row.path, delimiter));
-            let (places, nodes) = (count(row.places.len(), "place"), count(row.nodes.len(), "node"));
+            let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
             let mut line = format!("{path}  {places}, {nodes}");
             if long {
                 for (site, value) in &row.places {
@@ -160,7 +163,7 @@ pub const REFS: Verb = Verb {
                 list::Bearing::Exact => String::new(),
                 other => format!(" ({})", other.name()),
             };
-            let nodes = count(row.nodes.len(), "node");
+            let nodes = users(&row.nodes, row.complete);
             let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
             with_nodes(line, &row.nodes, long)
         })))
@@ -173,8 +176,7 @@ fn names(question: &Question<'_>, rows: &[Name]) -> Result<Answer> {
     }
     let long = question.matches.get_flag("long");
     Ok(lines(rows.iter().map(|row| {
-        let least = if row.complete { "" } else { "at least " };
-        let mut line = format!("{}  {least}{}", inert(&row.name), count(row.nodes.len(), "node"));
+        let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
         if let Some(file) = &row.file {
             let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
         }
@@ -205,6 +207,12 @@ fn long() -> Arg {
 
 fn lines(lines: impl Iterator<Item = String>) -> Answer {
     Answer::plain(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// How many nodes have something.
+fn users(nodes: &[Text], complete: bool) -> String {
+    let least = if complete { "" } else { "at least " };
+    format!("{least}{}", count(nodes.len(), "node"))
 }
 
 /// `1 node`, `2 nodes`

@@ -9,8 +9,8 @@ mod values;
 
 use indexmap::IndexMap;
 
-use crate::error::{Fault, Result};
-use crate::explain::Place;
+use crate::error::{Error, Fault, Result};
+use crate::explain::{Place, check_nodes};
 use crate::pattern::Glob;
 use crate::secrets::Secrets;
 use crate::value::{Key, Map, Text, Value};
@@ -113,7 +113,7 @@ impl Difference {
     }
 }
 
-/// Compares two states. `names` are revisions, folders, or `.` for the inventory as it stands;
+/// Compares two states. A name or glob in `nodes` that finds no node on either side is an error. `names` are revisions, folders, or `.` for the inventory as it stands;
 /// `secrets` is what is masked.
 pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: bool) -> Result<Difference> {
     // Each side takes its files while the other one does.
@@ -133,15 +133,16 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let looked = old.inventory.inspect(|before| {
         new.inventory.inspect(|now| {
+            check_nodes(&[before.catalog, now.catalog], nodes)?;
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
             let secrets = difference.secrets.clone();
             old.place(&mut difference.changes, before, &secrets, true);
             new.place(&mut difference.changes, now, &secrets, false);
-            difference
+            Ok::<_, Error>(difference)
         })
     });
-    let mut difference = looked.map_err(|error| old.named(error))?.map_err(|error| new.named(error))?;
+    let mut difference = looked.map_err(|error| old.named(error))?.map_err(|error| new.named(error))??;
     for (faults, side) in
         [(&mut difference.broken, &new), (&mut difference.mended, &old), (&mut difference.otherwise, &new)]
     {

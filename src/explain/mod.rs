@@ -264,17 +264,24 @@ fn no_path(teller: &teller::Teller<'_>, text: &str, exports: bool, layers: &Laye
 /// The names of the nodes that globs choose, sorted; a glob that finds none is an error.
 pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
     let all = catalog.nodes.keys();
+    check_nodes(&[catalog], globs)?;
     if globs.is_empty() {
         return Ok(all.cloned().collect());
     }
     let parsed: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
-    for (glob, text) in parsed.iter().zip(globs) {
-        if !catalog.nodes.keys().any(|name| glob.matches(name)) {
-            let similar = crate::similar::nearest(text, catalog.nodes.keys().map(AsRef::as_ref));
-            let similar = similar.map(str::to_owned);
+    Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
+}
+
+/// A glob of names that finds no node in any of the catalogs is an error.
+pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
+    let names = || catalogs.iter().flat_map(|catalog| catalog.nodes.keys());
+    for text in globs {
+        let glob = Glob::new(text);
+        if !names().any(|name| glob.matches(name)) {
+            let similar = crate::similar::nearest(text, names().map(AsRef::as_ref)).map(str::to_owned);
             let folder = "the inventory".to_owned();
             return Err(Fault::new(Kind::NodeNotFound { name: text.clone(), folder, similar }).into());
         }
     }
-    Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
+    Ok(())
 }

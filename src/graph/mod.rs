@@ -25,8 +25,8 @@ pub use picture::{dot, mermaid};
 pub struct Leaf {
     /// The path, as references write it.
     pub path: String,
-    /// The value, secrets masked; in a file as it is written there.
-    pub value: Value,
+    /// The value, secrets masked; in a file as it is written there. `None` where it has a problem.
+    pub value: Option<Value>,
     /// Where it stands; `None` for what no file wrote.
     pub site: Option<Site>,
 }
@@ -105,7 +105,7 @@ fn rendered(
         By::Mapping(mapping) => Some((mapping.clone(), included.name.clone())),
         By::Node | By::Includer(_) => None,
     });
-    let problems = match &node.layers {
+    let mut problems: Vec<String> = match &node.layers {
         Ok(_) => Vec::new(),
         Err(error) => crate::report::concise(error).lines().map(str::to_owned).collect(),
     };
@@ -114,10 +114,14 @@ fn rendered(
             Selection { parameters: vec!["**".to_owned()], secrets: secrets.clone(), ..Selection::default() };
         let explanation = explain_in(computation, layers, &everything).ok()?;
         explanation.teach(secrets);
+        if !explanation.faults.is_empty() {
+            let error = crate::error::Error::new(explanation.faults.clone());
+            problems.extend(crate::report::concise(&error).lines().map(str::to_owned));
+        }
         let delimiter = &computation.settings.delimiter;
         let leaf = |story: &crate::explain::Story| Leaf {
             path: crate::evaluate::join_path(&story.path, delimiter),
-            value: secrets.value(&story.path, story.value.as_ref().unwrap_or(&Value::Null)),
+            value: story.value.as_ref().map(|value| secrets.value(&story.path, value)),
             site: story.place.as_ref().and_then(|place| place.site.clone()),
         };
         Some(explanation.parameters.iter().map(leaf).collect())
@@ -192,7 +196,7 @@ fn sets(computation: &Computation<'_>, file: &crate::survey::SurveyedFile, secre
     leaves(&layer.parameters, &mut Vec::<Key>::new(), &mut |path, slot, origin| {
         found.push(Leaf {
             path: crate::evaluate::join_path(path, &computation.settings.delimiter),
-            value: secrets.value(path, &crate::explain::written(slot)),
+            value: Some(secrets.value(path, &crate::explain::written(slot))),
             site: crate::evaluate::site(computation.inputs, origin, None),
         });
     });

@@ -43,7 +43,8 @@ fn place(site: Option<&Site>) -> Value {
 }
 
 fn leaf(leaf: &Leaf) -> Value {
-    list([Value::text(leaf.path.as_str()), Value::text(brief(&leaf.value)), place(leaf.site.as_ref())])
+    let value = leaf.value.as_ref().map_or_else(String::new, brief);
+    list([Value::text(leaf.path.as_str()), Value::text(value), place(leaf.site.as_ref())])
 }
 
 fn node(node: &Rendered) -> Value {

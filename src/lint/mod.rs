@@ -10,6 +10,7 @@ mod repeated;
 mod rules;
 mod silence;
 mod structure;
+mod unreached;
 mod written;
 
 use std::sync::Arc;
@@ -166,6 +167,9 @@ impl<'a> Linter<'a> {
         repeated::look(self, &mut found);
         parameters::look(self, &rendered, &self.problems, &mut found);
         classes::look(self, &mut found);
+        if self.all {
+            unreached::look(self, &mut found);
+        }
         self.problems.append(&mut found);
     }
 

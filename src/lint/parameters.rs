@@ -14,7 +14,7 @@ use crate::pattern::Glob;
 use crate::query::{Operand, Query};
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
-use crate::template::{Part, Reference, split_path};
+use crate::template::{self, Parsed, Part, Reference, split_path};
 use crate::value::{Key, Text};
 
 /// The key whose entries exist to be referred to.
@@ -135,6 +135,12 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
     let mut used = Used::default();
     for one in referring {
         used.take(&one.reference, delimiter);
+    }
+    for name in linter.computation.mappings.names() {
+        // One that is no template fails where it matches.
+        if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.computation.settings) {
+            each(&template.parts, &mut |reference| used.take(reference, delimiter));
+        }
     }
     each_query(linter, &mut |query, _| {
         for test in query.comparisons() {

@@ -126,11 +126,23 @@ fn held(
             if constant.value.is_some() && value_at(&layer.parameters, &constant.path) == constant.value {
                 continue;
             }
+            if !always_behind(linter, layer.file, id) {
+                continue;
+            }
             let message = format!("'{path}' is left out: it is a constant");
             let fault = linter.at("constant-held", message, origin);
             found.push(fault.note("the constant is set here", linter.site(constant.origin)));
         }
     }
+}
+
+/// Whether all nodes that have a file have the other one before it.
+fn always_behind(linter: &Linter<'_>, file: FileId, other: FileId) -> bool {
+    let Some(file) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
+    let Ok(own) = &file.layer else { return false };
+    file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)).all(|node| {
+        node.all_layers().take_while(|layer| layer.file != own.file).any(|layer| layer.file == other)
+    })
 }
 
 /// The value that a map writes at a path as it is.

@@ -9,7 +9,7 @@ use crate::error::{Fault, Kind, Result};
 use crate::explain::Paths;
 use crate::pattern::{Glob, PathPattern, chosen};
 use crate::slot::{MapSlot, Slot};
-use crate::survey::{Survey, Surveyed};
+use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::value::{Text, Value};
 
 /// What a node must have. Within one list any entry will do; all lists count.
@@ -44,6 +44,8 @@ pub struct NodeRow {
     pub classes: usize,
     /// Whether it is here for an inventory query alone: a node that it may ask has the file.
     pub by_query: bool,
+    /// Whether it is not known to have what was asked for: its layers cannot be ordered.
+    pub perhaps: bool,
     /// The code of its first problem, where its layers cannot be ordered.
     pub error: Option<&'static str>,
 }
@@ -58,6 +60,7 @@ impl NodeRow {
             ("classes", Value::Int(i64::try_from(self.classes).unwrap_or(i64::MAX))),
             ("applications", texts(&self.applications)),
             ("by_query", Value::Bool(self.by_query)),
+            ("perhaps", Value::Bool(self.perhaps)),
             ("error", self.error.map_or(Value::Null, Value::text)),
         ])
     }
@@ -68,7 +71,11 @@ pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
         check_files(&survey, filter)?;
-        let rows = survey.nodes.iter().filter_map(|node| node_row(computation, &survey, node, filter));
+        // A file that a broken node may have may reach others by their queries.
+        let reach = Reach::of(computation, &survey, survey.nodes.iter());
+        let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
+        let known = survey.files.iter().filter(wanted).all(|file| reach.knows(file));
+        let rows = survey.nodes.iter().filter_map(|node| node_row(computation, &survey, node, filter, known));
         Ok(rows.collect())
     })?
 }
@@ -95,6 +102,7 @@ fn node_row(
     survey: &Survey,
     node: &Surveyed,
     filter: &NodeFilter,
+    known: bool,
 ) -> Option<NodeRow> {
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let any = |texts: &[String], name: &str| {
@@ -103,6 +111,9 @@ fn node_row(
     };
     if !chosen(&globs(&filter.names), &node.name) {
         return None;
+    }
+    if node.layers.is_err() {
+        return broken_row(computation, survey, node, filter);
     }
     if !filter.classes.is_empty() && !node.classes().any(|class| any(&filter.classes, class)) {
         return None;
@@ -115,7 +126,7 @@ fn node_row(
     if !filter.environments.is_empty() && !any(&filter.environments, &crate::pystr::str(&environment)) {
         return None;
     }
-    let mut by_query = false;
+    let (mut by_query, mut perhaps) = (false, false);
     if !filter.files.is_empty() {
         let has = |node: &Surveyed| {
             let paths = node.files().filter_map(|file| survey.file(file)).map(|file| &file.path);
@@ -126,10 +137,9 @@ fn node_row(
                 node.all_layers().any(|layer| asks(&layer.parameters)) && {
                     let environment = &layers.environment;
                     let all = node.all_layers().any(|layer| asks_all(&layer.parameters));
-                    survey
-                        .nodes
-                        .iter()
-                        .any(|other| (all || other.environment() == *environment) && has(other))
+                    let mut others = survey.nodes.iter();
+                    perhaps = !others.any(|other| (all || other.environment() == *environment) && has(other));
+                    !(perhaps && known)
                 }
             });
             if !by_query {
@@ -153,6 +163,39 @@ fn node_row(
         classes: node.classes().count(),
         applications,
         by_query,
+        perhaps,
+        error: None,
+    })
+}
+
+/// A node whose layers cannot be ordered: it is left out only if it cannot have what is asked for.
+fn broken_row(
+    computation: &Computation<'_>,
+    survey: &Survey,
+    node: &Surveyed,
+    filter: &NodeFilter,
+) -> Option<NodeRow> {
+    let reach = Reach::of(computation, survey, std::iter::once(node));
+    let globs: Vec<Glob> = filter.classes.iter().map(|text| Glob::new(text)).collect();
+    let class = |file: &SurveyedFile| file.is_class && globs.iter().any(|glob| glob.matches(&file.name));
+    let asked = |path: &str| filter.files.iter().any(|wanted| is_file(path, wanted));
+    let may =
+        |is: &dyn Fn(&SurveyedFile) -> bool| survey.files.iter().any(|file| is(file) && !reach.knows(file));
+    let own = asked(&node.path);
+    if (!globs.is_empty() && !may(&class))
+        || (!filter.files.is_empty() && !own && !may(&|file| asked(&file.path)))
+    {
+        return None;
+    }
+    let others = [&filter.classes, &filter.applications, &filter.environments, &filter.parameters];
+    Some(NodeRow {
+        name: node.name.clone(),
+        environment: Value::Null,
+        file: node.path.to_string(),
+        classes: 0,
+        applications: Vec::new(),
+        by_query: false,
+        perhaps: others.iter().any(|texts| !texts.is_empty()) || !(filter.files.is_empty() || own),
         error: node.layers.as_ref().err().map(|error| error.first().code()),
     })
 }

@@ -11,7 +11,7 @@ use crate::report::site_value;
 use crate::secrets::Secrets;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
-use crate::survey::Survey;
+use crate::survey::{Reach, Survey};
 use crate::value::{Key, Text, Value};
 
 /// A path of the parameters.
@@ -23,6 +23,8 @@ pub struct ParameterRow {
     pub places: Vec<(Site, Value)>,
     /// The nodes that a file of these has a part in, sorted.
     pub nodes: Vec<Text>,
+    /// Whether these are all: a node whose classes cannot be ordered may have one of the files too.
+    pub complete: bool,
 }
 
 impl ParameterRow {
@@ -35,12 +37,13 @@ impl ParameterRow {
             ("path", Value::text(join_path(&self.path, delimiter))),
             ("places", Value::list(self.places.iter().map(place).collect())),
             ("nodes", texts(&self.nodes)),
+            ("complete", Value::Bool(self.complete)),
         ])
     }
 }
 
-/// A path, its places, and its nodes by their index.
-type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>);
+/// A path, its places, its nodes by their index, and whether these are all.
+type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>, bool);
 
 /// The paths that any of the patterns choose, sorted, as the files of the chosen nodes set them:
 /// scalars and lists, and mappings that are empty. Without a node all files count.
@@ -50,11 +53,14 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
+        let asked = survey.nodes.iter().filter(|node| chosen(&globs, &node.name));
+        let reach = Reach::of(computation, &survey, asked);
         let mut rows: IndexMap<String, Raw> = IndexMap::new();
         for file in &survey.files {
             let used = |at: &&usize| survey.nodes.get(**at).is_some_and(|node| chosen(&globs, &node.name));
             let users: Vec<usize> = file.nodes.iter().filter(used).copied().collect();
-            if users.is_empty() && !globs.is_empty() {
+            let known = reach.knows(file);
+            if users.is_empty() && !globs.is_empty() && known {
                 continue;
             }
             let Ok(layer) = &file.layer else { continue };
@@ -65,16 +71,17 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
                 let Some(site) = site(computation.inputs, origin, None) else { return };
                 let entry = rows
                     .entry(join_path(path, delimiter))
-                    .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new()));
+                    .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));
                 entry.1.push((site, written(slot)));
                 entry.2.extend(&users);
+                entry.3 &= known;
             });
         }
         rows.sort_unstable_keys();
-        let row = |(path, places, mut nodes): Raw| {
+        let row = |(path, places, mut nodes, complete): Raw| {
             nodes.sort_unstable();
             nodes.dedup();
-            ParameterRow { path, places, nodes: survey.names(&nodes) }
+            ParameterRow { path, places, nodes: survey.names(&nodes), complete }
         };
         rows.into_values().map(row).collect()
     })

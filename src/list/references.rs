@@ -7,7 +7,7 @@ use crate::pattern::{Glob, PathPattern};
 use crate::report::site_value;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
-use crate::survey::Survey;
+use crate::survey::{Reach, Survey};
 use crate::template::{Part, Reference, split_path};
 use crate::value::{Key, Text, Value};
 
@@ -49,6 +49,8 @@ pub struct ReferenceRow {
     pub within: String,
     /// The nodes that the file has a part in, sorted.
     pub nodes: Vec<Text>,
+    /// Whether these are all: a node whose classes cannot be ordered may have the file too.
+    pub complete: bool,
 }
 
 impl ReferenceRow {
@@ -60,6 +62,7 @@ impl ReferenceRow {
             ("site", site_value(&self.site)),
             ("within", Value::text(self.within.as_str())),
             ("nodes", texts(&self.nodes)),
+            ("complete", Value::Bool(self.complete)),
         ])
     }
 }
@@ -72,6 +75,7 @@ pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceR
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, &delimiter)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
+        let reach = Reach::of(computation, &survey, survey.nodes.iter());
         let mut rows = Vec::new();
         for file in &survey.files {
             let Ok(layer) = &file.layer else { continue };
@@ -89,6 +93,7 @@ pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceR
                     site,
                     within,
                     nodes: names.get_or_init(|| survey.names(&file.nodes)).clone(),
+                    complete: reach.knows(file),
                 });
             };
             for entry in &layer.classes {

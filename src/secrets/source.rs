@@ -21,8 +21,9 @@ impl Secrets {
         }
         // An outline is only there for what can be composed.
         let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes())).ok();
+        let stars = |word: &str| word.chars().map(|_| '*').collect();
         let Some(root) = outline.as_ref().and_then(|outline| outline.root.as_ref()) else {
-            return self.lines(text, false);
+            return self.lines(&self.queries(text, stars), false);
         };
         let mut found = Found { text, ranges: Vec::new(), aliases: FxHashSet::default() };
         self.find(root, &mut found);
@@ -30,7 +31,7 @@ impl Secrets {
             let aliases = std::mem::take(&mut found.aliases);
             found.anchored(root, &aliases);
         }
-        self.lines(&found.starred(), true)
+        self.lines(&self.queries(&found.starred(), stars), true)
     }
 
     fn find(&self, piece: &Piece, found: &mut Found<'_>) {

@@ -12,7 +12,7 @@ use super::scratch::Scratch;
 use crate::error::{Fault, Kind, Result};
 use crate::storage::fs::reason;
 
-/// The YAML files of a revision, as long as this lives.
+/// The folders and YAML files of a revision, as long as this lives.
 #[derive(Debug)]
 pub struct Checkout {
     folder: Scratch,
@@ -34,7 +34,7 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
 }
 
 impl Checkout {
-    /// Takes the YAML files and links of a revision of the repository that holds `folder`.
+    /// Takes the folders, YAML files and links of a revision of the repository that holds `folder`.
     pub fn of(revision: &str, folder: &Path) -> Result<Checkout> {
         let failed = |failure: Failure| {
             let message = match failure {
@@ -53,6 +53,8 @@ impl Checkout {
         let place = In::Around(&top);
         let commit = commit(place, revision).map_err(failed)?;
         let mut entries = objects::entries(place, &commit).map_err(failed)?;
+        // A folder of nodes or classes may hold no YAML file yet.
+        let folders = entries.keys().filter_map(|path| path.parent()).map(Path::to_path_buf).collect();
         entries.retain(|path, entry| {
             entry.link || matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
         });
@@ -61,7 +63,7 @@ impl Checkout {
         }
         let read = objects::read(place, entries.values().map(|entry| &*entry.object)).map_err(failed)?;
         let files = entries.iter().zip(&read).map(|((path, entry), (_, bytes))| (path, entry.link, bytes));
-        let folder = Scratch::with(files).map_err(broken)?;
+        let folder = Scratch::with(&folders, files).map_err(broken)?;
         Ok(Checkout { folder, top, revision: revision.to_owned() })
     }
 

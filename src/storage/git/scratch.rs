@@ -1,10 +1,11 @@
-//! Scratch turns files into a folder that nobody else may read and that is gone when this process is,
+//! Scratch turns files and folders into a folder that nobody else may read and that is gone when this process is,
 //! in whatever way it ends.
 //!
 //! A shell waits on a pipe of ours: when that closes without a word, because we were killed, it removes
 //! the folder. Where the shell was killed too, the next one who makes such a folder does: the folder is
 //! locked as long as we live.
 
+use std::collections::BTreeSet;
 use std::fs::{File, Permissions};
 use std::io::Write as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
@@ -41,16 +42,23 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A folder with these files. Where there is room in memory, no disk sees them: thousands of them
+    /// A folder with these folders and files. Where there is room in memory, no disk sees them: thousands of them
     /// take a second there. A folder for temporary files that somebody named is the one that is used.
-    pub fn with<'a>(files: impl Iterator<Item = Put<'a>> + Clone) -> std::io::Result<Scratch> {
+    pub fn with<'a>(
+        folders: &BTreeSet<PathBuf>,
+        files: impl Iterator<Item = Put<'a>> + Clone,
+    ) -> std::io::Result<Scratch> {
         let memory = Path::new(MEMORY);
         let usual = std::env::temp_dir() == Path::new("/tmp") && memory.is_dir();
-        let in_memory = usual.then(|| Scratch::below(memory, files.clone()).ok()).flatten();
-        in_memory.map_or_else(|| Scratch::below(&std::env::temp_dir(), files), Ok)
+        let in_memory = usual.then(|| Scratch::below(memory, folders, files.clone()).ok()).flatten();
+        in_memory.map_or_else(|| Scratch::below(&std::env::temp_dir(), folders, files), Ok)
     }
 
-    fn below<'a>(place: &Path, mut files: impl Iterator<Item = Put<'a>>) -> std::io::Result<Scratch> {
+    fn below<'a>(
+        place: &Path,
+        folders: &BTreeSet<PathBuf>,
+        mut files: impl Iterator<Item = Put<'a>>,
+    ) -> std::io::Result<Scratch> {
         sweep(place);
         let folder = tempfile::Builder::new()
             .prefix(PREFIX)
@@ -61,6 +69,9 @@ impl Scratch {
         flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
         // From here on all of it goes, should anything fail.
         let scratch = Scratch { watch: watch(folder.path()), folder, _lock: lock };
+        for path in folders {
+            std::fs::create_dir_all(scratch.path().join(path))?;
+        }
         files.try_for_each(|(path, link, bytes)| put(&scratch.path().join(path), bytes, link))?;
         Ok(scratch)
     }
@@ -123,7 +134,7 @@ mod tests {
     fn a_revision_is_for_its_owner_alone() {
         for place in [Path::new(MEMORY), &std::env::temp_dir()] {
             if place.is_dir() {
-                let scratch = Scratch::below(place, std::iter::empty()).expect("a folder");
+                let scratch = Scratch::below(place, &BTreeSet::new(), std::iter::empty()).expect("a folder");
                 let mode = scratch.path().metadata().expect("it is there").permissions().mode();
                 assert_eq!(mode & 0o777, 0o700);
                 let path = scratch.path().to_owned();
@@ -137,7 +148,7 @@ mod tests {
     #[test]
     fn what_was_left_behind_is_swept_and_what_is_in_use_is_not() {
         let place = tempfile::tempdir().expect("a folder");
-        let used = Scratch::below(place.path(), std::iter::empty()).expect("a folder");
+        let used = Scratch::below(place.path(), &BTreeSet::new(), std::iter::empty()).expect("a folder");
         let left = place.path().join(format!("{PREFIX}left"));
         let young = place.path().join(format!("{PREFIX}young"));
         for folder in [&left, &young] {

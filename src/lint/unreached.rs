@@ -1,0 +1,109 @@
+//! Class files that no node reaches turn into the problems that their lists of classes would be: names
+//! without a class, and circles. Names with references are a node's.
+
+use rustc_hash::FxHashMap;
+
+use super::Linter;
+use crate::error::{Fault, Kind};
+use crate::layer::ClassEntry;
+use crate::survey::SurveyedFile;
+
+/// The classes of all branches by their names: which of them a node would have is not known.
+type Classes<'a> = FxHashMap<&'a str, usize>;
+
+/// Looks at the lists of all class files that no node has, nor may have.
+pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    let files = &linter.survey.files;
+    let mut classes = Classes::default();
+    for (at, file) in files.iter().enumerate().filter(|(_, file)| file.is_class) {
+        classes.entry(&*file.name).or_insert(at);
+    }
+    let mut walk = Walk { linter, classes, state: vec![State::New; files.len()], found };
+    for at in 0..files.len() {
+        walk.from(at);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    New,
+    /// On the way from the file that was begun with.
+    Active,
+    Done,
+}
+
+struct Walk<'a, 'l> {
+    linter: &'l Linter<'l>,
+    classes: Classes<'l>,
+    state: Vec<State>,
+    found: &'a mut Vec<Fault>,
+}
+
+impl<'l> Walk<'_, 'l> {
+    fn from(&mut self, start: usize) {
+        // A file, and the next of its entries; classes may be as deep in one another as there are any.
+        let mut way: Vec<(usize, usize)> = Vec::new();
+        self.enter(start, &mut way);
+        while let Some((at, next)) = way.last_mut() {
+            let Some(entry) = self.entries(*at).get(*next) else {
+                self.state[*at] = State::Done;
+                way.pop();
+                continue;
+            };
+            *next += 1;
+            if entry.template.is_some() {
+                continue;
+            }
+            let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+            match names.find_map(|name| self.classes.get(&**name)) {
+                None => self.missing(entry),
+                Some(&class) if self.state[class] == State::Active => self.circle(&way, class, entry),
+                Some(&class) => self.enter(class, &mut way),
+            }
+        }
+    }
+
+    fn enter(&mut self, at: usize, way: &mut Vec<(usize, usize)>) {
+        let Some(file) = self.linter.survey.files.get(at) else { return };
+        if self.state[at] == State::New && self.is_unreached(file) {
+            self.state[at] = State::Active;
+            way.push((at, 0));
+        }
+    }
+
+    /// What nodes have, they tell.
+    fn is_unreached(&self, file: &SurveyedFile) -> bool {
+        file.is_class && file.nodes.is_empty() && !self.linter.reach.holds(&file.path)
+    }
+
+    fn entries(&self, at: usize) -> &'l [ClassEntry] {
+        let layer = self.linter.survey.files.get(at).and_then(|file| file.layer.as_ref().ok());
+        layer.map_or(&[], |layer| &layer.classes)
+    }
+
+    fn missing(&mut self, entry: &ClassEntry) {
+        let name = entry.lookup.to_string();
+        let computation = self.linter.computation;
+        if computation.ignored.is_some_and(|regex| regex.is_match(&name).unwrap_or(false)) {
+            return;
+        }
+        let similar = crate::similar::nearest(&name, self.classes.keys().copied()).map(str::to_owned);
+        let written = entry.name.to_string();
+        let folder = "the inventory".to_owned();
+        self.say(Kind::ClassNotFound { name, written, folder, similar }, entry);
+    }
+
+    fn circle(&mut self, way: &[(usize, usize)], class: usize, entry: &ClassEntry) {
+        let circle = way.iter().map(|(at, _)| *at).skip_while(|at| *at != class).chain([class]);
+        let names =
+            circle.filter_map(|at| self.linter.survey.files.get(at)).map(|file| file.name.to_string());
+        let cycle = names.collect::<Vec<_>>().join(" -> ");
+        self.say(Kind::ClassCycle { cycle }, entry);
+    }
+
+    fn say(&mut self, kind: Kind, entry: &ClassEntry) {
+        let mut fault = Fault::new(kind).at(entry.origin);
+        fault.site = self.linter.site(entry.origin);
+        self.found.push(fault);
+    }
+}
