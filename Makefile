@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny fuzz load wheel man clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny fuzz tsan load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -46,6 +46,10 @@ differential: .venv-oracle/.tools ## generated inventories and command lines, ag
 
 fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler
 	$(PYTHON) fuzz
+
+tsan: ## many threads under the thread sanitizer; needs the nightly compiler with rust-src
+	RUSTFLAGS=-Zsanitizer=thread RECLASS_SEEDS=40 cargo +nightly test --locked -Zbuild-std --target-dir target/tsan \
+	    --target x86_64-unknown-linux-gnu --test threads --test together
 
 bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
 	.venv-bench/bin/python -m benches
