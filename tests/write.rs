@@ -328,6 +328,14 @@ fn no_way_out_of_the_inventory() {
     assert_eq!(code(node::update(&settings, "link", &content, Options::default())), Some("path-refused"));
     assert_eq!(code(node::delete(&settings, "link", Options::default())), Some("path-refused"));
 
+    // Nor a file of another kind that a link inside leads to.
+    fs::write(file.with_file_name("notes.txt"), "a: 1\n").expect("a file");
+    symlink("notes.txt", file.with_file_name("notes.yml")).expect("a link");
+    let notes = File { cluster: "prague", name: "notes.yml" };
+    let done = cluster::set(&settings, notes, "b", Value::Int(2), Options::default());
+    assert_eq!(code(done), Some("path-refused"));
+    assert_eq!(fs::read_to_string(file.with_file_name("notes.txt")).expect("the file"), "a: 1\n");
+
     // A link that stays inside is followed: its target is edited, and it stays a link.
     let inside = File { cluster: "prague", name: "inside.yml" };
     cluster::set(&settings, inside, "b", Value::Int(2), Options::default()).expect("an edit");
@@ -405,4 +413,34 @@ fn a_folder_must_not_change_the_name_of_a_node() {
     };
     assert_eq!(code(create("prague")), Some("path-refused"));
     assert_eq!(code(create("_generated")), None);
+}
+
+#[test]
+fn a_node_that_goes_while_an_edit_waits_is_not_made_again() {
+    let (folder, settings, _) = inventory();
+    let content = Content { classes: vec!["base".into()], ..Content::default() };
+    node::create(&settings, "web1", "", &content, Options::default()).expect("made");
+    let path = folder.path().join("nodes/web1.yml");
+    let more = Content { classes: vec!["later".into()], ..Content::default() };
+    let waiting = |change: &dyn Fn()| {
+        let lock = Lock::take(&folder.path().join("nodes")).expect("the lock");
+        std::thread::scope(|scope| {
+            let edit = scope.spawn(|| node::update(&settings, "web1", &more, Options::default()));
+            // Long enough that it has found the file, and waits for the lock.
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            change();
+            drop(lock);
+            edit.join().expect("no panic")
+        })
+    };
+    let moved = folder.path().join("nodes/prod/web1.yml");
+    fs::create_dir(folder.path().join("nodes/prod")).expect("a folder");
+    let edited = waiting(&|| fs::rename(&path, &moved).expect("moved")).expect("edited where it is now");
+    assert_eq!(edited.path, moved.canonicalize().expect("a file"));
+    assert!(!path.exists());
+    let text = fs::read_to_string(&moved).expect("the file");
+    assert!(text.contains("base") && text.contains("later"), "{text}");
+    let gone = waiting(&|| fs::remove_file(&moved).expect("gone"));
+    assert_eq!(code(gone), Some("node-not-found"));
+    assert!(!path.exists() && !moved.exists());
 }

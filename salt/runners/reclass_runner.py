@@ -53,7 +53,7 @@ def show_pillar(minion: str) -> dict[str, Any]:
         salt-run reclass.show_pillar web1.example.com
     """
     with commands():
-        pillar: dict[str, Any] = _metadata.opened(_settings()).pillar(minion)
+        pillar: dict[str, Any] = _metadata.opened(_settings()).pillar(_edits.text(minion))
         return pillar
 
 

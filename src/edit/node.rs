@@ -58,15 +58,34 @@ pub fn create(
 pub fn update(settings: &Settings, node: &str, content: &Content, options: Options) -> Result<Edited> {
     name::node(node)?;
     let changes = changes(settings, content, options)?;
-    let (root, relative, _) = existing(settings, node)?;
-    Tree::open(&root, settings, options)?.edit(&relative, &changes, false)
+    let (tree, relative) = locked(settings, node, options)?;
+    tree.change(&relative, &changes)
 }
 
 /// Takes the file of a node away.
 pub fn delete(settings: &Settings, node: &str, options: Options) -> Result<Edited> {
     name::node(node)?;
-    let (root, relative, _) = existing(settings, node)?;
-    Tree::open(&root, settings, options)?.remove(&relative)
+    let (tree, relative) = locked(settings, node, options)?;
+    tree.remove(&relative)
+}
+
+/// How often a node may move from one folder of nodes to another one while its file is looked for.
+const ATTEMPTS: usize = 10;
+
+/// The tree of a node under its lock, and the path of the file in it. Somebody may have moved it, or
+/// taken it away, before the lock was ours: it is looked for again.
+fn locked(settings: &Settings, node: &str, options: Options) -> Result<(Tree, PathBuf)> {
+    let (mut root, _, mut path) = existing(settings, node)?;
+    for _ in 0..ATTEMPTS {
+        let tree = Tree::open(&root, settings, options)?;
+        let now = existing(settings, node)?;
+        if now.0 == root {
+            return Ok((tree, now.1));
+        }
+        (root, _, path) = now;
+    }
+    let message = "it moves while it is edited".into();
+    Err(Fault::new(Kind::FileUnwritable { path: display(&path), message }).into())
 }
 
 fn changes(settings: &Settings, content: &Content, options: Options) -> Result<Vec<Change>> {

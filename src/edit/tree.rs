@@ -83,9 +83,21 @@ impl Tree {
             (true, Some(_)) => Missing::Make,
             (true, None) => Missing::Imagine,
         };
-        let path = inside::file(&self.root, relative, missing)?;
+        self.edit_at(inside::file(&self.root, relative, missing)?, changes, false)
+    }
+
+    /// Changes a file that has to be there.
+    pub fn change(&self, relative: &Path, changes: &[Change]) -> Result<Edited> {
+        self.edit_at(inside::file(&self.root, relative, Missing::Refuse)?, changes, true)
+    }
+
+    fn edit_at(&self, path: PathBuf, changes: &[Change], there: bool) -> Result<Edited> {
         for _ in 0..ATTEMPTS {
             let old = read_if_there(&path, self.most)?;
+            if there && old.is_none() {
+                let message = "it is gone since it was looked for".into();
+                return Err(Fault::new(Kind::FileUnreadable { path: display(&path), message }).into());
+            }
             let (text, stamp) = match &old {
                 Some((text, stamp)) => (text.as_slice(), Some(stamp)),
                 None => (&b""[..], None),

@@ -37,8 +37,7 @@ pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
     if !plain || relative.as_os_str().is_empty() || relative.as_os_str().as_encoded_bytes().contains(&0) {
         return Err(refuse("it must be relative and without '..'").into());
     }
-    let end = relative.extension().and_then(|end| end.to_str());
-    if !matches!(end, Some("yml" | "yaml")) {
+    if !is_yaml(relative) {
         return Err(refuse("it must end with '.yml' or '.yaml'").into());
     }
     let path = root.join(relative);
@@ -70,12 +69,19 @@ pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
             if !real.starts_with(root) {
                 return Err(outside().into());
             }
+            if !is_yaml(&real) {
+                return Err(refuse("the file that it leads to must end with '.yml' or '.yaml'").into());
+            }
             if !metadata.is_symlink() && !metadata.is_file() {
                 return Err(refuse("it is not a regular file").into());
             }
             Ok(real)
         }
     }
+}
+
+fn is_yaml(path: &Path) -> bool {
+    matches!(path.extension().and_then(|end| end.to_str()), Some("yml" | "yaml"))
 }
 
 /// The real path of a file that a listing has found, if it is in one of these folders, real paths

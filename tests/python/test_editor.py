@@ -437,6 +437,32 @@ def test_data_are_data_with_other_sentinels_too(settings: dict[str, Any]) -> Non
             _classify.classify(settings, "web5", data, RULES)
 
 
+@pytest.mark.parametrize(
+    ("rule", "reason"),
+    [
+        (5, "must be mappings"),
+        ({"expression": 5}, "'expression' of a rule must be text or a list"),
+        ({"expression": "all", "node_class": {"value": 5}}, "'value' of a rule must be text or a list"),
+        (
+            {"expression": "all", "node_class": {"value": ["a"]}, "node_param": {"address": "1"}},
+            "must be mappings",
+        ),
+    ],
+)
+def test_a_rule_of_another_shape_is_refused(settings: dict[str, Any], rule: Any, reason: str) -> None:
+    with pytest.raises(_salt.RefusedError, match=reason):
+        _classify.classify(settings, "web8", {}, {"r": rule})
+    assert "web8" not in _metadata.nodes(settings)
+
+
+def test_a_class_that_is_text_is_one_class(settings: dict[str, Any]) -> None:
+    rules = {"r": {"expression": "all", "node_class": {"value": "site", "value_template": "role.<<kind>>"}}}
+    _classify.classify(settings, "web9", {"kind": "web"}, rules)
+    assert _metadata.node(settings, "web9")["web9"]["classes"] == ["role.web", "site"]
+    with pytest.raises(_salt.RefusedError, match="classes must be a list of names"):
+        _edits.update_node(settings, "web9", classes='"site"')
+
+
 def test_data_cannot_bring_a_condition() -> None:
     rule = "<<host>>__equals__ctl01"
     assert _classify._applies(rule, {"host": "ctl01"})
@@ -460,7 +486,11 @@ def test_a_graph_of_services() -> None:
                     "relations": [
                         {"service": "db", "host_from_target": "10.0.0.2"},
                         {"service": "db", "host_from_target": "db1.example.com"},
-                        {"service": "mail", "host_external": "http://mail.example.org:25/x", "type": "smtp"},
+                        {
+                            "service": "mail",
+                            "host_external": "http://a:pw@mail.example.org:25/x",
+                            "type": "smtp",
+                        },
                     ],
                 }
             ],

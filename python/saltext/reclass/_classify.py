@@ -40,7 +40,7 @@ def classify(
     classes: list[str] = []
     node_params: dict[str, Any] = {}
     cluster_params: dict[str, Any] = {}
-    for rule in _mapping(class_mapping).values():
+    for rule in map(_mapping, _mapping(class_mapping).values()):
         if not _applies(rule.get("expression", ""), data):
             continue
         classes += _classes(_mapping(rule.get("node_class")), fill)
@@ -61,9 +61,7 @@ def classify(
 
 def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
     """Whether all conditions hold: ``all``, or ``<<name>>__equals__text``, or ``…__startswith__…``."""
-    if isinstance(expressions, str):
-        expressions = [expressions]
-    for expression in expressions or []:
+    for expression in _listed(expressions or [], "expression"):
         if expression in ("", "all"):
             continue
         # Taken apart before anything is filled in, or data could bring a condition of their own.
@@ -81,14 +79,14 @@ def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
 
 def _classes(rule: Mapping[str, Any], fill: Fill) -> list[str]:
     return [
-        *(fill(template, in_class_name=True) for template in rule.get("value_template") or []),
-        *(rule.get("value") or []),
+        *(fill(template, in_class_name=True) for template in _listed(rule.get("value_template") or [])),
+        *map(str, _listed(rule.get("value") or [])),
     ]
 
 
 def _params(rules: Mapping[str, Any], fill: Fill) -> dict[str, Any]:
     params = {}
-    for name, rule in rules.items():
+    for name, rule in ((name, _mapping(rule)) for name, rule in rules.items()):
         if rule.get("value") is not None:
             params[name] = rule["value"]
         elif rule.get("value_template"):
@@ -119,6 +117,15 @@ def _filled(template: str, data: Mapping[str, Any], opening: set[str], in_class_
         return value
 
     return _PLACEHOLDER.sub(fill, str(template))
+
+
+def _listed(value: Any, what: str = "value") -> list[Any]:
+    """Items as a list; text is one item."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    if isinstance(value, str):
+        return [value]
+    raise RefusedError(f"'{what}' of a rule must be text or a list, not a {type(value).__name__}")
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -232,7 +232,9 @@ def _list(classes: Any) -> list[str]:
         classes = _json(classes, "classes")
     if classes is None:
         return []
-    if isinstance(classes, Sequence) and all(isinstance(name, str) for name in classes):
+    # Text is a sequence of letters.
+    listed = isinstance(classes, Sequence) and not isinstance(classes, (str, bytes))
+    if listed and all(isinstance(name, str) for name in classes):
         return list(classes)
     raise RefusedError("classes must be a list of names")
 

@@ -73,9 +73,9 @@ def _mappings(items: Any) -> list[dict[Any, Any]]:
 
 
 def _place(url: str) -> str:
-    """Host and port of a URL; nothing for what is none."""
+    """Host and port of a URL, without a user and a password; nothing for what is none."""
     try:
-        return urlparse(url).netloc
+        return urlparse(url).netloc.rpartition("@")[2]
     except ValueError:
         return ""
 

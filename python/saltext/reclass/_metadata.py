@@ -106,7 +106,7 @@ def pillar_errors(settings: Settings, name: str | None = None) -> dict[str, str]
     """For one node, or each, why it has no pillar; empty text for one that has."""
     inventory = opened(settings)
     found = {}
-    for node_name in inventory.nodes() if name is None else [name]:
+    for node_name in inventory.nodes() if name is None else [text(name)]:
         try:
             inventory.pillar(node_name)
             found[node_name] = ""
