@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny fuzz load wheel man clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny audit fuzz tsan load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -47,6 +47,10 @@ differential: .venv-oracle/.tools ## generated inventories and command lines, ag
 fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler
 	$(PYTHON) fuzz
 
+tsan: ## many threads under the thread sanitizer; needs the nightly compiler with rust-src
+	RUSTFLAGS=-Zsanitizer=thread RECLASS_SEEDS=40 cargo +nightly test --locked -Zbuild-std --target-dir target/tsan \
+	    --target x86_64-unknown-linux-gnu --test threads --test together
+
 bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
 	.venv-bench/bin/python -m benches
 
@@ -58,6 +62,10 @@ bench-record: build .venv-bench/.tools ## the instruction counts that `make benc
 
 deny: ## licences, sources and bans of the crates; needs cargo-deny
 	cargo deny --all-features check licenses bans sources
+
+audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit and a network
+	cargo deny --all-features check advisories
+	for lock in requirements/*.txt; do pip-audit --disable-pip --require-hashes -r $$lock || exit; done
 
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import mmap
 import os
 import pickle
 import signal
@@ -588,6 +589,62 @@ def test_a_child_that_is_forked_while_threads_render_works(write: Write) -> None
         for thread in threads:
             thread.join(60)
     assert codes == [0] * 30
+
+
+def test_children_that_are_forked_under_load_answer_right_at_once(write: Write) -> None:
+    base = many(write, 60)
+    # The number of the edit that has begun, for children too.
+    begun = mmap.mmap(-1, 8)
+    done = 0
+    inventory = Inventory(inventory_base_uri=str(base), threads=4)
+    inventory.inventory()
+    stop = threading.Event()
+
+    def version() -> int:
+        return int.from_bytes(begun[:8], "little")
+
+    def change() -> None:
+        nonlocal done
+        while not stop.wait(0.005):
+            number = done + 1
+            begun[:8] = number.to_bytes(8, "little")
+            (base / "new").write_text(f"parameters: {{version: {number}, again: '${{version}}'}}\n")
+            (base / "new").replace(base / "classes" / "c.yml")
+            done = number
+
+    def work(own: int) -> None:
+        turn = 0
+        while not stop.is_set():
+            turn += 1
+            if own % 2:
+                inventory.pillar(f"n{turn % 60}")
+            else:
+                # Settings of its own: the engine starts from nothing, and holds its locks for long.
+                Inventory(inventory_base_uri=str(base), default_environment=f"e{own}-{turn % 5}").inventory()
+
+    def answers_right() -> bool:
+        oldest = done
+        for number in (1, 2, 1):
+            pillar = inventory.pillar(f"n{number}")
+            if not (oldest <= pillar["version"] == pillar["again"] <= version()):
+                return False
+        versions = {node["parameters"]["version"] for node in inventory.inventory()["nodes"].values()}
+        return len(versions) == 1 and oldest <= versions.pop() <= version()
+
+    workers = [threading.Thread(target=work, args=(own,)) for own in range(8)]
+    threads = [threading.Thread(target=change), *workers]
+    for thread in threads:
+        thread.start()
+    try:
+        while done == 0:
+            time.sleep(0.01)
+        codes = [in_child(answers_right, seconds=8) for _ in range(50)]
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(60)
+    assert codes == [0] * 50
+    assert done > 50
 
 
 def test_cache_info_counts_what_was_done(write: Write) -> None:

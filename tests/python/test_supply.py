@@ -87,6 +87,21 @@ def test_no_build_script_speaks_to_a_network() -> None:
     assert scripts > 5
 
 
+@pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda lock: lock.stem)
+def test_every_requirement_is_one_version_with_hashes(lock: Path) -> None:
+    lines = lock.read_text().replace("\\\n", " ").splitlines()
+    entries = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    form = re.compile(
+        r"([A-Za-z0-9._-]+)(?:\[[a-z,]+\])?==[^\s*;]+(?:\s*;([^#]*?))?(?:\s+--hash=sha256:[0-9a-f]{64})+\s*"
+    )
+    found = [match.groups() for entry in entries if (match := form.fullmatch(entry))]
+    assert len(found) == len(entries) > 0, [entry for entry in entries if not form.fullmatch(entry)]
+    # Several versions only for different Pythons.
+    names = [name.lower() for name, _ in found]
+    assert len(set(found)) == len(found)
+    assert all(marker for name, marker in found if names.count(name.lower()) > 1)
+
+
 def test_the_wheel_says_which_systems_it_is_for() -> None:
     found = re.search(r"-cp310-abi3-manylinux_(\d+)_(\d+)_x86_64\.whl$", wheel().name)
     assert found, wheel().name
