@@ -444,3 +444,29 @@ fn a_node_that_goes_while_an_edit_waits_is_not_made_again() {
     assert_eq!(code(gone), Some("node-not-found"));
     assert!(!path.exists() && !moved.exists());
 }
+
+#[test]
+fn trees_that_are_in_one_another_lose_no_edit() {
+    let (folder, inner, file) = inventory();
+    let options = Map::from_iter([
+        ("inventory_base_uri".into(), Value::text(folder.path().to_string_lossy().into_owned())),
+        ("classes_uri".into(), Value::text(".")),
+        ("cluster_folder".into(), Value::text("classes/cluster")),
+    ]);
+    let outer = Settings::from_options(&options).expect("settings").0;
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let settings = if writer % 2 == 0 { &inner } else { &outer };
+            scope.spawn(move || {
+                for number in 0..40 {
+                    let overrides = File { cluster: "prague", name: "overrides.yml" };
+                    let name = format!("w{writer}n{number}");
+                    cluster::set(settings, overrides, &name, Value::Int(number), Options::default())
+                        .unwrap_or_else(|error| panic!("{name}: {error}"));
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(&file).expect("the file");
+    assert_eq!(text.lines().filter(|line| line.trim_start().starts_with('w')).count(), 160, "{text}");
+}

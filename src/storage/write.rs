@@ -1,8 +1,8 @@
 //! Writing turns new bytes into a file so that everybody else sees the old file or the new one,
 //! never anything between, whatever happens on the way.
 //!
-//! One lock for each tree makes writers wait for one another. A new file is made beside the
-//! old one, flushed, and renamed over it. Readers need no lock. What a writer left behind that was
+//! One lock for each tree makes writers wait for one another, and where trees are in one another,
+//! the lock of the folder itself while a file in it is replaced. A new file is made beside the old one, flushed, and renamed over it. Readers need no lock. What a writer left behind that was
 //! ended in the middle is hidden, as is the lock, and goes with the next write of that file.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
@@ -110,6 +110,7 @@ impl Lock {
         tell: &mut dyn FnMut(Step),
     ) -> Result<bool> {
         let folder = self.folder(path)?;
+        let _alone = Alone::in_folder(folder)?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let beside = folder.join(format!(".{name}.reclass-new"));
         let unwritable = |error: io::Error| {
@@ -139,6 +140,7 @@ impl Lock {
     /// Takes a file away.
     pub fn remove(&self, path: &Path) -> Result<()> {
         let folder = self.folder(path)?;
+        let _alone = Alone::in_folder(folder)?;
         fs::remove_file(path).and_then(|()| File::open(folder)?.sync_all()).map_err(|error| {
             Fault::new(Kind::FileUnwritable { path: display(path), message: reason(&error) }).into()
         })
@@ -151,6 +153,37 @@ impl Lock {
             _ => {
                 let message = "a file is to be written under the lock of another tree".into();
                 Err(Fault::new(Kind::Internal { message }).into())
+            }
+        }
+    }
+}
+
+/// The right to replace files in one folder. Trees of two configurations may be in one another, so that
+/// one file is below two locks.
+struct Alone(File);
+
+impl Drop for Alone {
+    /// By name, as [`Lock`] is.
+    fn drop(&mut self) {
+        let _ = flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+impl Alone {
+    /// Waits until nobody else replaces a file there. Where folders cannot be locked, as over NFS, there
+    /// is nothing to wait for.
+    fn in_folder(folder: &Path) -> Result<Option<Alone>> {
+        let Ok(file) = File::open(folder) else { return Ok(None) };
+        let begun = Instant::now();
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Alone(file))),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() > WAIT => {
+                    let kind = Kind::LockTimeout { path: display(folder), seconds: WAIT.as_secs() };
+                    return Err(Fault::new(kind).into());
+                }
+                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(PAUSE),
+                Err(_) => return Ok(None),
             }
         }
     }
