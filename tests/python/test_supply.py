@@ -44,7 +44,10 @@ def pythons() -> list[Path]:
     found: dict[str, Path] = {}
     home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for minor in range(10, 20):
-        candidates = [shutil.which(f"python3.{minor}"), *home.glob(f"versions/3.{minor}.*/bin/python")]
+        candidates: list[str | Path | None] = [
+            shutil.which(f"python3.{minor}"),
+            *home.glob(f"versions/3.{minor}.*/bin/python"),
+        ]
         for path in filter(None, candidates):
             usable = subprocess.run([path, "-c", "import ensurepip"], capture_output=True, check=False)
             if usable.returncode == 0:
