@@ -48,10 +48,10 @@ def pythons() -> list[Path]:
             shutil.which(f"python3.{minor}"),
             *home.glob(f"versions/3.{minor}.*/bin/python"),
         ]
-        for path in filter(None, candidates):
+        for path in [Path(name) for name in candidates if name]:
             usable = subprocess.run([path, "-c", "import ensurepip"], capture_output=True, check=False)
             if usable.returncode == 0:
-                found[f"3.{minor}"] = Path(path)
+                found[f"3.{minor}"] = path
     return list(found.values())
 
 
