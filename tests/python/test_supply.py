@@ -44,11 +44,14 @@ def pythons() -> list[Path]:
     found: dict[str, Path] = {}
     home = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     for minor in range(10, 20):
-        candidates = [shutil.which(f"python3.{minor}"), *home.glob(f"versions/3.{minor}.*/bin/python")]
-        for path in filter(None, candidates):
+        candidates: list[str | Path | None] = [
+            shutil.which(f"python3.{minor}"),
+            *home.glob(f"versions/3.{minor}.*/bin/python"),
+        ]
+        for path in [Path(name) for name in candidates if name]:
             usable = subprocess.run([path, "-c", "import ensurepip"], capture_output=True, check=False)
             if usable.returncode == 0:
-                found[f"3.{minor}"] = Path(path)
+                found[f"3.{minor}"] = path
     return list(found.values())
 
 
@@ -113,7 +116,7 @@ def test_it_installs_with_nothing_but_python(python: Path, tmp_path: Path) -> No
     subprocess.run([python, "-m", "venv", tmp_path / "venv"], check=True, capture_output=True)
     programs = tmp_path / "venv" / "bin"
     environment = {"PATH": str(programs), "HOME": str(tmp_path)}
-    pip = [programs / "python", "-m", "pip", "install", "--quiet", "--no-index", wheel()]
+    pip: list[str | Path] = [programs / "python", "-m", "pip", "install", "--quiet", "--no-index", wheel()]
     subprocess.run(pip, check=True, env=environment, capture_output=True)
     node = tmp_path / "site" / "nodes" / "n.yml"
     node.parent.mkdir(parents=True)
@@ -121,9 +124,9 @@ def test_it_installs_with_nothing_but_python(python: Path, tmp_path: Path) -> No
     node.write_text("parameters: {a: 1, b: '${a}'}\n")
     code = "import sys; from saltext.reclass import Inventory; "
     code += "print(Inventory(inventory_base_uri=sys.argv[1]).pillar('n')['b'])"
-    asked = [programs / "python", "-c", code, tmp_path / "site"]
+    asked: list[str | Path] = [programs / "python", "-c", code, tmp_path / "site"]
     done = subprocess.run(asked, check=True, env=environment, capture_output=True, text=True, cwd="/")
     assert done.stdout == "1\n"
-    command = [programs / "reclass", "-b", tmp_path / "site", "--nodeinfo", "n"]
+    command: list[str | Path] = [programs / "reclass", "-b", tmp_path / "site", "--nodeinfo", "n"]
     done = subprocess.run(command, check=True, env=environment, capture_output=True, text=True, cwd="/")
     assert "  b: 1\n" in done.stdout
