@@ -3,6 +3,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(dead_code, clippy::print_stdout, reason = "tests say what they skip and measure")]
 
+#[path = "../fuzz/src/data.rs"]
+mod data;
 mod yaml;
 
 use std::collections::BTreeMap;
@@ -12,7 +14,7 @@ use reclass::merge::Prefixes;
 use reclass::pystr;
 use reclass::settings::Settings;
 use reclass::source::Span;
-use reclass::value::{Key, Map, Text, Value};
+use reclass::value::{Map, Text};
 use reclass::yaml::compose::{Data, Document, Node, compose};
 use reclass::yaml::{parse_value, to_value};
 use yaml::faithful::faithful;
@@ -89,30 +91,6 @@ fn places<'a>(text: &str, document: &'a Document, node: &'a Node, keys: &[Text],
     }
 }
 
-/// The data with the entry changed; computed here, apart from the editor.
-fn expected(value: &Value, keys: &[Text], new: Option<&Value>) -> Value {
-    let mut map = value.as_map().cloned().unwrap_or_default();
-    let at = map.keys().position(|key| pystr::str(&key.0) == *keys[0]);
-    match (at, keys.len(), new) {
-        (Some(at), 1, Some(new)) => *map.get_index_mut(at).expect("an entry").1 = new.clone(),
-        (Some(at), 1, None) => {
-            map.shift_remove_index(at);
-        }
-        (Some(at), _, _) => {
-            let (_, inner) = map.get_index_mut(at).expect("an entry");
-            *inner = expected(inner, &keys[1..], new);
-        }
-        (None, _, Some(new)) => {
-            let inner = keys[1..].iter().rev().fold(new.clone(), |value, key| {
-                Value::map(Map::from_iter([(Key::from(key.clone()), value)]))
-            });
-            map.insert(Key::from(keys[0].clone()), inner);
-        }
-        (None, _, None) => {}
-    }
-    Value::map(map)
-}
-
 /// The lines of the old text, from zero, that the new one has not, and how many of the new are new.
 fn differing(before: &[u8], after: &[u8]) -> Option<(usize, usize, usize)> {
     let lines =
@@ -173,7 +151,7 @@ fn check(text: &[u8], path: &str, random: &mut Random, tally: &mut Tally) {
             }
         };
         let new = (what != "deleted").then_some(&new);
-        let wanted = expected(&before, &keys, new);
+        let wanted = data::changed(&before, &keys, new);
         let Some(changed) = changed else {
             assert_eq!(faithful(&wanted), faithful(&before), "{}", case());
             tally.same += 1;

@@ -2,7 +2,8 @@
 //! never anything between, whatever happens on the way.
 //!
 //! One lock for each tree makes writers wait for one another, and where trees are in one another,
-//! the lock of the folder itself while a file in it is replaced. A new file is made beside the old one, flushed, and renamed over it. Readers need no lock. What a writer left behind that was
+//! the lock of the folder itself while a file in it is replaced. A new file is made beside the old
+//! one, flushed, and renamed over it. Readers need no lock. What a writer left behind that was
 //! ended in the middle is hidden, as is the lock, and goes with the next write of that file.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
