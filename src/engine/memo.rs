@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Catalog, Item};
 use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::files::Sources;
+use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation};
 use crate::engine::sequence::{Roots, Sequence};
@@ -25,7 +26,7 @@ pub struct State {
     pub inputs: Inputs,
     settings: Arc<Settings>,
     mappings: Mappings,
-    ignored: Option<fancy_regex::Regex>,
+    ignored: Option<Ignored>,
     /// The beginnings of all class lists.
     roots: Roots,
     index: ExportIndex,
@@ -69,7 +70,7 @@ impl State {
         Ok(State {
             inputs: Inputs::new(settings.clone())?,
             mappings: Mappings::parse(&settings)?,
-            ignored: crate::engine::node::ignored_classes(&settings)?,
+            ignored: Ignored::parse(&settings)?,
             settings,
             roots: Roots::default(),
             index: ExportIndex::default(),
