@@ -28,18 +28,18 @@ struct Registry {
 const KEPT: usize = 16;
 
 impl Registry {
-    fn new(process: u32, inventories: Vec<(Map, Arc<Inventory>)>) -> Box<Registry> {
-        Box::new(Registry { process, inventories: Mutex::new(inventories), next: OnceBox::new() })
+    fn new(process: u32, inventories: Vec<(Map, Arc<Inventory>)>) -> Registry {
+        Registry { process, inventories: Mutex::new(inventories), next: OnceBox::new() }
     }
 
     /// The registry of this process.
     fn current() -> &'static Registry {
         static FIRST: OnceBox<Registry> = OnceBox::new();
         let process = std::process::id();
-        let mut registry = FIRST.get_or_init(|| Registry::new(process, Vec::new()));
+        let mut registry = FIRST.get_or_init(|| Box::new(Registry::new(process, Vec::new())));
         while registry.process != process {
             let parent = registry;
-            registry = parent.next.get_or_init(|| Registry::new(process, parent.left_behind()));
+            registry = parent.next.get_or_init(|| Box::new(Registry::new(process, parent.left_behind())));
         }
         registry
     }

@@ -5,6 +5,12 @@
 //! place of those of the standard library, `parking_lot` and `once_cell`.
 #![allow(dead_code, reason = "the sources are there for the engine, which uses all of them")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    clippy::unnecessary_wraps,
+    reason = "a stand-in looks like what it stands for"
+)]
 
 // What `std`, `parking_lot` and `once_cell` stand for in this crate.
 extern crate self as once_cell;

@@ -28,8 +28,8 @@ fn expected(list: &[u32], versions: &Classes) -> Vec<(String, String)> {
         let origin = Origin { file: FileId(number), node: 0 };
         (key, format!("{:?}", Slot::Value(Value::Int(value), origin)))
     };
-    let last = list[list.len() - 1];
-    let all = entry("all".into(), last.into(), last);
+    let end = list[list.len() - 1];
+    let all = entry("all".into(), end.into(), end);
     let each = list.iter().map(|number| entry(format!("p{number}"), versions[*number as usize], *number));
     std::iter::once(all).chain(each).collect()
 }

@@ -108,8 +108,8 @@ pub mod race {
             let run = RUN.load(Ordering::SeqCst);
             let known = self.values.lock().unwrap().get(&run).copied();
             known.unwrap_or_else(|| {
-                let made = make();
-                self.values.lock().unwrap().entry(run).or_insert_with(|| Box::leak(made))
+                let value = make();
+                self.values.lock().unwrap().entry(run).or_insert_with(|| Box::leak(value))
             })
         }
     }
