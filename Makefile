@@ -48,8 +48,7 @@ fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler
 	$(PYTHON) fuzz
 
 tsan: ## many threads under the thread sanitizer; needs the nightly compiler with rust-src
-	RUSTFLAGS=-Zsanitizer=thread RECLASS_SEEDS=40 cargo +nightly test --locked -Zbuild-std --target-dir target/tsan \
-	    --target x86_64-unknown-linux-gnu --test threads --test together
+	$(PYTHON) tests/sanitizer
 
 bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
 	.venv-bench/bin/python -m benches
@@ -60,12 +59,20 @@ bench-quick: build .venv-bench/.tools ## the same on small samples, into target/
 bench-record: build .venv-bench/.tools ## the instruction counts that `make bench` holds against
 	.venv-bench/bin/python -m benches --record
 
-deny: ## licences, sources and bans of the crates; needs cargo-deny
-	cargo deny --all-features check licenses bans sources
+deny: ## licences, sources and bans of the crates; needs cargo-deny, no network
+	$(call need,cargo-deny,cargo install --locked cargo-deny)
+	cargo deny --offline --all-features check licenses bans sources
 
-audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit and a network
+audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit, github.com and pypi.org
+	$(call need,cargo-deny,cargo install --locked cargo-deny)
+	$(call need,pip-audit,python3 -m pip install pip-audit)
 	cargo deny --all-features check advisories
-	for lock in requirements/*.txt; do pip-audit --disable-pip --require-hashes -r $$lock || exit; done
+	for lock in requirements/*.txt; do pip-audit --strict --disable-pip --require-hashes -r $$lock || exit; done
+
+# What a target needs that nothing here installs, and the command that does.
+define need
+	@command -v $(1) >/dev/null || { echo 'make $@ needs $(1): $(2)'; exit 1; }
+endef
 
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 
@@ -103,7 +110,7 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-ansible,$<)
 	@touch $@
 
-# What lists the parts of a wheel and finds the systems that it is for.
+# What links a wheel for old systems, lists its parts and finds the systems that it is for.
 .venv-supply/.tools: requirements/supply.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-supply,$<)
 	@touch $@
@@ -118,10 +125,9 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	@touch $@
 
 # One wheel for all: what is tested is what is shipped.
-dist/.built: $(ENGINE) $(PACKAGE) $(wildcard supply/*.py) | $(VENV)/.tools .venv-supply/.tools
-	rm -rf dist build/lib* build/bdist* build/scripts* build/wheel
-	$(BIN)/python -m pip wheel --quiet --no-deps --build-constraint requirements/build.txt --wheel-dir build/wheel .
-	.venv-supply/bin/python -m supply build/wheel/*.whl dist
+dist/.built: $(ENGINE) $(PACKAGE) $(wildcard supply/*) | .venv-supply/.tools
+	rm -rf dist build/lib* build/bdist* build/scripts*
+	.venv-supply/bin/python -m supply dist
 	@touch $@
 
 $(VENV)/.built: dist/.built $(VENV)/.tools

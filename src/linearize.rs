@@ -33,8 +33,8 @@ pub trait Lookup {
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>>;
     /// The folder that classes are looked for in, and a class of a similar name.
     fn about_missing(&self, name: &str) -> (String, Option<String>);
-    /// Whether `ignore_class_notfound` covers this name.
-    fn may_be_missing(&self, name: &str) -> bool;
+    /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
+    fn may_be_missing(&self, name: &str) -> Result<bool, Fault>;
     /// Begins to record what is asked for.
     fn begin_record(&self);
     /// What was asked for since.
@@ -150,6 +150,7 @@ pub fn linearize(
         own: false,
         warnings: Vec::new(),
         faults: Vec::new(),
+        stopped: false,
         node: Included {
             name: subjects.name.clone(),
             file: subjects.layer.file,
@@ -176,6 +177,11 @@ pub fn linearize(
         // An answer asks its sequence whether it holds; an error has none.
         linearizer.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
         let mut faults = linearizer.faults;
+        if faults.len() >= MAX_FAULTS
+            && let Some(last) = faults.pop()
+        {
+            faults.push(last.note("more than this are not looked for at once", None));
+        }
         let secrets = Secrets::of(settings);
         for fault in &mut faults {
             fault.node = Some(subjects.name.clone());
@@ -214,6 +220,8 @@ struct Linearizer<'a> {
     own: bool,
     warnings: Vec<Warning>,
     faults: Vec<Fault>,
+    /// Whether a limit was met: then nothing more comes in.
+    stopped: bool,
     node: Included,
     /// Those that class mappings brought in.
     mapped: Arc<Sequence>,
@@ -223,6 +231,9 @@ struct Linearizer<'a> {
 
 /// How deep classes may include one another.
 const MAX_DEPTH: usize = 2_000;
+
+/// How many problems of one node are told at once. Each names all classes on the way to it.
+const MAX_FAULTS: usize = 100;
 
 impl Linearizer<'_> {
     fn mapped_classes(&mut self) {
@@ -252,11 +263,19 @@ impl Linearizer<'_> {
         }
     }
 
+    /// Whether nothing more comes in.
+    fn is_over(&self) -> bool {
+        self.stopped || self.faults.len() >= MAX_FAULTS
+    }
+
     /// Brings in classes that the node lists, or a mapping gives to it, step by step.
     fn top(&mut self, entries: &[ClassEntry], mapping: Option<&By>) -> Vec<Text> {
         let by = mapping.unwrap_or(&By::Includer(0));
         let mut shown = Vec::with_capacity(entries.len());
         for entry in entries {
+            if self.is_over() {
+                break;
+            }
             let resolved = match &entry.template {
                 None => entry.lookup.clone(),
                 Some(template) => match self.resolve(entry, template, by) {
@@ -348,6 +367,9 @@ impl Linearizer<'_> {
     fn parents(&mut self, entries: &[ClassEntry], by: &By) -> Vec<Text> {
         let mut shown = Vec::with_capacity(entries.len());
         for entry in entries {
+            if self.is_over() {
+                break;
+            }
             let resolved = match &entry.template {
                 None => entry.lookup.clone(),
                 Some(template) => {
@@ -414,6 +436,7 @@ impl Linearizer<'_> {
         if let Some((what, limit, setting)) = beyond {
             let kind = Kind::EvaluationLimit { what, limit, setting };
             self.faults.push(self.place(Fault::new(kind), listed, by));
+            self.stopped = true;
             return;
         }
         // Where the node's file lists it is for that node alone to know.
@@ -431,7 +454,16 @@ impl Linearizer<'_> {
     }
 
     fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &By) {
-        if self.lookup.may_be_missing(name) {
+        let may_be_missing = match self.lookup.may_be_missing(name) {
+            Ok(may_be_missing) => may_be_missing,
+            Err(fault) => {
+                // Its place is in the settings.
+                let note = format!("of the class '{}'", entry.name);
+                self.faults.push(fault.note(note, self.site(entry.origin)));
+                return;
+            }
+        };
+        if may_be_missing {
             if self.settings.ignore_class_notfound_warning {
                 let kind = Kind::ClassSkipped { name: entry.name.to_string() };
                 let warning = self.place(Fault::new(kind), entry.origin, by);

@@ -1,26 +1,53 @@
-"""A wheel as it was built becomes the wheel that is shipped: `python -m supply BUILT FOLDER`.
+"""The sources become the wheel that is shipped: `python -m supply FOLDER`.
 
-It gets a bill of materials, and the name of the oldest glibc that it can be installed on, which
-`auditwheel` reads out of its symbols. Its module must use nothing but Python's stable interface.
+Programs and module are linked for an old glibc by zig's linker, which knows the symbols of each. The wheel
+gets a bill of materials, and the name of the oldest glibc that it can be installed on, which `auditwheel`
+reads out of its symbols. Its module must use nothing but Python's stable interface.
 """
 
 from __future__ import annotations
 
+import os
+import platform
 import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-from supply.bill import bill
+import ziglang
+
+from supply.bill import ROOT, bill
+
+# The glibc of CentOS 7: Rust's own oldest, and that of Salt's onedir packages.
+GLIBC = "2.17"
 
 
-def run(*command: str) -> str:
-    done = subprocess.run([sys.executable, "-m", *command], check=True, capture_output=True, text=True)
+def run(*command: str, **environment: str) -> str:
+    environment = {**os.environ, **environment}
+    done = subprocess.run(
+        [sys.executable, "-m", *command], env=environment, capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}:\n{done.stdout}{done.stderr}")
     return done.stdout
 
 
-def platform(wheel: Path) -> str:
+def build(folder: str) -> Path:
+    """The wheel as setuptools makes it."""
+    run(
+        *("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder),
+        *("--build-constraint", str(ROOT / "requirements" / "build.txt"), str(ROOT)),
+        CARGO=str(ROOT / "supply" / "cargo"),
+        CARGO_BUILD_TARGET=f"{platform.machine()}-unknown-linux-gnu.{GLIBC}",
+        CARGO_ZIGBUILD=str(Path(sys.executable).parent / "cargo-zigbuild"),
+        CARGO_ZIGBUILD_ZIG_PATH=str(Path(ziglang.__file__).parent / "zig"),
+    )
+    [wheel] = Path(folder).glob("*.whl")
+    return wheel
+
+
+def tag(wheel: Path) -> str:
     """The platform tag of the oldest system that has the symbols that a wheel asks for."""
     found = re.search(r'"(manylinux_\w+)"', run("auditwheel", "show", str(wheel)))
     if found is None:
@@ -28,17 +55,18 @@ def platform(wheel: Path) -> str:
     return found[1]
 
 
-def main(built: Path, folder: Path) -> None:
-    run("abi3audit", "--strict", str(built))
+def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as work:
+        built = build(work + "/built")
+        run("abi3audit", "--strict", str(built))
         run("wheel", "unpack", "--dest", work, str(built))
-        [root] = Path(work).iterdir()
+        [root] = Path(work).glob("saltext_reclass-*")
         [info] = root.glob("*.dist-info")
         (info / "sboms").mkdir()
         (info / "sboms" / "reclass.cdx.json").write_text(bill())
         run("wheel", "pack", "--dest-dir", work, str(root))
         [packed] = Path(work).glob("*.whl")
-        run("wheel", "tags", "--remove", "--platform-tag", platform(packed), str(packed))
+        run("wheel", "tags", "--remove", "--platform-tag", tag(packed), str(packed))
         [shipped] = Path(work).glob("*.whl")
         folder.mkdir(exist_ok=True)
         (folder / shipped.name).write_bytes(shipped.read_bytes())
@@ -46,4 +74,4 @@ def main(built: Path, folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

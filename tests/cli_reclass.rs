@@ -185,6 +185,21 @@ fn problems_of_settings_stand_in_the_configuration_file() {
         ),
         (
             &["-n", "n"],
+            "ignore_class_notfound: true\nignore_class_regexp: ['service\\..*', 'a(']\n",
+            "reclass-config.yml:2:38: setting 'ignore_class_notfound_regexp': 'a('",
+        ),
+        (
+            &["-n", "n"],
+            "ignore_class_notfound: true\nignore_class_regexp: 'a${b}'\nclass_mappings: ['* nowhere']\n",
+            "reclass-config.yml:2:22: setting 'ignore_class_notfound_regexp': 'a${b}': '$' is the end of a name",
+        ),
+        (
+            &["-n", "n"],
+            "ignore_class_notfound: true\nignore_class_regexp: '(n|nn)*$(?<!x)(?<=y)'\nclass_mappings: ['*              nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnx']\n",
+            "reclass-config.yml:2:22: node 'n': setting 'ignore_class_notfound_regexp': '(n|nn)*$(?<!x)(?<=y)'",
+        ),
+        (
+            &["-n", "n"],
             "storage_type: yaml_gti\n",
             "reclass-config.yml:1:1: setting 'storage_type' must be one",
         ),

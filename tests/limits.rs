@@ -65,7 +65,7 @@ const ALL: &[Hostile] = &[
     hostile("lists in lists", lists, "yaml-limit", "the depth"),
     hostile("a file of 17 MiB", |base| text(base, 17), "yaml-limit", "the size"),
     hostile("a text of 15 MiB", |base| text(base, 15), "ok", ""),
-    hostile("a list of eight million items", items, "yaml-limit", "the number of values"),
+    hostile("a list of four million items", items, "yaml-limit", "the number of values"),
     hostile("an integer of a million digits", digits, "yaml-limit", "digits"),
     hostile(
         "texts that double by references",
@@ -106,6 +106,13 @@ const ALL: &[Hostile] = &[
         "evaluation-limit",
         "depth of class includes",
     ),
+    hostile(
+        "classes that references look for on every level",
+        |base| classes(base, 1_990),
+        "class-reference",
+        "x${n}",
+    ),
+    hostile("classes in a row that references bring in", |base| named_classes(base, 5_000), "ok", ""),
     hostile("eleven thousand classes", many_classes, "evaluation-limit", "number of classes"),
     with(
         "{class_mappings: ['/^(a|aa)+$(?<!x)/ c']}",
@@ -116,8 +123,8 @@ const ALL: &[Hostile] = &[
         hostile(
             "a pattern of missing classes that goes back without end",
             missing_class,
-            "class-not-found",
-            "",
+            "setting-pattern",
+            "backtracking",
         ),
     ),
     hostile("a pipe as a class", pipe, "file-unreadable", "not a regular file"),
@@ -252,6 +259,18 @@ fn classes(base: &Path, count: usize) {
     }
     write(&base.join(format!("classes/k{count}.yml")), "{}\n");
     class(base, "classes: [k0]\n");
+}
+
+/// Each class says the number of the next, which the name of the one that brings it in has.
+fn named_classes(base: &Path, count: usize) {
+    for number in 0..count {
+        write(
+            &base.join(format!("classes/k{number}.yml")),
+            &format!("parameters: {{n{number}: {}}}\n", number + 1),
+        );
+    }
+    let all: String = (0..count - 1).map(|number| format!("'k${{n{number}}}', ")).collect();
+    class(base, &format!("classes: [k0, {all}]\n"));
 }
 
 fn many_classes(base: &Path) {

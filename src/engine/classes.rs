@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use crate::catalog::{Names, Tree};
 use crate::engine::files::Sources;
 use crate::engine::node::Computation;
-use crate::error::{Error, Result};
+use crate::error::{Error, Fault, Result};
 use crate::layer::Layer;
 use crate::linearize::{Lookup, Subjects};
 use crate::value::{Text, Value};
@@ -75,8 +75,8 @@ impl Lookup for Classes<'_> {
         (folder, crate::similar::nearest(name, names).map(str::to_owned))
     }
 
-    fn may_be_missing(&self, name: &str) -> bool {
-        self.computation.ignored.is_some_and(|regex| regex.is_match(name).unwrap_or(false))
+    fn may_be_missing(&self, name: &str) -> Result<bool, Fault> {
+        self.computation.ignored.map_or(Ok(false), |ignored| ignored.matches(name))
     }
 
     fn begin_record(&self) {

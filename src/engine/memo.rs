@@ -9,6 +9,7 @@ use crate::catalog::{Catalog, Item};
 use crate::engine::automatic::AutomaticKeys;
 use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::files::Sources;
+use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation};
 use crate::engine::sequence::{Roots, Sequence};
@@ -26,7 +27,7 @@ pub struct State {
     pub inputs: Inputs,
     settings: Arc<Settings>,
     mappings: Mappings,
-    ignored: Option<fancy_regex::Regex>,
+    ignored: Option<Ignored>,
     /// The beginnings of all class lists.
     roots: Roots,
     automatic: AutomaticKeys,
@@ -71,7 +72,7 @@ impl State {
         Ok(State {
             inputs: Inputs::new(settings.clone())?,
             mappings: Mappings::parse(&settings)?,
-            ignored: crate::engine::node::ignored_classes(&settings)?,
+            ignored: Ignored::parse(&settings)?,
             settings,
             roots: Roots::default(),
             automatic: AutomaticKeys::default(),

@@ -8,6 +8,7 @@ pub mod counts;
 pub mod exports;
 pub mod files;
 pub mod held;
+pub mod ignored;
 pub mod inputs;
 pub mod memo;
 pub mod node;
@@ -119,6 +120,7 @@ impl Inventory {
         let (settings, mut warnings) = Settings::from_options(options)?;
         let settings = Arc::new(settings);
         let state = State::new(settings.clone())?;
+        warnings.extend(ignored::warnings(&settings));
         warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
         let state = Mutex::new(state);
         Ok(Inventory { settings, warnings, state })

@@ -8,6 +8,7 @@ use crate::catalog::{Catalog, Item};
 use crate::engine::automatic::{self, AutomaticKeys};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
+use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
@@ -16,8 +17,7 @@ use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
 use crate::linearize::{Given, Linearization, Subjects, linearize};
-use crate::mappings::regex;
-use crate::mappings::{Mapped, Mappings, translate};
+use crate::mappings::{Mapped, Mappings};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::secrets::Secrets;
 use crate::settings::Settings;
@@ -25,25 +25,6 @@ use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin, Site};
 use crate::template::Words;
 use crate::value::{Key, Text, Value};
-
-/// The pattern of class names that may be missing: any of the settings' expressions, matched
-/// at the start of the name, as Python's `re.match` does.
-pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>> {
-    if !settings.ignore_class_notfound {
-        return Ok(None);
-    }
-    let joined: Vec<&str> = settings.ignore_class_notfound_regexp.iter().map(AsRef::as_ref).collect();
-    let joined = joined.join("|");
-    match regex(&format!("\\A(?:{})", translate(&joined)), settings) {
-        Ok(regex) => Ok(Some(regex)),
-        Err(error) => Err(Fault::new(Kind::SettingPattern {
-            name: "ignore_class_notfound_regexp".into(),
-            pattern: joined,
-            message: error.to_string(),
-        })
-        .into()),
-    }
-}
 
 /// What an answer takes in memory beside its values: its name, its warnings, what it depends on.
 const ABOUT: usize = 512;
@@ -73,7 +54,7 @@ pub struct Base<'a> {
     /// The class mappings.
     pub mappings: &'a Mappings,
     /// Classes that may be missing.
-    pub ignored: Option<&'a fancy_regex::Regex>,
+    pub ignored: Option<&'a Ignored>,
     /// The names.
     pub catalog: &'a Arc<Catalog>,
     /// The empty sequence of classes of each tree.

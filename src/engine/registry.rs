@@ -5,7 +5,9 @@
 //! will never let go of its lock. So the child has a registry of its own, behind that of its
 //! parent, and takes over what nobody held; of everything else it leaves even the memory alone.
 
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use once_cell::race::OnceBox;
 
 use crate::engine::Inventory;
 use crate::error::Result;
@@ -14,11 +16,12 @@ use crate::value::Map;
 /// The inventories of one process, by their options; the one asked for last is the last.
 ///
 /// The mutex is that of `std`: that of `parking_lot` shares its queues between all locks of a
-/// process.
+/// process. The next one is in a cell that nobody waits for: a thread that was about to write it when
+/// its process forked will never be done in the child.
 struct Registry {
     process: u32,
     inventories: Mutex<Vec<(Map, Arc<Inventory>)>>,
-    next: OnceLock<Box<Registry>>,
+    next: OnceBox<Registry>,
 }
 
 /// How many different inventories a process keeps; a master has one or two.
@@ -26,14 +29,14 @@ const KEPT: usize = 16;
 
 impl Registry {
     fn new(process: u32, inventories: Vec<(Map, Arc<Inventory>)>) -> Registry {
-        Registry { process, inventories: Mutex::new(inventories), next: OnceLock::new() }
+        Registry { process, inventories: Mutex::new(inventories), next: OnceBox::new() }
     }
 
     /// The registry of this process.
     fn current() -> &'static Registry {
-        static FIRST: OnceLock<Registry> = OnceLock::new();
+        static FIRST: OnceBox<Registry> = OnceBox::new();
         let process = std::process::id();
-        let mut registry = FIRST.get_or_init(|| Registry::new(process, Vec::new()));
+        let mut registry = FIRST.get_or_init(|| Box::new(Registry::new(process, Vec::new())));
         while registry.process != process {
             let parent = registry;
             registry = parent.next.get_or_init(|| Box::new(Registry::new(process, parent.left_behind())));

@@ -84,7 +84,7 @@ impl<'l> Walk<'_, 'l> {
     fn missing(&mut self, entry: &ClassEntry) {
         let name = entry.lookup.to_string();
         let computation = self.linter.computation;
-        if computation.ignored.is_some_and(|regex| regex.is_match(&name).unwrap_or(false)) {
+        if computation.ignored.is_some_and(|ignored| ignored.matches(&name).unwrap_or(false)) {
             return;
         }
         let similar = crate::similar::nearest(&name, self.classes.keys().copied()).map(str::to_owned);

@@ -158,10 +158,68 @@ fn reading_again() {
     let mut version = 1;
     every("a question after an edit", true, |at, error, case| {
         version += 1;
-        write(
-            &base.join("classes/base.yml"),
-            &format!("parameters: {{v: {version}}}\nexports: {{x: '${{v}}'}}\n"),
-        );
+        edit(&base, version);
+        let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
+        arm(at, error);
+        let said = answers(&kept);
+        let seen = arm(0, 0);
+        let failed = check(said, &truth, case);
+        assert_eq!(answers(&kept), Ok(truth), "{case}: asked again");
+        (seen, failed)
+    });
+}
+
+/// The same without a link: changes are told by the kernel.
+fn watched_site(base: &Path) -> Map {
+    let mut options = site(base);
+    fs::remove_file(base.join("classes/linked")).unwrap();
+    write(&base.join("nodes/more/b.yml"), "classes: [base]\n");
+    options.insert("cache".into(), Value::text("auto"));
+    options
+}
+
+fn edit(base: &Path, version: usize) {
+    let text = format!("parameters: {{v: {version}}}\nexports: {{x: '${{v}}'}}\n");
+    write(&base.join("classes/base.yml"), &text);
+}
+
+#[test]
+#[ignore = "run by others in a process of its own"]
+fn watching() {
+    let base = below();
+    let options = watched_site(&base);
+    let opened = Inventory::open(&options).unwrap();
+    answers(&opened).unwrap();
+    assert!(opened.cache_info().watching);
+    let mut version = 1;
+    every("a first question, then an edit that the kernel tells of", true, |at, error, case| {
+        let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
+        arm(at, error);
+        let opened = Inventory::open(&options).unwrap();
+        let said = answers(&opened);
+        let seen = arm(0, 0);
+        let failed = check(said, &truth, case);
+        // What was not watched must not be taken for unchanged.
+        version += 1;
+        edit(&base, version);
+        let truth = answers(&Inventory::open(&options).unwrap());
+        assert_eq!(answers(&opened), truth, "{case}: after an edit");
+        (seen, failed)
+    });
+}
+
+#[test]
+#[ignore = "run by others in a process of its own"]
+fn watching_again() {
+    let base = below();
+    let options = watched_site(&base);
+    let mut version = 1;
+    every("a question after an edit that the kernel tells of", true, |at, error, case| {
+        let kept = Inventory::open(&options).unwrap();
+        answers(&kept).unwrap();
+        assert!(kept.cache_info().watching);
+        version += 1;
+        edit(&base, version);
         let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
         arm(at, error);
         let said = answers(&kept);
@@ -311,6 +369,16 @@ fn the_first_question_is_answered_or_refused() {
 #[test]
 fn a_question_after_an_edit_is_answered_or_refused() {
     scenario("reading_again", 100);
+}
+
+#[test]
+fn a_watch_misses_nothing() {
+    scenario("watching", 100);
+}
+
+#[test]
+fn a_question_that_a_watch_answers_is_answered_or_refused() {
+    scenario("watching_again", 100);
 }
 
 #[test]

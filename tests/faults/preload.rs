@@ -28,6 +28,8 @@ static ERROR: AtomicI32 = AtomicI32::new(0);
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 /// The descriptors of files below the folder.
 static FILES: [AtomicBool; 4096] = [const { AtomicBool::new(false) }; 4096];
+/// The descriptor that tells of changes: no read of it says that it has ended.
+static WATCH: AtomicI32 = AtomicI32::new(-1);
 /// The streams of folders below it.
 static FOLDERS: [AtomicUsize; 256] = [const { AtomicUsize::new(0) }; 256];
 
@@ -144,6 +146,35 @@ pub unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_uint) -
     opened(is_below(path), unsafe { real!(open(*const c_char, c_int, c_uint) -> c_int)(path, flags, mode) })
 }
 
+/// A descriptor that tells of changes: whatever is below the folder is all that is watched.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn inotify_init1(flags: c_int) -> c_int {
+    if fails(AT.load(Relaxed) != 0) {
+        return -1;
+    }
+    let descriptor = unsafe { real!(inotify_init1(c_int) -> c_int)(flags) };
+    WATCH.store(descriptor, Relaxed);
+    opened(true, descriptor)
+}
+
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn inotify_add_watch(descriptor: c_int, path: *const c_char, mask: c_uint) -> c_int {
+    if fails(is_below(path)) {
+        return -1;
+    }
+    let next = unsafe { real!(inotify_add_watch(c_int, *const c_char, c_uint) -> c_int) };
+    unsafe { next(descriptor, path, mask) }
+}
+
+/// A file in memory, for what git reads and writes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn memfd_create(name: *const c_char, flags: c_uint) -> c_int {
+    if fails(AT.load(Relaxed) != 0) {
+        return -1;
+    }
+    opened(true, unsafe { real!(memfd_create(*const c_char, c_uint) -> c_int)(name, flags) })
+}
+
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     if let Some(file) = file(descriptor) {
@@ -157,7 +188,7 @@ pub unsafe extern "C" fn read(descriptor: c_int, into: *mut c_void, room: usize)
     let struck = strikes(is_ours(descriptor));
     let room = match ERROR.load(Relaxed) {
         SHORT if struck && room > 1 => room / 2,
-        ENDED if struck => return 0,
+        ENDED if struck && descriptor != WATCH.load(Relaxed) => return 0,
         error if struck && error > 0 => {
             unsafe { *__errno_location() = error % LASTING };
             return -1;
@@ -245,6 +276,7 @@ on_path! {
     chmod(mode: c_uint);
     chown(user: c_uint, group: c_uint);
     truncate64(size: c_long);
+    statfs64(into: *mut c_void);
 }
 
 /// Operations on an open file that give back 0 or -1.

@@ -586,7 +586,7 @@ def test_a_difference_of_revisions_only(base: Path, settings: dict[str, Any], tm
     (base / "nodes/web1.yml").write_text("parameters: {a: 2}\n")
     [change] = _commands.diff(settings, "HEAD", ".", ())["changes"]
     assert (change["path"], change["old"], change["new"]) == ("a", 1, 2)
-    for state in (str(tmp_path), "../x", "", "-x", "/", "HEAD\n"):
+    for state in (str(tmp_path), "../x", "", "-x", "/", "HEAD\n", "a" * 256, "a" * 300_000):
         with pytest.raises(_salt.RefusedError, match="revisions of git"):
             _commands.diff(settings, state, ".", ())
         with pytest.raises(_salt.RefusedError, match="revisions of git"):

@@ -11,7 +11,8 @@ from saltext.reclass import _classify, _edits, _graph, _metadata
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._salt import RefusedError
 
-_REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@{}~^/-]*")
+# Longer than the name of a file can be, the file system refuses to look for it.
+_REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@{}~^/-]{0,254}")
 GRAPH_GRAINS = ("salt:graph", "ipv4", "ipv6", "fqdn")
 
 

@@ -267,3 +267,16 @@ fn without_password(text: String, remote: &Remote) -> String {
         _ => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_git_says_is_told_without_the_password() {
+        // A server may send back what it was sent: git shows its words.
+        let remote = Remote::parse("https://ada:hunter%202@host/x.git", None).expect("an address");
+        let said = "remote: no user 'ada' with 'hunter 2'".to_owned();
+        assert_eq!(without_password(said, &remote), "remote: no user 'ada' with '***'");
+    }
+}

@@ -1,51 +1,16 @@
-//! A model of the locks in which the engine keeps what its threads share: each thread may be held up
-//! at each lock, in orders that Shuttle chooses.
-//!
-//! The sources are those of the engine, compiled once more with a mutex that Shuttle schedules in the
-//! place of that of `parking_lot`.
-#![allow(dead_code, reason = "the sources are there for the engine, which uses all of them")]
-#![allow(clippy::unwrap_used, reason = "a test may fail")]
+//! Threads that merge the same tables, and the same layers in sequences that part.
 
 use std::sync::Arc;
 
+use reclass::merge::Prefixes;
 use reclass::settings::Settings;
+use reclass::slot::Slot;
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Map, Value};
-use reclass::{evaluate, layer, merge, slot, value};
 
-use prefix::Prefix;
-use table::Table;
-
-// What `parking_lot::Mutex` stands for in this crate.
-extern crate self as parking_lot;
-
-#[path = "../src/keys.rs"]
-mod keys;
-#[path = "../src/engine/prefix.rs"]
-mod prefix;
-#[path = "../src/table.rs"]
-mod table;
-
-/// Shuttle's mutex, with the methods of that of `parking_lot`.
-#[derive(Default, Debug)]
-pub struct Mutex<T>(shuttle::sync::Mutex<T>);
-
-impl<T> Mutex<T> {
-    fn lock(&self) -> shuttle::sync::MutexGuard<'_, T> {
-        self.0.lock().unwrap()
-    }
-
-    fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().unwrap()
-    }
-}
-
-/// How many orders are tried of each kind: any, and those with a few changes of thread at the worst
-/// places.
-const ORDERS: usize = 3000;
-
-/// How many threads there are.
-const THREADS: usize = 3;
+use crate::prefix::Prefix;
+use crate::table::Table;
+use crate::{THREADS, all_orders, layer, said};
 
 fn table(entries: &[(&str, usize)]) -> Table<usize> {
     let mut table = Table::default();
@@ -100,34 +65,10 @@ fn merge_tables() {
     }
 }
 
-/// A layer that says one more parameter, and what the layers before it may have said.
-fn layer(number: u32) -> Arc<layer::Layer> {
-    let origin = Origin { file: FileId(number), node: 0 };
-    let value = |value| slot::Slot::Value(Value::Int(value), origin);
-    let entries =
-        [(Key::from("all"), value(number.into())), (Key::from(format!("p{number}").as_str()), value(0))];
-    Arc::new(layer::Layer {
-        file: origin.file,
-        classes: Vec::new(),
-        applications: layer::Applications::default(),
-        environment: None,
-        parameters: Arc::new(slot::MapSlot::new(entries.into_iter().collect(), origin, false)),
-        exports: Arc::new(slot::MapSlot::empty()),
-        embedded: Vec::new(),
-        warnings: Vec::new(),
-    })
-}
-
-/// The parameters of a state, in their order.
-fn said(state: &slot::MapSlot) -> Vec<(String, String)> {
-    let entries = state.entries.iter();
-    entries.map(|(key, slot)| (key.as_str().unwrap().to_owned(), format!("{slot:?}"))).collect()
-}
-
 /// What layers come to, merged apart from all others.
 fn expected(numbers: &[usize]) -> Vec<(String, String)> {
     let origin = |number: usize| Origin { file: FileId(u32::try_from(number).unwrap()), node: 0 };
-    let value = |value: i64, number| format!("{:?}", slot::Slot::Value(Value::Int(value), origin(number)));
+    let value = |value: i64, number| format!("{:?}", Slot::Value(Value::Int(value), origin(number)));
     let last = numbers[numbers.len() - 1];
     let all = ("all".to_owned(), value(i64::try_from(last).unwrap(), last));
     let mut entries = vec![all];
@@ -138,8 +79,8 @@ fn expected(numbers: &[usize]) -> Vec<(String, String)> {
 }
 
 fn merge_layers() {
-    let prefixes = Arc::new(merge::Prefixes::new(&Settings::from_options(&Map::default()).unwrap().0));
-    let layers: Arc<Vec<_>> = Arc::new((0..4).map(layer).collect());
+    let prefixes = Arc::new(Prefixes::new(&Settings::from_options(&Map::default()).unwrap().0));
+    let layers: Arc<Vec<_>> = Arc::new((0..4).map(|number| layer(number, 0)).collect());
     let root = Prefix::root();
     let work = |own: usize| {
         let (prefixes, layers, root) = (prefixes.clone(), layers.clone(), root.clone());
@@ -161,12 +102,10 @@ fn merge_layers() {
 
 #[test]
 fn tables_that_threads_merge_have_the_keys_of_all() {
-    shuttle::check_random(merge_tables, ORDERS);
-    shuttle::check_pct(merge_tables, ORDERS, 3);
+    all_orders(merge_tables);
 }
 
 #[test]
 fn layers_that_threads_merge_are_those_of_the_sequence() {
-    shuttle::check_random(merge_layers, ORDERS);
-    shuttle::check_pct(merge_layers, ORDERS, 3);
+    all_orders(merge_layers);
 }

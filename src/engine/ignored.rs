@@ -1,0 +1,69 @@
+//! Ignored classes: the settings' expressions for names that may be missing become one pattern.
+
+use crate::error::{Fault, Kind, Result, Warning};
+use crate::mappings::{regex, translate};
+use crate::settings::Settings;
+use crate::value::Text;
+
+/// The names of classes that `ignore_class_notfound` skips: any of the settings' expressions, matched
+/// at the start of the name, as Python's `re.match` does.
+#[derive(Debug)]
+pub struct Ignored {
+    regex: fancy_regex::Regex,
+    /// The expressions, joined as the Python programs join them.
+    pattern: String,
+}
+
+impl Ignored {
+    /// Reads the expressions; nothing where missing classes are errors. One that is none is an error
+    /// of the setting.
+    pub fn parse(settings: &Settings) -> Result<Option<Ignored>> {
+        if !settings.ignore_class_notfound {
+            return Ok(None);
+        }
+        let pattern = settings.ignore_class_notfound_regexp.join("|");
+        match regex(&format!("\\A(?:{})", translate(&pattern)), settings) {
+            Ok(regex) => Ok(Some(Ignored { regex, pattern })),
+            Err(error) => {
+                let alone = |expression: &&Text| regex(&translate(expression), settings).is_err();
+                let wrong = settings.ignore_class_notfound_regexp.iter().find(alone);
+                Err(Fault::new(kind(wrong.map_or(pattern, Text::to_string), error.to_string())).into())
+            }
+        }
+    }
+
+    /// Whether a class by this name may be missing. An expression that goes back without end over it
+    /// is an error of the setting.
+    pub fn matches(&self, name: &str) -> Result<bool, Fault> {
+        self.regex.is_match(name).map_err(|error| Fault::new(kind(self.pattern.clone(), error.to_string())))
+    }
+}
+
+/// A warning for each expression in which somebody may have meant a reference: nothing resolves it, and
+/// no name goes on after its end.
+pub fn warnings(settings: &Settings) -> impl Iterator<Item = Warning> {
+    let expressions = settings.ignore_class_notfound_regexp.iter().filter(|_| settings.ignore_class_notfound);
+    expressions.filter(|expression| goes_on_after_end(expression)).map(|expression| {
+        let message = "'$' is the end of a name, so that '${' matches nothing; '\\$' is the sign";
+        Warning::new(kind(expression.to_string(), message.to_owned()))
+    })
+}
+
+/// Whether an expression has `${` where `$` is no plain sign.
+fn goes_on_after_end(expression: &str) -> bool {
+    let (mut chars, mut in_class) = (expression.chars().peekable(), false);
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => drop(chars.next()),
+            '[' => in_class = true,
+            ']' => in_class = false,
+            '$' if !in_class && chars.peek() == Some(&'{') => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn kind(pattern: String, message: String) -> Kind {
+    Kind::SettingPattern { name: "ignore_class_notfound_regexp".into(), pattern, message }
+}

@@ -1,0 +1,93 @@
+//! Models of what the engine's threads share: each thread may be held up at each lock, in orders that
+//! Shuttle chooses.
+//!
+//! The sources are those of the engine, compiled once more with locks that Shuttle schedules in the
+//! place of those of the standard library, `parking_lot` and `once_cell`.
+#![allow(dead_code, reason = "the sources are there for the engine, which uses all of them")]
+#![allow(clippy::unwrap_used, reason = "a test may fail")]
+#![allow(
+    clippy::missing_panics_doc,
+    clippy::new_without_default,
+    clippy::unnecessary_wraps,
+    reason = "a stand-in looks like what it stands for"
+)]
+
+// What `std`, `parking_lot` and `once_cell` stand for in this crate.
+extern crate self as once_cell;
+extern crate self as parking_lot;
+extern crate self as std;
+extern crate std as real;
+
+mod layers;
+mod processes;
+mod sequences;
+mod stand_ins;
+
+#[path = "../../src/keys.rs"]
+mod keys;
+#[path = "../../src/engine/prefix.rs"]
+pub mod prefix;
+#[path = "../../src/engine/registry.rs"]
+mod registry;
+#[path = "../../src/engine/sequence.rs"]
+mod sequence;
+#[path = "../../src/table.rs"]
+mod table;
+
+/// What the sources know the engine's modules by.
+mod engine {
+    pub use crate::prefix;
+    pub use crate::processes::Inventory;
+    pub use reclass::engine::files;
+}
+
+use std::sync::Arc;
+
+use reclass::slot::{MapSlot, Slot};
+use reclass::source::{FileId, Origin};
+use reclass::value::{Key, Value};
+use reclass::{catalog, error, evaluate, layer, linearize, merge, slot, value};
+
+pub use real::{fmt, hash, iter, marker, mem, ops, ptr, slice, thread, vec};
+pub use stand_ins::{Mutex, process, race, sync};
+
+/// How many orders are tried of each kind: any, and those with a few changes of thread at the worst
+/// places.
+const ORDERS: usize = 3000;
+
+/// How many threads there are.
+const THREADS: usize = 3;
+
+/// Runs a model in many orders.
+fn all_orders(model: fn()) {
+    shuttle::check_random(model, ORDERS);
+    shuttle::check_pct(model, ORDERS, 3);
+}
+
+/// A layer that says one more parameter, and what the layers before it may have said. Each version of
+/// its file says something else.
+fn layer(number: u32, version: i64) -> Arc<layer::Layer> {
+    let origin = Origin { file: FileId(number), node: 0 };
+    let value = |value| Slot::Value(Value::Int(value), origin);
+    let entries = [
+        (Key::from("all"), value(number.into())),
+        (Key::from(format!("p{number}").as_str()), value(version)),
+    ];
+    let said = Arc::new(MapSlot::new(entries.into_iter().collect(), origin, false));
+    Arc::new(layer::Layer {
+        file: origin.file,
+        classes: Vec::new(),
+        applications: layer::Applications::default(),
+        environment: None,
+        parameters: said.clone(),
+        exports: said,
+        embedded: Vec::new(),
+        warnings: Vec::new(),
+    })
+}
+
+/// The parameters of a state, in their order.
+fn said(state: &MapSlot) -> Vec<(String, String)> {
+    let entries = state.entries.iter();
+    entries.map(|(key, slot)| (key.as_str().unwrap().to_owned(), format!("{slot:?}"))).collect()
+}
