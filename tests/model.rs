@@ -109,6 +109,7 @@ fn layer(number: u32) -> Arc<layer::Layer> {
     Arc::new(layer::Layer {
         file: origin.file,
         classes: Vec::new(),
+        listed_again: Vec::new(),
         applications: layer::Applications::default(),
         environment: None,
         parameters: Arc::new(slot::MapSlot::new(entries.into_iter().collect(), origin, false)),
