@@ -30,7 +30,7 @@ pub fn explanation(
 
 /// What `reclass lint -o json --level info` prints.
 pub fn findings(options: &Map, nodes: &[String]) -> Result<Value> {
-    Ok(findings_value(&lint(options, nodes, &<[_]>::to_vec)?))
+    Ok(findings_value(&lint(options, nodes, &())?))
 }
 
 /// What `reclass diff -o json` prints.
