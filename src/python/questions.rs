@@ -2,6 +2,7 @@
 //! engine is asked, and its answers into plain data.
 
 use crate::diff::diff;
+use crate::engine::node::Computation;
 use crate::engine::{Inventory, Request};
 use crate::error::Result;
 use crate::explain::{Selection, explain};
@@ -61,6 +62,13 @@ pub fn parameters(
 /// What is masked in an answer.
 fn secrets(inventory: &Inventory, show: bool) -> Secrets {
     if show { Secrets::none() } else { Secrets::of(inventory.settings()) }
+}
+
+/// The names of all nodes.
+pub fn names(inventory: &Inventory) -> Result<Value> {
+    let names =
+        |computation: &Computation<'_>| computation.catalog.nodes.keys().cloned().map(Value::Str).collect();
+    Ok(Value::list(inventory.inspect(names)?))
 }
 
 /// The nodes that pass a filter, by name.

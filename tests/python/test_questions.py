@@ -120,3 +120,26 @@ def test_listings(site: Inventory) -> None:
     assert [row["name"] for row in site.applications()] == ["nginx", "postgresql"]
     assert [(row["path"], len(row["places"])) for row in site.params("address")] == [("address", 2)]
     assert [(row["reference"], row["bearing"]) for row in site.refs("db:**")] == [("${db:password}", "exact")]
+
+
+def test_a_name_that_several_files_have_takes_no_other_name_away(
+    write: Write, caplog: pytest.LogCaptureFixture
+) -> None:
+    base = str(write({**SITE, "nodes/a/twice": "{}", "nodes/b/twice": "classes: [role.web]"}))
+    site = Inventory(inventory_base_uri=base)
+    asked: list[Callable[[], object]] = [
+        site.nodes,
+        lambda: site.nodes("*"),
+        lambda: [node for row in site.classes() for node in row["nodes"]],
+    ]
+    for question, expected in zip(
+        asked, [["db1", "twice", "web1"], ["db1", "twice", "web1"], ["web1"]], strict=True
+    ):
+        caplog.clear()
+        assert question() == expected
+        (record,) = caplog.records
+        assert (record.name, record.levelname) == ("saltext.reclass", "WARNING")
+        assert "node 'twice' is defined twice" in record.message
+    with pytest.raises(ReclassError) as raised:
+        site.nodeinfo("web1")
+    assert raised.value.code == "duplicate-definition"
