@@ -120,6 +120,10 @@ impl<'a> Teller<'a> {
     ) -> Teller<'a> {
         let prefixes = Prefixes::new(computation.settings);
         let parameters = secrets.without(&computation.merge(layers));
+        let parts = |exports| -> Vec<Ordered> {
+            let parts = ordered(layers, exports, &prefixes).into_iter();
+            parts.map(|part| Ordered { map: secrets.without_defaults(&part.map), ..part }).collect()
+        };
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs);
         if !exports {
@@ -130,11 +134,8 @@ impl<'a> Teller<'a> {
             others,
             places: Places::new(computation, layers),
             evaluator,
-            parameters: Section { ordered: ordered(layers, false, &prefixes), merged: parameters },
-            exports: Section {
-                ordered: ordered(layers, true, &prefixes),
-                merged: secrets.without(&layers.exports),
-            },
+            parameters: Section { ordered: parts(false), merged: parameters },
+            exports: Section { ordered: parts(true), merged: secrets.without(&layers.exports) },
             prefixes,
             tells_exports: exports,
             kept: Vec::new(),

@@ -136,7 +136,6 @@ mod tests {
             "a: 'x # reclass: ignore'\n",
             "a: \"x\n  # reclass: ignore\"\n",
             "'a # reclass: ignore': b\n",
-            "a: x# reclass: ignore\n",
         ] {
             assert_eq!(comments(text), Vec::new(), "{text}");
         }

@@ -55,8 +55,8 @@ pub fn parameters(
 ) -> Result<Value> {
     let secrets = secrets(inventory, show_secrets);
     let delimiter = &inventory.settings().delimiter;
-    let rows = list::parameters(inventory, paths, nodes)?;
-    Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter, &secrets)).collect()))
+    let rows = list::parameters(inventory, paths, nodes, &secrets)?;
+    Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter)).collect()))
 }
 
 /// What is masked in an answer.
