@@ -111,6 +111,8 @@ pub struct Evaluator<'a> {
     measure: Measure,
     /// The length of all text that references built.
     text: usize,
+    /// About how many bytes the values take that were made here.
+    pub weight: usize,
     /// Keeps alive what was made on the way: addresses are keys.
     made: Vec<Head>,
     way: Way,
@@ -128,8 +130,18 @@ pub struct Evaluator<'a> {
     pub warnings: Vec<Warning>,
 }
 
-/// About how many references a node has, and how many containers with references.
-const USUAL: usize = 400;
+/// How many steps into one another fit into the stack that one of them asks for.
+const STEPS: usize = 8;
+
+/// What a container takes in memory beside its entries.
+const CONTAINER: usize = 96;
+
+/// What a text takes in memory beside its letters.
+const TEXT: usize = 24;
+
+/// About how many references a node has, and how many containers with references; and how many of them
+/// one has that relies on another node.
+const USUAL: [usize; 2] = [448, 112];
 
 impl<'a> Evaluator<'a> {
     /// An evaluator whose references are looked up in `root`.
@@ -144,6 +156,7 @@ impl<'a> Evaluator<'a> {
             values: Memo::default(),
             measure: Measure::default(),
             text: 0,
+            weight: 0,
             made: Vec::new(),
             way: Way::default(),
             depth: 0,
@@ -165,9 +178,9 @@ impl<'a> Evaluator<'a> {
 
     /// The value of a whole map; what fails is recorded.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
-        let usual = if self.known.is_some() { USUAL / 8 } else { USUAL };
-        self.heads.reserve(usual);
-        self.values.reserve(usual);
+        let usual = USUAL[usize::from(self.known.is_some())];
+        self.heads.reserve_for(usual);
+        self.values.reserve_for(usual);
         match self.deep_map(map) {
             Ok(value) => Some(value),
             Err(stop) => {
@@ -301,6 +314,7 @@ impl<'a> Evaluator<'a> {
             self.pop_key();
         }
         self.measure = measure.around();
+        self.weight += CONTAINER + values.len() * size_of::<Value>();
         // One that failed has no value.
         Map::with_keys_of(entries, values).map(Value::map).ok_or(Stop::Reported)
     }
@@ -327,6 +341,7 @@ impl<'a> Evaluator<'a> {
             self.pop_key();
         }
         self.measure = measure.around();
+        self.weight += CONTAINER + items.len() * size_of::<Value>();
         // One that failed has no value.
         if items.len() == slots.len() { Ok(Value::list(items)) } else { Err(Stop::Reported) }
     }
@@ -481,6 +496,7 @@ impl<'a> Evaluator<'a> {
             }
         }
         self.text += out.len();
+        self.weight += TEXT + out.len();
         Ok(out)
     }
 
@@ -500,7 +516,12 @@ impl<'a> Evaluator<'a> {
             return Err(self.beyond(what, limit, "limit_references", self.active_origin()));
         }
         self.depth += 1;
-        let result = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || compute(self));
+        // Some steps have room to stand on once one has.
+        let result = if self.depth % STEPS == 1 {
+            stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || compute(self))
+        } else {
+            compute(self)
+        };
         self.depth -= 1;
         result
     }

@@ -82,6 +82,11 @@ impl Keys {
         self.set.iter()
     }
 
+    /// Whether they are these, the very same allocations, in this order.
+    pub fn are<'k>(&self, keys: impl ExactSizeIterator<Item = &'k Key>) -> bool {
+        self.len() == keys.len() && self.iter().zip(keys).all(|(one, other)| one.same(other))
+    }
+
     /// Adds a key behind the last one, if it is new.
     pub fn insert(&mut self, key: Key) -> Place {
         *self.wider.get_mut() = None;

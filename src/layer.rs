@@ -291,28 +291,42 @@ impl Builder<'_> {
 
     /// A mapping that merges: what [`crate::merge::normalize`] makes of one that does not.
     fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
+        let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
+        let keys = || entries.iter().map(|entry| &entry.key);
+        if !keys().any(|key| self.prefixes.is_prefixed(key))
+            && let Some(known) = self.words.keys(keys())
+        {
+            let entries = Entries::with_keys(known, slots).unwrap_or_default();
+            return MapSlot::new(entries, origin, false);
+        }
         let mut map = Normalized::with_capacity(entries.len());
-        for entry in entries {
-            let slot = match &entry.value.data {
-                Data::Map(inner) => {
-                    let origin = self.origin(entry.value.index);
-                    Slot::Map(Arc::new(grow(|| self.map(inner, origin))))
-                }
-                _ => self.slot(&entry.value),
-            };
-            map.insert(entry.key.clone(), slot, &self.prefixes);
+        for (key, slot) in keys().zip(slots) {
+            map.insert(key.clone(), slot, &self.prefixes);
         }
         let mut map = map.finish(origin);
         self.words.share_keys(&mut map.entries);
         map
     }
 
+    /// A slot of a mapping that merges: so does a mapping in it.
+    fn merging(&mut self, node: &Node) -> Slot {
+        match &node.data {
+            Data::Map(inner) => {
+                let origin = self.origin(node.index);
+                Slot::Map(Arc::new(grow(|| self.map(inner, origin))))
+            }
+            _ => self.slot(node),
+        }
+    }
+
     /// A mapping inside of a list.
     fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
-        let mut slots = Entries::with_capacity(entries.len());
-        for entry in entries {
-            slots.insert(entry.key.clone(), self.slot(&entry.value));
+        let slots: Vec<Slot> = entries.iter().map(|entry| self.slot(&entry.value)).collect();
+        let keys = entries.iter().map(|entry| &entry.key);
+        if let Some(known) = self.words.keys(keys.clone()) {
+            return RawSlot::new(Entries::with_keys(known, slots).unwrap_or_default(), origin);
         }
+        let mut slots: Entries = keys.cloned().zip(slots).collect();
         self.words.share_keys(&mut slots);
         RawSlot::new(slots, origin)
     }

@@ -587,12 +587,8 @@ impl Linearization {
     }
 
     /// `classes` of the result (S3).
-    pub fn classes(&self) -> Vec<Text> {
-        let mut classes: Vec<Text> =
-            self.sequence.steps().into_iter().flat_map(|step| step.brought.classes.iter().cloned()).collect();
-        let known: FxHashSet<Text> = classes.iter().cloned().collect();
-        classes.extend(self.shown.iter().filter(|name| !known.contains(*name)).cloned());
-        classes
+    pub fn classes(&self) -> Arc<[Text]> {
+        self.sequence.classes(&self.shown)
     }
 
     /// The parameters of all layers, `own` behind them, for an evaluation that asks for few.

@@ -63,7 +63,7 @@ impl Prefixes {
         self.split(key).1
     }
 
-    fn is_prefixed(&self, key: &Key) -> bool {
+    pub(crate) fn is_prefixed(&self, key: &Key) -> bool {
         key.as_str().is_some_and(|text| self.split(text).0.any())
     }
 }

@@ -210,7 +210,7 @@ settings! {
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
-    /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first.
+    /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first. What Python objects are copied from may take a sixteenth as much beside them.
     cache_size: u32 = "1024" as Shape::Count;
     /// Largest node or class file, in MiB.
     limit_file_size: u32 = "16" as Shape::UpTo(64);

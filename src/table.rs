@@ -28,7 +28,12 @@ impl<V> Table<V> {
 
     /// A table with the same keys; `None` unless there is a value for each.
     pub fn with_keys_of<W>(other: &Table<W>, values: Vec<V>) -> Option<Table<V>> {
-        (values.len() == other.len()).then(|| Table { keys: other.keys.clone(), values })
+        Table::with_keys(other.keys.clone(), values)
+    }
+
+    /// A table with these keys; `None` unless there is a value for each.
+    pub fn with_keys(keys: Arc<Keys>, values: Vec<V>) -> Option<Table<V>> {
+        (values.len() == keys.len()).then_some(Table { keys, values })
     }
 
     /// The index of the keys.
@@ -38,7 +43,7 @@ impl<V> Table<V> {
 
     /// Takes an index in place of its own, if it has the same keys in the same order.
     pub fn take_keys(&mut self, keys: &Arc<Keys>) -> bool {
-        let same = self.keys.len() == keys.len() && self.keys.iter().zip(keys.iter()).all(|(a, b)| a.same(b));
+        let same = keys.are(self.keys.iter());
         if same {
             self.keys = keys.clone();
         }

@@ -181,6 +181,13 @@ impl Words<'_> {
         text
     }
 
+    /// The index that others with the same keys have.
+    pub fn keys<'k>(&self, keys: impl ExactSizeIterator<Item = &'k Key> + Clone) -> Option<Arc<Keys>> {
+        let number = fingerprint(keys.clone())?;
+        let known = self.pool.keys.lock().get(&number).and_then(Weak::upgrade)?;
+        known.are(keys).then_some(known)
+    }
+
     /// Gives a mapping the index that others with the same keys have.
     pub fn share_keys<V>(&self, mapping: &mut Table<V>) {
         let Some(number) = fingerprint(mapping.keys()) else { return };

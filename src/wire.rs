@@ -48,6 +48,11 @@ pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
     }
 }
 
+/// Whether a value is a scalar that needs no look at it: it is carried as it is.
+pub fn is_plain(value: &Value) -> bool {
+    matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
+}
+
 /// `2001-12-14`.
 pub fn date_text(date: Date) -> String {
     format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)

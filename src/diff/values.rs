@@ -95,7 +95,7 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<Change> {
         Walk { section: Section::Environment, path: Vec::new(), indexes: Vec::new(), changes: Vec::new() };
     walk.values(&old.environment, &new.environment);
     for (section, old, new) in [
-        (Section::Classes, &old.classes, &new.classes),
+        (Section::Classes, &old.classes[..], &new.classes[..]),
         (Section::Applications, &old.applications, &new.applications),
     ] {
         walk.section = section;

@@ -4,15 +4,40 @@ use std::sync::Arc;
 
 use crate::catalog::Item;
 use crate::linearize::AUTOMATIC;
-use crate::merge::{Prefixes, map_of_values};
+use crate::merge::{Prefixes, normalize};
 use crate::settings::Settings;
-use crate::slot::{MapSlot, Slot};
+use crate::slot::{MapSlot, RawSlot, Slot, from_value};
 use crate::source::Origin;
+use crate::table::Table;
 use crate::template::Parsed;
-use crate::value::{Map, Text, Value};
+use crate::value::{Key, Text, Value};
+
+/// The keys of the automatic parameters, the same for all nodes.
+#[derive(Debug)]
+pub struct AutomaticKeys {
+    outer: Table<()>,
+    about: Table<()>,
+    name: Table<()>,
+}
+
+impl Default for AutomaticKeys {
+    fn default() -> AutomaticKeys {
+        let table = |keys: &[&str]| keys.iter().map(|key| (Key::from(*key), ())).collect();
+        AutomaticKeys {
+            outer: table(&[AUTOMATIC]),
+            about: table(&["name", "environment"]),
+            name: table(&["full", "short", "path", "parts"]),
+        }
+    }
+}
 
 /// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters.
-pub fn parameters(item: &Item, environment: &Value, settings: &Settings) -> Arc<MapSlot> {
+pub fn parameters(
+    item: &Item,
+    environment: &Value,
+    settings: &Settings,
+    keys: &AutomaticKeys,
+) -> Arc<MapSlot> {
     let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
     let short = if composed {
@@ -21,30 +46,39 @@ pub fn parameters(item: &Item, environment: &Value, settings: &Settings) -> Arc<
         // The first label, as the fork that Salt's users run has it; kapicorp takes the last.
         item.name.split('.').next().unwrap_or_default().into()
     };
-    let mut name = Map::default();
-    name.insert("full".into(), Value::Str(item.name.clone()));
-    name.insert("short".into(), Value::Str(short));
-    name.insert("path".into(), Value::text(join(&parts)));
-    name.insert("parts".into(), Value::list(parts.iter().cloned().map(Value::Str).collect()));
-    let mut about = Map::default();
-    about.insert("name".into(), Value::map(name));
-    about.insert("environment".into(), environment.clone());
-    let mut map = Map::default();
-    map.insert(AUTOMATIC.into(), Value::map(about));
-    let parameters = map_of_values(&map, Origin::NONE, &Prefixes::new(settings));
-    Arc::new(interpolated(parameters, environment, settings))
+    let path = Value::text(join(&parts));
+    let parts = Value::list(parts.into_iter().map(Value::Str).collect());
+    let names = [Value::Str(item.name.clone()), Value::Str(short), path, parts];
+    let prefixes = Prefixes::new(settings);
+    let name = map(&keys.name, names.map(|value| Slot::Value(value, Origin::NONE)).into(), &prefixes);
+    let about = map(&keys.about, vec![name, self::environment(environment, settings)], &prefixes);
+    match map(&keys.outer, vec![about], &prefixes) {
+        Slot::Map(map) => map,
+        _ => Arc::default(),
+    }
+}
+
+/// A map whose keys all nodes share.
+fn map(keys: &Table<()>, values: Vec<Slot>, prefixes: &Prefixes) -> Slot {
+    let entries = Table::with_keys_of(keys, values).unwrap_or_default();
+    // Prefixes are settings: even a letter may be one.
+    let map = if entries.keys().any(|key| prefixes.is_prefixed(key)) {
+        normalize(&RawSlot::new(entries, Origin::NONE), prefixes)
+    } else {
+        MapSlot::new(entries, Origin::NONE, false)
+    };
+    Slot::Map(Arc::new(map))
 }
 
 /// The forks look for references in `_reclass_:environment` as in any parameter, though not in
 /// the `environment` of the result. The name of a node stays what it is: it is a key.
-fn interpolated(parameters: MapSlot, environment: &Value, settings: &Settings) -> MapSlot {
-    let Value::Str(text) = environment else { return parameters };
-    let Ok(Parsed::Template(template)) = crate::template::parse(text, settings) else { return parameters };
-    let Some(Slot::Map(about)) = parameters.entries.get(AUTOMATIC) else { return parameters };
-    let mut entries = about.entries.clone();
-    entries.insert("environment".into(), Slot::Text(template, Origin::NONE));
-    let about = Slot::Map(Arc::new(MapSlot::new(entries, Origin::NONE, false)));
-    MapSlot::new(std::iter::once((AUTOMATIC.into(), about)).collect(), Origin::NONE, false)
+fn environment(environment: &Value, settings: &Settings) -> Slot {
+    if let Value::Str(text) = environment
+        && let Ok(Parsed::Template(template)) = crate::template::parse(text, settings)
+    {
+        return Slot::Text(template, Origin::NONE);
+    }
+    from_value(environment, Origin::NONE)
 }
 
 /// Python's `os.path.join`.

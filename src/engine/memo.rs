@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Item};
+use crate::engine::automatic::AutomaticKeys;
 use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::files::Sources;
 use crate::engine::inputs::Inputs;
@@ -28,6 +29,7 @@ pub struct State {
     ignored: Option<fancy_regex::Regex>,
     /// The beginnings of all class lists.
     roots: Roots,
+    automatic: AutomaticKeys,
     index: ExportIndex,
     /// Counts the times at which anything may have changed.
     generation: u64,
@@ -82,6 +84,7 @@ impl State {
             ignored,
             settings,
             roots: Roots::default(),
+            automatic: AutomaticKeys::default(),
             index: ExportIndex::default(),
             generation: 0,
             answers: FxHashMap::default(),
@@ -394,6 +397,7 @@ impl State {
             ignored: self.ignored.as_ref(),
             catalog,
             roots: &self.roots,
+            automatic: &self.automatic,
             index: &self.index,
             generation: self.generation,
             strict: true,

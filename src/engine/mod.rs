@@ -17,7 +17,6 @@ pub mod registry;
 pub mod sequence;
 pub mod trees;
 pub mod values;
-pub mod weight;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
@@ -49,7 +48,7 @@ pub struct NodeInfo {
     /// The environment: usually a string, but the node file may say anything.
     pub environment: Value,
     /// Classes in order of completion, as written (S3).
-    pub classes: Vec<Text>,
+    pub classes: Arc<[Text]>,
     /// Applications in order of first appearance.
     pub applications: Vec<Text>,
     /// The parameters, a mapping.
@@ -278,7 +277,7 @@ pub fn inventory_value(nodes: &[Arc<NodeInfo>], timestamp: &str) -> Value {
     let mut applications: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();
     for node in nodes {
         by_name.insert(node.name.clone().into(), node.to_value(timestamp));
-        for (names, members) in [(&node.classes, &mut classes), (&node.applications, &mut applications)] {
+        for (names, members) in [(&node.classes[..], &mut classes), (&node.applications, &mut applications)] {
             for name in names {
                 members.entry(name.clone()).or_default().push(Value::Str(node.name.clone()));
             }

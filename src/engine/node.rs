@@ -5,12 +5,13 @@ use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use crate::catalog::{Catalog, Item};
+use crate::engine::automatic::{self, AutomaticKeys};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::inputs::Inputs;
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
-use crate::engine::{NodeInfo, automatic, parallel, weight};
+use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::Root;
 use crate::layer::{Applications, Layer};
@@ -44,6 +45,9 @@ pub fn ignored_classes(settings: &Settings) -> Result<Option<fancy_regex::Regex>
     }
 }
 
+/// What an answer takes in memory beside its values: its name, its warnings, what it depends on.
+const ABOUT: usize = 512;
+
 /// An answer, and the merged state it ends with.
 #[derive(Debug)]
 pub struct Answer {
@@ -74,6 +78,8 @@ pub struct Base<'a> {
     pub catalog: &'a Arc<Catalog>,
     /// The empty sequence of classes of each tree.
     pub roots: &'a Roots,
+    /// The keys of the automatic parameters.
+    pub automatic: &'a AutomaticKeys,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
@@ -140,17 +146,17 @@ impl Computation<'_> {
         let merged = self.layers(name, environment, input_data, mapped)?;
         let others = self.others(&merged, environment);
         let evaluated = self.evaluate(&merged, &others);
-        let Evaluated { parameters, exports, mut faults, mut warnings, kept } = evaluated;
+        let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
             faults.extend(self.embedded(&merged));
         }
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
                 let info = self.info(&merged, parameters, exports, &mut warnings);
-                let weight = weight::of(&info) + kept;
+                let names = (info.classes.len() + info.applications.len()) * size_of::<Text>();
                 Ok(Answer {
                     info,
-                    weight,
+                    weight: weight + names + ABOUT,
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     asked: others.asked.take(),
@@ -276,7 +282,7 @@ impl Computation<'_> {
             automatic: self
                 .settings
                 .automatic_parameters
-                .then(|| automatic::parameters(&item, &environment, self.settings)),
+                .then(|| automatic::parameters(&item, &environment, self.settings, self.automatic)),
             scalars: self.scalars(&layer),
         };
         let mapped_classes = self.mapped_classes(&item)?;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::Tree;
 use crate::engine::files::Sources;
@@ -64,6 +64,13 @@ pub struct Brought {
     pub sources: Sources,
 }
 
+/// Names in their order.
+#[derive(Debug)]
+struct Names {
+    all: Arc<[Text]>,
+    set: FxHashSet<Text>,
+}
+
 /// The layers of a class list as far as it is read.
 #[derive(Debug)]
 pub struct Sequence {
@@ -78,6 +85,7 @@ pub struct Sequence {
     pub automatic: bool,
     parameters: OnceLock<Arc<Shared>>,
     exports: OnceLock<Arc<MapSlot>>,
+    classes: OnceLock<Names>,
     /// A sequence lives as long as something that was computed from it.
     next: Mutex<FxHashMap<Step, Weak<Sequence>>>,
     /// The generation in which its files were last found unchanged.
@@ -95,6 +103,7 @@ impl Sequence {
             automatic: false,
             parameters: OnceLock::new(),
             exports: OnceLock::new(),
+            classes: OnceLock::new(),
             next: Mutex::default(),
             checked: AtomicU64::new(0),
         })
@@ -124,6 +133,7 @@ impl Sequence {
             brought,
             parameters: OnceLock::new(),
             exports: OnceLock::new(),
+            classes: OnceLock::new(),
             next: Mutex::default(),
             checked: AtomicU64::new(generation),
         })
@@ -180,6 +190,20 @@ impl Sequence {
         std::iter::successors(Some(self), |sequence| sequence.parent.as_deref())
             .take_while(move |sequence| !std::ptr::eq(*sequence, end))
             .map(|sequence| &sequence.brought)
+    }
+
+    /// The names that all steps brought in for `classes` of the result, and `others` behind them.
+    pub fn classes(&self, others: &[Text]) -> Arc<[Text]> {
+        let known = self.classes.get_or_init(|| {
+            let all = self.steps().into_iter().flat_map(|step| &step.brought.classes);
+            let all: Arc<[Text]> = all.cloned().collect();
+            Names { set: all.iter().cloned().collect(), all }
+        });
+        let new = || others.iter().filter(|name| !known.set.contains(*name));
+        if new().next().is_none() {
+            return known.all.clone();
+        }
+        known.all.iter().chain(new()).cloned().collect()
     }
 
     /// All layers, in the order in which they merge.

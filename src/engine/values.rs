@@ -29,8 +29,8 @@ pub struct Evaluated {
     pub faults: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
-    /// About how many bytes are kept for other nodes.
-    pub kept: usize,
+    /// About how many bytes it takes, with what is kept for other nodes.
+    pub weight: usize,
 }
 
 /// The merged parameters of a node, and how they are to be evaluated.
@@ -144,16 +144,16 @@ impl Computation<'_> {
         let exports = evaluator.evaluate(&layers.exports);
         let faults = evaluator.finish();
         let warnings = std::mem::take(&mut evaluator.warnings);
-        let mut kept = 0;
+        let mut weight = evaluator.weight;
         if faults.is_empty()
             && (!quiet || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
             && let Some(known) =
                 evaluator.into_known(own, &classes, [&parameters, &layers.exports], &self.words)
         {
-            kept = known.weight();
+            weight += known.weight();
             prefix.learn(known);
         }
-        Evaluated { parameters: value, exports, faults, warnings, kept }
+        Evaluated { parameters: value, exports, faults, warnings, weight }
     }
 }

@@ -28,10 +28,11 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T> Memo<T> {
-    /// Makes room for some more.
-    pub(super) fn reserve(&mut self, places: usize) {
-        self.places.reserve(places);
-        self.states.reserve(places);
+    /// Makes room for so many in all.
+    pub(super) fn reserve_for(&mut self, places: usize) {
+        let more = places.saturating_sub(self.states.len());
+        self.places.reserve(more);
+        self.states.reserve(more);
     }
 
     /// Begins to compute a place, to be ended by [`Memo::end`]; the error is what is known of one

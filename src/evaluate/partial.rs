@@ -16,7 +16,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memo::{Keeping, Kept, Memo};
-use super::{Evaluator, Found, Head};
+use super::{CONTAINER, Evaluator, Found, Head};
 use crate::measure::Measure;
 use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::template::Words;
@@ -98,9 +98,6 @@ impl Marks {
     }
 }
 
-/// What a container takes beside its entries, and a place in a table of addresses.
-const CONTAINER: usize = 96;
-
 /// What the parameters of some classes come to, whatever a node says of its own places.
 pub struct Known {
     /// The same for fewer of the classes.
@@ -111,6 +108,8 @@ pub struct Known {
     /// The merged parameters of the classes, scalars instead of references to them where a node's
     /// own places stand beside.
     classes: Arc<MapSlot>,
+    /// About how many bytes these take.
+    weight: usize,
     /// By the address of a container that the parameters of all such nodes share.
     values: Kept<(Value, Measure)>,
     /// By the address of a slot in such a container.
@@ -136,15 +135,9 @@ impl Known {
         self.own == other.own && (other.quiet || !self.quiet)
     }
 
-    /// About how many bytes it takes.
+    /// About how many bytes it takes, beside the values.
     pub fn weight(&self) -> usize {
-        let entries = |value: &Value| match value {
-            Value::Map(map) => map.len(),
-            Value::List(items) => items.len(),
-            _ => 0,
-        };
-        let inside: usize = self.values.all().iter().map(|(value, _)| entries(value)).sum();
-        inside * size_of::<Value>()
+        self.weight
             + size_of_val(self.values.all())
             + size_of_val(self.heads.all())
             + (self.values.all().len() + self.heads.all().len()) * CONTAINER
@@ -163,6 +156,10 @@ impl Known {
     pub(super) fn value(&self, address: usize) -> Option<(Value, Measure)> {
         let base = || self.base.as_ref()?.value(address);
         self.values.get(address).cloned().or_else(base)
+    }
+
+    fn has_value(&self, address: usize) -> bool {
+        self.values.get(address).is_some() || self.base.as_ref().is_some_and(|base| base.has_value(address))
     }
 
     pub(super) fn head(&self, address: usize) -> Option<Found> {
@@ -201,17 +198,20 @@ impl Evaluator<'_> {
         let quiet = self.is_quiet();
         let classes = Settling { marks: &marks, words, heads: &mut self.heads }.map(classes, parameters);
         let made = std::mem::take(&mut self.made);
-        let mut sift = Sift { heads: &mut self.heads, values: &mut self.values, seen: FxHashSet::default() };
+        let (base, seen) = (self.known.as_deref(), FxHashSet::default());
+        let mut sift = Sift { base, heads: &mut self.heads, values: &mut self.values, seen, weight: 0 };
         sift.map(&classes);
         sift.map(exports);
         for head in &made {
             sift.head(head);
         }
+        let weight = sift.weight;
         Some(Known {
             base: self.known,
             own,
             quiet,
             classes,
+            weight,
             values: self.values.into_kept(),
             heads: self.heads.into_kept(),
             _alive: (exports.clone(), made),
@@ -235,10 +235,14 @@ impl Evaluator<'_> {
 
 /// Marks those of a node's results that are of containers which other nodes share.
 struct Sift<'m> {
+    /// What was known before: what is in such a container is known too.
+    base: Option<&'m Known>,
     heads: &'m mut Memo<Found>,
     values: &'m mut Memo<(Value, Measure)>,
     /// The addresses of containers that have no value of their own, and were looked at.
     seen: FxHashSet<usize>,
+    /// About how many bytes the containers take.
+    weight: usize,
 }
 
 impl Sift<'_> {
@@ -269,13 +273,16 @@ impl Sift<'_> {
         }
     }
 
-    fn container<'s>(&mut self, address: usize, slots: impl Iterator<Item = &'s Slot>) {
+    fn container<'s>(&mut self, address: usize, slots: impl ExactSizeIterator<Item = &'s Slot>) {
         let new = match self.values.keep(address) {
             Keeping::New(_) => true,
             Keeping::Again => false,
-            Keeping::Not => self.seen.insert(address),
+            Keeping::Not => {
+                !self.base.is_some_and(|base| base.has_value(address)) && self.seen.insert(address)
+            }
         };
         if new {
+            self.weight += CONTAINER + slots.len() * size_of::<Slot>();
             stacker::maybe_grow(64 * 1024, 1024 * 1024, || slots.for_each(|slot| self.slot(slot)));
         }
     }

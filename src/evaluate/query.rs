@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::error::{Fault, Kind};
-use crate::evaluate::{Evaluator, Found, Head, Stop};
+use crate::evaluate::{CONTAINER, Evaluator, Found, Head, Stop};
 use crate::query::{Connective, Operand, Query};
 use crate::slot::{Entries, MapSlot, Slot};
 use crate::source::Origin;
-use crate::value::{Text, Value};
+use crate::value::{Key, Text, Value};
 
 /// The other nodes, as far as a query may ask.
 pub trait Others {
@@ -128,6 +128,9 @@ impl Evaluator<'_> {
         } else {
             Value::list(nodes.map(|(node, _)| Value::Str(node)).collect())
         };
+        // Each in the outcome that is kept, in the value, and in the keys that nobody shares.
+        self.weight +=
+            CONTAINER + outcome.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
         others.answered(question, outcome);
         Ok(Head::Value(value).into())
     }
@@ -233,7 +236,6 @@ impl Evaluator<'_> {
 
 /// Python's `==`: numbers and booleans compare across types.
 pub fn python_equal(a: &Value, b: &Value) -> bool {
-    use crate::value::Key;
     match (a, b) {
         (Value::List(a), Value::List(b)) | (Value::Tuple(a), Value::Tuple(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| python_equal(a, b))

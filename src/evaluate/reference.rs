@@ -135,7 +135,8 @@ impl Evaluator<'_> {
             return Ok(Err(Missing::default()));
         };
         let place = self.root.get(segments, &self.prefixes);
-        let Some((slot, depth)) = place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
+        let Some((mut slot, mut depth)) =
+            place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
         else {
             self.own = true;
             return Ok(Err(Missing { key: first.to_string(), top: true, ..Missing::default() }));
@@ -144,6 +145,17 @@ impl Evaluator<'_> {
             self.push_text(segment);
         }
         self.look_at(slot);
+        // Mappings on the way are what they are, and nothing to be computed.
+        while let (Slot::Map(map), Some(segment)) = (slot, segments.get(depth)) {
+            self.push_text(segment);
+            let Some(next) = map.entries.get(segment.as_ref()) else {
+                self.own = true;
+                return Ok(Err(self.missing(segments, depth, &Head::Map(map.clone()))));
+            };
+            slot = next;
+            depth += 1;
+            self.look_at(slot);
+        }
         let mut found = self.head(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
             let Some(next) = self.child(&found, segment)? else {

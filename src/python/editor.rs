@@ -9,8 +9,9 @@ use crate::edit::cluster::{self, File};
 use crate::edit::node::{self, Content};
 use crate::edit::tree::{Edited, Options};
 use crate::error::{Error, Result};
-use crate::python::convert::{self, from_python, to_python};
 use crate::python::errors::{exception, guard};
+use crate::python::incoming::{self, from_python};
+use crate::python::outgoing::Outgoing;
 use crate::settings::Settings;
 use crate::storage::fs::display;
 use crate::value::{Map, Text, Value};
@@ -28,7 +29,7 @@ impl Editor {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Editor> {
         guard(|| {
-            let options = settings.map(convert::options).transpose()?.unwrap_or_default();
+            let options = settings.map(incoming::options).transpose()?.unwrap_or_default();
             // An unknown setting is told of by the inventory.
             let (settings, _) = Settings::from_options(&options).map_err(|error| exception(py, &error))?;
             Ok(Editor { settings: Arc::new(settings) })
@@ -46,7 +47,7 @@ impl Editor {
         guard(|| {
             let file = File { cluster, name: file_name };
             let data = self.ask(py, |settings| cluster::data(settings, file))?;
-            to_python(py, &mapping(data))
+            Outgoing::new(py, 0).object(&mapping(data))
         })
     }
 
@@ -122,7 +123,7 @@ impl Editor {
                 one.set_item("folder", &source.folder)?;
                 one.set_item("path", display(&source.path))?;
                 match &source.data {
-                    Ok(data) => one.set_item("data", to_python(py, data)?)?,
+                    Ok(data) => one.set_item("data", Outgoing::new(py, 0).object(data)?)?,
                     Err(error) => one.set_item("error", error.to_string())?,
                 }
                 all.append(one)?;
@@ -207,8 +208,8 @@ impl Editor {
         told.set_item("changed", edited.changed())?;
         told.set_item("before", text(&edited.before))?;
         told.set_item("after", text(&edited.after))?;
-        told.set_item("old", to_python(py, &mapping(old))?)?;
-        told.set_item("new", to_python(py, &mapping(new))?)?;
+        told.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
+        told.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(told)
     }
 }

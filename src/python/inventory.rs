@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
+use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::types::{PyDict, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
-use crate::python::convert::{self, dict, string};
 use crate::python::errors::{exception, exception_with_excerpts, guard};
-use crate::python::{prototype, questions};
+use crate::python::incoming;
+use crate::python::known;
+use crate::python::outgoing::Outgoing;
+use crate::python::questions;
 use crate::report::{concise_warning, full};
 use crate::secrets::Secrets;
 use crate::settings::{NodeNotFound, Settings};
@@ -29,6 +32,8 @@ use crate::wire;
 pub struct Inventory {
     options: Map,
     propagates: bool,
+    /// About how many bytes may be taken by what Python objects are copied from.
+    objects_limit: usize,
 }
 
 #[pymethods]
@@ -40,15 +45,16 @@ impl Inventory {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
-            let options = settings.map(convert::options).transpose()?.unwrap_or_default();
-            let mut inventory = Inventory { options, propagates: false };
+            let options = settings.map(incoming::options).transpose()?.unwrap_or_default();
+            let mut inventory = Inventory { options, propagates: false, objects_limit: 0 };
             let about = inventory.ask(py, |engine| {
                 let propagates = engine.settings().propagate_pillar_data_to_reclass;
-                Ok((propagates, engine.settings_warnings().to_vec()))
+                Ok((propagates, objects_limit(engine.settings()), engine.settings_warnings().to_vec()))
             })?;
-            let (propagates, warnings) = &*about;
+            let (propagates, objects_limit, warnings) = &*about;
             log_once(py, warnings)?;
             inventory.propagates = *propagates;
+            inventory.objects_limit = *objects_limit;
             Ok(inventory)
         })
     }
@@ -180,7 +186,7 @@ impl Inventory {
             };
             let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
             log(py, &node.warnings)?;
-            mapping(py, &node.to_value(&now(py)?))
+            self.dict(py, &node.to_value(&now(py)?))
         })
     }
 
@@ -199,6 +205,7 @@ impl Inventory {
             dict.set_item("answers", info.answers)?;
             dict.set_item("answers_memory", info.answers_memory)?;
             dict.set_item("answers_limit", info.answers_limit)?;
+            dict.set_item("objects_memory", known::weight())?;
             dict.set_item("files", info.files)?;
             dict.set_item("files_memory", info.files_memory)?;
             let since = |time: &SystemTime| time.duration_since(UNIX_EPOCH).ok();
@@ -216,7 +223,7 @@ impl Inventory {
             for node in nodes.iter() {
                 log(py, &node.warnings)?;
             }
-            mapping(py, &engine::inventory_value(&nodes, &now(py)?))
+            self.dict(py, &engine::inventory_value(&nodes, &now(py)?))
         })
     }
 
@@ -240,31 +247,32 @@ impl Inventory {
             if let Some(pillar) = pillar
                 && self.propagates
             {
-                request.input_data = Some(convert::from_python(pillar, "the pillar")?);
+                request.input_data = Some(incoming::from_python(pillar, "the pillar")?);
             }
-            let answer = self.ask(py, |engine| {
-                let Some(node) = minion(engine, minion_id, &request)? else {
-                    return Ok(None);
-                };
-                if node.shown.get().is_some() {
-                    return Ok(Some((node, true)));
-                }
-                let value = pillar_value(&node, engine.settings()).map_err(|mut error| {
-                    engine.place_values(minion_id, &request, &mut error);
-                    error
-                })?;
-                node.shown.get_or_init(|| value);
-                Ok(Some((node, false)))
-            })?;
-            let Some((node, again)) = &*answer else {
+            let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
+            let Some(node) = &*node else {
                 return Ok(PyDict::new(py));
             };
+            let pillar = if node.shown.get().is_none()
+                && let Some(pillar) = plain_pillar(py, node, &mut self.outgoing(py))?
+            {
+                pillar
+            } else {
+                let carried = self.ask(py, |engine| {
+                    if node.shown.get().is_none() {
+                        let value = pillar_value(node, engine.settings()).map_err(|mut error| {
+                            engine.place_values(minion_id, &request, &mut error);
+                            error
+                        })?;
+                        node.shown.get_or_init(|| value);
+                    }
+                    Ok(())
+                });
+                carried?;
+                self.dict(py, node.shown.get().unwrap_or(&Value::Null))?
+            };
             log(py, &node.warnings)?;
-            match node.shown.get() {
-                Some(Value::Map(map)) if *again => prototype::dict(py, map),
-                Some(Value::Map(map)) => dict(py, map),
-                _ => Ok(PyDict::new(py)),
-            }
+            Ok(pillar)
         })
     }
 
@@ -284,12 +292,18 @@ impl Inventory {
             let top = PyDict::new(py);
             if let Some(node) = &*node {
                 let environment = environment_name(node).map_err(|error| exception(py, &error))?;
-                let applications = PyList::new(py, node.applications.iter().map(|name| string(py, name)))?;
-                top.set_item(string(py, &environment), applications)?;
+                let mut outgoing = self.outgoing(py);
+                top.set_item(outgoing.string(&environment), outgoing.texts(&node.applications)?)?;
             }
             Ok(top)
         })
     }
+}
+
+/// About how many bytes may be taken by what Python objects are copied from: a sixteenth of what answers
+/// may take.
+fn objects_limit(settings: &Settings) -> usize {
+    usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 16)
 }
 
 impl Inventory {
@@ -300,7 +314,15 @@ impl Inventory {
         question: impl FnOnce(&engine::Inventory) -> Result<Value> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = self.ask(py, question)?;
-        convert::to_python(py, &given)
+        self.outgoing(py).object(&given)
+    }
+
+    fn dict<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {
+        self.outgoing(py).dict(value.as_map().unwrap_or(&Map::default()))
+    }
+
+    fn outgoing<'py>(&self, py: Python<'py>) -> Outgoing<'py> {
+        Outgoing::new(py, self.objects_limit)
     }
 
     /// The answer of a listing. A name that several files have is no error of the others: it goes to the
@@ -313,7 +335,7 @@ impl Inventory {
         let given = self.ask(py, |engine| Ok((question(engine)?, engine.clashes())))?;
         let (value, clashes) = &*given;
         log(py, clashes)?;
-        convert::to_python(py, value)
+        self.outgoing(py).object(value)
     }
 
     /// Asks the engine while other threads may use the interpreter. An error brings excerpts of the
@@ -366,11 +388,11 @@ impl<T> Drop for Given<T> {
 
 /// The name of a node. A string of Python's can hold what no text does, a lone surrogate.
 fn node_name(name: &Bound<'_, PyString>) -> PyResult<Text> {
-    convert::text(name, "the name of the node")
+    incoming::text(name, "the name of the node")
 }
 
 fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
-    convert::text(name, "the environment asked for")
+    incoming::text(name, "the environment asked for")
 }
 
 /// The node of a minion; `None` where there is none and the settings ask for no data then (S14).
@@ -386,6 +408,27 @@ fn minion(engine: &engine::Inventory, id: &str, request: &Request) -> Result<Opt
         }
         _ => Err(error),
     }
+}
+
+/// The parameters and `__reclass__` as Python data, if Salt carries all of it as it is.
+fn plain_pillar<'py>(
+    py: Python<'py>,
+    node: &NodeInfo,
+    outgoing: &mut Outgoing<'py>,
+) -> PyResult<Option<Bound<'py, PyDict>>> {
+    if !wire::is_plain(&node.environment) {
+        return Ok(None);
+    }
+    let Some(pillar) = outgoing.plain_dict(node.parameters.as_map().unwrap_or(&Map::default()))? else {
+        return Ok(None);
+    };
+    let about = PyDict::new(py);
+    about.set_item(intern!(py, "nodename"), outgoing.string(&node.name))?;
+    about.set_item(intern!(py, "applications"), outgoing.texts(&node.applications)?)?;
+    about.set_item(intern!(py, "classes"), outgoing.texts(&node.classes)?)?;
+    about.set_item(intern!(py, "environment"), outgoing.object(&node.environment)?)?;
+    pillar.set_item(intern!(py, "__reclass__"), about)?;
+    Ok(Some(pillar))
 }
 
 /// The parameters and `__reclass__`, ready for the wire; or all that cannot be carried, the first
@@ -431,10 +474,6 @@ fn environment_name(node: &NodeInfo) -> Result<Text> {
             Err(fault.into())
         }
     }
-}
-
-fn mapping<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {
-    dict(py, value.as_map().unwrap_or(&Map::default()))
 }
 
 /// The time as the Python programs print it.

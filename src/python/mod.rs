@@ -1,6 +1,6 @@
 //! The Python module `saltext.reclass._engine`: the engine as Python sees it.
 //!
-//! Nothing but translation: [`convert`] carries data over the border,
+//! Nothing but translation: [`incoming`] and [`outgoing`] carry data over the border,
 //! [`errors`] carries failures, [`inventory`] and [`questions`] ask the engine, [`editor`] edits
 //! files. Three promises to a Salt master hold for each method:
 //!
@@ -10,12 +10,16 @@
 //!   lock of the engine is held while waiting for the interpreter;
 //! * what is returned is new, and the caller may change it.
 
-pub mod convert;
 pub mod editor;
 pub mod errors;
+mod form;
+pub mod incoming;
 pub mod inventory;
+mod known;
+pub mod outgoing;
 mod prototype;
 pub mod questions;
+mod strings;
 
 /// The compiled part of `saltext.reclass`; use it through that package.
 #[pyo3::pymodule]

@@ -1,243 +1,177 @@
-//! Prototypes turn an answer that is given again into new Python objects by copying objects that
-//! are made once and that nobody else sees.
+//! Prototypes are what the containers of many answers are made from, each with all that is inside.
 //!
-//! A copy of a dict hashes nothing and makes no string; the containers inside of it are then copied
-//! into their places. A container that several answers share has one prototype. Only an answer that
-//! is asked for again has prototypes, and all together take about [`LIMIT`] and no more. Those of an
-//! answer that is gone go when there is need of room.
-//!
-//! No lock is held while Python works: making an object may run a collection, which may run anything.
-//! A forked child goes on with the prototypes of its parent. `PyO3` does not let a second interpreter
-//! of the process load the module.
+//! A prototype is one piece of memory that is read from the front to the back: what an answer costs
+//! that was not asked for lately is the memory that has to be looked at.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Weak};
-
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
-use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::convert::{self, deeper, to_python};
-use super::inventory::on_enough_stack;
+use crate::python::form::scalar;
+use crate::python::known::{Known, has_plain_keys};
 use crate::value::{Map, Value};
+use crate::wire;
 
-/// About how many bytes all prototypes of a process may take.
-const LIMIT: usize = 128 * 1024 * 1024;
-
-/// About how many bytes they take.
-static WEIGHT: AtomicUsize = AtomicUsize::new(0);
-
-static KNOWN: Mutex<Known> = Mutex::new(Known {
-    roots: FxHashMap::with_hasher(FxBuildHasher),
-    shared: FxHashMap::with_hasher(FxBuildHasher),
-    given: 0,
-    crowd: 64,
-});
-
-/// A new dict for a map that is likely to be asked for again, with new containers inside of it.
-pub fn dict<'py>(py: Python<'py>, map: &Arc<Map>) -> PyResult<Bound<'py, PyDict>> {
-    let known = KNOWN.lock().root(map);
-    let prototype = if let Some(prototype) = known {
-        prototype
-    } else {
-        if WEIGHT.load(Ordering::Relaxed) > LIMIT {
-            let idle = KNOWN.lock().take_idle();
-            if idle.is_empty() {
-                return convert::dict(py, map);
-            }
-            on_enough_stack(|| drop(idle));
-        }
-        let prototype = Arc::new(Prototype::of_map(py, map)?);
-        let gone = KNOWN.lock().remember(map, &prototype);
-        on_enough_stack(|| drop(gone));
-        prototype
-    };
-    Ok(prototype.copy(py)?.cast_into::<PyDict>()?)
+/// What copies of a container are made from. All in it is plain, in the words of [`wire`].
+pub struct Prototype {
+    /// Of each container what it is and how much it has, the outer one before those that are in it.
+    steps: Box<[Step]>,
+    /// Of a dict, the one that it is a copy of, and the keys and values that it has other than that
+    /// one; of a list, its items. `Ellipsis` is in the place of a container.
+    objects: Box<[Py<PyAny>]>,
+    height: usize,
 }
 
-/// The prototypes of one process, by the address of what they stand for. Each keeps the allocation,
-/// so that no other can have its address.
-struct Known {
-    roots: FxHashMap<usize, Root>,
-    /// Of containers that others hold too.
-    shared: FxHashMap<usize, Weak<Prototype>>,
-    /// Counts what was given.
-    given: u64,
-    /// How many prototypes there have to be for it to be worth looking for the dead.
-    crowd: usize,
+#[derive(Clone, Copy)]
+enum Step {
+    /// A dict with so many entries other than those that it is a copy of.
+    Dict(u32),
+    /// A list of so many items.
+    List(u32),
 }
 
-/// The prototype of a whole answer.
-struct Root {
-    answer: Weak<Map>,
-    prototype: Arc<Prototype>,
-    given: u64,
-}
-
-impl Known {
-    fn root(&mut self, map: &Arc<Map>) -> Option<Arc<Prototype>> {
-        self.given += 1;
-        let root = self.roots.get_mut(&address(map))?;
-        root.given = self.given;
-        Some(root.prototype.clone())
-    }
-
-    /// Remembers the prototype of an answer. What is given back is to be dropped without the lock.
-    fn remember(&mut self, map: &Arc<Map>, prototype: &Arc<Prototype>) -> Vec<Arc<Prototype>> {
-        let root = Root { answer: Arc::downgrade(map), prototype: prototype.clone(), given: self.given };
-        let before = self.roots.insert(address(map), root);
-        let mut dropped: Vec<_> = before.into_iter().map(|root| root.prototype).collect();
-        if self.roots.len() + self.shared.len() > self.crowd {
-            dropped.extend(self.take(|root| root.answer.strong_count() == 0));
-            self.shared.retain(|_, prototype| prototype.strong_count() > 0);
-            self.crowd = 64 + 2 * (self.roots.len() + self.shared.len());
-        }
-        dropped
-    }
-
-    /// Takes out what is in the way of others: answers that are gone, or were not asked for while
-    /// four times as many were as there are. Not simply the oldest: where more are asked for in
-    /// turn than there is room for, none would ever be there when it is asked for.
-    fn take_idle(&mut self) -> Vec<Arc<Prototype>> {
-        let long_ago = self.given.saturating_sub(4 * self.roots.len() as u64);
-        self.take(|root| root.given < long_ago || root.answer.strong_count() == 0)
-    }
-
-    fn take(&mut self, which: impl Fn(&Root) -> bool) -> Vec<Arc<Prototype>> {
-        let chosen = self.roots.iter().filter(|(_, root)| which(root)).map(|(address, _)| *address);
-        let chosen: Vec<usize> = chosen.collect();
-        chosen.iter().filter_map(|address| self.roots.remove(address)).map(|root| root.prototype).collect()
-    }
-}
-
-/// What copies of one container are made from.
-struct Prototype {
-    form: Form,
-    _source: Source,
-    weight: usize,
-}
-
-enum Form {
-    /// A dict that has its scalars, and the containers that come in the place of its other values.
-    Map(Py<PyDict>, Vec<(Py<PyAny>, Inner)>),
-    /// The same for a list.
-    List(Py<PyList>, Vec<(usize, Inner)>),
-}
-
-enum Inner {
-    Copied(Arc<Prototype>),
-    /// A tuple or a set: rare.
-    Made(Value),
-}
-
-/// Keeps an allocation, but not what is in it.
-#[expect(dead_code, reason = "held, and not looked at")]
-enum Source {
-    Map(Weak<Map>),
-    List(Weak<Vec<Value>>),
-}
+/// How many containers may be inside of one another. Those that are deeper have no prototype, so that
+/// making one and copying it take little of the stack.
+const HEIGHT: usize = 16;
 
 impl Prototype {
-    fn of_map(py: Python<'_>, map: &Arc<Map>) -> PyResult<Prototype> {
-        let dict = PyDict::new(py);
-        let mut inner = Vec::new();
-        for (key, value) in map.iter() {
-            let key = to_python(py, &key.0)?;
-            if is_container(value) {
-                dict.set_item(&key, py.None())?;
-                inner.push((key.unbind(), Inner::of(py, value)?));
-            } else {
-                dict.set_item(key, to_python(py, value)?)?;
-            }
-        }
-        let weight = 310 + 27 * map.len() + 32 * inner.len();
-        Ok(Prototype::new(Form::Map(dict.unbind(), inner), Source::Map(Arc::downgrade(map)), weight))
+    /// Makes the prototype of a container; `None` for one that is too deep, or has anything that is not
+    /// plain.
+    pub fn of(py: Python<'_>, value: &Value, known: &mut Known) -> PyResult<Option<Prototype>> {
+        let mut making = Making { py, known, steps: Vec::new(), objects: Vec::new(), height: 0 };
+        let made = making.container(value, 1)?;
+        let Making { steps, objects, height, .. } = making;
+        Ok(made.then(|| Prototype { steps: steps.into(), objects: objects.into(), height }))
     }
 
-    fn of_list(py: Python<'_>, list: &Arc<Vec<Value>>) -> PyResult<Prototype> {
-        let objects = PyList::empty(py);
-        let mut inner = Vec::new();
-        for (index, value) in list.iter().enumerate() {
-            if is_container(value) {
-                objects.append(py.None())?;
-                inner.push((index, Inner::of(py, value)?));
-            } else {
-                objects.append(to_python(py, value)?)?;
-            }
-        }
-        let weight = 216 + 8 * list.len() + 32 * inner.len();
-        Ok(Prototype::new(Form::List(objects.unbind(), inner), Source::List(Arc::downgrade(list)), weight))
+    /// How many containers are inside of one another, the outer one included.
+    pub fn height(&self) -> usize {
+        self.height
     }
 
-    fn new(form: Form, source: Source, weight: usize) -> Prototype {
-        WEIGHT.fetch_add(weight, Ordering::Relaxed);
-        Prototype { form, _source: source, weight }
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        64 + size_of_val(&*self.steps) + size_of_val(&*self.objects)
     }
 
-    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match &self.form {
-            Form::Map(dict, inner) => {
-                let copy = dict.bind(py).copy()?;
-                if !inner.is_empty() {
-                    deeper(|| inner.iter().try_for_each(|(key, inner)| copy.set_item(key, inner.copy(py)?)))?;
-                }
-                Ok(copy.into_any())
-            }
-            Form::List(list, inner) => {
-                let list = list.bind(py);
-                let copy = list.get_slice(0, list.len());
-                if !inner.is_empty() {
-                    deeper(|| inner.iter().try_for_each(|(at, inner)| copy.set_item(*at, inner.copy(py)?)))?;
-                }
-                Ok(copy.into_any())
-            }
-        }
+    /// A new container with new containers in it.
+    pub fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let mut copying =
+            Copying { py, steps: self.steps.iter(), objects: &self.objects, ellipsis: py.Ellipsis() };
+        copying.container()
     }
 }
 
-impl Drop for Prototype {
-    fn drop(&mut self) {
-        WEIGHT.fetch_sub(self.weight, Ordering::Relaxed);
-    }
+struct Making<'py, 'k> {
+    py: Python<'py>,
+    known: &'k mut Known,
+    steps: Vec<Step>,
+    objects: Vec<Py<PyAny>>,
+    height: usize,
 }
 
-impl Inner {
-    fn of(py: Python<'_>, value: &Value) -> PyResult<Inner> {
+impl Making<'_, '_> {
+    /// Whether a container is plain, and not too deep.
+    fn container(&mut self, value: &Value, depth: usize) -> PyResult<bool> {
+        if depth > HEIGHT {
+            return Ok(false);
+        }
+        self.height = self.height.max(depth);
         match value {
-            Value::Map(map) => shared(map, || Prototype::of_map(py, map)).map(Inner::Copied),
-            Value::List(list) => shared(list, || Prototype::of_list(py, list)).map(Inner::Copied),
-            other => Ok(Inner::Made(other.clone())),
+            Value::Map(map) => self.dict(map, depth),
+            Value::List(list) => self.list(list, depth),
+            _ => Ok(false),
         }
     }
 
-    fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        match self {
-            Inner::Copied(prototype) => prototype.copy(py),
-            Inner::Made(value) => to_python(py, value),
+    fn dict(&mut self, map: &Map, depth: usize) -> PyResult<bool> {
+        if !has_plain_keys(map) {
+            return Ok(false);
+        }
+        let form = self.known.form_in_prototype(self.py, map)?;
+        let place = self.steps.len();
+        self.steps.push(Step::Dict(0));
+        self.objects.push(form.dict.clone_ref(self.py).into_any());
+        let mut others = Vec::new();
+        for (index, value) in map.values().enumerate() {
+            if let Some(key) = form.other(index, value) {
+                self.objects.push(key.clone_ref(self.py));
+                self.place(value);
+                others.push(value);
+            }
+        }
+        let Ok(count) = u32::try_from(others.len()) else { return Ok(false) };
+        self.steps[place] = Step::Dict(count);
+        self.inner(others.into_iter(), depth)
+    }
+
+    fn list(&mut self, list: &[Value], depth: usize) -> PyResult<bool> {
+        let Ok(count) = u32::try_from(list.len()) else { return Ok(false) };
+        self.steps.push(Step::List(count));
+        for value in list {
+            self.place(value);
+        }
+        self.inner(list.iter(), depth)
+    }
+
+    fn place(&mut self, value: &Value) {
+        self.objects.push(if wire::is_plain(value) {
+            scalar(self.py, value, &mut self.known.strings).unbind()
+        } else {
+            self.py.Ellipsis()
+        });
+    }
+
+    fn inner<'v>(&mut self, values: impl Iterator<Item = &'v Value>, depth: usize) -> PyResult<bool> {
+        for value in values.filter(|value| !wire::is_plain(value)) {
+            if !self.container(value, depth + 1)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+struct Copying<'py, 'p> {
+    py: Python<'py>,
+    steps: std::slice::Iter<'p, Step>,
+    objects: &'p [Py<PyAny>],
+    ellipsis: Py<PyAny>,
+}
+
+impl<'py> Copying<'py, '_> {
+    fn container(&mut self) -> PyResult<Bound<'py, PyAny>> {
+        let py = self.py;
+        match (self.steps.next(), self.objects) {
+            (Some(Step::Dict(count)), [dict, rest @ ..]) => {
+                let (others, rest) = rest.split_at(2 * *count as usize);
+                self.objects = rest;
+                let copy = dict.bind(py).cast::<PyDict>()?.copy()?;
+                for other in others.chunks_exact(2) {
+                    if self.is_container(&other[1]) {
+                        copy.set_item(&other[0], self.container()?)?;
+                    } else {
+                        copy.set_item(&other[0], &other[1])?;
+                    }
+                }
+                Ok(copy.into_any())
+            }
+            (Some(Step::List(count)), objects) => {
+                let (items, rest) = objects.split_at(*count as usize);
+                self.objects = rest;
+                if !items.iter().any(|item| self.is_container(item)) {
+                    return Ok(PyList::new(py, items)?.into_any());
+                }
+                let item = |item: &Py<PyAny>| {
+                    if self.is_container(item) { self.container() } else { Ok(item.bind(py).clone()) }
+                };
+                let items: Vec<_> = items.iter().map(item).collect::<PyResult<_>>()?;
+                Ok(PyList::new(py, items)?.into_any())
+            }
+            (Some(Step::Dict(_)), []) | (None, _) => Ok(py.None().into_bound(py)),
         }
     }
-}
 
-/// The prototype of a container, which may be known from another answer.
-fn shared<T>(container: &Arc<T>, make: impl FnOnce() -> PyResult<Prototype>) -> PyResult<Arc<Prototype>> {
-    if Arc::strong_count(container) == 1 {
-        return deeper(make).map(Arc::new);
+    fn is_container(&self, object: &Py<PyAny>) -> bool {
+        object.as_ptr() == self.ellipsis.as_ptr()
     }
-    let address = address(container);
-    let known = KNOWN.lock().shared.get(&address).and_then(Weak::upgrade);
-    if let Some(known) = known {
-        return Ok(known);
-    }
-    let prototype = Arc::new(deeper(make)?);
-    KNOWN.lock().shared.insert(address, Arc::downgrade(&prototype));
-    Ok(prototype)
-}
-
-fn is_container(value: &Value) -> bool {
-    matches!(value, Value::Map(_) | Value::List(_) | Value::Tuple(_) | Value::Set(_))
-}
-
-fn address<T>(of: &Arc<T>) -> usize {
-    Arc::as_ptr(of).cast::<u8>() as usize
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import logging
 import mmap
 import os
@@ -144,6 +145,113 @@ def test_an_answer_that_is_given_again_is_new_at_every_level(write: Write) -> No
     assert inventory.pillar("a")["twice"] == [{"a": {"b": ["c"]}}, {"b": ["c"]}]
     write({"classes/c": "parameters: {map: {list: [2]}}"})
     assert [inventory.pillar(node)["map"] for node in ("a", "b", "a", "b")] == [{"list": [2]}] * 4
+
+
+def test_mappings_with_the_same_keys_keep_their_own_values_types_and_order(write: Write) -> None:
+    values = ["1", "true", "1.0", "'1'", "null", "2001-02-03", "[1]", "{y: 1}", "0.0", "-0.0", ".nan", "2"]
+    values += ["!!binary /wAB", "18446744073709551615", "''", "[{y: 1}]", "{y: 2001-02-03}", "[]", "{}", "x"]
+    base = write(
+        {
+            "classes/c": "parameters: {m: {a: 0, b: {x: 0, z: s}, l: [{x: 1}]}, ordered: {b: 1, a: 2}}",
+            **{
+                f"nodes/n{number:02}": f"""
+                    classes: [c]
+                    parameters:
+                      m: {{a: {value}, b: {{x: {value}}}, l: [{{x: {value}}}]}}
+                      ordered: {{a: {value}, b: {value}}}
+                      other: {{a: {value}, b: 1}}
+                      turned: {{b: {value}, a: 1}}
+                """
+                for number, value in enumerate(values)
+            },
+        }
+    )
+    settings = {
+        "inventory_base_uri": str(base),
+        "automatic_parameters": False,
+        "allow_list_over_scalar": True,
+        "allow_dict_over_scalar": True,
+        "allow_scalar_over_dict": True,
+        "allow_scalar_over_list": True,
+    }
+
+    def answers(inventory: Inventory) -> list[str]:
+        return [repr((inventory.pillar(node), inventory.nodeinfo(node)["parameters"])) for node in nodes]
+
+    nodes = [f"n{number:02}" for number in range(len(values))]
+    remembers = Inventory(**settings)
+    before = remembers.cache_info()["objects_memory"]
+    from_nothing = answers(Inventory(**settings, cache_size=0))
+    assert remembers.cache_info()["objects_memory"] == before
+    assert "{'a': [0, 1], 'b': {'x': [0, 1], 'z': 's'}, 'l': [{'x': 1}, {'x': [1]}]}" in from_nothing[6]
+    assert "'ordered': {'b': [1, 1], 'a': [2, 1]}" in from_nothing[6]
+    assert "'a': b'\\xff\\x00\\x01'" in from_nothing[12]
+    assert [answers(remembers) for _ in range(4)] == [from_nothing] * 4
+    assert remembers.cache_info()["objects_memory"] > before
+
+
+def test_what_objects_are_copied_from_has_a_limit(write: Write) -> None:
+    nodes = [f"n{number}" for number in range(400)]
+    big = ", ".join(f"k{number}: [{number}, {{a: b}}]" for number in range(50))
+    base = write({f"nodes/{node}": f"parameters: {{m: {{{node}: {{{big}}}}}}}" for node in nodes})
+    inventory = Inventory(inventory_base_uri=str(base), cache_size=4)
+    expected = [repr(inventory.pillar(node)) for node in nodes]
+    for _ in range(4):
+        assert [repr(inventory.pillar(node)) for node in nodes] == expected
+        # The last one that there was room for may be larger than the room.
+        assert inventory.cache_info()["objects_memory"] < 4 * 1024 * 1024 // 16 + 64 * 1024
+
+
+def test_a_collection_may_ask_while_an_answer_is_made(write: Write) -> None:
+    shared = "classes: [c]"
+    content = "parameters: {m: {a: {b: [1, {c: d}]}}, n: ['${m}', '${m}']}"
+    inventory = Inventory(
+        inventory_base_uri=str(write({**{f"nodes/n{n}": shared for n in range(20)}, "classes/c": content}))
+    )
+    expected = {f"n{n}": repr(inventory.pillar(f"n{n}")) for n in range(20)}
+    asked = []
+
+    class Asks:
+        def __init__(self) -> None:
+            self.itself = self
+
+        def __del__(self) -> None:
+            asked.append(repr(inventory.pillar("n7")))
+
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1)
+    try:
+        for node, answer in expected.items():
+            Asks()
+            assert repr(inventory.pillar(node)) == answer
+    finally:
+        gc.set_threshold(*thresholds)
+    gc.collect()
+    assert asked == [expected["n7"]] * 20
+
+
+@pytest.mark.parametrize("depth", [10, 100, 260])
+def test_what_is_shared_may_be_deep(write: Write, depth: int) -> None:
+    deep = "{a: " * depth + "[1]" + "}" * depth
+    nodes = {f"nodes/n{n}": "classes: [c]" for n in range(2)}
+    inventory = Inventory(
+        inventory_base_uri=str(write({**nodes, "classes/c": f"parameters: {{a: {deep}}}"})),
+        automatic_parameters=False,
+    )
+    for _ in range(4):
+        for node in ("n0", "n1"):
+            value = inventory.nodeinfo(node)["parameters"]
+            for _level in range(depth + 1):
+                assert type(value) is dict
+                value = value["a"]
+            assert value == [1]
+            if depth < 250:
+                pillar = inventory.pillar(node)
+                del pillar["__reclass__"]
+                assert pillar == inventory.nodeinfo(node)["parameters"]
+            else:
+                with pytest.raises(reclass.WireError, match="256 levels"):
+                    inventory.pillar(node)
 
 
 TYPES = """

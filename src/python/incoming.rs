@@ -1,24 +1,18 @@
-//! Convert turns the engine's values into new Python objects, and Python
-//! objects into the engine's values.
+//! Incoming turns Python objects into the engine's values.
 //!
-//! Out, a value gets the type that `PyYAML` would have given it. In, whatever a
-//! Salt configuration or a pillar holds is taken: the plain types and their
+//! Whatever a Salt configuration or a pillar holds is taken: the plain types and their
 //! subclasses, and any mapping. Salt's own mappings (`OptsDict`, `DictProxy`,
 //! `NamedLoaderContext`) keep their data elsewhere than a `dict` does, so only
 //! exact dicts and lists are read directly, the others through their methods.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use num_bigint::BigInt;
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyFloat, PyInt, PyList, PyMapping, PySet, PyString,
-    PyTuple, PyType, PyTzInfo,
+    PyBool, PyBytes, PyDate, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType,
 };
-use rustc_hash::FxBuildHasher;
 
 use crate::error::{Fault, Kind};
 use crate::python::errors::exception;
@@ -26,102 +20,6 @@ use crate::value::{Date, DateTime, Key, Map, Text, Value};
 
 /// How deep objects from Python may nest.
 const DEPTH: usize = 256;
-
-/// The Python object for a value. Each call makes new containers.
-pub fn to_python<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match value {
-        Value::Null => py.None().into_bound(py),
-        Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
-        Value::Int(number) => number.into_pyobject(py)?.into_any(),
-        Value::BigInt(number) => big_int(py, number)?,
-        Value::Float(number) => PyFloat::new(py, *number).into_any(),
-        Value::Str(text) => string(py, text),
-        Value::Binary(bytes) => PyBytes::new(py, bytes).into_any(),
-        Value::Date(date) => PyDate::new(py, i32::from(date.year), date.month, date.day)?.into_any(),
-        Value::DateTime(time) => timestamp(py, time)?,
-        Value::List(items) => PyList::new(py, objects(py, items)?)?.into_any(),
-        Value::Tuple(items) => PyTuple::new(py, objects(py, items)?)?.into_any(),
-        Value::Set(items) => PySet::new(py, objects(py, items)?)?.into_any(),
-        Value::Map(map) => dict(py, map)?.into_any(),
-    })
-}
-
-/// The Python dict for a mapping.
-pub fn dict<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyDict>> {
-    deeper(|| {
-        let dict = PyDict::new(py);
-        for (key, value) in map {
-            dict.set_item(to_python(py, &key.0)?, to_python(py, value)?)?;
-        }
-        Ok(dict)
-    })
-}
-
-/// The Python string for a text: one object for one allocation, as long as it is in use.
-pub fn string<'py>(py: Python<'py>, text: &Text) -> Bound<'py, PyAny> {
-    // Whoever holds the interpreter is alone here, and nothing in here lets go of it.
-    STRINGS.lock().get(py, text).into_any()
-}
-
-static STRINGS: Mutex<Strings> = Mutex::new(Strings::new());
-
-/// Python strings by the address of the text, which they keep alive. Those in `young` were used
-/// lately.
-struct Strings {
-    young: HashMap<usize, (Text, Py<PyString>), FxBuildHasher>,
-    old: HashMap<usize, (Text, Py<PyString>), FxBuildHasher>,
-}
-
-/// How many strings are young: a large pillar has a tenth.
-const YOUNG: usize = 65_536;
-
-impl Strings {
-    const fn new() -> Strings {
-        Strings { young: HashMap::with_hasher(FxBuildHasher), old: HashMap::with_hasher(FxBuildHasher) }
-    }
-
-    fn get<'py>(&mut self, py: Python<'py>, text: &Text) -> Bound<'py, PyString> {
-        let address = text.address();
-        if let Some((_, string)) = self.young.get(&address) {
-            return string.bind(py).clone();
-        }
-        let known = self.old.remove(&address);
-        let (text, string) = known.unwrap_or_else(|| (text.clone(), PyString::new(py, text).unbind()));
-        let found = string.bind(py).clone();
-        if self.young.len() >= YOUNG {
-            self.old = std::mem::take(&mut self.young);
-        }
-        self.young.insert(address, (text, string));
-        found
-    }
-}
-
-fn objects<'py>(py: Python<'py>, items: &[Value]) -> PyResult<Vec<Bound<'py, PyAny>>> {
-    deeper(|| items.iter().map(|item| to_python(py, item)).collect())
-}
-
-/// Recursion on a stack that grows: values are as deep as the engine allows them to be.
-pub(super) fn deeper<T>(body: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
-}
-
-fn big_int<'py>(py: Python<'py>, number: &BigInt) -> PyResult<Bound<'py, PyAny>> {
-    let signed = PyDict::new(py);
-    signed.set_item("signed", true)?;
-    let bytes = PyBytes::new(py, &number.to_signed_bytes_le());
-    py.get_type::<PyInt>().call_method("from_bytes", (bytes, "little"), Some(&signed))
-}
-
-fn timestamp<'py>(py: Python<'py>, time: &DateTime) -> PyResult<Bound<'py, PyAny>> {
-    let zone = match time.offset {
-        Some(seconds) => Some(PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, seconds, 0, true)?)?),
-        None => None,
-    };
-    let DateTime { date, hour, minute, second, microsecond, .. } = *time;
-    let year = i32::from(date.year);
-    PyDateTime::new(py, year, date.month, date.day, hour, minute, second, microsecond, zone.as_ref())
-        .map(Bound::into_any)
-}
 
 /// The options of an inventory from keyword arguments.
 pub fn options(dict: &Bound<'_, PyDict>) -> PyResult<Map> {

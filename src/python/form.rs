@@ -1,0 +1,81 @@
+//! Forms are dicts that nobody else sees, from which dicts with the same keys are copied.
+//!
+//! A copy of a dict hashes nothing, makes no string and never has to grow. Mappings of many nodes
+//! have the same keys (`keys`), and most of them the same scalars; only what differs from the form
+//! is set anew, and the containers, which are new in each answer.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
+
+use crate::python::strings::Strings;
+use crate::value::{Map, Value};
+use crate::wire;
+
+/// What dicts are copied from. Its keys and values are plain, in the words of [`wire`].
+pub struct Form {
+    /// Has all keys, and `None` in the place of what is no plain scalar.
+    pub dict: Py<PyDict>,
+    /// The keys, in their order.
+    keys: Box<[Py<PyAny>]>,
+    /// What the dict has, in the order of the keys.
+    values: Box<[Value]>,
+}
+
+impl Form {
+    /// The form of a mapping whose keys must be plain.
+    pub fn of(py: Python<'_>, map: &Map, strings: &mut Strings) -> PyResult<Form> {
+        let dict = PyDict::new(py);
+        let mut keys = Vec::with_capacity(map.len());
+        let values: Box<[Value]> = map.values().map(|value| in_form(value).clone()).collect();
+        for (key, value) in map.keys().zip(&values) {
+            let key = scalar(py, &key.0, strings);
+            dict.set_item(&key, scalar(py, value, strings))?;
+            keys.push(key.unbind());
+        }
+        Ok(Form { dict: dict.unbind(), keys: keys.into(), values })
+    }
+
+    /// The value at a place of a mapping with the same keys, and its key, if the form has another one
+    /// there. It has none of the containers.
+    pub fn other<'a>(&'a self, index: usize, value: &Value) -> Option<&'a Py<PyAny>> {
+        if same(self.values.get(index)?, value) { None } else { self.keys.get(index) }
+    }
+
+    /// How many scalars a mapping with the same keys has that the form has not.
+    pub fn other_scalars(&self, map: &Map) -> usize {
+        let both = self.values.iter().zip(map.values());
+        both.filter(|(known, value)| !same(known, in_form(value))).count()
+    }
+
+    /// About how many bytes it takes.
+    pub fn weight(&self) -> usize {
+        250 + self.values.len() * (30 + size_of::<Value>())
+    }
+}
+
+/// The Python object of a plain scalar; `None` for anything else.
+pub fn scalar<'py>(py: Python<'py>, value: &Value, strings: &mut Strings) -> Bound<'py, PyAny> {
+    match value {
+        Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
+        Value::Int(number) => PyInt::new(py, *number).into_any(),
+        Value::Float(number) => PyFloat::new(py, *number).into_any(),
+        Value::Str(text) => strings.get(py, text).into_any(),
+        _ => py.None().into_bound(py),
+    }
+}
+
+fn in_form(value: &Value) -> &Value {
+    if wire::is_plain(value) { value } else { &Value::Null }
+}
+
+/// Whether both are one scalar, as far as that can be told without a look at the letters of texts.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Str(a), Value::Str(b)) => a.same(b),
+        (Value::Bool(a), Value::Bool(b)) => a == b,
+        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Float(a), Value::Float(b)) => a.to_bits() == b.to_bits(),
+        (Value::Null, Value::Null) => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,189 @@
+//! Outgoing turns the engine's values into new Python objects, of the types that `PyYAML` would
+//! have given them.
+//!
+//! What is likely to be asked for again, of this answer or of another one, is copied: a container that
+//! several have from its prototype, another mapping from a form with its keys.
+
+use num_bigint::BigInt;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{
+    PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PySet, PyString, PyTuple, PyTzInfo,
+};
+
+use crate::python::form::scalar;
+use crate::python::known::{Taken, is_shared};
+use crate::value::{DateTime, Map, Text, Value};
+use crate::wire;
+
+/// What makes the objects of one answer.
+pub struct Outgoing<'py> {
+    py: Python<'py>,
+    known: Taken,
+    /// About how many bytes may be taken by what is kept for other answers.
+    limit: usize,
+    /// Whether it stops at what is not plain.
+    plain: bool,
+    /// How many containers it is inside of.
+    depth: usize,
+}
+
+/// Why something is not made.
+enum Stopped {
+    /// Python raised this.
+    Raised(Box<PyErr>),
+    /// It is not plain, and was to be.
+    NotPlain,
+}
+
+type Made<T> = Result<T, Stopped>;
+
+/// How many levels of containers fit on the stack that one look at it makes sure of.
+const LEVELS: usize = 16;
+
+impl<'py> Outgoing<'py> {
+    /// `limit` is about how many bytes may be taken by what is kept for other answers.
+    pub fn new(py: Python<'py>, limit: usize) -> Outgoing<'py> {
+        Outgoing { py, known: Taken::new(), limit, plain: false, depth: 0 }
+    }
+
+    /// The Python object for a value. Each call makes new containers.
+    pub fn object(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
+        Ok(self.any(value)?)
+    }
+
+    /// The Python dict for a mapping. Each call makes new containers.
+    pub fn dict(&mut self, map: &Map) -> PyResult<Bound<'py, PyDict>> {
+        Ok(self.nested(|outgoing| outgoing.map(map))?)
+    }
+
+    /// The dict for a mapping of which Salt carries everything as it is, in the words of [`wire`];
+    /// `None` where that is not so, or not so easily told.
+    pub fn plain_dict(&mut self, map: &Map) -> PyResult<Option<Bound<'py, PyDict>>> {
+        self.plain = true;
+        let made = self.nested(|outgoing| outgoing.map(map));
+        self.plain = false;
+        match made {
+            Ok(dict) => Ok(Some(dict)),
+            Err(Stopped::NotPlain) => Ok(None),
+            Err(Stopped::Raised(error)) => Err(*error),
+        }
+    }
+
+    /// A new list of strings.
+    pub fn texts(&mut self, texts: &[Text]) -> PyResult<Bound<'py, PyList>> {
+        PyList::new(self.py, texts.iter().map(|text| self.known.strings.get(self.py, text)))
+    }
+
+    /// The Python string for a text.
+    pub fn string(&mut self, text: &Text) -> Bound<'py, PyString> {
+        self.known.strings.get(self.py, text)
+    }
+
+    fn any(&mut self, value: &Value) -> Made<Bound<'py, PyAny>> {
+        let py = self.py;
+        match value {
+            Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
+                Ok(scalar(py, value, &mut self.known.strings))
+            }
+            Value::Map(map) => match self.shared(value)? {
+                Some(copy) => Ok(copy),
+                None => Ok(self.nested(|outgoing| outgoing.map(map))?.into_any()),
+            },
+            Value::List(items) => match self.shared(value)? {
+                Some(copy) => Ok(copy),
+                None => Ok(PyList::new(py, self.objects(items)?)?.into_any()),
+            },
+            _ if self.plain => Err(Stopped::NotPlain),
+            Value::Tuple(items) => Ok(PyTuple::new(py, self.objects(items)?)?.into_any()),
+            Value::Set(items) => Ok(PySet::new(py, self.objects(items)?)?.into_any()),
+            Value::BigInt(number) => Ok(big_int(py, number)?),
+            Value::Binary(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
+            Value::Date(date) => Ok(PyDate::new(py, i32::from(date.year), date.month, date.day)?.into_any()),
+            Value::DateTime(time) => Ok(timestamp(py, time)?.into_any()),
+        }
+    }
+
+    /// A container on a stack that grows: values are as deep as the engine allows them to be.
+    fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
+        if self.plain && self.depth >= wire::DEPTH {
+            return Err(Stopped::NotPlain);
+        }
+        let look = self.depth % LEVELS == 0;
+        self.depth += 1;
+        let made = if look { stacker::maybe_grow(64 * 1024, 1024 * 1024, || body(self)) } else { body(self) };
+        self.depth -= 1;
+        made
+    }
+
+    fn objects(&mut self, items: &[Value]) -> Made<Vec<Bound<'py, PyAny>>> {
+        self.nested(|outgoing| items.iter().map(|item| outgoing.any(item)).collect())
+    }
+
+    fn map(&mut self, map: &Map) -> Made<Bound<'py, PyDict>> {
+        if let Some(form) = self.known.form(self.py, map, self.limit)? {
+            let dict = form.dict.bind(self.py).copy()?;
+            for (index, value) in map.values().enumerate() {
+                if let Some(key) = form.other(index, value) {
+                    dict.set_item(key, self.any(value)?)?;
+                }
+            }
+            return Ok(dict);
+        }
+        let dict = PyDict::new(self.py);
+        for (key, value) in map {
+            if self.plain && !wire::is_plain(&key.0) {
+                return Err(Stopped::NotPlain);
+            }
+            let key = self.any(&key.0)?;
+            let value = self.any(value)?;
+            dict.set_item(key, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// A copy of a container that several have; `None` where there is no prototype of it.
+    fn shared(&mut self, value: &Value) -> Made<Option<Bound<'py, PyAny>>> {
+        if !is_shared(value) {
+            return Ok(None);
+        }
+        let room = if self.plain { wire::DEPTH.saturating_sub(self.depth) } else { usize::MAX };
+        match self.known.prototype(self.py, value, self.limit)? {
+            Some(prototype) if prototype.height() > room => Err(Stopped::NotPlain),
+            Some(prototype) => Ok(Some(prototype.copy(self.py)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+impl From<PyErr> for Stopped {
+    fn from(error: PyErr) -> Stopped {
+        Stopped::Raised(Box::new(error))
+    }
+}
+
+impl From<Stopped> for PyErr {
+    fn from(stopped: Stopped) -> PyErr {
+        match stopped {
+            Stopped::Raised(error) => *error,
+            Stopped::NotPlain => PyValueError::new_err("a value that is not plain"),
+        }
+    }
+}
+
+fn big_int<'py>(py: Python<'py>, number: &BigInt) -> PyResult<Bound<'py, PyAny>> {
+    let signed = PyDict::new(py);
+    signed.set_item("signed", true)?;
+    let bytes = PyBytes::new(py, &number.to_signed_bytes_le());
+    py.get_type::<PyInt>().call_method("from_bytes", (bytes, "little"), Some(&signed))
+}
+
+fn timestamp<'py>(py: Python<'py>, time: &DateTime) -> PyResult<Bound<'py, PyDateTime>> {
+    let zone = match time.offset {
+        Some(seconds) => Some(PyTzInfo::fixed_offset(py, PyDelta::new(py, 0, seconds, 0, true)?)?),
+        None => None,
+    };
+    let DateTime { date, hour, minute, second, microsecond, .. } = *time;
+    let year = i32::from(date.year);
+    PyDateTime::new(py, year, date.month, date.day, hour, minute, second, microsecond, zone.as_ref())
+}
