@@ -419,7 +419,8 @@ kinds! {
         "internal error: {message}";
 }
 
-fn article(noun: &str) -> String {
+/// A noun with its article.
+pub(crate) fn article(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {noun}")
 }
@@ -432,6 +433,20 @@ fn places_sentence(files: &[String]) -> String {
         Some((last, before)) => format!("{times}, {} and {last}", before.join(", ")),
         None => times,
     }
+}
+
+/// What mostly leads to a message of YAML.
+fn slip(message: &str) -> Option<&'static str> {
+    const SLIPS: [(&str, &str); 4] = [
+        ("found a tab that cannot start", "indent with spaces"),
+        ("found character that cannot start", "a text that begins with it needs quotes"),
+        ("did not find expected ',' or", "a text with a reference needs quotes between brackets"),
+        (
+            "mapping values are not allowed",
+            "a text with ': ' in it needs quotes; a key needs the indentation of its neighbours",
+        ),
+    ];
+    SLIPS.iter().find(|(begin, _)| message.starts_with(begin)).map(|(_, help)| *help)
 }
 
 fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
@@ -529,6 +544,7 @@ impl Kind {
             | Kind::EvaluationLimit { setting: Some(setting), .. } => {
                 Some(format!("'{setting}' is the limit"))
             }
+            Kind::YamlSyntax { message } => slip(message).map(str::to_owned),
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::Lint { help, .. } => help.clone(),

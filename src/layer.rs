@@ -27,6 +27,8 @@ pub struct Layer {
     pub file: FileId,
     /// Its parent classes, unique, in order.
     pub classes: Vec<ClassEntry>,
+    /// Entries that name one of them once more, by the names that the result shows.
+    pub listed_again: Vec<(Text, Origin)>,
     /// Its applications and removals.
     pub applications: Applications,
     /// Its environment; only a node's counts (S9).
@@ -78,6 +80,8 @@ pub struct Applications {
     pub removals: Vec<(Text, Origin)>,
     /// Names to add, the layer's own removals already applied.
     pub additions: Vec<(Text, Origin)>,
+    /// Names that change nothing: they stand in the list already, or a later entry of it removes them.
+    pub undone: Vec<(Text, Origin)>,
 }
 
 /// What a layer is built for.
@@ -101,6 +105,7 @@ impl Layer {
         Layer {
             file: FileId::NONE,
             classes: Vec::new(),
+            listed_again: Vec::new(),
             applications: Applications::default(),
             environment: None,
             parameters,
@@ -168,7 +173,7 @@ impl Builder<'_> {
         }
         let section =
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
-        let classes = self.classes(section("classes"));
+        let (classes, listed_again) = self.classes(section("classes"));
         let applications = self.applications(section("applications"));
         let parameters = self.mapping("parameters", section("parameters"));
         let exports = self.mapping("exports", section("exports"));
@@ -176,6 +181,7 @@ impl Builder<'_> {
         Layer {
             file: self.subject.file,
             classes,
+            listed_again,
             applications,
             environment,
             parameters,
@@ -224,8 +230,9 @@ impl Builder<'_> {
         None
     }
 
-    fn classes(&mut self, node: Option<&Node>) -> Vec<ClassEntry> {
+    fn classes(&mut self, node: Option<&Node>) -> (Vec<ClassEntry>, Vec<(Text, Origin)>) {
         let mut classes: Vec<ClassEntry> = Vec::new();
+        let mut again = Vec::new();
         let mut seen = FxHashSet::default();
         for item in self.list("classes", node) {
             let Some(written) = self.word("classes", item) else { continue };
@@ -235,12 +242,14 @@ impl Builder<'_> {
                 Ok(entry) => {
                     if seen.insert(entry.name.clone()) {
                         classes.push(entry);
+                    } else {
+                        again.push((entry.name, origin));
                     }
                 }
                 Err(fault) => self.faults.push(fault.at(origin)),
             }
         }
-        classes
+        (classes, again)
     }
 
     fn applications(&mut self, node: Option<&Node>) -> Applications {
@@ -249,9 +258,13 @@ impl Builder<'_> {
             let Some(name) = self.word("applications", item) else { continue };
             let origin = self.origin(item.index);
             if let Some(removed) = name.strip_prefix('~') {
-                applications.additions.retain(|(name, _)| &**name != removed);
+                if let Some(at) = applications.additions.iter().position(|(name, _)| &**name == removed) {
+                    applications.undone.push(applications.additions.remove(at));
+                }
                 applications.removals.push((removed.into(), origin));
-            } else if !applications.additions.iter().any(|(other, _)| *other == name) {
+            } else if applications.additions.iter().any(|(other, _)| *other == name) {
+                applications.undone.push((name, origin));
+            } else {
                 applications.additions.push((name, origin));
             }
         }

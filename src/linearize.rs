@@ -519,7 +519,10 @@ impl Linearizer<'_> {
                             fault.kind = unresolved(reference);
                             fault.path = None;
                             fault.chain = self.chain_of(by);
-                            self.faults.push(fault);
+                            self.faults.push(match by {
+                                By::Mapping(mapping) => in_mapping(fault, mapping),
+                                By::Node | By::Includer(_) => fault,
+                            });
                         }
                         _ => behind.push(fault),
                     }

@@ -8,7 +8,7 @@ mod regex;
 
 use fancy_regex::Regex;
 
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::value::Text;
 
@@ -59,14 +59,12 @@ pub struct Mapped {
 }
 
 impl Mappings {
-    /// Reads the mappings of the settings; a bad one is an error with its text.
+    /// Reads the mappings of the settings; each bad one is an error with its text.
     pub fn parse(settings: &Settings) -> Result<Mappings> {
-        let mappings = settings
-            .class_mappings
-            .iter()
-            .map(|source| parse(source, settings))
-            .collect::<Result<Vec<_>, Fault>>()?;
-        Ok(Mappings { mappings })
+        let mut faults = Vec::new();
+        let read = settings.class_mappings.iter().map(|source| parse(source, settings));
+        let mappings = read.filter_map(|mapping| mapping.map_err(|fault| faults.push(fault)).ok()).collect();
+        if faults.is_empty() { Ok(Mappings { mappings }) } else { Err(Error::new(faults)) }
     }
 
     /// Whether there is none.

@@ -5,8 +5,10 @@
 //! more without the secrets in them (`slots`): whatever differs is masked, down to a secret of one
 //! letter. Beside that, secrets of the same node are known by their text, to mask them where somebody
 //! wrote them out once more. In excerpts of files the text behind such keys becomes stars, one for one,
-//! so that columns hold. What a query compares with a secret is one too (`queries`).
+//! so that columns hold. What a query compares with a secret is one too (`queries`), and so is what a
+//! reference takes in place of one (`defaults`).
 
+mod defaults;
 mod queries;
 mod slots;
 mod source;
@@ -15,7 +17,7 @@ use crate::error::Fault;
 use crate::pattern::Glob;
 use crate::settings::Settings;
 use crate::template::split_path;
-use crate::value::{Key, Map, Value};
+use crate::value::{Key, Map, Text, Value};
 
 /// What is shown for a secret.
 pub const MASK: &str = "***";
@@ -32,18 +34,21 @@ pub struct Secrets {
     delimiter: String,
     /// What opens and closes a query.
     sentinels: (String, String),
+    /// What opens and closes a reference.
+    references: (String, String),
 }
 
 impl Secrets {
     /// The secrets that settings name.
     pub fn of(settings: &Settings) -> Secrets {
         let keys = settings.secret_keys.iter().map(|text| Glob::new(&text.to_lowercase())).collect();
-        let (open, close) = &settings.export_sentinels;
+        let texts = |(open, close): &(Text, Text)| (open.to_string(), close.to_string());
         Secrets {
             keys,
             known: Vec::new(),
             delimiter: settings.delimiter.to_string(),
-            sentinels: (open.to_string(), close.to_string()),
+            sentinels: texts(&settings.export_sentinels),
+            references: texts(&settings.reference_sentinels),
         }
     }
 
@@ -61,7 +66,9 @@ impl Secrets {
     pub fn is_secret_name(&self, name: &str) -> bool {
         !self.keys.is_empty() && {
             let name = name.to_lowercase();
-            self.keys.iter().any(|glob| glob.matches(&name))
+            // Prefixes are no part of a name, where they are text too.
+            let bare = name.trim_start_matches(|c: char| c.is_ascii_punctuation());
+            self.keys.iter().any(|glob| glob.matches(&name) || glob.matches(bare))
         }
     }
 
@@ -93,9 +100,22 @@ impl Secrets {
     pub fn learn(&mut self, value: &Value) {
         if !self.keys.is_empty() {
             self.collect(value, false);
-            self.known.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-            self.known.dedup();
+            self.settle();
         }
+    }
+
+    /// Learns secrets by themselves.
+    pub fn learn_all<'v>(&mut self, secrets: impl Iterator<Item = &'v Value>) {
+        if !self.keys.is_empty() {
+            secrets.for_each(|secret| self.collect(secret, true));
+            self.settle();
+        }
+    }
+
+    /// Longer texts come first: one may be in another.
+    fn settle(&mut self) {
+        self.known.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        self.known.dedup();
     }
 
     fn collect(&mut self, value: &Value, secret: bool) {
@@ -153,7 +173,10 @@ impl Secrets {
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
                 deeper(|| Value::list(items.iter().map(|item| self.inside(item)).collect()))
             }
-            Value::Str(text) => Value::text(self.text(&self.queries(text, |_| MASK.to_owned()))),
+            Value::Str(text) => {
+                let mask = |_: &str| MASK.to_owned();
+                Value::text(self.text(&self.defaults(&self.queries(text, mask), mask)))
+            }
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
                 let text = crate::pystr::str(value);
                 if self.known.contains(&text) { Value::text(MASK) } else { value.clone() }

@@ -521,10 +521,27 @@ impl<'s> Grammar<'s> {
             [Part::Literal(inside)] => Some(split_default(inside, self.delimiter)),
             _ => None,
         };
-        let inside = &rest[self.open.len()..rest.len() - after.len() - self.close.len()];
-        let path = find_default(inside, self.delimiter).map_or(inside, |(path, _)| path);
-        let written = [self.open, path, self.close].concat();
-        Ok((after, Reference { parts, fixed, span, written: written.into() }))
+        let inside = span.0 + self.open.len()..span.0 + span.1 - self.close.len();
+        let written = self.without_default(whole, inside, &parts);
+        Ok((after, Reference { parts, fixed, span, written }))
+    }
+
+    /// A reference as it is written, without its default and those of the references in it.
+    fn without_default(&self, whole: &str, inside: std::ops::Range<usize>, parts: &[Part]) -> Text {
+        let mut written = self.open.to_owned();
+        let mut at = inside.start;
+        for part in parts {
+            let Part::Reference(inner) = part else { continue };
+            let before = &whole[at..inner.span.0];
+            at = inner.span.0 + inner.span.1;
+            if let Some((path, _)) = find_default(before, self.delimiter) {
+                return (written + path + self.close).into();
+            }
+            written += before;
+            written += &inner.written;
+        }
+        let rest = &whole[at..inside.end];
+        (written + find_default(rest, self.delimiter).map_or(rest, |(path, _)| path) + self.close).into()
     }
 
     /// The inside of `$[…]`.
@@ -641,6 +658,22 @@ mod tests {
             (r"${a} \\} b", r"<'a'> ' \\} b'"),
         ] {
             assert_eq!(show(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn references_are_told_without_defaults() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        for (text, expected) in [
+            ("${a::b}", "${a}"),
+            ("x ${t:${a::b}}", "${t:${a}}"),
+            ("${t:${a::b}:c::${d}}", "${t:${a}:c}"),
+            ("${t::${a::b}}", "${t}"),
+            ("${t:${a:${b::c}}x}", "${t:${a:${b}}x}"),
+        ] {
+            let Ok(Parsed::Template(template)) = parse(&text.into(), &settings) else { panic!("{text}") };
+            let Some(Part::Reference(reference)) = template.parts.last() else { panic!("{text}") };
+            assert_eq!(&*reference.written, expected, "{text}");
         }
     }
 

@@ -216,6 +216,28 @@ fn problems_of_settings_stand_in_the_configuration_file() {
             "class_mappings: {}\n",
             "reclass-config.yml:1:1: setting 'class_mappings' must be a list",
         ),
+        (
+            &["-n", "n"],
+            "class_mappings: ['* env.${nope}']\n",
+            "reclass-config.yml:1:18: cannot resolve '${nope}'",
+        ),
+        (&["-n", "n"], "nodes_uri: nods\n", "reclass-config.yml:1:12: cannot read the folder"),
+        (
+            &["-n", "n"],
+            "classes_uri:\n  - classes\n  - clsses\n",
+            "reclass-config.yml:3:5: cannot read the folder",
+        ),
+        (&["-n", "n"], "nodes_uri: classes\n", "reclass-config.yml:1:1: must not be the same folder"),
+        (
+            &["-n", "n"],
+            "storage_type: yaml_git\nnodes_uri: {repo: '/x', brnch: y}\nclasses_uri: {repo: '/y'}\n",
+            "reclass-config.yml:2:25: unknown setting 'nodes_uri: brnch'",
+        ),
+        (
+            &["-n", "n"],
+            "storage_type: yaml_git\nnodes_uri: {repo: '/x'}\nclasses_uri: {repo: 3}\n",
+            "reclass-config.yml:3:15: 'repo' must be a string",
+        ),
     ] {
         fs::write(place.path().join("reclass-config.yml"), config).unwrap();
         let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
@@ -231,6 +253,44 @@ fn problems_of_settings_stand_in_the_configuration_file() {
     fs::write(place.path().join("reclass-config.yml"), "nodes_uri: x\n").unwrap();
     let said = text(&run(place.path(), &["-b", "a", "-u", "/x", "-c", "/x/y", "-n", "n"]).stderr);
     assert!(said.contains("note: the command line says so") && !said.contains("config.yml"), "{said}");
+}
+
+#[test]
+fn all_problems_of_settings_are_said_at_once() {
+    let place = workplace();
+    let config = "class_mappings: ['/(/ a', '/[/ b']\nignore_class_notfound: true\nignore_class_notfound_regexp: '('\n\
+                  output: jsn\nlimit_depth: x\nnodes_uri: a\nclasses_uri: a\n";
+    fs::write(place.path().join("reclass-config.yml"), config).unwrap();
+    let said = text(&run(place.path(), &["-n", "n"]).stderr);
+    for (code, times) in
+        [("setting-pattern", 3), ("setting-value", 1), ("setting-type", 1), ("uri-overlap", 1)]
+    {
+        assert_eq!(said.matches(&format!("error[{code}]")).count(), times, "{code}: {said}");
+    }
+    // What a wrong kind of storage makes of the other settings is not said.
+    fs::write(place.path().join("reclass-config.yml"), "storage_type: git\nnodes_uri: {repo: x}\n").unwrap();
+    let said = text(&run(place.path(), &["-n", "n"]).stderr);
+    assert_eq!((said.matches("error[").count(), said.matches("setting-value").count()), (1, 1), "{said}");
+    // Folders too.
+    fs::write(place.path().join("reclass-config.yml"), "nodes_uri: x\nclasses_uri: y\n").unwrap();
+    let said = text(&run(place.path(), &["-n", "n"]).stderr);
+    assert_eq!(said.matches("error[directory-not-found]").count(), 2, "{said}");
+}
+
+#[test]
+fn a_comment_silences_a_line_of_the_configuration_file() {
+    let place = workplace();
+    for (config, found) in [
+        ("pretty_pint: true\n", 1),
+        ("pretty_pint: true  # reclass: ignore\n", 0),
+        ("# reclass: ignore[unknown-setting]\npretty_pint: true\n", 0),
+        ("# reclass: ignore[duplicate-key]\npretty_pint: true\n", 1),
+        ("pretty_pint: '# reclass: ignore'\n", 1),
+    ] {
+        fs::write(place.path().join("reclass-config.yml"), config).unwrap();
+        let said = text(&run(place.path(), &["lint", "-b", "a", "-o", "concise"]).stdout);
+        assert_eq!(said.matches("(unknown-setting)").count(), found, "{config}: {said}");
+    }
 }
 
 #[test]

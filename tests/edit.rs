@@ -199,9 +199,20 @@ fn what_cannot_be_done_is_refused_with_its_place() {
             "2",
             "f.yml:1:5: cannot change 'a' in place: aliases refer to its anchor '&x'",
         ),
-        ("p: [1]\n", "p:n", "2", "cannot change 'p:n' in place: 'n' would stand in a list, not in a mapping"),
+        (
+            "p: [1]\n",
+            "p:n",
+            "2",
+            "f.yml:1:4: cannot change 'p:n' in place: 'n' would stand in a list, not in a mapping",
+        ),
         ("p: text\n", "p:n", "2", "'n' would stand in a string, not in a mapping"),
-        ("- 1\n", "p:n", "2", "'p' would stand in a list, not in a mapping"),
+        (
+            "# a\np:\n  q: 5\n",
+            "p:q:n",
+            "2",
+            "f.yml:3:6: cannot change 'p:q:n' in place: 'n' would stand in an integer, not in a mapping",
+        ),
+        ("# a\n- 1\n", "p:n", "2", "f.yml:2:1: cannot change 'p:n' in place: 'p' would stand in a list"),
         ("? a\n: 1\n", "a", "2", "f.yml:1:3: cannot change 'a' in place: the entry is written with '?'"),
         ("b: &b {q: {a: 1}}\np: {<<: *b}\n", "p:q:n", "2", "the text around it would change its meaning"),
         ("b: &b {q: {a: 1}}\np:\n  <<: *b\n", "p:q:n", "2", "the text around it would change its meaning"),
@@ -225,6 +236,12 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         let error = edit(text, keys, Action::Delete).expect_err(text);
         assert!(error.contains(message), "{text:?}: {error}");
     }
+    let error =
+        edit("\u{fc}: 1\nclasses: a\n", "classes", Action::Append(vec![yaml("b")])).expect_err("a list");
+    assert!(
+        error.contains("f.yml:2:10: cannot change 'classes' in place: it is a string, not a list"),
+        "{error}"
+    );
 }
 
 #[test]

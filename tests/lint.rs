@@ -28,7 +28,7 @@ fn findings(parts: &[Part]) -> String {
             name => write(&base.join(name), &part.text),
         }
     }
-    let lines = lint(&options, &[], &<[_]>::to_vec).unwrap().into_iter().map(|finding| {
+    let lines = lint(&options, &[], &()).unwrap().into_iter().map(|finding| {
         let text = report::concise(&Error::from(finding.fault));
         let nodes =
             if finding.nodes.len() > 1 { format!(" [{} nodes]", finding.nodes.len()) } else { String::new() };
@@ -79,7 +79,7 @@ fn levels_are_checked() {
     ] {
         let mut options = Map::default();
         options.insert("lint_levels".into(), reclass::yaml::parse_value(levels).unwrap());
-        let error = lint(&options, &[], &<[_]>::to_vec).unwrap_err();
+        let error = lint(&options, &[], &()).unwrap_err();
         assert_eq!(error.to_string(), expected, "{levels}");
     }
 }

@@ -109,7 +109,7 @@ pub fn check(input: &[u8]) {
         write(base, &asked.after);
         alike(&kept, &options);
     }
-    match lint::lint(&options, &[], &<[_]>::to_vec) {
+    match lint::lint(&options, &[], &()) {
         Ok(findings) => {
             let faults: Vec<_> = findings.into_iter().map(|finding| finding.fault).collect();
             shown::warnings(&faults, &|path| fs::read_to_string(path).ok());

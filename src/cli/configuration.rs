@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use reclass::engine::files::duplicates;
 use reclass::error::{Error, Fault, Kind, Result, Warning};
+use reclass::lint::OptionsFile;
 use reclass::settings::TABLE;
 use reclass::source::{FileId, Site, Span};
 use reclass::value::{Key, Map, Value};
@@ -58,18 +59,29 @@ impl Configuration {
 
     /// A problem of a setting with its place in the file.
     pub fn placed(&self, mut fault: Fault) -> Fault {
-        if fault.site.is_none()
-            && let Some((name, part)) = fault.setting()
-        {
-            let row = TABLE.iter().find(|row| row.name == name);
-            let names: Vec<&str> = std::iter::once(name)
+        if fault.site.is_some() {
+            return fault;
+        }
+        let Some((name, part)) = fault.setting() else { return fault };
+        let part = part.map(str::to_owned);
+        // Where a folder is not said, the settings beside it say where it is looked for.
+        let said: &[&str] = match name {
+            "classes_uri" => &["classes_uri", "nodes_uri", "inventory_base_uri"],
+            "nodes_uri" => &["nodes_uri", "inventory_base_uri"],
+            name => &[name],
+        };
+        for name in said {
+            let row = TABLE.iter().find(|row| row.name == *name);
+            let names: Vec<&str> = std::iter::once(*name)
                 .chain(row.into_iter().flat_map(|row| row.aliases.iter().copied()))
                 .collect();
-            let overruled = self.overruled.iter().filter_map(Key::as_str).any(|key| names.contains(&key));
-            if overruled {
-                fault = fault.note("the command line says so", None);
-            } else {
-                fault.site = self.site(&names, part);
+            if self.overruled.iter().filter_map(Key::as_str).any(|key| names.contains(&key)) {
+                return fault.note("the command line says so", None);
+            }
+            let site = self.site(&names, part.as_deref());
+            if site.is_some() {
+                fault.site = site;
+                return fault;
             }
         }
         fault
@@ -90,6 +102,16 @@ impl Configuration {
         let written = text.get(span.start as usize..span.end as usize)?;
         let length = written.lines().next().map_or(0, |line| line.chars().count());
         Some(site(path, span, u32::try_from(length).unwrap_or(0)))
+    }
+}
+
+impl OptionsFile for Configuration {
+    fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
+        Configuration::noticed(self, settings)
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.file.as_ref().filter(|(name, ..)| **name == *path).map(|(.., text)| text.clone())
     }
 }
 

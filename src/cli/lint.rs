@@ -32,9 +32,7 @@ fn arguments(command: Command) -> Command {
 }
 
 fn answer(question: &Question<'_>) -> Result<Answer> {
-    let mut findings = lint(question.options, &question.words("nodes"), &|settings| {
-        question.configuration.noticed(settings)
-    })?;
+    let mut findings = lint(question.options, &question.words("nodes"), question.configuration)?;
     for finding in &mut findings {
         finding.fault = question.configuration.placed(finding.fault.clone());
     }

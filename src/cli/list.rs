@@ -119,11 +119,11 @@ pub const PARAMS: Verb = Verb {
             .arg(long())
     },
     answer: |question| {
-        let rows = list::parameters(&question.inventory, &question.words("glob"), &question.words("node"))?;
+        let (globs, nodes, secrets) = (question.words("glob"), question.words("node"), question.secrets());
+        let rows = list::parameters(&question.inventory, &globs, &nodes, &secrets)?;
         let delimiter = &question.inventory.settings().delimiter;
-        let secrets = question.secrets();
         if question.output == "json" {
-            let rows = rows.iter().map(|row| row.to_value(delimiter, &secrets));
+            let rows = rows.iter().map(|row| row.to_value(delimiter));
             return json(&Value::list(rows.collect()));
         }
         let long = question.matches.get_flag("long");
@@ -133,7 +133,7 @@ pub const PARAMS: Verb = Verb {
             let mut line = format!("{path}  {places}, {nodes}");
             if long {
                 for (site, value) in &row.places {
-                    let value = question.paint.of(Style::Value, &brief(&secrets.value(&row.path, value)));
+                    let value = question.paint.of(Style::Value, &brief(value));
                     let site = question.paint.of(Style::Place, &inert(&site.to_string()));
                     let _ = write!(line, "\n  {site}  {value}");
                 }

@@ -1,6 +1,6 @@
 //! Differences as data: what `--output json` and Python get. `docs/diff.md` describes it.
 
-use super::{Difference, Group, names};
+use super::{Difference, Group, Item, names};
 use crate::error::Fault;
 use crate::evaluate::join_path;
 use crate::explain::place_value;
@@ -41,14 +41,29 @@ impl Difference {
             value.as_ref().map_or(Value::Null, |value| self.secrets.value(&change.path, value))
         };
         let place = |place: &Option<crate::explain::Place>| place.as_ref().map_or(Value::Null, place_value);
+        let item = |item: &Item| {
+            map([
+                ("kind", Value::text(if item.added { "added" } else { "removed" })),
+                (
+                    "value",
+                    change.item(item).map_or(Value::Null, |item| self.secrets.value(&change.path, item)),
+                ),
+                ("place", place(&item.place)),
+            ])
+        };
+        let items = match change.items.as_slice() {
+            [] => Value::Null,
+            items => Value::list(items.iter().map(item).collect()),
+        };
         map([
             ("section", Value::text(change.section.name())),
-            ("path", Value::text(join_path(&change.path, delimiter))),
+            ("path", Value::text(join_path(&group.path(), delimiter))),
             ("kind", Value::text(kind(group))),
             ("old", value(&change.old)),
             ("new", value(&change.new)),
             ("old_place", place(&group.old_place)),
             ("new_place", place(&group.new_place)),
+            ("items", items),
             ("nodes", names(&group.nodes)),
         ])
     }

@@ -2,36 +2,26 @@
 //! both sides, and only what differs is said, once for all nodes that it is the same in.
 
 mod data;
+mod groups;
+mod items;
 mod nodes;
 mod side;
 mod text;
 mod values;
 
-use indexmap::IndexMap;
-
 use crate::error::{Error, Fault, Result};
-use crate::explain::{Place, check_nodes};
+use crate::explain::check_nodes;
 use crate::pattern::Glob;
 use crate::secrets::Secrets;
-use crate::value::{Key, Map, Text, Value};
+use crate::value::{Map, Text, Value};
 
+pub use groups::Group;
+use groups::Groups;
+pub use items::Item;
 use nodes::Node;
 pub use side::Side;
 pub use text::{NAMED, summary, text};
 pub use values::{Change, Section};
-
-/// A change, and the nodes that have it.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// What changes.
-    pub change: Change,
-    /// Where the old value stands, in the first of the nodes.
-    pub old_place: Option<Place>,
-    /// Where the new value stands, in the first of the nodes.
-    pub new_place: Option<Place>,
-    /// The nodes, sorted.
-    pub nodes: Vec<Text>,
-}
 
 /// All that differs.
 #[derive(Clone, Debug, Default)]
@@ -70,7 +60,7 @@ impl Difference {
     /// Puts together what is the same in several nodes.
     fn fill(&mut self, nodes: Vec<(Text, Node)>) {
         self.nodes = nodes.len();
-        let mut groups: IndexMap<(Section, Vec<String>, String), Group> = IndexMap::new();
+        let mut groups = Groups::default();
         for (name, node) in nodes {
             match node {
                 Node::Same => {}
@@ -80,18 +70,8 @@ impl Difference {
                 Node::Mended(faults) => self.mended.push((name, faults)),
                 Node::Otherwise(faults) => self.otherwise.push((name, faults)),
                 Node::Changed { changes, parameters } => {
-                    let known = groups.len();
-                    for change in changes {
-                        let group = groups.entry(change.key()).or_insert_with(|| Group {
-                            change,
-                            old_place: None,
-                            new_place: None,
-                            nodes: Vec::new(),
-                        });
-                        group.nodes.push(name.clone());
-                    }
                     // What other nodes change alike holds the same secrets.
-                    if groups.len() > known {
+                    if groups.take(&name, changes) {
                         for parameters in &parameters {
                             self.secrets.learn(parameters);
                         }
@@ -99,7 +79,7 @@ impl Difference {
                 }
             }
         }
-        self.changes = groups.into_values().collect();
+        self.changes = groups.finish();
     }
 
     /// The nodes in which anything differs.
@@ -149,11 +129,6 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
         faults.iter_mut().flat_map(|(_, faults)| faults).for_each(|fault| side.show(fault));
     }
     Ok(difference)
-}
-
-/// The keys of a path as texts.
-fn texts(path: &[Key]) -> Vec<String> {
-    path.iter().map(|key| crate::pystr::repr(&key.0)).collect()
 }
 
 /// A list of names as data.

@@ -7,7 +7,7 @@ use super::{Group, Section};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
 use crate::error::{Error, Fault, Kind, Link, Result};
-use crate::explain::{Places, places, values_without};
+use crate::explain::{Place, Places, Wanted, environment, places, values_without};
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::source::Site;
@@ -79,39 +79,84 @@ impl Side {
         let mut wanted: Vec<&mut Group> = groups
             .iter_mut()
             .filter(|group| if old { group.change.old.is_some() } else { group.change.new.is_some() })
-            .filter(|group| matches!(group.change.section, Section::Parameters | Section::Exports))
             .collect();
         for groups in wanted.chunk_by_mut(|one, other| one.nodes.first() == other.nodes.first()) {
             let Some(node) = groups.first().and_then(|group| group.nodes.first()) else { continue };
             let Ok(layers) = computation.layers(node, None, None, false) else { continue };
-            let asked = groups
-                .iter()
-                .map(|group| (group.change.path.as_slice(), group.change.section == Section::Exports));
-            let asked: Vec<_> = asked.collect();
             let of = Places::new(computation, &layers);
-            let told = places(&of, &asked);
-            let without = if secrets.is_none() {
-                vec![None; asked.len()]
+            let (mut values, mut names): (Vec<&mut Group>, Vec<&mut Group>) = groups
+                .iter_mut()
+                .map(|group| &mut **group)
+                .partition(|group| matches!(group.change.section, Section::Parameters | Section::Exports));
+            self.place_values(&mut values, &of, secrets, old);
+            self.place_names(&mut names, &of, old);
+        }
+    }
+
+    /// The same for parameters and exports of one node.
+    fn place_values(&self, groups: &mut [&mut Group], of: &Places<'_>, secrets: &Secrets, old: bool) {
+        let indexes = |group: &Group| -> Vec<usize> {
+            let items = group.change.items.iter().filter(|item| item.added != old);
+            items.map(|item| item.index).collect()
+        };
+        let asked: Vec<Wanted> = groups
+            .iter()
+            .map(|group| Wanted {
+                path: group.change.path.clone(),
+                export: group.change.section == Section::Exports,
+                items: indexes(group),
+            })
+            .collect();
+        let told = places(of, &asked);
+        let without =
+            if secrets.is_none() { vec![None; asked.len()] } else { values_without(of, &asked, secrets) };
+        for ((group, told), without) in groups.iter_mut().zip(told).zip(without) {
+            let value = if old { &mut group.change.old } else { &mut group.change.new };
+            if let Some(value) = value {
+                *value = secrets.shown(value, without.as_ref());
+            }
+            let place = told.place.map(|place| self.moved(place));
+            if old {
+                group.old_place = place;
             } else {
-                values_without(&of, &asked, secrets)
-            };
-            for ((group, place), without) in groups.iter_mut().zip(told).zip(without) {
-                let value = if old { &mut group.change.old } else { &mut group.change.new };
-                if let Some(value) = value {
-                    *value = secrets.shown(value, without.as_ref());
-                }
-                let place = place.map(|mut place| {
-                    place.site = place.site.as_ref().map(|site| self.site(site));
-                    place.chain.iter_mut().for_each(|link| self.link(link));
-                    place
-                });
+                group.new_place = place;
+            }
+            let items = group.change.items.iter_mut().filter(|item| item.added != old);
+            for (item, place) in items.zip(told.items) {
+                item.place = place.map(|place| self.moved(place));
+            }
+        }
+    }
+
+    /// The same for the environment, the classes and the applications.
+    fn place_names(&self, groups: &mut [&mut Group], of: &Places<'_>, old: bool) {
+        for group in groups {
+            if group.change.section == Section::Environment {
+                let place = environment(of.computation(), of.layers(), None).place;
+                let place = place.map(|place| self.moved(place));
                 if old {
                     group.old_place = place;
                 } else {
                     group.new_place = place;
                 }
             }
+            let section = group.change.section;
+            let names: Vec<Option<Value>> =
+                group.change.items.iter().map(|item| group.change.item(item).cloned()).collect();
+            let items = group.change.items.iter_mut().zip(names).filter(|(item, _)| item.added != old);
+            for (item, name) in items {
+                let Some(Value::Str(name)) = name else { continue };
+                let place = if section == Section::Classes { of.class(&name) } else { of.application(&name) };
+                item.place = place.map(|place| self.moved(place));
+            }
         }
+    }
+
+    /// A place with the paths of a revision as such.
+    fn moved(&self, mut place: Place) -> Place {
+        place.site = place.site.as_ref().map(|site| self.site(site));
+        place.chain.iter_mut().for_each(|link| self.link(link));
+        place
     }
 
     /// A problem with the paths of a revision as such.

@@ -1,5 +1,6 @@
 //! Differences as text: what is the same in the same nodes stands together, below their names.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
@@ -44,12 +45,12 @@ pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint
 
 /// The counts, and the paths with the number of nodes in which each changes.
 pub fn summary(difference: &Difference, delimiter: &str) -> String {
-    let mut paths: IndexMap<String, usize> = IndexMap::new();
+    let mut nodes: IndexMap<String, BTreeSet<&Text>> = IndexMap::new();
     for group in &difference.changes {
-        let path = place_of(group, delimiter);
-        *paths.entry(path).or_default() += group.nodes.len();
+        nodes.entry(place_of(group, delimiter)).or_default().extend(&group.nodes);
     }
-    let mut paths: Vec<(String, usize)> = paths.into_iter().collect();
+    let mut paths: Vec<(String, usize)> =
+        nodes.into_iter().map(|(path, nodes)| (path, nodes.len())).collect();
     paths.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let mut out = String::new();
     for (path, nodes) in paths {
@@ -88,7 +89,7 @@ fn line(difference: &Difference) -> String {
 
 /// `parameters a:b`, or the section alone.
 fn place_of(group: &Group, delimiter: &str) -> String {
-    let path = inert(&join_path(&group.change.path, delimiter));
+    let path = inert(&join_path(&group.path(), delimiter));
     if path.is_empty() {
         group.change.section.name().into()
     } else {
@@ -151,38 +152,34 @@ impl Writer<'_> {
     fn group(&mut self, group: &Group) {
         let change = &group.change;
         let _ = writeln!(self.out, "  {}", place_of(group, self.delimiter));
-        if let (Some(Value::List(old)), Some(Value::List(new))) = (&change.old, &change.new) {
-            let (old, new) = (self.masked(group, old), self.masked(group, new));
-            self.lists(&old, &new);
-            self.places(group);
+        for item in &change.items {
+            let (sign, style) = if item.added { ('+', Style::Added) } else { ('-', Style::Error) };
+            self.value(sign, style, group, change.item(item), item.place.as_ref());
+        }
+        if !change.items.is_empty() {
             return;
         }
         for (sign, value, place, style) in [
             ('-', &change.old, &group.old_place, Style::Error),
             ('+', &change.new, &group.new_place, Style::Added),
         ] {
-            if let Some(value) = value {
-                let value = brief(&self.difference.secrets.value(&change.path, value));
-                let value = self.paint.of(style, &format!("{sign} {value}"));
-                let place = self.place(place.as_ref());
-                let text = format!("    {value}  {place}");
-                let _ = writeln!(self.out, "{}", text.trim_end());
-            }
+            self.value(sign, style, group, value.as_ref(), place.as_ref());
         }
     }
 
-    fn masked(&self, group: &Group, items: &[Value]) -> Vec<String> {
-        let masked = |item: &Value| brief(&self.difference.secrets.value(&group.change.path, item));
-        items.iter().map(masked).collect()
-    }
-
-    fn places(&mut self, group: &Group) {
-        for (sign, place) in [('-', &group.old_place), ('+', &group.new_place)] {
-            if let Some(place) = place {
-                let place = self.place(Some(place));
-                let _ = writeln!(self.out, "    {sign} last set at {place}");
-            }
-        }
+    fn value(
+        &mut self,
+        sign: char,
+        style: Style,
+        group: &Group,
+        value: Option<&Value>,
+        place: Option<&Place>,
+    ) {
+        let Some(value) = value else { return };
+        let value = brief(&self.difference.secrets.value(&group.change.path, value));
+        let value = self.paint.of(style, &format!("{sign} {value}"));
+        let text = format!("    {value}  {}", self.place(place));
+        let _ = writeln!(self.out, "{}", text.trim_end());
     }
 
     fn place(&self, place: Option<&Place>) -> String {
@@ -190,80 +187,5 @@ impl Writer<'_> {
             place.site.as_ref().map_or_else(|| place.layer.clone(), ToString::to_string)
         });
         if text.is_empty() { text } else { self.paint.of(Style::Place, &inert(&text)) }
-    }
-
-    /// Items that are gone and items that are new, with those around them left out.
-    fn lists(&mut self, old: &[String], new: &[String]) {
-        for step in steps(old, new) {
-            let (sign, item, style) = match step {
-                ListStep::Same(_) => continue,
-                ListStep::Gone(item) => ('-', item, Style::Error),
-                ListStep::New(item) => ('+', item, Style::Added),
-            };
-            let text = self.paint.of(style, &format!("{sign} {item}"));
-            let _ = writeln!(self.out, "    {text}");
-        }
-    }
-}
-
-#[derive(PartialEq, Debug)]
-enum ListStep<'a> {
-    Same(&'a str),
-    Gone(&'a str),
-    New(&'a str),
-}
-
-/// The longest lists that are compared item by item: the work is the product of both lengths.
-const LONGEST: usize = 2_000;
-
-/// How one list becomes the other, by their longest common subsequence.
-fn steps<'a>(old: &'a [String], new: &'a [String]) -> Vec<ListStep<'a>> {
-    if old.len() > LONGEST || new.len() > LONGEST {
-        let gone = old.iter().map(|item| ListStep::Gone(item));
-        return gone.chain(new.iter().map(|item| ListStep::New(item))).collect();
-    }
-    let width = new.len() + 1;
-    let mut lengths = vec![0u32; (old.len() + 1) * width];
-    for i in (0..old.len()).rev() {
-        for j in (0..new.len()).rev() {
-            lengths[i * width + j] = if old[i] == new[j] {
-                lengths[(i + 1) * width + j + 1] + 1
-            } else {
-                lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    let mut steps = Vec::new();
-    while i < old.len() || j < new.len() {
-        if i < old.len() && j < new.len() && old[i] == new[j] {
-            steps.push(ListStep::Same(&old[i]));
-            i += 1;
-            j += 1;
-        } else if j == new.len()
-            || (i < old.len() && lengths[(i + 1) * width + j] >= lengths[i * width + j + 1])
-        {
-            steps.push(ListStep::Gone(&old[i]));
-            i += 1;
-        } else {
-            steps.push(ListStep::New(&new[j]));
-            j += 1;
-        }
-    }
-    steps
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_differ_by_their_items() {
-        let list = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        let (old, new) = (list("a b c"), list("a c d"));
-        assert_eq!(
-            steps(&old, &new),
-            [ListStep::Same("a"), ListStep::Gone("b"), ListStep::Same("c"), ListStep::New("d")]
-        );
     }
 }

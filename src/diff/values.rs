@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::texts;
+use super::Item;
+use super::items::items;
 use crate::engine::NodeInfo;
 use crate::value::{Key, Map, Text, Value};
 
@@ -41,24 +42,57 @@ pub struct Change {
     pub section: Section,
     /// The path in it; empty for the parts that are one value.
     pub path: Vec<Key>,
+    /// Which of its keys are indexes of lists, by their position.
+    pub(super) indexes: Vec<usize>,
     /// What was there; `None` for nothing.
     pub old: Option<Value>,
     /// What is there now.
     pub new: Option<Value>,
+    /// Where both are lists, what the one lost and the other gained.
+    pub items: Vec<Item>,
 }
 
+/// What is the same for the same change: section, path without indexes of lists, old and new.
+pub(super) type Sameness = (Section, Vec<Option<String>>, String);
+
 impl Change {
-    /// What is the same for the same change.
-    pub(super) fn key(&self) -> (Section, Vec<String>, String) {
-        let text = |value: &Option<Value>| value.as_ref().map_or("-".into(), crate::pystr::repr);
-        (self.section, texts(&self.path), format!("{}\0{}", text(&self.old), text(&self.new)))
+    /// The change by items, where it is one of a list: others may have some of them.
+    pub(super) fn split(mut self) -> Vec<Change> {
+        let items = std::mem::take(&mut self.items);
+        if items.is_empty() {
+            return vec![self];
+        }
+        items.into_iter().map(|item| Change { items: vec![item], ..self.clone() }).collect()
+    }
+
+    /// What is the same for the same change, wherever in a list it is; the change is split.
+    pub(super) fn sameness(&self) -> Sameness {
+        let text = |value: Option<&Value>| value.map_or("-".into(), crate::pystr::repr);
+        let what = match self.items.first() {
+            None => format!("{}\0{}", text(self.old.as_ref()), text(self.new.as_ref())),
+            Some(item) => format!("{}{}", item.added, text(self.item(item))),
+        };
+        let index = |at: usize| self.indexes.contains(&at);
+        let keys = self.path.iter().enumerate();
+        let keys = keys.map(|(at, key)| (!index(at)).then(|| crate::pystr::repr(&key.0)));
+        (self.section, keys.collect(), what)
+    }
+
+    /// An item, in the list that has it.
+    pub fn item(&self, item: &Item) -> Option<&Value> {
+        match if item.added { &self.new } else { &self.old } {
+            Some(Value::List(items)) => items.get(item.index),
+            _ => None,
+        }
     }
 }
 
-/// All paths at which two renderings differ. Mappings are compared key by key; a list is one
-/// value, but for lists of equal length that hold mappings.
+/// All paths at which two renderings differ. Mappings are compared key by key, lists item by item:
+/// those of equal length that hold mappings or lists at each index, all others by what they lost
+/// and gained.
 pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<Change> {
-    let mut walk = Walk { section: Section::Environment, path: Vec::new(), changes: Vec::new() };
+    let mut walk =
+        Walk { section: Section::Environment, path: Vec::new(), indexes: Vec::new(), changes: Vec::new() };
     walk.values(&old.environment, &new.environment);
     for (section, old, new) in [
         (Section::Classes, &old.classes[..], &new.classes[..]),
@@ -80,12 +114,18 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<Change> {
 struct Walk {
     section: Section,
     path: Vec<Key>,
+    indexes: Vec<usize>,
     changes: Vec<Change>,
 }
 
 impl Walk {
     fn say(&mut self, old: Option<Value>, new: Option<Value>) {
-        self.changes.push(Change { section: self.section, path: self.path.clone(), old, new });
+        let items = match (&old, &new) {
+            (Some(Value::List(old)), Some(Value::List(new))) => items(old, new),
+            _ => Vec::new(),
+        };
+        let (path, indexes) = (self.path.clone(), self.indexes.clone());
+        self.changes.push(Change { section: self.section, path, indexes, old, new, items });
     }
 
     fn values(&mut self, old: &Value, new: &Value) {
@@ -95,11 +135,13 @@ impl Walk {
             (Value::List(before), Value::List(now))
                 if before.len() == now.len() && before.iter().chain(now.iter()).any(is_container) =>
             {
+                self.indexes.push(self.path.len());
                 for (index, (old, new)) in (0i64..).zip(before.iter().zip(now.iter())) {
                     self.path.push(Key(Value::Int(index)));
                     self.values(old, new);
                     self.path.pop();
                 }
+                self.indexes.pop();
             }
             _ => {
                 if !same(old, new) {
@@ -148,7 +190,7 @@ fn is_container(value: &Value) -> bool {
 }
 
 /// Whether two values are the same. A number that is none is the same as another.
-fn same(old: &Value, new: &Value) -> bool {
+pub(super) fn same(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Float(old), Value::Float(new)) if old.is_nan() && new.is_nan() => true,
         _ => old == new,

@@ -2,6 +2,7 @@
 
 use super::page::Refusal;
 use super::{Action, Change};
+use crate::error::article;
 use crate::pystr;
 use crate::value::{Key, Map, Text, Value};
 
@@ -41,7 +42,7 @@ fn step(value: Option<&Value>, keys: &[Text], action: &Action) -> Result<Option<
         None | Some(Value::Null) => &Map::default(),
         Some(Value::Map(map)) => map.as_ref(),
         Some(other) => {
-            let what = format!("'{name}' would stand in a {}, not in a mapping", other.type_name());
+            let what = format!("'{name}' would stand in {}, not in a mapping", article(other.type_name()));
             return Err(Refusal::new(what));
         }
     };
@@ -75,7 +76,7 @@ fn last(value: Option<&Value>, action: &Action) -> Result<Option<Value>, Refusal
                 None | Some(Value::Null) => &Vec::new(),
                 Some(Value::List(items)) => items.as_ref(),
                 Some(other) => {
-                    return Err(Refusal::new(format!("it is a {}, not a list", other.type_name())));
+                    return Err(Refusal::new(format!("it is {}, not a list", article(other.type_name()))));
                 }
             };
             let all = || items.iter().chain(wanted).cloned().collect();

@@ -22,7 +22,7 @@ use crate::merge::Prefixes;
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::value::{Text, Value};
-use crate::yaml::compose::compose;
+use crate::yaml::compose::{Data, compose};
 use crate::yaml::to_value;
 use page::{Page, Refusal};
 use render::Style;
@@ -75,7 +75,13 @@ impl Change {
             return Err(refused(self.refused_for(depth, &twin, &Page::read(bytes)?)));
         }
         let change = expect::without_known_items(before.as_ref(), self);
-        let Some(after) = expect::after(before.as_ref(), &change).map_err(refused)? else { return Ok(None) };
+        let misshapen = |refusal: Refusal| match self.misshapen(bytes) {
+            Some(place) => refused(refusal.at(place)),
+            None => refused(refusal),
+        };
+        let Some(after) = expect::after(before.as_ref(), &change).map_err(misshapen)? else {
+            return Ok(None);
+        };
         let page = Page::read(bytes)?;
         let mut refusal = None;
         // A block is what people write; a comment or a missing line break can be in its way.
@@ -92,6 +98,21 @@ impl Change {
             }
         }
         Err(refused(refusal.unwrap_or_else(|| Refusal::new("the text around it would change its meaning"))))
+    }
+
+    /// Where the value stands that the keys lead to, or no further than to.
+    fn misshapen(&self, bytes: &[u8]) -> Option<usize> {
+        let document = compose(bytes).ok()?;
+        let mut node = document.root.as_ref()?;
+        for name in &self.keys {
+            let Data::Map(entries) = &node.data else { break };
+            let mut named = entries.iter().filter(|entry| crate::pystr::str(&entry.key.0) == **name);
+            match (named.next(), named.next()) {
+                (Some(entry), None) => node = &entry.value,
+                _ => break,
+            }
+        }
+        document.spans.get(node.index as usize).map(|span| span.start as usize)
     }
 
     /// Why the entry cannot be changed beside its twin.

@@ -16,6 +16,7 @@ use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
 use crate::evaluate::{Evaluator, Others, Outcome, Question, Told, python_equal};
+use crate::query::Query;
 use crate::secrets::Secrets;
 use crate::value::{Text, Value};
 
@@ -67,6 +68,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// The query.
+    pub fn query(&self) -> &Arc<Query> {
+        self.question.query()
+    }
+
     /// The nodes that the query found.
     pub fn found(&self) -> impl Iterator<Item = &Text> {
         self.outcome.iter().map(|(node, _)| node)

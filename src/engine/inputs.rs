@@ -15,10 +15,11 @@ use crate::engine::counts::Counters;
 use crate::engine::files::{Current, Files, Version};
 use crate::engine::parallel;
 use crate::engine::trees::Trees;
-use crate::error::Result;
+use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Span};
+use crate::storage::fs::naming;
 use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
 use crate::storage::{Folder, Found, Listing, Stamp, list};
@@ -306,15 +307,26 @@ impl Inputs {
         let most = self.settings.limit_files as usize;
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
+        let mut faults = Vec::new();
+        let mut list = |folders: &[PathBuf], setting: &'static str| {
+            let listing = listed.list(folders, most);
+            listing.unwrap_or_else(|error| {
+                faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
+                Listing::default()
+            })
+        };
         let nodes = match &places.nodes {
-            Some(Place::Folders(folders)) => listed.list(folders, most)?,
+            Some(Place::Folders(folders)) => list(folders, "nodes_uri"),
             _ => Listing::default(),
         };
         let classes = places.classes.iter().filter_map(|place| match place {
-            Place::Folders(folders) => Some(listed.list(folders, most)),
+            Place::Folders(folders) => Some(list(folders, "classes_uri")),
             Place::Git(_) => None,
         });
-        let mut classes = classes.collect::<Result<Vec<_>>>()?.into_iter();
+        let mut classes = classes.collect::<Vec<_>>().into_iter();
+        if !faults.is_empty() {
+            return Err(Error::new(faults));
+        }
         let (nodes, commit) = match &places.nodes {
             Some(Place::Git(branch)) => {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
@@ -326,6 +338,15 @@ impl Inputs {
             .trees
             .classes(before, &self.files, |_| catalog::classes(classes.next().unwrap_or_default()))?;
         Ok(Catalog { node_clashes: nodes.clashes(), nodes, commit, trees })
+    }
+
+    /// A problem with a folder, with the setting that names it.
+    fn of_setting(&self, fault: Fault, setting: &'static str) -> Fault {
+        let Kind::DirectoryNotFound { path, .. } = &fault.kind else { return fault };
+        let uri = if setting == "nodes_uri" { &self.settings.nodes_uri } else { &self.settings.classes_uri };
+        let base = self.settings.inventory_base_uri.as_deref();
+        let text = naming(base, uri, Path::new(path)).cloned();
+        Fault { setting: text.map(|text| (setting, text)), ..fault }
     }
 
     /// The layer of the file of a node or class as it is now.

@@ -69,10 +69,20 @@ const ATTEMPTS: usize = 5;
 impl State {
     /// The state of an inventory of which nothing is known yet.
     pub fn new(settings: Arc<Settings>) -> Result<State> {
+        let inputs = Inputs::new(settings.clone());
+        let mappings = Mappings::parse(&settings);
+        let ignored = Ignored::parse(&settings);
+        let (inputs, mappings, ignored) = match (inputs, mappings, ignored) {
+            (Ok(inputs), Ok(mappings), Ok(ignored)) => (inputs, mappings, ignored),
+            (inputs, mappings, ignored) => {
+                let errors = [inputs.err(), mappings.err(), ignored.err()].into_iter().flatten();
+                return Err(Error::new(errors.flat_map(Error::into_faults).collect()));
+            }
+        };
         Ok(State {
-            inputs: Inputs::new(settings.clone())?,
-            mappings: Mappings::parse(&settings)?,
-            ignored: Ignored::parse(&settings)?,
+            inputs,
+            mappings,
+            ignored,
             settings,
             roots: Roots::default(),
             automatic: AutomaticKeys::default(),

@@ -24,7 +24,7 @@ use std::time::SystemTime;
 
 use crate::engine::memo::State;
 use crate::error::{Error, Fault, Result, Warning};
-use crate::settings::Settings;
+use crate::settings::{Settings, TABLE};
 use crate::value::{Map, Text, Value};
 
 /// What a caller may say about one request.
@@ -117,7 +117,8 @@ pub struct Inventory {
 impl Inventory {
     /// Opens the inventory that options describe. Touches no file yet.
     pub fn open(options: &Map) -> Result<Inventory> {
-        let (settings, mut warnings) = Settings::from_options(options)?;
+        let (settings, mut warnings) =
+            Settings::from_options(options).map_err(|error| with_the_rest(options, error))?;
         let settings = Arc::new(settings);
         let state = State::new(settings.clone())?;
         warnings.extend(ignored::warnings(&settings));
@@ -250,6 +251,24 @@ impl Inventory {
     pub fn counts(&self) -> counts::Counts {
         self.state().inputs.counters.counts()
     }
+}
+
+/// What is wrong with options whose settings cannot be read, and with those that can.
+fn with_the_rest(options: &Map, error: Error) -> Error {
+    /// One says what the others mean.
+    const PLACES: [&str; 4] = ["storage_type", "inventory_base_uri", "nodes_uri", "classes_uri"];
+    let mut wrong: Vec<&str> = error.faults().iter().filter_map(|fault| Some(fault.setting()?.0)).collect();
+    if PLACES.iter().any(|name| wrong.contains(name)) {
+        wrong.extend(PLACES);
+    }
+    let rows = TABLE.iter().filter(|row| wrong.contains(&row.name));
+    let names: Vec<&str> =
+        rows.flat_map(|row| std::iter::once(&row.name).chain(row.aliases)).copied().collect();
+    let rest = options.iter().filter(|(key, _)| key.as_str().is_none_or(|key| !names.contains(&key)));
+    let rest: Map = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let rest = Settings::from_options(&rest).ok();
+    let more = rest.and_then(|(settings, _)| State::new(Arc::new(settings)).err());
+    Error::new(error.into_faults().into_iter().chain(more.into_iter().flat_map(Error::into_faults)).collect())
 }
 
 /// The whole inventory as the Python programs print it: nodes, classes and applications with

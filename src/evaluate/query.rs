@@ -46,6 +46,11 @@ pub struct Question {
 }
 
 impl Question {
+    /// The query as it stands in its layer.
+    pub fn query(&self) -> &Arc<Query> {
+        &self.query
+    }
+
     /// Whether nodes of every environment are asked.
     pub fn all_environments(&self) -> bool {
         self.query.all_environments

@@ -124,13 +124,31 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
                 });
                 let effective = included
                     .is_some_and(|included| included.listed == listed.origin && same(included, &listed.by));
-                entries.push(Listing { site, chain, effective });
+                entries.push(Listing { site, chain: chain.clone(), effective });
+                for origin in again(layers, listed.origin) {
+                    let site = crate::evaluate::site(inputs, origin, None);
+                    let mut chain = chain.clone();
+                    if let Some(last) = chain.last_mut() {
+                        last.site.clone_from(&site);
+                    }
+                    entries.push(Listing { site, chain, effective: false });
+                }
             }
             // A list is complete after the lists of what it names.
             entries.sort_by_key(|listing: &Listing| !listing.effective);
             ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
         })
         .collect()
+}
+
+/// Where else the class of an entry stands in the same list.
+fn again(layers: &Layers, listed: Origin) -> impl Iterator<Item = Origin> {
+    let mut all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
+    let layer = all.find(|layer| layer.file == listed.file && listed != Origin::NONE);
+    let entry = layer.and_then(|layer| Some((layer, layer.classes.iter().find(|one| one.origin == listed)?)));
+    entry.into_iter().flat_map(|(layer, entry)| {
+        layer.listed_again.iter().filter(|(name, _)| *name == entry.name).map(|(_, origin)| *origin)
+    })
 }
 
 fn same(included: &Included, by: &By) -> bool {
@@ -146,9 +164,12 @@ pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glo
     let places = Places::new(computation, layers);
     let mut stories: Vec<ApplicationStory> = Vec::new();
     for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
-        let removals = layer.applications.removals.iter().map(|one| (one, true));
-        let additions = layer.applications.additions.iter().map(|one| (one, false));
-        for ((name, origin), removes) in removals.chain(additions) {
+        let own = &layer.applications;
+        let added = own.additions.iter().chain(&own.undone).map(|one| (one, false));
+        let mut entries: Vec<_> = own.removals.iter().map(|one| (one, true)).chain(added).collect();
+        // As they stand in the list: what a later entry takes away was there.
+        entries.sort_by_key(|((_, origin), _)| origin.node);
+        for ((name, origin), removes) in entries {
             if !chosen(globs, name) {
                 continue;
             }

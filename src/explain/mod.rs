@@ -26,7 +26,7 @@ use crate::pattern::{Glob, PathPattern, is_wild};
 use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
 
-pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing};
+pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing, environment};
 pub use data::place as place_value;
 pub use parts::Part;
 pub use paths::Paths;
@@ -34,7 +34,7 @@ pub use place::{Place, Places};
 pub use references::ReferenceStory;
 pub(crate) use said::written;
 pub use steps::{Effect, Step};
-pub use teller::{places, values_without};
+pub use teller::{Stands, Wanted, places, values_without};
 pub use text::{brief, explanation as to_text};
 
 /// What is to be explained. With nothing chosen, everything is.

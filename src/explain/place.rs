@@ -67,4 +67,29 @@ impl<'a> Places<'a> {
     pub fn site(&self, origin: Origin) -> Option<Site> {
         crate::evaluate::site(self.computation.inputs, origin, None)
     }
+
+    /// Where a class is listed that the node has.
+    pub fn class(&self, name: &Text) -> Option<Place> {
+        let trail = self.layers.linearization.trail();
+        let included = trail.all().into_iter().skip(1).find(|included| included.name == *name)?;
+        let chain = trail.chain_of_file(included.file, self.computation.inputs);
+        let (last, before) = chain.split_last()?;
+        let class = match included.by {
+            By::Includer(index) => trail.included(index).filter(|one| !matches!(one.by, By::Node)),
+            By::Node | By::Mapping(_) => None,
+        };
+        Some(Place {
+            site: last.site.clone(),
+            layer: last.includer.clone(),
+            class: class.map(|class| class.name.clone()),
+            chain: before.to_vec(),
+        })
+    }
+
+    /// Where an application is added that the node has.
+    pub fn application(&self, name: &Text) -> Option<Place> {
+        let stories = super::context::applications(self.computation, self.layers, &[]);
+        let story = stories.into_iter().find(|story| story.name == *name)?;
+        story.steps.into_iter().rfind(|step| step.effect == "adds").map(|step| step.place)
+    }
 }

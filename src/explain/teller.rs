@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashSet;
 
 use super::Story;
+use super::parts::winner;
 use super::place::{Place, Places};
 use super::said::{Ordered, ordered};
 use crate::engine::exports::OtherNodes;
@@ -45,9 +46,28 @@ pub(super) struct Section {
 /// How far references are followed in one story. Whatever leads further is told by its own story.
 pub(super) const MAX_DEPTH: usize = 24;
 
-/// What values at several paths of one node come to without the secrets among its parameters; a path is
-/// one of the exports if so marked.
-pub fn values_without(of: &Places<'_>, paths: &[(&[Key], bool)], secrets: &Secrets) -> Vec<Option<Value>> {
+/// A path of one node that is asked about.
+#[derive(Debug)]
+pub struct Wanted {
+    /// The path.
+    pub path: Vec<Key>,
+    /// Whether it is one of the exports.
+    pub export: bool,
+    /// Indexes of what stands there, if that is a list.
+    pub items: Vec<usize>,
+}
+
+/// Where a value stands.
+#[derive(Debug)]
+pub struct Stands {
+    /// The value: for what was merged of several layers, the last of them.
+    pub place: Option<Place>,
+    /// The items that were asked for.
+    pub items: Vec<Option<Place>>,
+}
+
+/// What values at several paths of one node come to without the secrets among its parameters.
+pub fn values_without(of: &Places<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
     let root = || computation.root(layers).without(secrets);
@@ -55,28 +75,28 @@ pub fn values_without(of: &Places<'_>, paths: &[(&[Key], bool)], secrets: &Secre
     let mut parameters =
         Evaluator::new(root(), computation.settings, computation.inputs).with_others(&others);
     let mut exported = Evaluator::new(root(), computation.settings, computation.inputs);
-    let mut value = |(path, is_export): &(&[Key], bool)| {
-        if *is_export {
-            let (first, rest) = path.split_first()?;
+    let mut value = |wanted: &Wanted| {
+        if wanted.export {
+            let (first, rest) = wanted.path.split_first()?;
             exported.below(exports.entries.get(first)?, rest)
         } else {
-            parameters.parameter(path)
+            parameters.parameter(&wanted.path)
         }
     };
-    paths.iter().map(&mut value).collect()
+    wanted.iter().map(&mut value).collect()
 }
 
-/// Where the values of several paths of one node stand; a path is one of the exports if so marked.
-pub fn places(of: &Places<'_>, paths: &[(&[Key], bool)]) -> Vec<Option<Place>> {
+/// Where the values of several paths of one node stand.
+pub fn places(of: &Places<'_>, wanted: &[Wanted]) -> Vec<Stands> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = computation.others(layers, None);
     let mut parameters = Teller::new(computation, layers, &others, false);
     let mut exports = Teller::new(computation, layers, &others, true);
-    let mut place = |(path, exported): &(&[Key], bool)| {
-        let teller = if *exported { &mut exports } else { &mut parameters };
-        teller.place(path)
+    let mut stands = |wanted: &Wanted| {
+        let teller = if wanted.export { &mut exports } else { &mut parameters };
+        Stands { place: teller.place(&wanted.path), items: teller.items(&wanted.path, &wanted.items) }
     };
-    paths.iter().map(&mut place).collect()
+    wanted.iter().map(&mut stands).collect()
 }
 
 impl<'a> Teller<'a> {
@@ -100,6 +120,10 @@ impl<'a> Teller<'a> {
     ) -> Teller<'a> {
         let prefixes = Prefixes::new(computation.settings);
         let parameters = secrets.without(&computation.merge(layers));
+        let parts = |exports| -> Vec<Ordered> {
+            let parts = ordered(layers, exports, &prefixes).into_iter();
+            parts.map(|part| Ordered { map: secrets.without_defaults(&part.map), ..part }).collect()
+        };
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs);
         if !exports {
@@ -110,11 +134,8 @@ impl<'a> Teller<'a> {
             others,
             places: Places::new(computation, layers),
             evaluator,
-            parameters: Section { ordered: ordered(layers, false, &prefixes), merged: parameters },
-            exports: Section {
-                ordered: ordered(layers, true, &prefixes),
-                merged: secrets.without(&layers.exports),
-            },
+            parameters: Section { ordered: parts(false), merged: parameters },
+            exports: Section { ordered: parts(true), merged: secrets.without(&layers.exports) },
             prefixes,
             tells_exports: exports,
             kept: Vec::new(),
@@ -214,5 +235,13 @@ impl<'a> Teller<'a> {
         let place = self.history(path).place;
         self.depth = 0;
         place
+    }
+
+    /// Where items of the list at a path stand.
+    fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<Place>> {
+        let found = if indexes.is_empty() { None } else { self.find(path) };
+        let Some(Found { head: Head::List(list), .. }) = &found else { return vec![None; indexes.len()] };
+        let place = |at: &usize| Some(self.places.of(winner(list.items.get(*at)?).origin(), "input data"));
+        indexes.iter().map(place).collect()
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::node::Computation;
 use crate::error::Result;
 use crate::explain::{Selection, chosen_nodes, explain_in};
 use crate::linearize::By;
-use crate::list::leaves;
+use crate::list::{knowing, leaves};
 use crate::secrets::Secrets;
 use crate::source::{FileId, Origin, Site};
 use crate::survey::{Survey, Surveyed};
@@ -85,7 +85,7 @@ pub fn graph(inventory: &Inventory, globs: &[String], secrets: &Secrets) -> Resu
         let chosen: Vec<&Surveyed> =
             survey.nodes.iter().filter(|node| names.binary_search(&node.name).is_ok()).collect();
         let with_values = chosen.len() <= WITH_VALUES;
-        let mut secrets = secrets.clone();
+        let mut secrets = knowing(secrets, &survey);
         let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, &mut secrets));
         let nodes: Vec<Rendered> = nodes.collect();
         Ok(Graph { vertices: vertices(computation, &survey, &chosen, &secrets), nodes })

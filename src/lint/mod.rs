@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::engine::exports::Asked;
 use crate::engine::node::Computation;
 use crate::engine::{Inventory, NodeInfo};
 use crate::error::{Error, Fault, Kind, Result, Warning};
@@ -30,14 +31,29 @@ use crate::value::{Map, Value};
 
 pub use rules::{RULES, Rule, rule};
 
+/// Where options were written.
+pub trait OptionsFile {
+    /// What was noticed in the options with its places, and what was noticed in the file.
+    fn noticed(&self, settings: &[Warning]) -> Vec<Warning>;
+    /// The text of the file, if this is its path.
+    fn text(&self, path: &str) -> Option<String>;
+}
+
+/// Options that no file holds.
+impl OptionsFile for () {
+    fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
+        settings.to_vec()
+    }
+
+    fn text(&self, _path: &str) -> Option<String> {
+        None
+    }
+}
+
 /// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
-/// Findings are ordered by file and line; those that are off are left out. `about_settings` completes
-/// what was noticed in the options, which come without places.
-pub fn lint(
-    options: &Map,
-    nodes: &[String],
-    about_settings: &dyn Fn(&[Warning]) -> Vec<Warning>,
-) -> Result<Vec<Finding>> {
+/// Findings are ordered by file and line; those that are off are left out. `file` is where the options
+/// stand, which come without places.
+pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
     let mut options = options.clone();
     // What rendering notices by itself, all of it.
     options.insert("verbose_warnings".into(), Value::Bool(true));
@@ -54,9 +70,9 @@ pub fn lint(
         Ok::<_, Error>(linter.problems)
     });
     let problems = looked??;
-    let problems = about_settings(inventory.settings_warnings()).into_iter().chain(problems);
+    let problems = file.noticed(inventory.settings_warnings()).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
-    let mut silence = silence::Silence::new(&inventory);
+    let mut silence = silence::Silence::new(&inventory, file);
     Ok(grouped(problems.filter(|(level, _)| *level != Level::Off))
         .into_iter()
         .filter(|finding| !silence.covers(&finding.fault))
@@ -130,6 +146,8 @@ struct Linter<'a> {
     reach: Reach,
     /// The same of those that are looked at.
     chosen_reach: Reach,
+    /// What the queries of the nodes asked.
+    asked: Vec<Asked>,
     problems: Vec<Fault>,
 }
 
@@ -146,6 +164,7 @@ impl<'a> Linter<'a> {
             chosen,
             all: globs.is_empty(),
             survey,
+            asked: Vec::new(),
             problems: Vec::new(),
         }
     }
@@ -184,6 +203,7 @@ impl<'a> Linter<'a> {
             }
             match self.computation.answer(&node.name, None, None, false) {
                 Ok(answer) => {
+                    self.asked.extend(answer.asked);
                     problems.extend(answer.info.warnings.iter().cloned());
                     rendered.push(Some(Arc::new(answer.info)));
                 }

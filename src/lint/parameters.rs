@@ -14,6 +14,7 @@ use crate::pattern::Glob;
 use crate::query::{Operand, Query};
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
+use crate::survey::SurveyedFile;
 use crate::template::{self, Parsed, Part, Reference, split_path};
 use crate::value::{Key, Text};
 
@@ -48,7 +49,7 @@ pub(super) fn look(
         }
         // What a node without layers exports is not known.
         if linter.survey.nodes.iter().all(|node| node.layers.is_ok()) {
-            queries(linter, found);
+            queries(linter, rendered, found);
         }
         defaults(linter, &referring, rendered, found);
     }
@@ -225,10 +226,10 @@ fn defaults(
                 .iter()
                 .any(|part| matches!(part, Part::Literal(text) if text.contains(&double))),
         };
-        let all_known = linter.is_known(file)
-            && !file.nodes.is_empty()
-            && file.nodes.iter().all(|at| rendered.get(*at).is_some_and(Option::is_some));
-        if !has_default || !all_known || one.site.as_ref().is_none_or(|site| taken.contains(site)) {
+        if !has_default
+            || !all_rendered(linter, file, rendered)
+            || one.site.as_ref().is_none_or(|site| taken.contains(site))
+        {
             continue;
         }
         let message = format!("the default of '{}' is taken in no node", one.reference.written);
@@ -238,9 +239,23 @@ fn defaults(
     }
 }
 
-/// Queries for an export that no node has.
-fn queries(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+/// How often a query was asked, and whether any node answered.
+#[derive(Default)]
+struct Answers {
+    asked: usize,
+    answered: bool,
+}
+
+/// Queries for an export that no node has, and those that found no node whoever asked.
+fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut Vec<Fault>) {
     let mut known: FxHashMap<Vec<Text>, bool> = FxHashMap::default();
+    // A query is known by where it is: the layers of the survey keep it there.
+    let mut answers: FxHashMap<*const Query, Answers> = FxHashMap::default();
+    for asked in &linter.asked {
+        let answers = answers.entry(Arc::as_ptr(asked.query())).or_default();
+        answers.asked += 1;
+        answers.answered |= asked.found().next().is_some();
+    }
     let mut unanswered = Vec::new();
     each_query(linter, &mut |query, origin| {
         let paths = query.comparisons().map(|test| &test.export).chain(&query.value);
@@ -256,13 +271,33 @@ fn queries(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 let delimiter = &linter.computation.settings.delimiter;
                 let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
                 unanswered.push((format!("no node exports '{}'", keys.join(delimiter)), origin));
-                break;
+                return;
             }
+        }
+        let all_known =
+            linter.survey.file(origin.file).is_some_and(|file| all_rendered(linter, file, rendered));
+        match answers.get(&std::ptr::from_ref(query)) {
+            Some(Answers { asked, answered: false }) if all_known => {
+                let asking = if *asked == 1 {
+                    String::new()
+                } else {
+                    format!(", whichever of its {asked} nodes asks")
+                };
+                unanswered.push((format!("no node answers the query{asking}"), origin));
+            }
+            _ => {}
         }
     });
     for (message, origin) in unanswered {
         found.push(linter.at("query-unanswered", message, origin));
     }
+}
+
+/// Whether every node that has a file is known and was rendered, and there is one.
+fn all_rendered(linter: &Linter<'_>, file: &SurveyedFile, rendered: &[Option<Arc<NodeInfo>>]) -> bool {
+    linter.is_known(file)
+        && !file.nodes.is_empty()
+        && file.nodes.iter().all(|at| rendered.get(*at).is_some_and(Option::is_some))
 }
 
 /// Whether a map may have a path.

@@ -44,7 +44,11 @@ pub const RULES: &[Rule] = &[
     new("default-unused", Level::Info, "The default of a reference is taken in no node."),
     new("parameter-unused", Level::Info, "Nothing refers to a key of _param."),
     new("parameter-never-set", Level::Warning, "A reference names a key of _param that no file sets."),
-    new("query-unanswered", Level::Warning, "An inventory query asks for an export that no node has."),
+    new(
+        "query-unanswered",
+        Level::Warning,
+        "An inventory query asks for an export that no node has, or no node passes its tests.",
+    ),
     new("node-unmapped", Level::Info, "There are class mappings, and none of them matches the node."),
     new("scalar-misread", Level::Warning, "YAML 1.1 reads the scalar as something else than it looks like."),
     new("secret-plain", Level::Warning, "A secret stands in the file as plain text."),

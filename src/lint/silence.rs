@@ -1,65 +1,152 @@
 //! Silence turns a comment in a file into findings that are not said.
 //!
 //! `# reclass: ignore` at the end of a line, or alone on the line above it, is about everything on
-//! that line; `# reclass: ignore[tab, secret-plain]` about these rules. Errors cannot be silenced:
-//! no node renders with them.
+//! that line; `# reclass: ignore[tab, secret-plain]` about these rules. `# reclass: ignore-file[odd-name]`
+//! is about these rules in the whole file, and about what is said of the file as such. Errors cannot be
+//! silenced: no node renders with them.
 
 use rustc_hash::FxHashMap;
 
 use crate::engine::Inventory;
 use crate::error::Fault;
+use crate::yaml::compose::compose;
+use crate::yaml::outline::{Form, Outline, Piece};
 
+use super::OptionsFile;
 use super::rules::rule;
 
 /// The comments of the files that were asked about.
 pub(super) struct Silence<'a> {
     inventory: &'a Inventory,
-    files: FxHashMap<String, Vec<(u32, Vec<String>)>>,
+    options: &'a dyn OptionsFile,
+    files: FxHashMap<String, Vec<Comment>>,
+}
+
+/// What a comment is about.
+#[derive(PartialEq, Debug)]
+struct Comment {
+    /// The line; `None` for the whole file.
+    line: Option<u32>,
+    /// The rules; none stand for all.
+    codes: Vec<String>,
 }
 
 impl<'a> Silence<'a> {
-    pub(super) fn new(inventory: &'a Inventory) -> Silence<'a> {
-        Silence { inventory, files: FxHashMap::default() }
+    pub(super) fn new(inventory: &'a Inventory, options: &'a dyn OptionsFile) -> Silence<'a> {
+        Silence { inventory, options, files: FxHashMap::default() }
     }
 
     /// Whether a comment is about this finding.
     pub(super) fn covers(&mut self, fault: &Fault) -> bool {
         let Some(site) = fault.site.as_ref().filter(|_| rule(fault.code()).is_some()) else { return false };
-        let inventory = self.inventory;
-        let comments = self
-            .files
-            .entry(site.path.to_string())
-            .or_insert_with(|| inventory.text(&site.path).map_or_else(Vec::new, |text| comments(&text)));
-        comments.iter().any(|(line, codes)| {
-            (*line == site.line || site.line == 0)
-                && (codes.is_empty() || codes.iter().any(|code| code == fault.code()))
+        let (inventory, options) = (self.inventory, self.options);
+        let text = || inventory.text(&site.path).or_else(|| options.text(&site.path));
+        let known = self.files.entry(site.path.to_string());
+        let known = known.or_insert_with(|| text().map_or_else(Vec::new, |text| comments(&text)));
+        known.iter().any(|comment| {
+            comment.line.is_none_or(|line| line == site.line)
+                && (comment.codes.is_empty() || comment.codes.iter().any(|code| code == fault.code()))
         })
     }
 }
 
-/// The line that each comment is about, and its codes; none stand for all.
-fn comments(text: &str) -> Vec<(u32, Vec<String>)> {
+/// The comments of a text that silence something.
+fn comments(text: &str) -> Vec<Comment> {
+    const MARK: &str = "# reclass: ignore";
+    if !text.contains(MARK) {
+        return Vec::new();
+    }
+    let data = scalars(text);
     let mut found = Vec::new();
-    for (number, line) in (1u32..).zip(text.lines()) {
-        let Some((before, after)) = line.split_once("# reclass: ignore") else { continue };
+    let mut offset = 0;
+    for (number, line) in (1u32..).zip(text.split_inclusive('\n')) {
+        let start = offset;
+        offset += line.len();
+        let mut marks = line.match_indices(MARK).map(|(at, _)| at);
+        let inside = |at: usize| data.iter().any(|(from, to)| (*from..*to).contains(&(start + at)));
+        let Some(at) = marks.find(|at| !inside(*at)) else { continue };
+        let (before, after) = (&line[..at], &line[at + MARK.len()..]);
+        let (after, file) = after.strip_prefix("-file").map_or((after, false), |after| (after, true));
         let codes = match after.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((codes, _)) => codes.split(',').map(|code| code.trim().to_owned()).collect(),
+            // A whole file is silenced for rules by their codes only.
+            None if file => continue,
             None => Vec::new(),
         };
         let own_line = before.trim().is_empty();
-        found.push((if own_line { number + 1 } else { number }, codes));
+        let line = (!file).then_some(if own_line { number + 1 } else { number });
+        found.push(Comment { line, codes });
+    }
+    found
+}
+
+/// Where the scalars of a text stand, in bytes: what looks like a comment in one is data. Of a text that
+/// is not YAML, only its errors are said.
+fn scalars(text: &str) -> Vec<(usize, usize)> {
+    fn collect(piece: &Piece, text: &str, out: &mut Vec<(usize, usize)>) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &piece.form {
+            Form::Alias | Form::Empty => {}
+            Form::BlockScalar => {
+                // A comment may stand behind its head.
+                let head =
+                    text[piece.content..piece.end].find('\n').map_or(piece.end, |at| piece.content + at);
+                out.push((head, piece.end));
+            }
+            Form::Plain | Form::SingleQuoted | Form::DoubleQuoted => out.push((piece.content, piece.end)),
+            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+                for item in items {
+                    collect(item, text, out);
+                }
+            }
+            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+                for pair in pairs {
+                    collect(&pair.key, text, out);
+                    collect(&pair.value, text, out);
+                }
+            }
+        });
+    }
+    let mut found = Vec::new();
+    let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes()));
+    if let Ok(Outline { root: Some(root), .. }) = &outline {
+        collect(root, text, &mut found);
     }
     found
 }
 
 #[cfg(test)]
 mod tests {
-    use super::comments;
+    use super::{Comment, comments};
 
     #[test]
     fn comments_are_about_a_line() {
-        let text = "a: 1 # reclass: ignore\n# reclass: ignore[tab, odd-name]\nb: 2\n";
+        let text = "a: 1 # reclass: ignore\n# reclass: ignore[tab, odd-name]\nb: 2\n\
+                    # reclass: ignore-file[odd-name]\n# reclass: ignore-file\n";
         let codes = vec!["tab".to_owned(), "odd-name".to_owned()];
-        assert_eq!(comments(text), vec![(1, Vec::new()), (3, codes)]);
+        let (one, other) = (Comment { line: Some(1), codes: Vec::new() }, Comment { line: Some(3), codes });
+        let file = Comment { line: None, codes: vec!["odd-name".to_owned()] };
+        assert_eq!(comments(text), vec![one, other, file]);
+    }
+
+    #[test]
+    fn data_is_no_comment() {
+        for text in [
+            "a: |\n  # reclass: ignore\n  b\n",
+            "a: >-\n  x # reclass: ignore\nb: c\n",
+            "a: 'x # reclass: ignore'\n",
+            "a: \"x\n  # reclass: ignore\"\n",
+            "'a # reclass: ignore': b\n",
+        ] {
+            assert_eq!(comments(text), Vec::new(), "{text}");
+        }
+        let line = |line| vec![Comment { line: Some(line), codes: Vec::new() }];
+        for (text, number) in [
+            ("a: |  # reclass: ignore\n  b\n", 1),
+            ("a: |\n  b\n# reclass: ignore\nc: d\n", 4),
+            ("a: '# reclass: ignore'  # reclass: ignore\n", 1),
+            ("a: [b,  # reclass: ignore\n  c]\n", 1),
+        ] {
+            assert_eq!(comments(text), line(number), "{text}");
+        }
     }
 }

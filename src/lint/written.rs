@@ -14,7 +14,7 @@ use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
 /// Looks at one file.
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
-    odd_name(file, found);
+    odd_name(linter, file, found);
     let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };
     let mut reader = Reader { linter, file, text, document: &document, path: Vec::new(), found };
@@ -47,7 +47,9 @@ fn document(text: &str) -> Option<(Document, &str)> {
     Some((compose(first.as_bytes()).ok()?, first))
 }
 
-fn odd_name(file: &SurveyedFile, found: &mut Vec<Fault>) {
+fn odd_name(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
+    let settings = linter.computation.settings;
+    let sentinels = [&settings.reference_sentinels.0, &settings.export_sentinels.0];
     // In a repository, the branch and a space come before the path. What has a space in its own name is
     // odd for that.
     let name = file.path.rsplit([' ', '/']).next().unwrap_or_default();
@@ -57,6 +59,8 @@ fn odd_name(file: &SurveyedFile, found: &mut Vec<Fault>) {
         "it contains a space, so that no list can name it"
     } else if file.is_class && stem.contains('.') {
         "a dot in the name of a file reads like a folder"
+    } else if sentinels.iter().any(|open| file.name.contains(open.as_str())) {
+        "it reads like a reference"
     } else if !file.name.is_ascii() {
         "it is not ASCII"
     } else if file.name.starts_with(['.', '~', '=']) || file.name.ends_with('.') || file.name.contains("..") {

@@ -11,8 +11,8 @@ use crate::value::{Map, Text, Value};
 
 pub use names::{Name, applications, classes};
 pub use nodes::{NodeFilter, NodeRow, nodes};
-pub(crate) use parameters::leaves;
 pub use parameters::{ParameterRow, parameters};
+pub(crate) use parameters::{knowing, leaves};
 pub use references::{Bearing, ReferenceRow, references};
 pub(crate) use references::{each, texts_in};
 

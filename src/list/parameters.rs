@@ -19,7 +19,7 @@ use crate::value::{Key, Text, Value};
 pub struct ParameterRow {
     /// The path.
     pub path: Vec<Key>,
-    /// Every place that sets it, by file, with what it says: references are as written.
+    /// Every place that sets it, by file, with what it says: references are as written, secrets masked.
     pub places: Vec<(Site, Value)>,
     /// The nodes that a file of these has a part in, sorted.
     pub nodes: Vec<Text>,
@@ -28,11 +28,10 @@ pub struct ParameterRow {
 }
 
 impl ParameterRow {
-    /// The row as plain data, secrets masked.
-    pub fn to_value(&self, delimiter: &str, secrets: &Secrets) -> Value {
-        let place = |(site, value): &(Site, Value)| {
-            row([("site", site_value(site)), ("written", secrets.value(&self.path, value))])
-        };
+    /// The row as plain data.
+    pub fn to_value(&self, delimiter: &str) -> Value {
+        let place =
+            |(site, value): &(Site, Value)| row([("site", site_value(site)), ("written", value.clone())]);
         row([
             ("path", Value::text(join_path(&self.path, delimiter))),
             ("places", Value::list(self.places.iter().map(place).collect())),
@@ -46,8 +45,14 @@ impl ParameterRow {
 type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>, bool);
 
 /// The paths that any of the patterns choose, sorted, as the files of the chosen nodes set them:
-/// scalars and lists, and mappings that are empty. Without a node all files count.
-pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) -> Rows<ParameterRow> {
+/// scalars and lists, and mappings that are empty. Without a node all files count. `secrets` is what
+/// is masked.
+pub fn parameters(
+    inventory: &Inventory,
+    patterns: &[String],
+    nodes: &[String],
+    secrets: &Secrets,
+) -> Rows<ParameterRow> {
     let delimiter = &inventory.settings().delimiter;
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, delimiter)).collect();
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
@@ -55,6 +60,7 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
         let survey = Survey::of(computation);
         let asked = survey.nodes.iter().filter(|node| chosen(&globs, &node.name));
         let reach = Reach::of(computation, &survey, asked);
+        let secrets = knowing(secrets, &survey);
         let mut rows: IndexMap<String, Raw> = IndexMap::new();
         for file in &survey.files {
             let used = |at: &&usize| survey.nodes.get(**at).is_some_and(|node| chosen(&globs, &node.name));
@@ -72,7 +78,7 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
                 let entry = rows
                     .entry(join_path(path, delimiter))
                     .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));
-                entry.1.push((site, written(slot)));
+                entry.1.push((site, secrets.value(path, &written(slot))));
                 entry.2.extend(&users);
                 entry.3 &= known;
             });
@@ -85,6 +91,28 @@ pub fn parameters(inventory: &Inventory, patterns: &[String], nodes: &[String]) 
         };
         rows.into_values().map(row).collect()
     })
+}
+
+/// The same secrets, with those that the files write out: they may stand elsewhere too.
+pub(crate) fn knowing(secrets: &Secrets, survey: &Survey) -> Secrets {
+    let mut found = Vec::new();
+    for layer in survey.files.iter().filter_map(|file| file.layer.as_ref().ok()) {
+        for map in [&layer.parameters, &layer.exports] {
+            leaves(map, &mut Vec::new(), &mut |path, slot, _| {
+                let plain = match slot {
+                    Slot::Value(..) => true,
+                    Slot::List(list) => !list.dynamic,
+                    _ => false,
+                };
+                if plain && secrets.covers(path) {
+                    found.push(written(slot));
+                }
+            });
+        }
+    }
+    let mut secrets = secrets.clone();
+    secrets.learn_all(found.iter());
+    secrets
 }
 
 /// Visits what a map sets, prefixes seen through.

@@ -77,10 +77,10 @@ impl Inventory {
             let [classes, applications, environments, parameters, files] =
                 lists.map(Option::unwrap_or_default);
             let filter = NodeFilter { names: globs, classes, applications, environments, parameters, files };
-            self.answer(py, |engine| {
+            self.listing(py, |engine| {
                 if everything {
                     // A broken class is no matter where names alone are asked for.
-                    return Ok(Value::list(engine.nodes()?.into_iter().map(Value::Str).collect()));
+                    return questions::names(engine);
                 }
                 questions::nodes(engine, &filter)
             })
@@ -90,13 +90,13 @@ impl Inventory {
     /// The classes that any of the globs choose, each with its file and its nodes.
     #[pyo3(signature = (*globs))]
     fn classes<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.answer(py, |engine| questions::classes(engine, &globs)))
+        guard(|| self.listing(py, |engine| questions::classes(engine, &globs)))
     }
 
     /// The applications that any of the globs choose, each with its nodes.
     #[pyo3(signature = (*globs))]
     fn applications<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.answer(py, |engine| questions::applications(engine, &globs)))
+        guard(|| self.listing(py, |engine| questions::applications(engine, &globs)))
     }
 
     /// The parameters that any of the patterns choose, each with the places that set it and its nodes.
@@ -109,13 +109,13 @@ impl Inventory {
         show_secrets: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let nodes = nodes.unwrap_or_default();
-        guard(|| self.answer(py, |engine| questions::parameters(engine, &paths, &nodes, show_secrets)))
+        guard(|| self.listing(py, |engine| questions::parameters(engine, &paths, &nodes, show_secrets)))
     }
 
     /// What refers to the parameters that any of the patterns choose.
     #[pyo3(signature = (*paths))]
     fn refs<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.answer(py, |engine| questions::references(engine, &paths)))
+        guard(|| self.listing(py, |engine| questions::references(engine, &paths)))
     }
 
     /// Where the values of a node come from: what `reclass explain -o json` prints. Without paths and
@@ -323,6 +323,19 @@ impl Inventory {
 
     fn outgoing<'py>(&self, py: Python<'py>) -> Outgoing<'py> {
         Outgoing::new(py, self.objects_limit)
+    }
+
+    /// The answer of a listing. A name that several files have is no error of the others: it goes to the
+    /// log.
+    fn listing<'py>(
+        &self,
+        py: Python<'py>,
+        question: impl FnOnce(&engine::Inventory) -> Result<Value> + Send,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let given = self.ask(py, |engine| Ok((question(engine)?, engine.clashes())))?;
+        let (value, clashes) = &*given;
+        log(py, clashes)?;
+        self.outgoing(py).object(value)
     }
 
     /// Asks the engine while other threads may use the interpreter. An error brings excerpts of the

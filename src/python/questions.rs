@@ -2,6 +2,7 @@
 //! engine is asked, and its answers into plain data.
 
 use crate::diff::diff;
+use crate::engine::node::Computation;
 use crate::engine::{Inventory, Request};
 use crate::error::Result;
 use crate::explain::{Selection, explain};
@@ -30,7 +31,7 @@ pub fn explanation(
 
 /// What `reclass lint -o json --level info` prints.
 pub fn findings(options: &Map, nodes: &[String]) -> Result<Value> {
-    Ok(findings_value(&lint(options, nodes, &<[_]>::to_vec)?))
+    Ok(findings_value(&lint(options, nodes, &())?))
 }
 
 /// What `reclass diff -o json` prints.
@@ -54,13 +55,20 @@ pub fn parameters(
 ) -> Result<Value> {
     let secrets = secrets(inventory, show_secrets);
     let delimiter = &inventory.settings().delimiter;
-    let rows = list::parameters(inventory, paths, nodes)?;
-    Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter, &secrets)).collect()))
+    let rows = list::parameters(inventory, paths, nodes, &secrets)?;
+    Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter)).collect()))
 }
 
 /// What is masked in an answer.
 fn secrets(inventory: &Inventory, show: bool) -> Secrets {
     if show { Secrets::none() } else { Secrets::of(inventory.settings()) }
+}
+
+/// The names of all nodes.
+pub fn names(inventory: &Inventory) -> Result<Value> {
+    let names =
+        |computation: &Computation<'_>| computation.catalog.nodes.keys().cloned().map(Value::Str).collect();
+    Ok(Value::list(inventory.inspect(names)?))
 }
 
 /// The nodes that pass a filter, by name.

@@ -3,7 +3,6 @@
 //! The text alone is looked at, not the grammar: also of a query that cannot be read nothing may be shown.
 
 use super::Secrets;
-use crate::template::split_path;
 
 /// Words that are no data.
 const KEYWORDS: [&str; 5] = ["if", "and", "or", "+allenvs", "+ignoreerrors"];
@@ -12,10 +11,6 @@ impl Secrets {
     /// Whether the inside of a query names a path that leads to or through a secret.
     pub(super) fn is_secret_query(&self, query: &str) -> bool {
         words(query).any(|(word, is_word)| is_word && self.is_secret_path(word))
-    }
-
-    fn is_secret_path(&self, word: &str) -> bool {
-        split_path(word, &self.delimiter).iter().any(|key| self.is_secret_name(key))
     }
 
     /// A text with `mask` of each word of its queries that name a secret, but for the paths of exports

@@ -39,7 +39,11 @@ impl Secrets {
             {
                 Slot::Value(Value::text(MASK), *origin)
             }
-            Slot::Text(..) | Slot::Query(..) => slot.clone(),
+            Slot::Text(template, origin) => match self.template(template) {
+                Some(template) => Slot::Text(template, *origin),
+                None => slot.clone(),
+            },
+            Slot::Query(..) => slot.clone(),
             Slot::List(list) => {
                 let items = list.items.iter().map(|item| self.slot(item, secret)).collect();
                 Slot::List(Arc::new(ListSlot::new(items, list.origin)))
@@ -55,6 +59,43 @@ impl Secrets {
                 };
                 Slot::Stack(Arc::new(StackSlot::new(stack.entries.iter().map(entry).collect())))
             }
+        })
+    }
+
+    /// The same parameters with a mask for what references take in place of secrets, and nothing else.
+    pub fn without_defaults(&self, map: &Arc<MapSlot>) -> Arc<MapSlot> {
+        if self.is_none() || !map.dynamic { map.clone() } else { Arc::new(self.templates_in(map)) }
+    }
+
+    fn templates_in(&self, map: &MapSlot) -> MapSlot {
+        MapSlot { prefixed: map.prefixed, ..MapSlot::new(self.templates(&map.entries), map.origin, false) }
+    }
+
+    fn templates(&self, entries: &Entries) -> Entries {
+        entries.iter().map(|(key, slot)| (key.clone(), self.templates_of(slot))).collect()
+    }
+
+    fn templates_of(&self, slot: &Slot) -> Slot {
+        deeper(|| match slot {
+            Slot::Text(template, origin) => {
+                Slot::Text(self.template(template).unwrap_or_else(|| template.clone()), *origin)
+            }
+            Slot::List(list) if list.dynamic => {
+                let items = list.items.iter().map(|item| self.templates_of(item)).collect();
+                Slot::List(Arc::new(ListSlot::new(items, list.origin)))
+            }
+            Slot::Raw(raw) if raw.dynamic => {
+                Slot::Raw(Arc::new(RawSlot::new(self.templates(&raw.entries), raw.origin)))
+            }
+            Slot::Map(map) if map.dynamic => Slot::Map(Arc::new(self.templates_in(map))),
+            Slot::Stack(stack) => {
+                let entry = |entry: &StackEntry| StackEntry {
+                    slot: self.templates_of(&entry.slot),
+                    prefix: entry.prefix,
+                };
+                Slot::Stack(Arc::new(StackSlot::new(stack.entries.iter().map(entry).collect())))
+            }
+            other => other.clone(),
         })
     }
 

@@ -10,7 +10,8 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use super::{Secrets, deeper};
-use crate::yaml::compose::compose;
+use crate::value::Value;
+use crate::yaml::compose::{Data, Document, Node, compose};
 use crate::yaml::outline::{Form, Outline, Piece};
 
 impl Secrets {
@@ -20,18 +21,53 @@ impl Secrets {
             return text.to_owned();
         }
         // An outline is only there for what can be composed.
-        let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes())).ok();
-        let stars = |word: &str| word.chars().map(|_| '*').collect();
+        let document = compose(text.as_bytes()).ok();
+        let outline = document.as_ref().and_then(|_| Outline::read(text.as_bytes()).ok());
+        let star = |c: char| if c.is_whitespace() { c } else { '*' };
+        let stars = |word: &str| word.chars().map(star).collect();
+        let shown = |text: &str, known| self.lines(&self.defaults(&self.queries(text, stars), stars), known);
         let Some(root) = outline.as_ref().and_then(|outline| outline.root.as_ref()) else {
-            return self.lines(&self.queries(text, stars), false);
+            return shown(text, false);
         };
         let mut found = Found { text, ranges: Vec::new(), aliases: FxHashSet::default() };
         self.find(root, &mut found);
+        if let Some(document) = document.as_ref().filter(|_| text.contains('\\')) {
+            let root = document.root.iter();
+            root.for_each(|node| self.escaped(node, document, &mut found));
+        }
         if !found.aliases.is_empty() {
             let aliases = std::mem::take(&mut found.aliases);
             found.anchored(root, &aliases);
         }
-        self.lines(&self.queries(&found.starred(), stars), true)
+        shown(&found.starred(), true)
+    }
+
+    /// Scalars in which escapes hide from the text what names a secret.
+    fn escaped(&self, node: &Node, document: &Document, found: &mut Found<'_>) {
+        let mut scalar = |value: &Value, index: u32| {
+            let (Value::Str(value), Some(span)) = (value, document.spans.get(index as usize)) else { return };
+            let range = span.start as usize..span.end as usize;
+            let written = found.text.get(range.clone()).unwrap_or_default();
+            let mask = |_: &str| String::new();
+            let tells = || self.queries(value, mask) != **value || self.defaults(value, mask) != **value;
+            if written.contains('"') && written.contains('\\') && tells() {
+                found.ranges.push(range);
+            }
+        };
+        match &node.data {
+            Data::Value(value) => scalar(value, node.index),
+            Data::List(items) => {
+                items.iter().for_each(|item| deeper(|| self.escaped(item, document, found)));
+            }
+            Data::Map(entries) => {
+                for entry in entries.iter() {
+                    scalar(&entry.key.0, entry.key_index);
+                }
+                for entry in entries.iter() {
+                    deeper(|| self.escaped(&entry.value, document, found));
+                }
+            }
+        }
     }
 
     fn find(&self, piece: &Piece, found: &mut Found<'_>) {
@@ -61,6 +97,8 @@ impl Secrets {
         let mut out = String::with_capacity(text.len());
         // The indentation of the secret key that the lines below belong to.
         let mut inside: Option<usize> = None;
+        // Whether the value of a secret key must begin in the next line.
+        let mut next = false;
         for line in text.split_inclusive('\n') {
             let indent = line.len() - line.trim_start_matches(' ').len();
             let blank = line.trim().is_empty();
@@ -69,13 +107,20 @@ impl Secrets {
             }
             if inside.is_some() {
                 out.push_str(&starred(line));
+                next &= blank;
                 continue;
             }
-            match self.secret_key(line) {
+            match self.secret_key(line, known) {
                 Some(at) if !(known && line[..at].contains('{')) => {
                     out.push_str(&line[..at]);
                     out.push_str(&starred(&line[at..]));
                     inside = Some(line.len() - line.trim_start_matches([' ', '-']).len());
+                    next = !known && line[at..].trim().is_empty();
+                }
+                _ if next && !blank => {
+                    // In brackets, what is not YAML may go on anywhere.
+                    out.push_str(&starred(line));
+                    next = false;
                 }
                 _ => out.push_str(line),
             }
@@ -84,7 +129,8 @@ impl Secrets {
     }
 
     /// Where the value of the first secret key of a line begins.
-    fn secret_key(&self, line: &str) -> Option<usize> {
+    /// `known`: escapes in keys were read.
+    fn secret_key(&self, line: &str, known: bool) -> Option<usize> {
         let mut from = 0;
         while let Some(colon) = line[from..].find(':').map(|at| from + at) {
             // Behind a key in quotes, a value may follow at once.
@@ -93,7 +139,7 @@ impl Secrets {
             let before = line[..colon].trim_end();
             let start = before.rfind([' ', '{', ',', '\t']).map_or(0, |at| at + 1);
             let name = before[start..].trim_matches(['"', '\'']).trim_start_matches(['~', '=']);
-            if ends && self.is_secret_name(name) {
+            if ends && (self.is_secret_name(name) || quoted && !known && name.contains('\\')) {
                 return Some(colon + 1);
             }
             from = colon + 1;
@@ -236,7 +282,15 @@ mod tests {
             "password: ${a::hunter2}\nopen: seen\n",
             "password: >-\n  hunter2\n\n  hunter2\nopen: seen\n",
             "l:\n  - password: hunter2\n    open: seen\n",
+            "q: \"$[ exports:a if exports:pass\\x77ord == hunter2 ]\"\nopen: seen\n",
+            "q: \"$[ if exports:pass\\\n  word == hunter2 ]\"\nopen: seen\n",
+            "q: [\"${db:pass\\x77ord::hunter2}\"]\nopen: seen\n",
+            "\"pass\\x77ord\": hunter2\nopen: seen\n",
+            "url: pg://${db:password::hunter2}@h\nopen: seen\n",
+            "url: pg://${db:password::hunter2\n  hunter2}@h\nopen: seen\n",
             // What is not YAML.
+            "\"pass\\x77ord\": hunter2\nopen: seen\nb: [1\n",
+            "a: {password:\nhunter2\n, open: seen\n",
             "open: seen\npassword: 'hunter2\n",
             "open: seen\na: {password: hunter2, b: [hunter2\n",
             "open: seen\nb: [1\npassword:\n   hunter2\n",

@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::FileType;
 
 use crate::error::{Fault, Kind, Result};
-use crate::value::Value;
+use crate::similar;
+use crate::value::{Text, Value};
 
 /// What tells that a file or folder is still the one that was read.
 ///
@@ -183,6 +184,34 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
             .collect(),
         _ => Err(uri_type(setting, uri)),
     }
+}
+
+/// The text in the value of a setting that names a folder, as [`roots`] reads it.
+pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&'v Text> {
+    match uri {
+        Value::Str(text) => {
+            let path = Path::new(text.strip_prefix("yaml_fs://").unwrap_or(text));
+            (absolute(base, path).as_deref() == Some(folder)).then_some(text)
+        }
+        Value::List(items) | Value::Tuple(items) => items.iter().find_map(|item| naming(base, item, folder)),
+        Value::Map(map) => map.values().find_map(|value| naming(base, value, folder)),
+        _ => None,
+    }
+}
+
+/// A folder that is not there or cannot be read; a folder beside it may be called much the same.
+pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let beside: Vec<String> = folder
+        .parent()
+        .and_then(|around| fs::read_dir(around).ok())
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok().filter(|entry| entry.path().is_dir())?.file_name().into_string().ok())
+        .filter(|other| *other != name)
+        .collect();
+    let similar = similar::nearest(&name, beside.iter().map(String::as_str)).map(str::to_owned);
+    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error), similar })
 }
 
 /// A path without links and `..`, where there is something.

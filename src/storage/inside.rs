@@ -7,13 +7,12 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
-use super::fs::{display, reason};
+use super::fs::{display, folder_unreadable, reason};
 use crate::error::{Fault, Kind, Result};
-use crate::similar;
 
 /// The real path of a tree's outermost folder.
 pub fn root(root: &Path) -> Result<PathBuf> {
-    fs::canonicalize(root).map_err(|error| folder_missing(root, &error).into())
+    fs::canonicalize(root).map_err(|error| folder_unreadable(root, &error).into())
 }
 
 /// What to do about folders that are missing.
@@ -56,7 +55,7 @@ pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
             }
         }
     }
-    let folder = fs::canonicalize(folder).map_err(|error| folder_missing(folder, &error))?;
+    let folder = fs::canonicalize(folder).map_err(|error| folder_unreadable(folder, &error))?;
     if !folder.starts_with(root) {
         return Err(outside().into());
     }
@@ -102,7 +101,7 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     }
     let around = folder.parent().unwrap_or(root);
     make(root, around, outside)?;
-    let metadata = fs::metadata(around).map_err(|error| folder_missing(around, &error))?;
+    let metadata = fs::metadata(around).map_err(|error| folder_unreadable(around, &error))?;
     if !fs::canonicalize(around).is_ok_and(|real| real.starts_with(root)) {
         return Err(outside().into());
     }
@@ -117,19 +116,6 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
             Err(Fault::new(Kind::FileUnwritable { path: display(folder), message: reason(&error) }).into())
         }
     }
-}
-
-fn folder_missing(folder: &Path, error: &io::Error) -> Fault {
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let beside: Vec<String> = folder
-        .parent()
-        .and_then(|around| fs::read_dir(around).ok())
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| entry.ok().filter(|entry| entry.path().is_dir())?.file_name().into_string().ok())
-        .collect();
-    let similar = similar::nearest(&name, beside.iter().map(String::as_str)).map(str::to_owned);
-    Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error), similar })
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Fault {

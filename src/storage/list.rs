@@ -17,7 +17,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
-use super::fs::{Stamp, Young, display, reason};
+use super::fs::{Stamp, Young, display, folder_unreadable};
 use crate::error::{Error, Fault, Kind, Result};
 
 /// A folder of a tree.
@@ -411,6 +411,5 @@ fn stem(name: &[u8]) -> Option<&[u8]> {
 }
 
 fn unreadable(folder: &Path, error: impl Into<io::Error>) -> Error {
-    let message = reason(&error.into());
-    Fault::new(Kind::DirectoryNotFound { path: display(folder), message, similar: None }).into()
+    folder_unreadable(folder, &error.into()).into()
 }

@@ -72,12 +72,19 @@ impl Options<'_> {
         Fault::new(Kind::StorageOption { setting: self.setting.into(), message: message.into() })
     }
 
+    /// The same about an option that is there.
+    fn wrong_at(&self, name: &str, message: impl Into<String>) -> Fault {
+        Fault { setting: Some((self.setting, name.into())), ..self.wrong(message) }
+    }
+
     /// A string; null is none.
     fn text(&self, name: &str) -> Result<Option<&Text>> {
         match self.get(name) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Str(text)) if !text.is_empty() => Ok(Some(text)),
-            Some(_) => Err(self.wrong(format!("'{name}' must be a string that is not empty")).into()),
+            Some(_) => {
+                Err(self.wrong_at(name, format!("'{name}' must be a string that is not empty")).into())
+            }
         }
     }
 
@@ -175,8 +182,8 @@ impl Places {
             let known = ["storage_type", "uri", "env_overrides"].into_iter().chain(OPTIONS);
             if !known.clone().any(|known| known == name) {
                 let similar = crate::similar::nearest(&name, known).map(str::to_owned);
-                let name = format!("{setting}: {name}");
-                self.warnings.push(Fault::new(Kind::UnknownSetting { name, similar }));
+                let kind = Kind::UnknownSetting { name: format!("{setting}: {name}"), similar };
+                self.warnings.push(Fault { setting: Some((setting, name.into())), ..Fault::new(kind) });
             }
         }
         Ok(((**map).clone(), overrides))
@@ -220,14 +227,15 @@ impl Places {
                 Ok(Place::Folders(fs::roots(base, uri, options.setting)?))
             }
             "yaml_git" => self.branch(settings, options, branch).map(Place::Git),
-            _ => Err(options.wrong("'storage_type' must be yaml_fs or yaml_git").into()),
+            _ => Err(options.wrong_at("storage_type", "'storage_type' must be yaml_fs or yaml_git").into()),
         }
     }
 
     fn branch(&mut self, settings: &Settings, options: Options<'_>, branch: Option<Text>) -> Result<Branch> {
         let base = settings.inventory_base_uri.as_deref();
         let repo = options.text("repo")?.ok_or_else(|| options.wrong("'repo' is missing"))?;
-        let remote = Remote::parse(repo, base).map_err(|wrong| options.wrong(format!("'repo': {wrong}")))?;
+        let remote = Remote::parse(repo, base)
+            .map_err(|wrong| options.wrong_at("repo", format!("'repo': {wrong}")))?;
         let folder = |name: &str, default: &str| -> Result<PathBuf> {
             match options.path(name, base)? {
                 Some(path) => Ok(path),

@@ -77,6 +77,7 @@ fn layer(number: u32, version: i64) -> Arc<layer::Layer> {
     Arc::new(layer::Layer {
         file: origin.file,
         classes: Vec::new(),
+        listed_again: Vec::new(),
         applications: layer::Applications::default(),
         environment: None,
         parameters: said.clone(),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -120,3 +121,40 @@ def test_listings(site: Inventory) -> None:
     assert [row["name"] for row in site.applications()] == ["nginx", "postgresql"]
     assert [(row["path"], len(row["places"])) for row in site.params("address")] == [("address", 2)]
     assert [(row["reference"], row["bearing"]) for row in site.refs("db:**")] == [("${db:password}", "exact")]
+
+
+@pytest.fixture
+def log() -> Iterator[list[logging.LogRecord]]:
+    records: list[logging.LogRecord] = []
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            records.append(record)
+
+    handler = Handler()
+    logging.getLogger("saltext.reclass").addHandler(handler)
+    yield records
+    logging.getLogger("saltext.reclass").removeHandler(handler)
+
+
+def test_a_name_that_several_files_have_takes_no_other_name_away(
+    write: Write, log: list[logging.LogRecord]
+) -> None:
+    base = str(write({**SITE, "nodes/a/twice": "{}", "nodes/b/twice": "classes: [role.web]"}))
+    site = Inventory(inventory_base_uri=base)
+    asked: list[Callable[[], object]] = [
+        site.nodes,
+        lambda: site.nodes("*"),
+        lambda: [node for row in site.classes() for node in row["nodes"]],
+    ]
+    for question, expected in zip(
+        asked, [["db1", "twice", "web1"], ["db1", "twice", "web1"], ["web1"]], strict=True
+    ):
+        log.clear()
+        assert question() == expected
+        (record,) = log
+        assert record.levelno == logging.WARNING
+        assert "node 'twice' is defined twice" in record.getMessage()
+    with pytest.raises(ReclassError) as raised:
+        site.nodeinfo("web1")
+    assert raised.value.code == "duplicate-definition"

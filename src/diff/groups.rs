@@ -1,0 +1,104 @@
+//! Groups turn the changes of single nodes into each change once, with the nodes that have it.
+//!
+//! A list changes item by item: what a class adds to lists that are not the same is one change.
+
+use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
+
+use super::values::Sameness;
+use super::{Change, Section};
+use crate::explain::Place;
+use crate::value::{Key, Text};
+
+/// A change, and the nodes that have it.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What changes. Of a list, old and new are those of the first of the nodes, the items what
+    /// all of the nodes have in common.
+    pub change: Change,
+    /// Where the old value stands, in the first of the nodes.
+    pub old_place: Option<Place>,
+    /// Where the new value stands, in the first of the nodes.
+    pub new_place: Option<Place>,
+    /// The nodes, sorted.
+    pub nodes: Vec<Text>,
+    /// Indexes of lists in the path that are not the same in all of the nodes, by their position.
+    varies: Vec<usize>,
+}
+
+impl Group {
+    fn of(change: Change) -> Group {
+        Group { change, old_place: None, new_place: None, nodes: Vec::new(), varies: Vec::new() }
+    }
+
+    /// The path, with `*` for an index that is not the same in all of the nodes.
+    pub fn path(&self) -> Vec<Key> {
+        let mut path = self.change.path.clone();
+        for at in &self.varies {
+            path[*at] = Key::from("*");
+        }
+        path
+    }
+
+    fn take(&mut self, node: &Text, change: &Change) {
+        self.nodes.push(node.clone());
+        for at in &change.indexes {
+            if change.path[*at] != self.change.path[*at] && !self.varies.contains(at) {
+                self.varies.push(*at);
+            }
+        }
+    }
+}
+
+/// A list, and the nodes in which it changes alike.
+#[derive(PartialEq, Eq, Hash)]
+struct List {
+    section: Section,
+    /// Its path in the first of the nodes, and in all of them.
+    paths: [Vec<Key>; 2],
+    nodes: Vec<Text>,
+}
+
+/// The changes so far.
+#[derive(Default)]
+pub(super) struct Groups {
+    /// By what is the same, and how many of that came before in the same node.
+    groups: IndexMap<(Sameness, usize), Group>,
+}
+
+impl Groups {
+    /// Takes the changes of a node, and tells whether any of them is new.
+    pub(super) fn take(&mut self, node: &Text, changes: Vec<Change>) -> bool {
+        let known = self.groups.len();
+        let mut before: FxHashMap<Sameness, usize> = FxHashMap::default();
+        for change in changes.into_iter().flat_map(Change::split) {
+            let sameness = change.sameness();
+            let number = before.entry(sameness.clone()).or_default();
+            let group = self.groups.entry((sameness, *number)).or_insert_with(|| Group::of(change.clone()));
+            group.take(node, &change);
+            *number += 1;
+        }
+        self.groups.len() > known
+    }
+
+    /// All of them, in the order in which they were met; the items of one list that the same nodes
+    /// lose and gain are one.
+    pub(super) fn finish(self) -> Vec<Group> {
+        let mut lists: FxHashMap<List, usize> = FxHashMap::default();
+        let mut groups: Vec<Group> = Vec::with_capacity(self.groups.len());
+        for mut group in self.groups.into_values() {
+            if !group.change.items.is_empty() {
+                let change = &group.change;
+                let paths = [change.path.clone(), group.path()];
+                let list = List { section: change.section, paths, nodes: group.nodes.clone() };
+                let at = *lists.entry(list).or_insert(groups.len());
+                if let Some(first) = groups.get_mut(at) {
+                    first.change.items.append(&mut group.change.items);
+                    continue;
+                }
+            }
+            groups.push(group);
+        }
+        groups
+    }
+}

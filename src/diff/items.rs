@@ -1,0 +1,81 @@
+//! Items turn two lists into what the one lost and the other gained.
+
+use super::values::same;
+use crate::explain::Place;
+use crate::value::Value;
+
+/// One item that a list loses or gains.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// Whether the new list has it, and the old one has not.
+    pub added: bool,
+    /// Its index, in the list that has it.
+    pub index: usize,
+    /// Where it stands.
+    pub place: Option<Place>,
+}
+
+/// The most pairs of items that are compared; of longer lists, everything is gone and new.
+const LARGEST: usize = 250_000;
+
+/// How one list becomes the other, by their longest common subsequence.
+pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<Item> {
+    let before = old.iter().zip(new).take_while(|(old, new)| same(old, new)).count();
+    let (old, new) = (&old[before..], &new[before..]);
+    let after = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| same(old, new)).count();
+    let (old, new) = (&old[..old.len() - after], &new[..new.len() - after]);
+    let gone = |index: usize| Item { added: false, index: before + index, place: None };
+    let added = |index: usize| Item { added: true, index: before + index, place: None };
+    if old.len().saturating_mul(new.len()) > LARGEST {
+        return (0..old.len()).map(gone).chain((0..new.len()).map(added)).collect();
+    }
+    let width = new.len() + 1;
+    let mut lengths = vec![0u32; (old.len() + 1) * width];
+    for i in (0..old.len()).rev() {
+        for j in (0..new.len()).rev() {
+            lengths[i * width + j] = if same(&old[i], &new[j]) {
+                lengths[(i + 1) * width + j + 1] + 1
+            } else {
+                lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
+            };
+        }
+    }
+    let (mut i, mut j) = (0, 0);
+    let mut items = Vec::new();
+    while i < old.len() || j < new.len() {
+        let length = |i: usize, j: usize| lengths[i * width + j];
+        if i < old.len() && j < new.len() && same(&old[i], &new[j]) {
+            i += 1;
+            j += 1;
+        } else if j == new.len() || (i < old.len() && length(i + 1, j) >= length(i, j + 1)) {
+            items.push(gone(i));
+            i += 1;
+        } else {
+            items.push(added(j));
+            j += 1;
+        }
+    }
+    items
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_differ_by_their_items() {
+        let list = |text: &str| text.split_whitespace().map(Value::text).collect::<Vec<_>>();
+        for (old, new, expected) in [
+            ("a b c", "a c d", "-1 +2"),
+            ("a b", "a x b", "+1"),
+            ("a a", "a", "-1"),
+            ("a b", "b a", "-0 +1"),
+            ("", "a", "+0"),
+            ("a", "a", ""),
+        ] {
+            let items = items(&list(old), &list(new)).into_iter();
+            let told = items.map(|item| format!("{}{}", if item.added { '+' } else { '-' }, item.index));
+            assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{old} -> {new}");
+        }
+    }
+}
