@@ -1,0 +1,116 @@
+//! Layers in their order turn into parameters to evaluate: all of them, or as few as are asked for.
+//!
+//! They are shared with other nodes as far as nothing that a node is given stands between its
+//! classes (S2).
+
+use std::sync::Arc;
+
+use super::{AUTOMATIC, Given, Linearization, Trail};
+use crate::engine::prefix::Prefix;
+use crate::engine::sequence::Sequence;
+use crate::evaluate::{Root, Source};
+use crate::layer::Layer;
+use crate::merge::{Prefixes, fold, with_entry};
+use crate::slot::MapSlot;
+use crate::value::{Key, Text};
+
+impl Linearization {
+    /// How files came in.
+    pub fn trail(&self) -> Trail<'_> {
+        Trail { node: &self.node, listed: &self.listed, sequence: &self.sequence, brought: None }
+    }
+
+    /// The layers of all classes.
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Arc<Layer>> {
+        self.sequence.layers()
+    }
+
+    /// `classes` of the result (S3).
+    pub fn classes(&self) -> Arc<[Text]> {
+        self.sequence.classes(&self.shown)
+    }
+
+    /// The parameters of all layers, `own` behind them, for an evaluation that asks for few.
+    pub fn root(&self, given: &Given, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
+        let mut sources = sources(&self.sequence, &self.mapped, &[], given, prefixes);
+        sources.push(Source::Map(own.clone()));
+        Root::of(sources, prefixes)
+    }
+
+    /// The parameters of all layers, merged, shared with other nodes as far as can be.
+    pub fn parameters(&self, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
+        match self.shared(given) {
+            Some(prefix) => self.with_automatic(prefix.merged(prefixes), given, prefixes),
+            None => fold(sources_between(&self.sequence, &self.mapped, &[], given), prefixes),
+        }
+    }
+
+    /// The layers of all classes, where nothing that a node is given stands between them.
+    pub fn shared(&self, given: &Given) -> Option<&Arc<Prefix>> {
+        (!is_between(&self.sequence, &[], given)).then_some(&self.sequence.prefix)
+    }
+
+    /// The layers of the first classes of the list, as few of these as bring in three of four
+    /// layers: what nodes of a kind have in common before each adds a class or two. Those of class
+    /// mappings are among them, so that automatic parameters have their place.
+    pub fn most(&self) -> &Arc<Prefix> {
+        let enough = |before: &Sequence| {
+            before.entered * 4 >= self.sequence.entered * 3 && before.entered >= self.mapped.entered
+        };
+        let mut most = &self.sequence;
+        while let Some(before) = most.before().filter(|before| enough(before)) {
+            most = before;
+        }
+        &most.prefix
+    }
+
+    /// The merged parameters of the classes with the automatic ones, which come after the mapped
+    /// classes (S2): there their key stands.
+    pub fn with_automatic(&self, classes: &Arc<MapSlot>, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
+        match given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
+            Some(slot) => {
+                let at = self.mapped.prefix.merged(prefixes).entries.len();
+                with_entry(classes, at, Key::from(AUTOMATIC), slot.clone())
+            }
+            None => classes.clone(),
+        }
+    }
+}
+
+/// The parameters of layers in the order of ruling S2.
+pub(super) fn sources(
+    sequence: &Arc<Sequence>,
+    mapped: &Arc<Sequence>,
+    brought: &[Arc<Layer>],
+    given: &Given,
+    prefixes: &Prefixes,
+) -> Vec<Source> {
+    if is_between(sequence, brought, given) {
+        return sources_between(sequence, mapped, brought, given).into_iter().map(Source::Map).collect();
+    }
+    let shared = Source::Shared(sequence.parameters(prefixes).clone());
+    let brought = brought.iter().map(|layer| &layer.parameters);
+    std::iter::once(shared).chain(given.automatic.iter().chain(brought).cloned().map(Source::Map)).collect()
+}
+
+/// Whether what a node is given stands between layers that it shares with others: input data
+/// does, and automatic parameters where a class has a say in them.
+fn is_between(sequence: &Sequence, brought: &[Arc<Layer>], given: &Given) -> bool {
+    let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
+    given.input.is_some() || (given.automatic.is_some() && (sequence.automatic || brought.iter().any(says)))
+}
+
+fn sources_between(
+    sequence: &Sequence,
+    mapped: &Sequence,
+    brought: &[Arc<Layer>],
+    given: &Given,
+) -> Vec<Arc<MapSlot>> {
+    let before = mapped.layers().count();
+    let layers: Vec<&Arc<Layer>> = sequence.layers().chain(brought).collect();
+    let (mapped, listed) = layers.split_at(before);
+    let maps =
+        |layers: &[&Arc<Layer>]| -> Vec<_> { layers.iter().map(|layer| layer.parameters.clone()).collect() };
+    let given = given.input.iter().chain(&given.automatic).cloned();
+    maps(mapped).into_iter().chain(given).chain(maps(listed)).collect()
+}
