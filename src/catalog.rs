@@ -98,9 +98,9 @@ impl Catalog {
         self.listed().flat_map(Names::values)
     }
 
-    /// The item whose file has this path.
-    pub fn at(&self, path: &Path) -> Option<&Item> {
-        self.nodes.at(path).or_else(|| self.listed().find_map(|names| names.at(path)))
+    /// The item of this name whose file, or one of whose files, has this path.
+    pub fn at(&self, name: &str, path: &Path) -> Option<&Item> {
+        self.nodes.at(name, path).or_else(|| self.listed().find_map(|names| names.at(name, path)))
     }
 
     fn listed(&self) -> impl Iterator<Item = &Names> {
@@ -283,8 +283,9 @@ mod tests {
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
         for path in paths {
+            let name = class_name(&Found::below(root.path(), Path::new(path)));
             let path = root.path().join(path);
-            let item = names.at(&path);
+            let item = names.at(&name, &path);
             assert_eq!(item.map(|item| &**item.path()), item.map(|_| path.as_path()));
             let hidden = path
                 .components()
@@ -342,7 +343,7 @@ mod tests {
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["b", "c.d", "e", "z"]);
         for path in ["z.yml", "z.yaml"] {
-            let item = names.at(&root.path().join(path)).expect("the class");
+            let item = names.at("z", &root.path().join(path)).expect("the class");
             assert_eq!(item.paths().count(), 2);
             assert!(item.is_at(&root.path().join(path)));
         }

@@ -437,9 +437,11 @@ fn places_sentence(files: &[String]) -> String {
 
 /// What mostly leads to a message of YAML.
 fn slip(message: &str) -> Option<&'static str> {
-    const SLIPS: [(&str, &str); 4] = [
-        ("found a tab that cannot start", "indent with spaces"),
-        ("found character that cannot start", "a text that begins with it needs quotes"),
+    const SLIPS: [(&str, &str); 3] = [
+        (
+            "found character that cannot start",
+            "indent with spaces, not with a tab; a text that begins with another such character needs quotes",
+        ),
         ("did not find expected ',' or", "a text with a reference needs quotes between brackets"),
         (
             "mapping values are not allowed",

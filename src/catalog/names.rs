@@ -325,10 +325,9 @@ impl Names {
         self.values().map(|item| &item.name)
     }
 
-    /// The item of which this is the path of a file.
-    pub fn at(&self, path: &Path) -> Option<&Item> {
-        let number = (0..self.items.len()).find(|number| self.listing.is_at(*number, path))?;
-        self.get(self.spelled.name(number))
+    /// What a name stands for, if this is the path of a file of it.
+    pub fn at(&self, name: &str, path: &Path) -> Option<&Item> {
+        self.get(name).filter(|item| item.is_at(path))
     }
 
     /// The names that several files have, sorted.

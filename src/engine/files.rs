@@ -101,6 +101,8 @@ struct Known {
 
 #[derive(Debug)]
 struct File {
+    /// The name of its node or class, as soon as somebody asked for its layer.
+    name: Text,
     path: Arc<Path>,
     shown: Arc<str>,
     spans: Spans,
@@ -191,6 +193,7 @@ impl Files {
             {
                 return loaded.current(file);
             }
+            known.name = item.name.clone();
             (known.loaded.clone(), known.held.clone())
         };
         if let Some(loaded) = &before
@@ -209,9 +212,9 @@ impl Files {
         catalog: &Catalog,
         counters: &Counters,
     ) -> bool {
-        let (path, loaded, held) = match self.known.lock().files.get(file.0 as usize) {
+        let (name, path, loaded, held) = match self.known.lock().files.get(file.0 as usize) {
             Some(known) if known.checked == look => return known.version() == version,
-            Some(known) => (known.path.clone(), known.loaded.clone(), known.held.clone()),
+            Some(known) => (known.name.clone(), known.path.clone(), known.loaded.clone(), known.held.clone()),
             None => return false,
         };
         if let Some(loaded) = loaded
@@ -219,14 +222,14 @@ impl Files {
         {
             return self.keep(file, Loaded { proof, ..loaded }, look).version == version;
         }
+        let Some(item) = catalog.at(&name, &path) else { return false };
         // Of a name with several files, each stands for itself.
-        let alone = catalog.at(&path).filter(|item| item.has_twins());
-        let alone =
-            alone.and_then(|item| item.files().find(|file| file.path().as_os_str() == path.as_os_str()));
-        alone
-            .as_ref()
-            .or_else(|| catalog.at(&path))
-            .is_some_and(|item| self.layer(item, look, &self.words(), counters).version == version)
+        let alone = if item.has_twins() {
+            item.files().find(|file| file.path().as_os_str() == path.as_os_str())
+        } else {
+            None
+        };
+        self.layer(alone.as_ref().unwrap_or(item), look, &self.words(), counters).version == version
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
@@ -236,6 +239,7 @@ impl Files {
         }
         let file = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX - 1));
         known.files.push(File {
+            name: "".into(),
             path: path.clone(),
             shown: display(path).into(),
             spans: Spans::default(),

@@ -195,11 +195,6 @@ impl Listing {
         Stems { listing: self, whole: std::str::from_utf8(&self.names).ok() }
     }
 
-    /// Whether this is the absolute path of a file.
-    pub fn is_at(&self, file: usize, path: &Path) -> bool {
-        self.folder(file).has_at(self.name(file), path)
-    }
-
     /// Whether a file is the same as one of another listing.
     pub fn is_same_file(&self, file: usize, other: &Listing, others: usize) -> bool {
         self.name(file) == other.name(others) && self.folder(file) == other.folder(others)

@@ -281,11 +281,6 @@ impl<'a> Scanner<'a> {
                 self.tokens.push_back(token);
                 Ok(())
             }
-            b'\t' => self.fail(
-                "while scanning for the next token",
-                self.mark,
-                "found a tab that cannot start any token",
-            ),
             _ => self.fail(
                 "while scanning for the next token",
                 self.mark,
