@@ -8,7 +8,7 @@ mod path;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::merge::{Normalized, Prefixes};
@@ -254,20 +254,25 @@ impl Builder<'_> {
 
     fn applications(&mut self, node: Option<&Node>) -> Applications {
         let mut applications = Applications::default();
+        // One that is removed leaves its place empty.
+        let mut additions: Vec<Option<(Text, Origin)>> = Vec::new();
+        let mut places: FxHashMap<Text, usize> = FxHashMap::default();
         for item in self.list("applications", node) {
             let Some(name) = self.word("applications", item) else { continue };
             let origin = self.origin(item.index);
             if let Some(removed) = name.strip_prefix('~') {
-                if let Some(at) = applications.additions.iter().position(|(name, _)| &**name == removed) {
-                    applications.undone.push(applications.additions.remove(at));
-                }
-                applications.removals.push((removed.into(), origin));
-            } else if applications.additions.iter().any(|(other, _)| *other == name) {
+                let removed = Text::from(removed);
+                let place = places.remove(&removed);
+                applications.undone.extend(place.and_then(|place| additions.get_mut(place)?.take()));
+                applications.removals.push((removed, origin));
+            } else if places.contains_key(&name) {
                 applications.undone.push((name, origin));
             } else {
-                applications.additions.push((name, origin));
+                places.insert(name.clone(), additions.len());
+                additions.push(Some((name, origin)));
             }
         }
+        applications.additions.extend(additions.into_iter().flatten());
         applications
     }
 

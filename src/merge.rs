@@ -228,8 +228,14 @@ fn merge(earlier: Slot, later: Slot, prefixes: &Prefixes) -> Slot {
             Slot::Value(later, origin)
         }
         (Slot::List(earlier), Slot::List(later)) => {
-            let items = earlier.items.iter().chain(&later.items).cloned().collect();
-            Slot::List(Arc::new(ListSlot::new(items, later.origin)))
+            // What nobody else holds grows in place.
+            let mut list = Arc::try_unwrap(earlier).unwrap_or_else(|shared| {
+                let mut items = Vec::with_capacity(shared.items.len() + later.items.len());
+                items.extend_from_slice(&shared.items);
+                ListSlot::new(items, shared.origin)
+            });
+            list.extend(later.items.iter().cloned(), later.origin);
+            Slot::List(Arc::new(list))
         }
         (Slot::Map(earlier), Slot::Map(later)) => Slot::Map(merge_maps(earlier, &later, prefixes)),
         (Slot::Map(earlier), Slot::Raw(later)) => {

@@ -10,7 +10,10 @@ mod finding;
 mod full;
 mod narrow;
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
+
+use rustc_hash::FxHashMap;
 
 pub use data::{findings_value, github, link_value, sarif, site_value};
 pub use finding::{Finding, Level, grouped};
@@ -63,6 +66,19 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
 /// Whether the sentence already says which node it is about.
 fn names_its_node(kind: &Kind) -> bool {
     matches!(kind, Kind::NodeNotFound { .. } | Kind::DuplicateDefinition { what: "node", .. })
+}
+
+/// The same reader of files, which reads each of them once: many problems stand in one file.
+pub fn once(read: impl Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
+    let known: RefCell<FxHashMap<String, Option<String>>> = RefCell::default();
+    move |path| {
+        if let Some(text) = known.borrow().get(path) {
+            return text.clone();
+        }
+        let text = read(path);
+        known.borrow_mut().insert(path.to_owned(), text.clone());
+        text
+    }
 }
 
 /// All remarks on a problem: its notes, how its file came in, and which parameter holds it.

@@ -4,8 +4,16 @@
 ///
 /// Distance is Damerau-Levenshtein; a third of the longer name may differ.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let length = |text: &str| text.chars().take(LONGEST).count();
+    let own = length(name);
+    // Most names are of another length, and a file can have thousands that miss.
+    let near = |candidate: &&str| {
+        let other = length(candidate);
+        own.abs_diff(other) * 3 <= own.max(other) + 1
+    };
     known
         .into_iter()
+        .filter(near)
         .map(|candidate| (distance(name, candidate), candidate))
         .filter(|(steps, candidate)| {
             *steps > 0 && *steps * 3 <= name.chars().count().max(candidate.chars().count()) + 1
@@ -14,12 +22,12 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
+/// How many characters of a name are compared.
+const LONGEST: usize = 200;
+
 fn distance(a: &str, b: &str) -> usize {
-    let a: Vec<char> = a.chars().take(200).collect();
-    let b: Vec<char> = b.chars().take(200).collect();
-    if a.len().abs_diff(b.len()) * 3 > a.len().max(b.len()) + 1 {
-        return usize::MAX / 4;
-    }
+    let a: Vec<char> = a.chars().take(LONGEST).collect();
+    let b: Vec<char> = b.chars().take(LONGEST).collect();
     let (mut before, mut previous): (Vec<usize>, Vec<usize>) =
         (vec![0; b.len() + 1], (0..=b.len()).collect());
     for (i, x) in a.iter().enumerate() {

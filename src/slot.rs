@@ -157,6 +157,17 @@ impl ListSlot {
     }
 }
 
+impl ListSlot {
+    /// Adds items of a later layer, which stand there.
+    pub fn extend(&mut self, items: impl Iterator<Item = Slot>, origin: Origin) {
+        let before = self.items.len();
+        self.items.extend(items);
+        self.dynamic |= self.items[before..].iter().any(Slot::dynamic);
+        self.origin = origin;
+        self.constant = OnceLock::new();
+    }
+}
+
 impl RawSlot {
     /// A mapping of these entries.
     pub fn new(entries: Entries, origin: Origin) -> RawSlot {

@@ -29,6 +29,7 @@ use std::time::Instant;
 
 use folders::{inventory, set, write};
 use reclass::engine::{Inventory, Request};
+use reclass::secrets::Secrets;
 use reclass::settings::TABLE;
 use reclass::value::{Map, Value};
 
@@ -85,6 +86,18 @@ const ALL: &[Hostile] = &[
         "evaluation-limit",
         "values",
     ),
+    hostile("a query over what doubles by references", doubled_export, "query-failed", "fails for node"),
+    hostile("a query over what doubles and stands in itself", circular_export, "ok", ""),
+    hostile(
+        "a list that grows with each of 200 classes, and is repeated by each",
+        repeated_list,
+        "evaluation-limit",
+        "values",
+    ),
+    hostile("4,000 references that lead nowhere", missing_references, "reference-not-found", "missing"),
+    hostile("a line of 80,000 colons", colons, "reference-not-found", ""),
+    hostile("60,000 applications", applications, "ok", ""),
+    hostile("80,000 handles of tags", handles, "ok", ""),
     hostile("a large list that references repeat", large_list, "evaluation-limit", "values"),
     hostile("a long text that references repeat", long_text, "evaluation-limit", "values"),
     hostile(
@@ -317,6 +330,54 @@ fn odd_name(base: &Path) {
     fs::write(base.join("classes").join(name), "{}\n").unwrap();
 }
 
+/// A node that exports what doubles with each parameter, or stands in itself besides.
+fn export(base: &Path, each: &str, query: &str) {
+    let mut out = String::from("exports: {a: '${p0}'}\nparameters:\n");
+    for number in 0..60 {
+        writeln!(out, "  p{number}: {}", each.replace('#', &(number + 1).to_string())).unwrap();
+    }
+    write(&base.join("nodes/z.yml"), &(out + "  p60: end\n"));
+    parameters(base, &format!("  q: $[ {query} ]\n"));
+}
+
+fn doubled_export(base: &Path) {
+    export(base, "['${p#}', '${p#}']", "exports:a");
+}
+
+fn circular_export(base: &Path) {
+    export(base, "['${p#}', '${p#}', '${p0}']", "+IgnoreErrors exports:a");
+}
+
+fn repeated_list(base: &Path) {
+    let items = vec!["x"; 1000].join(", ");
+    let mut names = String::new();
+    for number in 0..200 {
+        let class = format!("parameters: {{l: [{items}], ref: '${{l}}'}}\n");
+        write(&base.join(format!("classes/c{number}.yml")), &class);
+        write!(names, "c{number}, ").unwrap();
+    }
+    write(&base.join("nodes/n.yml"), &format!("classes: [{names}]\n"));
+}
+
+fn missing_references(base: &Path) {
+    let lines = (0..4000).map(|number| format!("  k{number}: ${{missing{number}}}\n"));
+    parameters(base, &lines.collect::<String>());
+}
+
+fn colons(base: &Path) {
+    parameters(base, &format!("  a: ${{{}k}}\n", "k:".repeat(80_000)));
+}
+
+fn applications(base: &Path) {
+    let names = (0..60_000).map(|number| format!("- a{number}\n"));
+    write(&base.join("nodes/n.yml"), &format!("applications:\n{}", names.collect::<String>()));
+}
+
+fn handles(base: &Path) {
+    let handles = (0..80_000).map(|number| format!("%TAG !t{number}! tag:t{number}\n"));
+    write(&base.join("nodes/n.yml"), &format!("{}---\nparameters: {{a: 1}}\n", handles.collect::<String>()));
+}
+
 /// What a child does: asks for the node of one hostile inventory, and says what it took.
 #[test]
 #[ignore = "run by others in a process of its own"]
@@ -338,11 +399,17 @@ fn ask_one() {
         let asked = nodes.iter().find(|name| name.as_str() != "other").unwrap().clone();
         kept.nodeinfo(&asked, &Request::default())
     });
-    let seconds = begin.elapsed().as_secs_f64();
     let (code, said) = match &asked {
         Ok(_) => ("ok", String::new()),
-        Err(error) => (error.first().code(), error.to_string()),
+        Err(error) => {
+            // What Salt's log has of it counts, too.
+            let secrets = Secrets::of(kept.settings());
+            let read = |path: &str| kept.text(path).map(|text| secrets.source(&text));
+            assert!(!reclass::report::full(error, false, &read).is_empty());
+            (error.first().code(), error.to_string())
+        }
     };
+    let seconds = begin.elapsed().as_secs_f64();
     let placed = asked
         .as_ref()
         .map_or_else(|error| error.first().site.as_ref().is_some_and(|site| site.line > 0), |_| true);

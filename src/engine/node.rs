@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashMap;
+
 use crate::catalog::{Catalog, Item};
 use crate::engine::automatic::{self, AutomaticKeys};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
@@ -431,16 +433,20 @@ fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
 
 /// Applications of all layers: each layer's removals, then its additions (S8).
 pub(crate) fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
-    let mut all: Vec<Text> = Vec::new();
+    // One that is removed leaves its place empty; added again, it comes last.
+    let (mut all, mut places) = (Vec::new(), FxHashMap::default());
     for layer in layers {
         for (removed, _) in &layer.removals {
-            all.retain(|name| name != removed);
-        }
-        for (added, _) in &layer.additions {
-            if !all.contains(added) {
-                all.push(added.clone());
+            if let Some(place) = places.remove(removed) {
+                all[place] = None;
             }
         }
+        for (added, _) in &layer.additions {
+            places.entry(added).or_insert_with(|| {
+                all.push(Some(added));
+                all.len() - 1
+            });
+        }
     }
-    all
+    all.into_iter().flatten().cloned().collect()
 }

@@ -5,7 +5,7 @@
 //! else depends on the `allow_…` settings (rulings M1–M5). What a `~` replaces is not
 //! evaluated (R16), but looked at in the end for references that lead nowhere (R6).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::{Evaluator, Found, Head, Stop, join_path};
 use crate::error::{Fault, Kind};
@@ -77,6 +77,8 @@ impl Evaluator<'_> {
         let mut output_origin = Origin::NONE;
         let mut missing = None;
         let mut constant = false;
+        // Whether it is a list that was made here: it grows in place until somebody may look at it.
+        let mut grown = false;
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
             self.at_entry(origin);
@@ -107,13 +109,18 @@ impl Evaluator<'_> {
                 }
                 continue;
             }
-            output = if output.head.is_null() || entry.prefix.overrides {
-                new
-            } else {
-                self.merge_heads(&output, output_origin, new, origin)?
-            };
+            grown = !output.head.is_null() && !entry.prefix.overrides;
+            output = if grown { self.merge_heads(output, output_origin, new, origin)? } else { new };
+            grown &= matches!(output.head, Head::List(_));
             output_origin = origin;
             constant |= entry.prefix.constant;
+            if constant && grown {
+                self.made.push(output.head.clone());
+                grown = false;
+            }
+        }
+        if grown {
+            self.made.push(output.head.clone());
         }
         match missing {
             Some(fault) if output.head.is_container() => Err(Stop::Fault(fault)),
@@ -158,7 +165,7 @@ impl Evaluator<'_> {
 
     fn merge_heads(
         &mut self,
-        earlier: &Found,
+        earlier: Found,
         before: Origin,
         later: Found,
         origin: Origin,
@@ -167,8 +174,8 @@ impl Evaluator<'_> {
         let shapes = (Shape::of(&earlier.head), Shape::of(&later.head));
         let null = later.head.is_null();
         let (allowed, setting) = match shapes {
-            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(earlier, &later, origin)),
-            (Shape::List, Shape::List) => return Ok(self.extend(&earlier.head, before, &later.head, origin)),
+            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(&earlier, &later, origin)),
+            (Shape::List, Shape::List) => return self.extend(earlier.head, before, &later.head, origin),
             (Shape::Scalar, Shape::Scalar) => return Ok(later),
             (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (false, None),
             (_, Shape::Scalar) if null && settings.allow_none_override => (true, None),
@@ -176,7 +183,7 @@ impl Evaluator<'_> {
             (Shape::List, Shape::Scalar) => (settings.allow_scalar_over_list, Some("allow_scalar_over_list")),
             (Shape::Scalar, Shape::Map) => (settings.allow_dict_over_scalar, Some("allow_dict_over_scalar")),
             (Shape::Scalar, Shape::List) if settings.allow_list_over_scalar => {
-                return Ok(self.extend(&earlier.head, before, &later.head, origin));
+                return self.extend(earlier.head, before, &later.head, origin);
             }
             (Shape::Scalar, Shape::List) => (false, Some("allow_list_over_scalar")),
         };
@@ -214,11 +221,25 @@ impl Evaluator<'_> {
         }
     }
 
-    fn extend(&mut self, earlier: &Head, before: Origin, later: &Head, origin: Origin) -> Found {
-        let items = items(earlier, before).chain(items(later, origin)).collect();
-        let list = Head::List(Arc::new(ListSlot::new(items, origin)));
-        self.made.push(list.clone());
-        list.into()
+    /// A list with the items of a later one; one that nobody else has grows in place.
+    fn extend(&mut self, earlier: Head, before: Origin, later: &Head, origin: Origin) -> Result<Found, Stop> {
+        let mut list = match earlier {
+            Head::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| ListSlot {
+                items: shared.items.clone(),
+                origin,
+                dynamic: shared.dynamic,
+                constant: OnceLock::new(),
+            }),
+            other => ListSlot::new(items(&other, before).collect(), origin),
+        };
+        let most = self.settings.limit_values as usize;
+        let room = most.saturating_sub(list.items.len());
+        list.extend(items(later, origin).take(room + 1), origin);
+        if list.items.len() > most {
+            let what = "the number of values that references repeat";
+            return Err(self.beyond(what, most, "limit_values", origin));
+        }
+        Ok(Head::List(Arc::new(list)).into())
     }
 
     fn warn_overwritten(&mut self, fault: &Fault) {

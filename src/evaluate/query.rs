@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use crate::error::{Fault, Kind};
 use crate::evaluate::{CONTAINER, Evaluator, Found, Head, Stop};
+use crate::measure::Measure;
 use crate::query::{Connective, Operand, Query};
 use crate::slot::{Entries, MapSlot, Slot};
 use crate::source::Origin;
@@ -161,7 +164,7 @@ impl Evaluator<'_> {
             }
             if index + 1 == path.len() {
                 result = if ignore_errors {
-                    Ok(self.without_failures(&found, &mut Vec::new()))
+                    Ok(self.without_failures(&found, &mut Left::new()).map(|(value, _)| value))
                 } else {
                     self.deep_found(&found).map(Some)
                 };
@@ -174,11 +177,10 @@ impl Evaluator<'_> {
         })
     }
 
-    /// A value without the entries and items in it that fail (Q4). `inside` are the containers
-    /// around it: one that stands in itself fails there.
-    fn without_failures(&mut self, found: &Found, inside: &mut Vec<usize>) -> Option<Value> {
+    /// A value without the entries and items in it that fail (Q4), and its measure.
+    fn without_failures(&mut self, found: &Found, left: &mut Left) -> Option<(Value, Measure)> {
         if let Ok(value) = self.deep_found(found) {
-            return Some(value);
+            return Some((value, self.measure));
         }
         let address = match &found.head {
             Head::Map(map) => Arc::as_ptr(map) as usize,
@@ -186,28 +188,52 @@ impl Evaluator<'_> {
             Head::List(list) => Arc::as_ptr(list) as usize,
             Head::Value(_) => return None,
         };
-        if inside.contains(&address) {
+        if let Some(known) = left.known.get(&address) {
+            return known.clone();
+        }
+        if let Some(place) = left.inside.iter().position(|around| *around == address) {
+            left.outermost = left.outermost.min(place);
             return None;
         }
-        inside.push(address);
+        left.looks += 1;
+        if left.looks > MOST_FAILING {
+            return None;
+        }
+        let depth = left.inside.len();
+        left.inside.push(address);
+        let outermost = std::mem::replace(&mut left.outermost, usize::MAX);
         let rest = self.deeper(|evaluator| {
+            let mut measure = Measure::default();
             let mut part = |slot: &Slot| {
                 let found = evaluator.head(slot).ok()?;
-                evaluator.without_failures(&found, inside)
+                let (value, part) = evaluator.without_failures(&found, left)?;
+                measure.add(part);
+                Some(value)
             };
             let mut map = |entries: &Entries| {
                 let left = entries.iter().filter_map(|(key, slot)| Some((key.clone(), part(slot)?)));
                 Value::map(left.collect())
             };
-            Ok(match &found.head {
+            let value = match &found.head {
                 Head::Map(found) => map(&found.entries),
                 Head::Raw(found) => map(&found.entries),
                 Head::List(found) => Value::list(found.items.iter().filter_map(part).collect()),
                 Head::Value(value) => value.clone(),
-            })
+            };
+            Ok((value, measure.around()))
         });
-        inside.pop();
-        rest.ok()
+        left.inside.pop();
+        // What is left is shared as it is here; others have it as often as it stands there.
+        let most = self.settings.limit_values as usize;
+        let rest = rest.ok().filter(|(_, measure)| measure.size <= most);
+        if left.outermost >= depth {
+            left.outermost = outermost;
+            left.known.insert(address, rest.clone());
+        } else {
+            // What is around it had a say.
+            left.outermost = left.outermost.min(outermost);
+        }
+        rest
     }
 
     /// What a test compares with: null is nothing that can be compared.
@@ -231,6 +257,27 @@ impl Evaluator<'_> {
                 }
             }
         }
+    }
+}
+
+/// How many containers that fail are looked into for what is left of one export.
+const MOST_FAILING: usize = 100_000;
+
+/// What is left of containers that fail.
+struct Left {
+    /// The containers around the one that is looked into: one that stands in itself fails there.
+    inside: Vec<usize>,
+    /// The outermost of them that was met again since.
+    outermost: usize,
+    /// What is left of those that came to the same wherever they stand.
+    known: FxHashMap<usize, Option<(Value, Measure)>>,
+    /// How many were looked into.
+    looks: usize,
+}
+
+impl Left {
+    fn new() -> Left {
+        Left { inside: Vec::new(), outermost: usize::MAX, known: FxHashMap::default(), looks: 0 }
     }
 }
 

@@ -3,7 +3,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
-use super::{Finding, inert, is_active, narrow, remarks};
+use super::{Finding, inert, is_active, narrow, once, remarks};
 use crate::error::{Error, Fault, Note, Warning};
 use crate::source::Site;
 
@@ -15,8 +15,9 @@ const MOST_CAUSES: usize = 20;
 
 /// The problems with excerpts of the source. `read` gives the text of a file by its path.
 pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
+    let read = once(read);
     let parts: Vec<String> =
-        error.faults().iter().map(|fault| render(fault, &Level::ERROR, colour, read)).collect();
+        error.faults().iter().map(|fault| render(fault, &Level::ERROR, colour, &read)).collect();
     parts.join("\n\n")
 }
 

@@ -14,11 +14,17 @@ use crate::value::Value;
 use crate::yaml::compose::{Data, Document, Node, compose};
 use crate::yaml::outline::{Form, Outline, Piece};
 
+/// Of longer texts, in bytes, nothing is shown: to tell what is secret in them takes memory.
+const LARGEST: usize = 1 << 20;
+
 impl Secrets {
     /// The text of a YAML file with what stands behind secret keys as stars, references left.
     pub fn source(&self, text: &str) -> String {
         if self.keys.is_empty() {
             return text.to_owned();
+        }
+        if text.len() > LARGEST {
+            return text.split_inclusive('\n').map(starred).collect();
         }
         // An outline is only there for what can be composed.
         let document = compose(text.as_bytes()).ok();
@@ -133,16 +139,19 @@ impl Secrets {
     fn secret_key(&self, line: &str, known: bool) -> Option<usize> {
         let mut from = 0;
         while let Some(colon) = line[from..].find(':').map(|at| from + at) {
+            from = colon + 1;
             // Behind a key in quotes, a value may follow at once.
             let quoted = line[..colon].ends_with(['"', '\'']);
             let ends = quoted || line[colon + 1..].chars().next().is_none_or(char::is_whitespace);
+            if !ends {
+                continue;
+            }
             let before = line[..colon].trim_end();
             let start = before.rfind([' ', '{', ',', '\t']).map_or(0, |at| at + 1);
             let name = before[start..].trim_matches(['"', '\'']).trim_start_matches(['~', '=']);
-            if ends && (self.is_secret_name(name) || quoted && !known && name.contains('\\')) {
-                return Some(colon + 1);
+            if self.is_secret_name(name) || quoted && !known && name.contains('\\') {
+                return Some(from);
             }
-            from = colon + 1;
         }
         None
     }

@@ -1,5 +1,7 @@
 //! Parsing turns tokens into events: the parser of libyaml 0.2.5, a machine of states.
 
+use rustc_hash::FxHashMap;
+
 use super::events::{Event, Mark, Problem};
 use super::scan::{Scanner, TokenData};
 
@@ -35,7 +37,7 @@ pub(super) struct Parser<'a> {
     /// Where the open collections began.
     marks: Vec<Mark>,
     /// Handles and their prefixes.
-    tag_directives: Vec<(String, String)>,
+    tag_directives: FxHashMap<String, String>,
 }
 
 /// An event with its two marks.
@@ -53,7 +55,7 @@ impl<'a> Parser<'a> {
             state: State::ImplicitDocumentStart,
             states: Vec::new(),
             marks: Vec::new(),
-            tag_directives: Vec::new(),
+            tag_directives: FxHashMap::default(),
         }
     }
 
@@ -173,19 +175,17 @@ impl<'a> Parser<'a> {
                     return fail("found incompatible YAML document");
                 }
                 TokenData::TagDirective { handle, prefix } => {
-                    if self.tag_directives.iter().any(|(known, _)| known == handle) {
+                    if self.tag_directives.contains_key(handle) {
                         return fail("found duplicate %TAG directive");
                     }
-                    self.tag_directives.push((std::mem::take(handle), std::mem::take(prefix)));
+                    self.tag_directives.insert(std::mem::take(handle), std::mem::take(prefix));
                 }
                 _ => break,
             }
             self.scanner.skip_token();
         }
         for (handle, prefix) in [("!", "!"), ("!!", "tag:yaml.org,2002:")] {
-            if !self.tag_directives.iter().any(|(known, _)| known == handle) {
-                self.tag_directives.push((handle.into(), prefix.into()));
-            }
+            self.tag_directives.entry(handle.into()).or_insert_with(|| prefix.into());
         }
         Ok(())
     }
@@ -292,7 +292,7 @@ impl<'a> Parser<'a> {
         if handle.is_empty() {
             return Ok(suffix);
         }
-        let Some((_, prefix)) = self.tag_directives.iter().find(|(known, _)| known == handle) else {
+        let Some(prefix) = self.tag_directives.get(handle) else {
             let problem = "found undefined tag handle";
             return Err(Problem { context: "while parsing a node", context_mark: start, problem, mark });
         };
