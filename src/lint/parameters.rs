@@ -9,7 +9,7 @@ use super::{Linter, lint_fault};
 use crate::engine::NodeInfo;
 use crate::error::{Fault, Kind};
 use crate::evaluate::site;
-use crate::list::{each, texts_in};
+use crate::list::{each, queries_in, texts_in};
 use crate::pattern::Glob;
 use crate::query::{Operand, Query};
 use crate::slot::{MapSlot, Slot};
@@ -71,7 +71,7 @@ fn references(linter: &Linter<'_>) -> Vec<Referring> {
             }
         }
         for map in [&layer.parameters, &layer.exports] {
-            texts_in(map, &mut Vec::new(), &mut |_, template, origin| {
+            texts_in(map, &mut |_, template, origin| {
                 take(&template.parts, &template.source, origin);
             });
         }
@@ -317,20 +317,9 @@ fn exports(map: &MapSlot, path: &[Text]) -> bool {
 
 /// Visits the queries in the parameters of all files.
 fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&Query, Origin)) {
-    fn inside(slot: &Slot, visit: &mut dyn FnMut(&Query, Origin)) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
-            Slot::Query(query, origin) => visit(query, *origin),
-            Slot::Map(map) if map.dynamic => map.entries.values().for_each(|slot| inside(slot, visit)),
-            Slot::Raw(raw) if raw.dynamic => raw.entries.values().for_each(|slot| inside(slot, visit)),
-            Slot::List(list) if list.dynamic => list.items.iter().for_each(|slot| inside(slot, visit)),
-            Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, visit)),
-            _ => {}
-        });
-    }
     for file in &linter.survey.files {
-        let Ok(layer) = &file.layer else { continue };
-        if layer.parameters.dynamic {
-            layer.parameters.entries.values().for_each(|slot| inside(slot, visit));
+        if let Ok(layer) = &file.layer {
+            queries_in(&layer.parameters, &mut |_, query, origin| visit(query, origin));
         }
     }
 }

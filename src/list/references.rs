@@ -1,11 +1,11 @@
 //! References turn the path of a parameter into everything that refers to it.
 
+use super::inside::{each, texts_in};
 use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
 use crate::pattern::{Glob, PathPattern};
 use crate::report::site_value;
-use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
 use crate::survey::{Reach, Survey};
 use crate::template::{Part, Reference, split_path};
@@ -104,7 +104,7 @@ pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceR
                 }
             }
             for (map, section) in [(&layer.parameters, ""), (&layer.exports, "exports:")] {
-                texts_in(map, &mut Vec::new(), &mut |path, template, origin| {
+                texts_in(map, &mut |path, template, origin| {
                     each(&template.parts, &mut |reference| {
                         let within = format!("{section}{}", join_path(path, &delimiter));
                         found(reference, &template.source, origin, within);
@@ -161,56 +161,4 @@ fn glob_of(parts: &[Part]) -> String {
         Part::Reference(_) => "*",
     });
     text.collect()
-}
-
-/// Visits references, inner ones after the one that they stand in.
-pub(crate) fn each(parts: &[Part], visit: &mut dyn FnMut(&Reference)) {
-    for part in parts {
-        if let Part::Reference(reference) = part {
-            visit(reference);
-            each(&reference.parts, visit);
-        }
-    }
-}
-
-/// Visits the texts with references in a map.
-pub(crate) fn texts_in(
-    map: &MapSlot,
-    path: &mut Vec<Key>,
-    visit: &mut dyn FnMut(&[Key], &crate::template::Template, Origin),
-) {
-    fn inside(
-        slot: &Slot,
-        path: &mut Vec<Key>,
-        visit: &mut dyn FnMut(&[Key], &crate::template::Template, Origin),
-    ) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
-            Slot::Text(template, origin) => visit(path, template, *origin),
-            Slot::Map(map) => texts_in(map, path, visit),
-            Slot::Raw(raw) if raw.dynamic => {
-                for (key, slot) in &raw.entries {
-                    path.push(key.clone());
-                    inside(slot, path, visit);
-                    path.pop();
-                }
-            }
-            Slot::List(list) if list.dynamic => {
-                for (index, slot) in (0i64..).zip(&list.items) {
-                    path.push(Key(Value::Int(index)));
-                    inside(slot, path, visit);
-                    path.pop();
-                }
-            }
-            Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, path, visit)),
-            _ => {}
-        });
-    }
-    if !map.dynamic {
-        return;
-    }
-    for (key, slot) in &map.entries {
-        path.push(key.clone());
-        inside(slot, path, visit);
-        path.pop();
-    }
 }
