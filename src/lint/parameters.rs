@@ -137,7 +137,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
     for one in referring {
         used.take(&one.reference, delimiter);
     }
-    for name in linter.computation.mappings.names() {
+    for (_, name) in linter.computation.mappings.names() {
         // One that is no template fails where it matches.
         if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.computation.settings) {
             each(&template.parts, &mut |reference| used.take(reference, delimiter));
