@@ -181,11 +181,15 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
     for one in referring {
         let Some(path) = &one.reference.fixed else { continue };
         let [param, key, ..] = path.segments.as_slice() else { continue };
-        let known = &**param != PARAM || path.default.is_some() || set.contains(&**key);
+        let known = &**param != PARAM || set.contains(&**key);
         if known || one.site.as_ref().is_some_and(|site| reported.contains(site)) {
             continue;
         }
         let similar = crate::similar::nearest(key, set.iter().map(String::as_str));
+        // With a default, a key may be for what some day sets it; a slip it is where another one is similar.
+        if path.default.is_some() && similar.is_none() {
+            continue;
+        }
         let help = similar.map(|name| format!("'{name}' is similar"));
         let message = format!("no file sets '{PARAM}{delimiter}{key}'");
         let mut fault = lint_fault("parameter-never-set", message, help);
