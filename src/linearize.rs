@@ -518,15 +518,18 @@ impl Linearizer<'_> {
             // After a class is missing, what it would have set is missing too.
             Err(_) if !self.faults.is_empty() => None,
             Err(faults) => {
-                let unresolved = |reference: &str| Kind::ClassReference {
+                let unresolved = |reference: &str, similar: Option<&String>| Kind::ClassReference {
                     written: entry.name.to_string(),
                     reference: reference.to_owned(),
+                    similar: similar.cloned(),
                 };
                 let mut behind = Vec::new();
                 for mut fault in faults {
                     match &fault.kind {
-                        Kind::ReferenceNotFound { reference, .. } if fault.origin == Some(entry.origin) => {
-                            fault.kind = unresolved(reference);
+                        Kind::ReferenceNotFound { reference, similar, .. }
+                            if fault.origin == Some(entry.origin) =>
+                        {
+                            fault.kind = unresolved(reference, similar.as_ref());
                             fault.path = None;
                             fault.chain = self.chain_of(by);
                             self.faults.push(match by {
@@ -539,7 +542,7 @@ impl Linearizer<'_> {
                 }
                 if !behind.is_empty() {
                     // What the name refers to cannot be resolved itself.
-                    let mut fault = self.place(Fault::new(unresolved(&entry.name)), entry.origin, by);
+                    let mut fault = self.place(Fault::new(unresolved(&entry.name, None)), entry.origin, by);
                     fault.causes = behind;
                     self.faults.push(fault);
                 }
