@@ -314,7 +314,7 @@ kinds! {
     ClassCycle { cycle: String } "class-cycle" 65
         "classes include one another in a circle: {cycle}";
     /// A reference in a class name that leads nowhere (S4).
-    ClassReference { written: String, reference: String } "class-reference" 65
+    ClassReference { written: String, reference: String, similar: Option<String> } "class-reference" 65
         "cannot resolve '{reference}' in the class name '{written}'";
     /// A missing class that was skipped.
     ClassSkipped { name: String } "class-skipped" 65
@@ -407,9 +407,6 @@ kinds! {
         "'{path}' is not empty";
     /// A value that cannot be carried to the caller (Y4).
     WireType { what: String } "wire-type" 65
-        "{what}";
-    /// A value that the output format has no form for.
-    OutputType { what: String } "output-type" 65
         "{what}";
     /// A command line that makes no sense.
     Usage { message: String } "usage" 2
@@ -534,6 +531,7 @@ impl Kind {
             | Kind::ClassNotFound { similar: Some(name), .. }
             | Kind::NothingToExplain { similar: Some(name), .. }
             | Kind::GitBranch { similar: Some(name), .. }
+            | Kind::ClassReference { similar: Some(name), .. }
             | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))

@@ -11,7 +11,14 @@ use crate::value::{Key, Value};
 
 /// JSON as the Python programs print it: two spaces of indent if `pretty`, else on one line.
 pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
-    let mut writer = Writer { out: String::new(), indent: pretty.then_some(0) };
+    let mut writer = Writer { out: String::new(), indent: pretty.then_some(0), quotes: false };
+    writer.value(value);
+    Ok(writer.out)
+}
+
+/// JSON that every reader takes (RFC 8259), indented: `NaN` and the infinities are strings.
+pub fn portable(value: &Value) -> Result<String> {
+    let mut writer = Writer { out: String::new(), indent: Some(0), quotes: true };
     writer.value(value);
     Ok(writer.out)
 }
@@ -20,6 +27,8 @@ struct Writer {
     out: String,
     /// Levels of indent; none on one line.
     indent: Option<usize>,
+    /// Whether floats that JSON has no number for are strings.
+    quotes: bool,
 }
 
 impl Writer {
@@ -31,6 +40,7 @@ impl Writer {
             // Writing into a string does not fail.
             Value::Int(number) => drop(write!(self.out, "{number}")),
             Value::BigInt(number) => drop(write!(self.out, "{number}")),
+            Value::Float(number) if self.quotes && !number.is_finite() => self.string(&float(*number)),
             Value::Float(number) => self.out.push_str(&float(*number)),
             Value::Str(text) => self.string(text),
             Value::Binary(bytes) => self.string(&encode_base64(bytes)),
@@ -91,6 +101,7 @@ impl Writer {
             Value::Str(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => {
                 self.value(&key.0);
             }
+            Value::Float(number) => self.string(&float(*number)),
             // Numbers and the like as JSON writes them, in quotes.
             other => {
                 self.out.push('"');
@@ -189,6 +200,10 @@ mod tests {
         for (yaml, expected) in table {
             assert_eq!(dumps(&parse_value(yaml).expect(yaml), false).expect(yaml), expected, "{yaml}");
         }
+        let value = parse_value("{.nan: [.nan, -.inf], b: 1.5}").expect("yaml");
+        assert_eq!(dumps(&value, false).expect("json"), r#"{"NaN":[NaN,-Infinity],"b":1.5}"#);
+        let portable = portable(&value).expect("json");
+        assert_eq!(portable.replace([' ', '\n'], ""), r#"{"NaN":["NaN","-Infinity"],"b":1.5}"#);
         let value = parse_value("{a: [1], b: {c: d}}").expect("yaml");
         assert_eq!(
             dumps(&value, true).expect("json"),

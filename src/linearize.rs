@@ -108,6 +108,8 @@ pub struct Linearization {
     shown: Vec<Text>,
     /// The classes that the node's file lists, and where.
     listed: Vec<(Text, Origin)>,
+    /// Classes of mappings that are missing, and may be.
+    missing: Vec<Listed>,
     /// The node.
     node: Included,
     /// What was noticed.
@@ -144,6 +146,7 @@ pub fn linearize(
         sequence: root.clone(),
         brought: Brought::default(),
         listed: Vec::new(),
+        missing: Vec::new(),
         shown: FxHashSet::default(),
         done: FxHashSet::default(),
         noted: root.clone(),
@@ -171,6 +174,7 @@ pub fn linearize(
             mapped: linearizer.mapped,
             shown,
             listed: linearizer.listed,
+            missing: linearizer.missing,
             node: linearizer.node,
             warnings: linearizer.warnings,
         })
@@ -210,6 +214,8 @@ struct Linearizer<'a> {
     brought: Brought,
     /// Classes of the node's list, and where they stand there.
     listed: Vec<(Text, Origin)>,
+    /// Classes of mappings that are missing, and may be: no step has them.
+    missing: Vec<Listed>,
     /// Names for `classes` of the result, from all steps up to `noted` and this one.
     shown: FxHashSet<Text>,
     /// Classes whose layers are in, likewise.
@@ -465,6 +471,9 @@ impl Linearizer<'_> {
             }
         };
         if may_be_missing {
+            if matches!(by, By::Mapping(_)) {
+                self.missing.push(Listed { class: name.clone(), by: by.clone(), origin: Origin::NONE });
+            }
             if self.settings.ignore_class_notfound_warning {
                 let kind = Kind::ClassSkipped { name: entry.name.to_string() };
                 let warning = self.place(Fault::new(kind), entry.origin, by);
@@ -509,15 +518,18 @@ impl Linearizer<'_> {
             // After a class is missing, what it would have set is missing too.
             Err(_) if !self.faults.is_empty() => None,
             Err(faults) => {
-                let unresolved = |reference: &str| Kind::ClassReference {
+                let unresolved = |reference: &str, similar: Option<&String>| Kind::ClassReference {
                     written: entry.name.to_string(),
                     reference: reference.to_owned(),
+                    similar: similar.cloned(),
                 };
                 let mut behind = Vec::new();
                 for mut fault in faults {
                     match &fault.kind {
-                        Kind::ReferenceNotFound { reference, .. } if fault.origin == Some(entry.origin) => {
-                            fault.kind = unresolved(reference);
+                        Kind::ReferenceNotFound { reference, similar, .. }
+                            if fault.origin == Some(entry.origin) =>
+                        {
+                            fault.kind = unresolved(reference, similar.as_ref());
                             fault.path = None;
                             fault.chain = self.chain_of(by);
                             self.faults.push(match by {
@@ -530,7 +542,7 @@ impl Linearizer<'_> {
                 }
                 if !behind.is_empty() {
                     // What the name refers to cannot be resolved itself.
-                    let mut fault = self.place(Fault::new(unresolved(&entry.name)), entry.origin, by);
+                    let mut fault = self.place(Fault::new(unresolved(&entry.name, None)), entry.origin, by);
                     fault.causes = behind;
                     self.faults.push(fault);
                 }
@@ -586,6 +598,7 @@ impl Linearizer<'_> {
         Trail {
             node: &self.node,
             listed: &self.listed,
+            missing: &self.missing,
             sequence: &self.sequence,
             brought: Some(&self.brought),
         }

@@ -72,9 +72,12 @@ impl Mappings {
         self.mappings.is_empty()
     }
 
-    /// The names of classes as the mappings have them, with the references in them.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.mappings.iter().flat_map(|mapping| &mapping.classes).map(|word| word.text.as_str())
+    /// The names of classes as the mappings have them, with the references in them; each behind its
+    /// mapping as it stands in the settings.
+    pub fn names(&self) -> impl Iterator<Item = (&Text, &str)> {
+        self.mappings
+            .iter()
+            .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.source, word.text.as_str())))
     }
 
     /// The classes for a node that goes by any of these names, each class once.

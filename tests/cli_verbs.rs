@@ -165,6 +165,70 @@ fn what_is_not_there_is_no_line() {
     assert_eq!(all.lines().count(), 2, "{all}");
 }
 
+/// An inventory of these files in the folder `a`, with these settings.
+fn inventory(settings: &str, files: &[(&str, &str)]) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    for (name, text) in files.iter().chain(&[("classes/none.yml", "{}\n"), ("reclass-config.yml", settings)])
+    {
+        let path = directory.path().join("a").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    directory
+}
+
+#[test]
+fn queries_and_class_mappings_refer_to_parameters() {
+    let place = inventory(
+        "class_mappings: ['m* map-${_param:mp}', 'x* ${_param:nobody}']\n",
+        &[
+            ("nodes/n.yml", "classes: []\nparameters: {q: '$[ exports:x if exports:x == self:_param:q ]'}\n"),
+            ("nodes/m.yml", "parameters: {_param: {q: 1}, db_password: '${none:${db_password}:HUNTER::}'}\n"),
+        ],
+    );
+    for (path, expected) in [
+        ("_param:q", "a/nodes/n.yml:2:17  self:_param:q in q  1 node\n"),
+        ("_param:mp", "class_mappings  ${_param:mp} in class mapping 'm* map-${_param:mp}'  1 node\n"),
+        (
+            "_param:nobody",
+            "class_mappings  ${_param:nobody} in class mapping 'x* ${_param:nobody}'  0 nodes\n",
+        ),
+    ] {
+        let said = text(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
+        let base = format!("{}/", fs::canonicalize(place.path()).unwrap().display());
+        assert_eq!(said.replace(&base, ""), expected);
+    }
+    let json = text(&run(&place.path().join("a"), &["refs", "-b", ".", "-o", "json"]));
+    assert!(
+        json.contains("\"site\": null") && json.contains("\"***\"") && !json.contains("HUNTER"),
+        "{json}"
+    );
+}
+
+#[test]
+fn a_missing_class_of_a_mapping_is_in_the_graph() {
+    let place = inventory(
+        "class_mappings: ['* gone']\nignore_class_notfound: true\n",
+        &[("nodes/n.yml", "classes: [away]\n")],
+    );
+    let dot = text(&run(&place.path().join("a"), &["graph", "-b", ".", "-o", "dot"]));
+    for line in ["[label=\"gone\", shape=box, style=dashed]", "[label=\"away\", shape=box, style=dashed]"] {
+        assert!(dot.contains(line), "{dot}");
+    }
+    assert_eq!(dot.matches(" -> ").count(), 2, "{dot}");
+}
+
+#[test]
+fn the_target_of_a_link_is_a_file_of_the_inventory() {
+    let place = inventory("{}\n", &[("nodes/n.yml", "classes: [c]\n"), ("nodes/other.yml", "{}\n")]);
+    fs::write(place.path().join("shared.yml"), "parameters: {a: .nan}\n").unwrap();
+    std::os::unix::fs::symlink("../../shared.yml", place.path().join("a/classes/c.yml")).unwrap();
+    assert_eq!(text(&run(place.path(), &["nodes", "-b", "a", "--file", "shared.yml"])), "n\n");
+    let json = text(&run(place.path(), &["explain", "n", "-b", "a", "-o", "json"]));
+    let read: Json = serde_json::from_str(&json).unwrap();
+    assert_eq!(read["parameters"][0]["value"]["a"], "NaN", "{json}");
+}
+
 #[test]
 fn a_difference_names_as_many_nodes_as_are_asked_for() {
     let place = workplace();

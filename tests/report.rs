@@ -12,12 +12,14 @@ use reclass::report;
 use reclass::source::Site;
 
 const NODE: &str = "/srv/nodes/web1.yml";
+const OTHER: &str = "/srv/nodes/web2.yml";
 const CLASS: &str = "/srv/classes/web/server.yml";
 
 /// The files that the examples speak of.
 fn read(path: &str) -> Option<String> {
     let text = match path {
         NODE => "classes:\n  - web.server\nparameters:\n  network:\n    address: 10.0.0.1\n",
+        OTHER => "classes:\n  - role.${rol}\nparameters:\n  role: web\n",
         CLASS => {
             "# ünïcode before\nparameters:\n  name: 'größe ${network:adress}'\n  listen: ${network:adress}:80\r\n  \
              esc: \u{1b}[31m\u{202e}red ${x}\n  tab:\t${x}\n"
@@ -197,12 +199,15 @@ fn files() -> Vec<Fault> {
             10,
         ),
         in_node(Kind::ClassCycle { cycle: "web.server -> web.base -> web.server".into() }, 2, 5, 10),
-        in_node(
-            Kind::ClassReference { written: "role.${role}".into(), reference: "${role}".into() },
-            2,
-            5,
-            10,
-        ),
+        Fault {
+            node: Some("web2".into()),
+            ..Fault::new(Kind::ClassReference {
+                written: "role.${rol}".into(),
+                reference: "${rol}".into(),
+                similar: Some("role".into()),
+            })
+            .at_site(site(OTHER, 2, 5, 11))
+        },
         in_node(Kind::ClassSkipped { name: "web.server".into() }, 2, 5, 10),
     ]
 }
@@ -287,8 +292,6 @@ fn shells() -> Vec<Fault> {
         Fault::new(Kind::HostWithoutGroup { name: "web1".into() }),
         Fault::new(Kind::FolderUsed { path: "/srv/salt/reclass".into() }),
         in_node(Kind::WireType { what: "a set cannot be sent to a minion".into() }, 5, 5, 7).in_path("a:b"),
-        in_node(Kind::OutputType { what: "JSON has no form for a mapping as key".into() }, 5, 5, 7)
-            .in_path("a:b"),
         Fault::new(Kind::NothingToExplain {
             what: "parameter",
             name: "nginx:lisen".into(),

@@ -151,13 +151,14 @@ pub const REFS: Verb = Verb {
     outputs: OUTPUTS,
     arguments: |command| command.arg(globs("PATH", "Only references to these parameters")).arg(long()),
     answer: |question| {
-        let rows = list::references(&question.inventory, &question.words("glob"))?;
+        let rows = list::references(&question.inventory, &question.words("glob"), &question.secrets())?;
         if question.output == "json" {
             return json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
         }
         let long = question.matches.get_flag("long");
         Ok(lines(rows.iter().map(|row| {
-            let site = question.paint.of(Style::Place, &inert(&row.site.to_string()));
+            let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
+            let site = question.paint.of(Style::Place, &inert(&site));
             let reference = question.paint.of(Style::Reference, &inert(&row.reference));
             let bearing = match row.bearing {
                 list::Bearing::Exact => String::new(),

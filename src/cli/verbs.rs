@@ -92,9 +92,9 @@ impl Question<'_> {
     }
 }
 
-/// Data as JSON, one entry a line.
+/// Data as JSON, one entry a line, for every reader.
 pub fn json(value: &Value) -> Result<Answer> {
-    reclass::json::dumps(value, true).map(Answer::plain)
+    reclass::json::portable(value).map(Answer::plain)
 }
 
 /// Adds the verbs to the program.

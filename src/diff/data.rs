@@ -64,6 +64,7 @@ impl Difference {
             ("old_place", place(&group.old_place)),
             ("new_place", place(&group.new_place)),
             ("items", items),
+            ("differs_by_node", Value::Bool(group.differs_by_node)),
             ("nodes", names(&group.nodes)),
         ])
     }

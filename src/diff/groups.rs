@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use super::values::Sameness;
 use super::{Change, Section};
 use crate::explain::Place;
+use crate::source::Site;
 use crate::value::{Key, Text};
 
 /// A change, and the nodes that have it.
@@ -22,13 +23,22 @@ pub struct Group {
     pub new_place: Option<Place>,
     /// The nodes, sorted.
     pub nodes: Vec<Text>,
+    /// Whether old and new are those of the first of the nodes, and others have others.
+    pub differs_by_node: bool,
     /// Indexes of lists in the path that are not the same in all of the nodes, by their position.
     varies: Vec<usize>,
 }
 
 impl Group {
     fn of(change: Change) -> Group {
-        Group { change, old_place: None, new_place: None, nodes: Vec::new(), varies: Vec::new() }
+        Group {
+            change,
+            old_place: None,
+            new_place: None,
+            nodes: Vec::new(),
+            differs_by_node: false,
+            varies: Vec::new(),
+        }
     }
 
     /// The path, with `*` for an index that is not the same in all of the nodes.
@@ -48,6 +58,40 @@ impl Group {
             }
         }
     }
+}
+
+/// Where a change stands: section and path, and the places on both sides.
+type Stands = (Section, Vec<Key>, [Option<Site>; 2]);
+
+/// Puts together what changes at one path because of the same places, with other values in other nodes:
+/// `url: http://${name}/v1` is one change. The groups have their places.
+pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
+    let mut known: FxHashMap<Stands, usize> = FxHashMap::default();
+    let mut all: Vec<Group> = Vec::with_capacity(groups.len());
+    for group in groups {
+        let site = |place: &Option<Place>| place.as_ref().and_then(|place| place.site.clone());
+        let sites = [site(&group.old_place), site(&group.new_place)];
+        let change = &group.change;
+        let placed = [(&change.old, &sites[0]), (&change.new, &sites[1])];
+        // What no file wrote is nobody's change.
+        let whole =
+            change.items.is_empty() && placed.iter().all(|(value, site)| value.is_some() == site.is_some());
+        if !whole {
+            all.push(group);
+            continue;
+        }
+        let at = *known.entry((change.section, group.path(), sites)).or_insert(all.len());
+        match all.get_mut(at) {
+            Some(first) => {
+                first.differs_by_node = true;
+                first.nodes.extend(group.nodes);
+                first.nodes.sort_unstable();
+                first.nodes.dedup();
+            }
+            None => all.push(group),
+        }
+    }
+    all
 }
 
 /// A list, and the nodes in which it changes alike.

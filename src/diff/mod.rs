@@ -16,7 +16,7 @@ use crate::secrets::Secrets;
 use crate::value::{Map, Text, Value};
 
 pub use groups::Group;
-use groups::Groups;
+use groups::{Groups, together};
 pub use items::Item;
 use nodes::Node;
 pub use side::Side;
@@ -119,6 +119,7 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
             let secrets = difference.secrets.clone();
             old.place(&mut difference.changes, before, &secrets, true);
             new.place(&mut difference.changes, now, &secrets, false);
+            difference.changes = together(difference.changes);
             Ok::<_, Error>(difference)
         })
     });

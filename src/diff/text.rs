@@ -45,12 +45,16 @@ pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint
 
 /// The counts, and the paths with the number of nodes in which each changes.
 pub fn summary(difference: &Difference, delimiter: &str) -> String {
-    let mut nodes: IndexMap<String, BTreeSet<&Text>> = IndexMap::new();
+    let mut nodes: IndexMap<String, (BTreeSet<&Text>, bool)> = IndexMap::new();
     for group in &difference.changes {
-        nodes.entry(place_of(group, delimiter)).or_default().extend(&group.nodes);
+        let (nodes, differs) = nodes.entry(place_of(group, delimiter)).or_default();
+        nodes.extend(&group.nodes);
+        *differs |= group.differs_by_node;
     }
-    let mut paths: Vec<(String, usize)> =
-        nodes.into_iter().map(|(path, nodes)| (path, nodes.len())).collect();
+    let path = |(path, (nodes, differs)): (String, (BTreeSet<&Text>, bool))| {
+        (if differs { format!("{path}  (the values differ by node)") } else { path }, nodes.len())
+    };
+    let mut paths: Vec<(String, usize)> = nodes.into_iter().map(path).collect();
     paths.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let mut out = String::new();
     for (path, nodes) in paths {
@@ -151,7 +155,11 @@ impl Writer<'_> {
 
     fn group(&mut self, group: &Group) {
         let change = &group.change;
-        let _ = writeln!(self.out, "  {}", place_of(group, self.delimiter));
+        let first = group.nodes.first().filter(|_| group.differs_by_node);
+        let whose = first.map_or_else(String::new, |node| {
+            format!("  (the values differ by node; these are of {})", inert(node))
+        });
+        let _ = writeln!(self.out, "  {}{whose}", place_of(group, self.delimiter));
         for item in &change.items {
             let (sign, style) = if item.added { ('+', Style::Added) } else { ('-', Style::Error) };
             self.value(sign, style, group, change.item(item), item.place.as_ref());

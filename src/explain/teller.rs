@@ -12,6 +12,7 @@ use super::said::{Ordered, ordered};
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
 use crate::evaluate::{Evaluator, Found, Head, Root, join_path};
+use crate::list::queries_in;
 use crate::merge::Prefixes;
 use crate::pattern::{PathPattern, Progress};
 use crate::secrets::Secrets;
@@ -70,11 +71,16 @@ pub struct Stands {
 pub fn values_without(of: &Places<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
-    let root = || computation.root(layers).without(secrets);
     let exports = secrets.without(&layers.exports);
-    let mut parameters =
-        Evaluator::new(root(), computation.settings, computation.inputs).with_others(&others);
-    let mut exported = Evaluator::new(root(), computation.settings, computation.inputs);
+    let evaluator =
+        |root| Evaluator::new(root, computation.settings, computation.inputs).with_others(&others);
+    let mut parameters = evaluator(computation.root(layers).without(secrets));
+    let mut exported = if wanted.iter().any(|wanted| wanted.export) && has_query(&exports) {
+        let merged = secrets.without(&computation.merge(layers));
+        after_parameters(evaluator(Root::whole(merged.clone())), &merged)
+    } else {
+        evaluator(computation.root(layers).without(secrets))
+    };
     let mut value = |wanted: &Wanted| {
         if wanted.export {
             let (first, rest) = wanted.path.split_first()?;
@@ -97,6 +103,24 @@ pub fn places(of: &Places<'_>, wanted: &[Wanted]) -> Vec<Stands> {
         Stands { place: teller.place(&wanted.path), items: teller.items(&wanted.path, &wanted.items) }
     };
     wanted.iter().map(&mut stands).collect()
+}
+
+/// Whether a query stands in a map itself: among exports it is an error.
+fn has_query(map: &MapSlot) -> bool {
+    let mut found = false;
+    queries_in(map, &mut |_, _, _| found = true);
+    found
+}
+
+/// An evaluator that knows what the queries among the parameters came to and answers no other: the
+/// state in which exports are evaluated, that only differs where a query stands among them.
+fn after_parameters<'a>(mut evaluator: Evaluator<'a>, parameters: &Arc<MapSlot>) -> Evaluator<'a> {
+    evaluator.evaluate(parameters);
+    evaluator.examine_replaced();
+    evaluator.faults.clear();
+    evaluator.warnings.clear();
+    evaluator.others = None;
+    evaluator
 }
 
 impl<'a> Teller<'a> {
@@ -124,10 +148,12 @@ impl<'a> Teller<'a> {
             let parts = ordered(layers, exports, &prefixes).into_iter();
             parts.map(|part| Ordered { map: secrets.without_defaults(&part.map), ..part }).collect()
         };
+        let merged_exports = secrets.without(&layers.exports);
         let mut evaluator =
-            Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs);
-        if !exports {
-            evaluator = evaluator.with_others(others);
+            Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs)
+                .with_others(others);
+        if exports && has_query(&merged_exports) {
+            evaluator = after_parameters(evaluator, &parameters);
         }
         Teller {
             computation,
@@ -135,7 +161,7 @@ impl<'a> Teller<'a> {
             places: Places::new(computation, layers),
             evaluator,
             parameters: Section { ordered: parts(false), merged: parameters },
-            exports: Section { ordered: parts(true), merged: secrets.without(&layers.exports) },
+            exports: Section { ordered: parts(true), merged: merged_exports },
             prefixes,
             tells_exports: exports,
             kept: Vec::new(),

@@ -101,8 +101,8 @@ fn rendered(
     let files: IndexMap<FileId, &Text> =
         node.included.iter().map(|included| (included.file, &included.name)).collect();
     let layers = node.all_layers().filter_map(|layer| files.get(&layer.file).copied());
-    let mapped = node.included.iter().filter_map(|included| match &included.by {
-        By::Mapping(mapping) => Some((mapping.clone(), included.name.clone())),
+    let mapped = node.listings.iter().filter_map(|listed| match &listed.by {
+        By::Mapping(mapping) => Some((mapping.clone(), listed.class.clone())),
         By::Node | By::Includer(_) => None,
     });
     let mut problems: Vec<String> = match &node.layers {
@@ -157,7 +157,10 @@ fn vertices(
             lists.entry((true, included.name.clone())).or_default();
         }
         for listed in &node.listings {
-            let By::Includer(index) = listed.by else { continue };
+            let By::Includer(index) = listed.by else {
+                lists.entry((true, listed.class.clone())).or_default();
+                continue;
+            };
             let Some(by) = node.included.get(index) else { continue };
             let place = (listed.origin != Origin::NONE).then_some((listed.origin.file, listed.origin.node));
             let entry = lists.entry((index > 0, by.name.clone())).or_default();

@@ -17,7 +17,13 @@ use crate::value::{Key, Text};
 impl Linearization {
     /// How files came in.
     pub fn trail(&self) -> Trail<'_> {
-        Trail { node: &self.node, listed: &self.listed, sequence: &self.sequence, brought: None }
+        Trail {
+            node: &self.node,
+            listed: &self.listed,
+            missing: &self.missing,
+            sequence: &self.sequence,
+            brought: None,
+        }
     }
 
     /// The layers of all classes.

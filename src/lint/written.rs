@@ -1,12 +1,13 @@
 //! What is written in one file: scalars that are not what they look like, plain secrets, tabs,
 //! entries that stand twice, odd names.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Linter, lint_fault};
 use crate::engine::files::duplicates;
 use crate::error::Fault;
 use crate::layer::unknown_sections;
+use crate::secrets::MASK;
 use crate::source::{FileId, Origin, Site, Span};
 use crate::survey::SurveyedFile;
 use crate::value::{Key, Value};
@@ -17,12 +18,23 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
     odd_name(linter, file, found);
     let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };
-    let mut reader = Reader { linter, file, text, document: &document, path: Vec::new(), found };
+    let mut reader = Reader {
+        linter,
+        file,
+        text,
+        document: &document,
+        path: Vec::new(),
+        hidden: FxHashSet::default(),
+        found,
+    };
     reader.tabs();
     if file.layer.is_err() {
         reader.noticed();
     }
     let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return };
+    for entry in entries.iter() {
+        reader.hide(&entry.value, false);
+    }
     for entry in entries.iter() {
         match entry.key.as_str() {
             Some(name @ ("classes" | "applications")) => reader.twice(name, &entry.value),
@@ -78,10 +90,32 @@ struct Reader<'a, 'f> {
     text: &'a str,
     document: &'a Document,
     path: Vec<Key>,
+    /// What is written under secret keys, as it is written: withheld where it stands once more.
+    hidden: FxHashSet<&'a str>,
     found: &'f mut Vec<Fault>,
 }
 
-impl Reader<'_, '_> {
+impl<'a> Reader<'a, '_> {
+    /// Takes note of what is written below secret keys.
+    fn hide(&mut self, node: &Node, secret: bool) {
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &node.data {
+            Data::Value(_) if secret => {
+                let written = self.plain(node.index).map(str::trim_end);
+                self.hidden.extend(written);
+            }
+            Data::Value(_) => {}
+            Data::List(items) => items.iter().for_each(|item| self.hide(item, secret)),
+            Data::Map(entries) => {
+                for entry in entries.iter() {
+                    let name = crate::pystr::str(&entry.key.0);
+                    let secret =
+                        secret || self.linter.secrets.is_secret_name(name.trim_start_matches(['~', '=']));
+                    self.hide(&entry.value, secret);
+                }
+            }
+        });
+    }
+
     fn span(&self, index: u32) -> Option<Span> {
         self.document.spans.get(index as usize).copied()
     }
@@ -97,7 +131,7 @@ impl Reader<'_, '_> {
     }
 
     /// The text of a plain scalar, without its anchor; `None` for one in quotes or with a tag.
-    fn plain(&self, index: u32) -> Option<&str> {
+    fn plain(&self, index: u32) -> Option<&'a str> {
         let span = self.span(index)?;
         let mut text = self.text.get(span.start as usize..span.end as usize)?;
         while text.starts_with('&') {
@@ -148,6 +182,12 @@ impl Reader<'_, '_> {
             return;
         };
         let Some(span) = self.span(index) else { return };
+        if self.hidden.contains(written.as_str()) {
+            let message = format!("{what}'{MASK}' is read as something else than it looks");
+            let help = "it stands under a secret key too: quote it if it is meant as text".to_owned();
+            self.say("scalar-misread", message, Some(help), span);
+            return;
+        }
         let message = format!("{what}'{written}' is read as {read}");
         let help = match value {
             Value::Str(_) => format!("write \"{written}\" if it is meant as text"),

@@ -1,6 +1,7 @@
 //! Lists turn an inventory into what is in it, and into the way back: which nodes have a class, an
 //! application, a parameter or a file, and what refers to a parameter.
 
+mod inside;
 mod names;
 mod nodes;
 mod parameters;
@@ -9,12 +10,12 @@ mod references;
 use crate::error::Result;
 use crate::value::{Map, Text, Value};
 
+pub(crate) use inside::{each, queries_in, texts_in};
 pub use names::{Name, applications, classes};
 pub use nodes::{NodeFilter, NodeRow, nodes};
 pub use parameters::{ParameterRow, parameters};
 pub(crate) use parameters::{knowing, leaves};
 pub use references::{Bearing, ReferenceRow, references};
-pub(crate) use references::{each, texts_in};
 
 /// What the lists are made of.
 pub type Rows<T> = Result<Vec<T>>;

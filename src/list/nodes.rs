@@ -9,6 +9,7 @@ use crate::error::{Fault, Kind, Result};
 use crate::explain::Paths;
 use crate::pattern::{Glob, PathPattern, chosen};
 use crate::slot::{MapSlot, Slot};
+use crate::storage::fs::real;
 use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::value::{Text, Value};
 
@@ -70,7 +71,7 @@ impl NodeRow {
 pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        check_files(&survey, filter)?;
+        let filter = &NodeFilter { files: files(&survey, filter)?, ..filter.clone() };
         // A file that a broken node may have may reach others by their queries.
         let reach = Reach::of(computation, &survey, survey.nodes.iter());
         let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
@@ -80,15 +81,26 @@ pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
     })?
 }
 
-/// A file that is no part of the inventory touches nothing: more likely it is a slip.
-fn check_files(survey: &Survey, filter: &NodeFilter) -> Result<()> {
+/// The files that are asked for; in place of one that links of the inventory lead to, those. A file
+/// that is no part of the inventory touches nothing: more likely it is a slip.
+fn files(survey: &Survey, filter: &NodeFilter) -> Result<Vec<String>> {
+    let mut files = Vec::new();
     for wanted in &filter.files {
-        if !survey.files.iter().any(|file| is_file(&file.path, wanted)) {
+        if survey.files.iter().any(|file| is_file(&file.path, wanted)) {
+            files.push(wanted.clone());
+            continue;
+        }
+        let target = real(Path::new(wanted));
+        let links =
+            survey.files.iter().filter(|file| target.is_some() && real(Path::new(&*file.path)) == target);
+        let before = files.len();
+        files.extend(links.map(|file| file.path.to_string()));
+        if files.len() == before {
             let message = "it is no file of this inventory".to_owned();
             return Err(Fault::new(Kind::FileUnreadable { path: wanted.clone(), message }).into());
         }
     }
-    Ok(())
+    Ok(files)
 }
 
 /// Whether a path is the one that was asked for, or ends with it.

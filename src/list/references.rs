@@ -1,14 +1,22 @@
-//! References turn the path of a parameter into everything that refers to it.
+//! References turn the path of a parameter into everything that refers to it: texts, queries and
+//! class mappings.
 
+use std::cell::OnceCell;
+
+use indexmap::IndexMap;
+
+use super::inside::{each, queries_in, texts_in};
 use super::{Rows, row, texts};
 use crate::engine::Inventory;
+use crate::engine::node::Computation;
 use crate::evaluate::{join_path, site};
 use crate::pattern::{Glob, PathPattern};
+use crate::query::{Operand, Query};
 use crate::report::site_value;
-use crate::slot::{MapSlot, Slot};
+use crate::secrets::{MASK, Secrets};
 use crate::source::{Origin, Site};
 use crate::survey::{Reach, Survey};
-use crate::template::{Part, Reference, split_path};
+use crate::template::{Parsed, Part, Reference, Template, split_path};
 use crate::value::{Key, Text, Value};
 
 /// How a reference bears on a path.
@@ -39,13 +47,13 @@ impl Bearing {
 /// One reference.
 #[derive(Clone, Debug)]
 pub struct ReferenceRow {
-    /// The reference as written, without its default.
+    /// The reference as written, without its default; `self:` and a path in a query.
     pub reference: Text,
     /// How it bears on what was asked for.
     pub bearing: Bearing,
-    /// Where it stands.
-    pub site: Site,
-    /// What holds it: the path of a parameter or export, or `classes`.
+    /// Where it stands; `None` in a class mapping.
+    pub site: Option<Site>,
+    /// What holds it: the path of a parameter or export, `classes`, or the class mapping.
     pub within: String,
     /// The nodes that the file has a part in, sorted.
     pub nodes: Vec<Text>,
@@ -59,7 +67,7 @@ impl ReferenceRow {
         row([
             ("reference", Value::Str(self.reference.clone())),
             ("bearing", Value::text(self.bearing.name())),
-            ("site", site_value(&self.site)),
+            ("site", self.site.as_ref().map_or(Value::Null, site_value)),
             ("within", Value::text(self.within.as_str())),
             ("nodes", texts(&self.nodes)),
             ("complete", Value::Bool(self.complete)),
@@ -67,8 +75,19 @@ impl ReferenceRow {
     }
 }
 
-/// All references to the paths that any of the patterns choose, file by file; without a pattern all.
-pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceRow> {
+/// Finds the references to what was asked for.
+struct Finder<'a> {
+    computation: &'a Computation<'a>,
+    patterns: &'a [PathPattern],
+    rows: Vec<ReferenceRow>,
+}
+
+/// The nodes that a reference is for, and whether these are all.
+type Users<'u> = (&'u dyn Fn() -> Vec<Text>, bool);
+
+/// All references to the paths that any of the patterns choose, file by file, then those of class
+/// mappings; without a pattern all. `secrets` is what is masked.
+pub fn references(inventory: &Inventory, patterns: &[String], secrets: &Secrets) -> Rows<ReferenceRow> {
     let delimiter = inventory.settings().delimiter.clone();
     let everything = ["**".to_owned()];
     let patterns = if patterns.is_empty() { &everything } else { patterns };
@@ -76,62 +95,123 @@ pub fn references(inventory: &Inventory, patterns: &[String]) -> Rows<ReferenceR
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
         let reach = Reach::of(computation, &survey, survey.nodes.iter());
-        let mut rows = Vec::new();
+        let mut finder = Finder { computation, patterns: &patterns, rows: Vec::new() };
         for file in &survey.files {
             let Ok(layer) = &file.layer else { continue };
-            let names = std::cell::OnceCell::new();
-            let mut found = |reference: &Reference, source: &Text, origin: Origin, within: String| {
-                let bearing = patterns.iter().find_map(|pattern| bearing(pattern, reference, &delimiter));
-                let (Some(bearing), Some(site)) =
-                    (bearing, site(computation.inputs, origin, Some((source, reference.span))))
-                else {
-                    return;
-                };
-                rows.push(ReferenceRow {
-                    reference: reference.written.clone(),
-                    bearing,
-                    site,
-                    within,
-                    nodes: names.get_or_init(|| survey.names(&file.nodes)).clone(),
-                    complete: reach.knows(file),
-                });
-            };
+            let names = OnceCell::new();
+            let nodes = || names.get_or_init(|| survey.names(&file.nodes)).clone();
+            let users: Users<'_> = (&nodes, reach.knows(file));
             for entry in &layer.classes {
                 if let Some(template) = &entry.template {
-                    each(&template.parts, &mut |reference| {
-                        found(reference, &template.source, entry.origin, "classes".into());
-                    });
+                    finder.template(template, entry.origin, "classes", false, users);
                 }
             }
             for (map, section) in [(&layer.parameters, ""), (&layer.exports, "exports:")] {
-                texts_in(map, &mut Vec::new(), &mut |path, template, origin| {
-                    each(&template.parts, &mut |reference| {
-                        let within = format!("{section}{}", join_path(path, &delimiter));
-                        found(reference, &template.source, origin, within);
-                    });
+                let within = |path: &[Key]| format!("{section}{}", join_path(path, &delimiter));
+                texts_in(map, &mut |path, template, origin| {
+                    finder.template(template, origin, &within(path), secrets.covers(path), users);
+                });
+                queries_in(map, &mut |path, query, origin| {
+                    finder.query(query, origin, &within(path), users);
                 });
             }
         }
-        rows
+        finder.mappings();
+        finder.rows
     })
+}
+
+impl Finder<'_> {
+    fn template(
+        &mut self,
+        template: &Template,
+        origin: Origin,
+        within: &str,
+        secret: bool,
+        users: Users<'_>,
+    ) {
+        let delimiter = &self.computation.settings.delimiter;
+        each(&template.parts, &mut |reference| {
+            let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
+            let span = Some((&template.source, reference.span));
+            // Below a secret key, what stands beside an inner reference may be a part of the secret.
+            let masked = secret && reference.fixed.is_none();
+            let written = if masked { Text::from(MASK) } else { reference.written.clone() };
+            let site = site(self.computation.inputs, origin, span);
+            self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
+        });
+    }
+
+    /// What a query compares exports with: `self:` and a path.
+    fn query(&mut self, query: &Query, origin: Origin, within: &str, users: Users<'_>) {
+        let delimiter = &self.computation.settings.delimiter;
+        for test in query.comparisons() {
+            let Operand::Parameter(path) = &test.operand else { continue };
+            let bearing = self.patterns.iter().find_map(|pattern| bearing_of(pattern, path));
+            let keys: Vec<&str> = std::iter::once("self").chain(path.iter().map(AsRef::as_ref)).collect();
+            let written = Text::from(keys.join(delimiter));
+            let site = site(self.computation.inputs, origin, None);
+            self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
+        }
+    }
+
+    /// The references in the class mappings, with the nodes that they are for.
+    fn mappings(&mut self) {
+        let mut found: IndexMap<(&Text, Text), Vec<Text>> = IndexMap::new();
+        let mut given = Vec::new();
+        for item in self.computation.catalog.nodes.values() {
+            let mapped = self.computation.mapped_classes(item).unwrap_or_default();
+            given.extend(mapped.into_iter().filter(|one| !one.literal).map(|one| (one, &item.name)));
+        }
+        for (mapped, node) in &given {
+            found.entry((&mapped.mapping, mapped.class.clone())).or_default().push((*node).clone());
+        }
+        // Those that no node has as they are written.
+        for (mapping, name) in self.computation.mappings.names() {
+            if !given.iter().any(|(mapped, _)| mapped.mapping == *mapping) {
+                found.entry((mapping, name.into())).or_default();
+            }
+        }
+        for ((mapping, name), nodes) in found {
+            if let Ok(Parsed::Template(template)) = crate::template::parse(&name, self.computation.settings) {
+                let within = format!("class mapping '{mapping}'");
+                self.template(&template, Origin::NONE, &within, false, (&|| nodes.clone(), true));
+            }
+        }
+    }
+}
+
+fn row_of(
+    reference: Text,
+    bearing: Bearing,
+    site: Option<Site>,
+    within: &str,
+    (nodes, complete): Users<'_>,
+) -> ReferenceRow {
+    ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes: nodes(), complete }
+}
+
+/// How a path bears on a pattern; `None` where it does not.
+fn bearing_of(pattern: &PathPattern, path: &[Text]) -> Option<Bearing> {
+    let mut progress = pattern.start();
+    let mut inside = false;
+    for segment in path {
+        inside |= pattern.is_match(&progress);
+        progress = pattern.step(&progress, &Key::from(segment.clone()));
+    }
+    if pattern.is_match(&progress) {
+        return Some(Bearing::Exact);
+    }
+    if inside {
+        return Some(Bearing::Inside);
+    }
+    (!progress.is_dead()).then_some(Bearing::Around)
 }
 
 /// How a reference bears on a pattern; `None` where it does not.
 fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Option<Bearing> {
     if let Some(path) = &reference.fixed {
-        let mut progress = pattern.start();
-        let mut inside = false;
-        for segment in &path.segments {
-            inside |= pattern.is_match(&progress);
-            progress = pattern.step(&progress, &Key::from(segment.clone()));
-        }
-        if pattern.is_match(&progress) {
-            return Some(Bearing::Exact);
-        }
-        if inside {
-            return Some(Bearing::Inside);
-        }
-        return (!progress.is_dead()).then_some(Bearing::Around);
+        return bearing_of(pattern, &path.segments);
     }
     // The keys before the first reference inside of it are known.
     let Some(Part::Literal(begin)) = reference.parts.first() else { return Some(Bearing::Perhaps) };
@@ -161,56 +241,4 @@ fn glob_of(parts: &[Part]) -> String {
         Part::Reference(_) => "*",
     });
     text.collect()
-}
-
-/// Visits references, inner ones after the one that they stand in.
-pub(crate) fn each(parts: &[Part], visit: &mut dyn FnMut(&Reference)) {
-    for part in parts {
-        if let Part::Reference(reference) = part {
-            visit(reference);
-            each(&reference.parts, visit);
-        }
-    }
-}
-
-/// Visits the texts with references in a map.
-pub(crate) fn texts_in(
-    map: &MapSlot,
-    path: &mut Vec<Key>,
-    visit: &mut dyn FnMut(&[Key], &crate::template::Template, Origin),
-) {
-    fn inside(
-        slot: &Slot,
-        path: &mut Vec<Key>,
-        visit: &mut dyn FnMut(&[Key], &crate::template::Template, Origin),
-    ) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
-            Slot::Text(template, origin) => visit(path, template, *origin),
-            Slot::Map(map) => texts_in(map, path, visit),
-            Slot::Raw(raw) if raw.dynamic => {
-                for (key, slot) in &raw.entries {
-                    path.push(key.clone());
-                    inside(slot, path, visit);
-                    path.pop();
-                }
-            }
-            Slot::List(list) if list.dynamic => {
-                for (index, slot) in (0i64..).zip(&list.items) {
-                    path.push(Key(Value::Int(index)));
-                    inside(slot, path, visit);
-                    path.pop();
-                }
-            }
-            Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, path, visit)),
-            _ => {}
-        });
-    }
-    if !map.dynamic {
-        return;
-    }
-    for (key, slot) in &map.entries {
-        path.push(key.clone());
-        inside(slot, path, visit);
-        path.pop();
-    }
 }

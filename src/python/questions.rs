@@ -89,6 +89,6 @@ pub fn applications(inventory: &Inventory, globs: &[String]) -> Result<Value> {
 
 /// What `reclass refs -o json` prints.
 pub fn references(inventory: &Inventory, paths: &[String]) -> Result<Value> {
-    let rows = list::references(inventory, paths)?;
+    let rows = list::references(inventory, paths, &secrets(inventory, false))?;
     Ok(Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()))
 }
