@@ -232,6 +232,52 @@ fn a_new_file_belongs_to_its_folder() {
     assert!(!folder.path().join("classes/cluster/pragu").exists());
 }
 
+/// All below a folder: where it is, what it has, and when it changed.
+fn snapshot(folder: &Path) -> Vec<(PathBuf, Option<Vec<u8>>, i64, i64)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let about = path.metadata().expect("a file");
+        all.push((path.clone(), fs::read(&path).ok(), about.ctime(), about.ctime_nsec()));
+        if about.is_dir() {
+            all.extend(snapshot(&path));
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn rendering_writes_nothing() {
+    let (folder, _, _) = inventory();
+    for (name, text) in [
+        ("web1", "classes: [cluster.prague.overrides]\nparameters: {q: '$[ exports:a ]'}\n"),
+        ("bad", "a: ["),
+    ] {
+        fs::write(folder.path().join("nodes").join(name).with_extension("yml"), text).expect("a file");
+    }
+    let before = snapshot(folder.path());
+    for question in [
+        &["-n", "web1"][..],
+        &["-n", "bad"],
+        &["-i"],
+        &["explain", "web1"],
+        &["lint"],
+        &["nodes"],
+        &["graph"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_reclass"))
+            .args(question)
+            .arg("-b")
+            .arg(folder.path())
+            .current_dir(folder.path())
+            .output()
+            .expect("an answer");
+        assert!(output.status.code().is_some_and(|code| code != 2 && code < 100), "{question:?}: {output:?}");
+    }
+    assert_eq!(snapshot(folder.path()), before);
+}
+
 #[test]
 fn a_test_writes_nothing() {
     let (folder, settings, file) = inventory();

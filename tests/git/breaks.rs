@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use reclass::engine::{Inventory, Request};
@@ -361,6 +362,50 @@ fn without_the_program_there_is_a_clear_error() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("error[git-program]"), "{text}");
     assert_eq!(output.status.code(), Some(74), "{text}");
+}
+
+#[test]
+fn what_a_repository_would_run_is_not_run() {
+    let site = Site::with_environments();
+    let (upstream, marker) = (site.path("site"), site.path("ran"));
+    let program = site.path("program");
+    fs::write(&program, format!("#!/bin/sh\necho $0 >> {}\ncat\n", marker.display())).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let hooks = upstream.join(".git/hooks");
+    fs::create_dir_all(&hooks).unwrap();
+    let program = program.to_str().unwrap();
+    let plant = || {
+        for hook in
+            ["post-checkout", "post-merge", "pre-auto-gc", "reference-transaction", "post-index-change"]
+        {
+            let path = hooks.join(hook);
+            let _ = fs::remove_file(&path);
+            fs::copy(program, path).unwrap();
+        }
+        for key in
+            ["core.fsmonitor", "uploadpack.packObjectsHook", "filter.x.smudge", "diff.external", "core.pager"]
+        {
+            git(&upstream, &["config", key, program]);
+        }
+    };
+    let inventory = site.open(ENVIRONMENTS);
+    assert_eq!(parameter(&inventory, "web1", "branch"), "base");
+    let files =
+        [("classes/role.yml", "parameters: {branch: later}\n"), (".gitattributes", "* filter=x diff=x\n")];
+    site.commit("site", "base", &files);
+    plant();
+    assert_eq!(parameter(&inventory, "web1", "branch"), "later");
+    // Two revisions of a repository that somebody works in.
+    let output = Command::new(env!("CARGO_BIN_EXE_reclass"))
+        .args(["diff", "base~1", "base", "-b", ".", "--nodes-uri", "classes", "--classes-uri", "nodes"])
+        .current_dir(&upstream)
+        .output()
+        .unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{output:?}");
+    assert!(!marker.exists(), "{}", fs::read_to_string(&marker).unwrap_or_default());
+    // They would run: git itself does it here.
+    let _ = Command::new("git").arg("-C").arg(&upstream).args(["checkout", "-q", "master"]).output().unwrap();
+    assert!(marker.exists());
 }
 
 #[test]
