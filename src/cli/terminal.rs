@@ -2,6 +2,8 @@
 //!
 //! The one module that prints. Data goes to standard output, everything else to standard error.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::{self, ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -80,8 +82,17 @@ fn coloured(terminal: bool) -> bool {
         && environment("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
+thread_local! {
+    /// The files of which excerpts were shown: many problems stand in one file.
+    static SHOWN: RefCell<HashMap<String, Option<String>>> = RefCell::default();
+}
+
 /// A file of the inventory, for excerpts: secrets as stars.
 pub fn source(path: &str) -> Option<String> {
+    SHOWN.with_borrow_mut(|shown| shown.entry(path.to_owned()).or_insert_with(|| masked(path)).clone())
+}
+
+fn masked(path: &str) -> Option<String> {
     let text = read_file(Path::new(path)).ok()?;
     let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Secrets::of(&settings));
     Some(match SECRETS.get() {
@@ -97,6 +108,7 @@ static SECRETS: OnceLock<Secrets> = OnceLock::new();
 pub fn mask(secrets: Secrets) {
     // The first inventory of the process is the only one.
     let _ = SECRETS.set(secrets);
+    SHOWN.with_borrow_mut(HashMap::clear);
 }
 
 /// The current directory.
