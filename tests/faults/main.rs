@@ -132,16 +132,22 @@ fn below() -> PathBuf {
     PathBuf::from(std::env::var("FAULTS_BELOW").expect("a child"))
 }
 
+/// Opens an inventory and asks for all of it while an operation fails; how many operations there were.
+fn first_question(options: &Map, (at, error): (usize, i32)) -> (Inventory, Result<Answers, Error>, usize) {
+    arm(at, error);
+    let opened = Inventory::open(options).unwrap();
+    let said = answers(&opened);
+    let seen = arm(0, 0);
+    (opened, said, seen)
+}
+
 #[test]
 #[ignore = "run by others in a process of its own"]
 fn reading() {
     let options = site(&below());
     let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
     every("the first question", true, |at, error, case| {
-        arm(at, error);
-        let opened = Inventory::open(&options).unwrap();
-        let said = answers(&opened);
-        let seen = arm(0, 0);
+        let (opened, said, seen) = first_question(&options, (at, error));
         let failed = check(said, &truth, case);
         assert_eq!(answers(&opened), Ok(truth.clone()), "{case}: asked again");
         (seen, failed)
@@ -194,10 +200,7 @@ fn watching() {
     let mut version = 1;
     every("a first question, then an edit that the kernel tells of", true, |at, error, case| {
         let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
-        arm(at, error);
-        let opened = Inventory::open(&options).unwrap();
-        let said = answers(&opened);
-        let seen = arm(0, 0);
+        let (opened, said, seen) = first_question(&options, (at, error));
         let failed = check(said, &truth, case);
         // What was not watched must not be taken for unchanged.
         version += 1;
