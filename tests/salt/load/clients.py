@@ -24,6 +24,11 @@ import salt.pillar
 
 Answers = Iterator[dict[str, Any]]
 SECONDS = 60
+# What a minion is told, of a pillar and of a top, whose token Salt cannot decrypt.
+TURNED_AWAY = {
+    "SaltClientError: Exception getting pillar.",
+    "AuthenticationError: message authentication failed",
+}
 
 
 def minions(count: int, draw: random.Random, configs: list[str]) -> Answers:
@@ -151,7 +156,7 @@ def ask(kind: str, node: str, question: Callable[[], Any]) -> dict[str, Any]:
             answer = question()
         except Exception as error:  # noqa: BLE001 - whatever it is, it is counted
             failure = f"{type(error).__name__}: {error}"
-            if failure != "SaltClientError: Exception getting pillar.":
+            if failure not in TURNED_AWAY:
                 break
         else:
             times = {"start": start, "end": time.monotonic()}
