@@ -15,6 +15,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::points::point;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, Prefix, RawSlot, Slot, StackEntry, StackSlot};
 use crate::source::Origin;
@@ -56,6 +57,12 @@ impl Prefixes {
         } else {
             (Prefix::default(), key)
         }
+    }
+
+    /// The prefixes in front of a key, as a file has them.
+    pub fn text(&self, prefix: Prefix) -> String {
+        let overrides = self.overrides.filter(|_| prefix.overrides);
+        overrides.into_iter().chain(self.constant.filter(|_| prefix.constant)).collect()
     }
 
     /// The name behind the prefix of a key.
@@ -124,6 +131,7 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
     if earlier.entries.is_empty() && !later.prefixed {
         return later.clone();
     }
+    point("two layers are merged");
     let mut merged = match Arc::get_mut(&mut earlier) {
         Some(own) => std::mem::take(own),
         // Keys and children are shared.
