@@ -282,6 +282,29 @@ def test_a_file_that_is_not_yaml_is_an_error_of_its_own(base: Path, settings: di
     assert "hunter2" not in str(_metadata.nodes(settings))
 
 
+def test_a_configuration_that_is_no_file_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "reclass-config.yml"
+    monkeypatch.setattr(_configuration, "_FILES", (str(path),))
+    minion: dict[str, Any] = {"conf_file": str(tmp_path / "minion"), "__role": "minion"}
+    makers = [
+        path.mkdir,
+        lambda: os.mkfifo(path),
+        lambda: path.symlink_to("/dev/zero"),
+        lambda: path.symlink_to("gone"),
+    ]
+    for make in makers:
+        make()
+        with pytest.raises(_salt.RefusedError, match=r"reclass-config\.yml' is not a regular file"):
+            _configuration.of_minion(minion)
+        if path.is_dir():
+            path.rmdir()
+        else:
+            path.unlink()
+    path.write_text("#" * (4 * 1024 * 1024 + 1))
+    with pytest.raises(_salt.RefusedError, match="has more than 4194304 bytes"):
+        _configuration.of_minion(minion)
+
+
 def test_where_the_configuration_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_configuration, "_FILES", (str(tmp_path / "reclass-config.yml"),))
     minion: dict[str, Any] = {"conf_file": str(tmp_path / "minion"), "__role": "minion"}
