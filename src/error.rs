@@ -49,8 +49,10 @@ pub struct Fault {
     pub setting: Option<(&'static str, Text)>,
     /// The node that was rendered.
     pub node: Option<Text>,
-    /// The parameter that holds the value, in the notation of references.
+    /// The parameter or export that holds the value, in the notation of references.
     pub path: Option<String>,
+    /// Whether it is an export.
+    pub export: bool,
     /// How the file came in, from the node down to the file; empty for the node's own file.
     pub chain: Vec<Link>,
     /// More to know.
@@ -73,6 +75,7 @@ impl Fault {
             setting: None,
             node: None,
             path: None,
+            export: false,
             chain: Vec::new(),
             notes: Vec::new(),
             causes: Vec::new(),

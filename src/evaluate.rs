@@ -25,7 +25,7 @@ use crate::merge::Prefixes;
 use crate::points::point;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
-use crate::source::{Origin, Span};
+use crate::source::{FileId, Origin, Span};
 use crate::template::{Part, Template};
 use crate::value::{Key, Map, Text, Value};
 
@@ -42,6 +42,8 @@ pub(crate) use way::site;
 pub trait Locate {
     /// The path of the file and the span of a node in it.
     fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)>;
+    /// The bytes of a file.
+    fn bytes(&self, file: FileId) -> Option<Arc<[u8]>>;
 }
 
 /// What stopped the evaluation of a place.
@@ -99,6 +101,18 @@ impl From<Head> for Found {
     }
 }
 
+/// How much of a node there is to evaluate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// All of it.
+    Whole,
+    /// All but values that cannot be read: what depends on them fails and tells nothing, and so does
+    /// what asks other nodes, for which this one has failed.
+    Readable,
+    /// Less: what does not exist may stand in a file that cannot be read, and is not told either.
+    Part,
+}
+
 /// Evaluates the places of one node.
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
@@ -106,6 +120,9 @@ pub struct Evaluator<'a> {
     root: Root,
     sources: &'a dyn Locate,
     pub(crate) others: Option<&'a dyn Others>,
+    extent: Extent,
+    /// Whether it is the exports that are evaluated.
+    exports: bool,
     heads: Memo<Found>,
     values: Memo<(Value, Measure)>,
     /// The measure of the value that was given back last.
@@ -156,6 +173,8 @@ impl<'a> Evaluator<'a> {
             root,
             sources,
             others: None,
+            extent: Extent::Whole,
+            exports: false,
             heads: Memo::default(),
             values: Memo::default(),
             measure: Measure::default(),
@@ -178,6 +197,20 @@ impl<'a> Evaluator<'a> {
     pub fn with_others(mut self, others: &'a dyn Others) -> Evaluator<'a> {
         self.others = Some(others);
         self
+    }
+
+    /// The same for a part of a node, of which only problems are to be known.
+    #[must_use]
+    pub fn in_extent(mut self, extent: Extent) -> Evaluator<'a> {
+        self.extent = extent;
+        self
+    }
+
+    /// The value of all exports, after that of the parameters; what fails is recorded.
+    pub fn evaluate_exports(&mut self, exports: &Arc<MapSlot>) -> Option<Value> {
+        self.others = None;
+        self.exports = true;
+        self.evaluate(exports)
     }
 
     /// The value of a whole map; what fails is recorded.
@@ -475,8 +508,13 @@ impl<'a> Evaluator<'a> {
     pub(crate) fn compute(&mut self, slot: &Slot) -> Result<Found, Stop> {
         match slot {
             Slot::Text(template, origin) => {
-                if let [Part::Reference(reference)] = template.parts.as_slice() {
-                    return self.resolve(reference, &template.source, *origin);
+                match template.parts.as_slice() {
+                    [Part::Reference(reference)] => {
+                        return self.resolve(reference, &template.source, *origin);
+                    }
+                    // It cannot be read, which is told where its file is (see `layer::Rest`).
+                    [] => return Err(Stop::Reported),
+                    _ => {}
                 }
                 let text = self.text(&template.parts, &template.source, *origin)?;
                 Ok(Head::Value(Value::Str(text.into())).into())

@@ -84,6 +84,36 @@ pub struct Applications {
     pub undone: Vec<(Text, Origin)>,
 }
 
+/// A file that cannot be a layer.
+#[derive(Clone, Debug)]
+pub struct Unread {
+    /// What is wrong with it.
+    pub error: Error,
+    /// What is not wrong with it.
+    pub rest: Option<Rest>,
+}
+
+/// What is left of a file with problems: only to find more of them in the same go, never for an answer.
+#[derive(Clone, Debug)]
+pub struct Rest {
+    /// Its layer; where a value cannot be read stands a text without parts, which fails and tells nothing.
+    pub layer: Arc<Layer>,
+    /// Whether its classes and parameters are all there, such values among them.
+    pub whole: bool,
+}
+
+impl From<Error> for Unread {
+    fn from(error: Error) -> Unread {
+        Unread { error, rest: None }
+    }
+}
+
+impl From<Unread> for Error {
+    fn from(unread: Unread) -> Error {
+        unread.error
+    }
+}
+
 /// What a layer is built for.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -117,29 +147,39 @@ impl Layer {
 
     /// Builds the layer of a document; every fault in it is reported at once.
     /// `words` made the strings of the document.
-    pub fn build(document: &Document, subject: Subject<'_>, words: &Words<'_>) -> Result<Layer> {
+    pub fn build(document: &Document, subject: Subject<'_>, words: &Words<'_>) -> Result<Layer, Unread> {
         let prefixes = Prefixes::new(subject.settings);
         let mut builder = Builder {
             subject,
             prefixes,
             words,
             faults: Vec::new(),
+            whole: true,
+            lost: false,
             embedded: Vec::new(),
             warnings: Vec::new(),
         };
         let mut layer = builder.layer(document);
+        let (whole, lost) = (builder.whole, builder.lost);
         let mut faults = builder.faults;
         let quoting: Vec<&mut Fault> = faults.iter_mut().chain(&mut layer.embedded).collect();
         if !quoting.is_empty() {
             let secrets = Secrets::of(subject.settings);
             let delimiter = &subject.settings.delimiter;
             for fault in quoting {
-                fault.path =
-                    fault.origin.and_then(|origin| path::parameter(document, origin.node, delimiter));
+                let place = fault.origin.and_then(|origin| path::place(document, origin.node, delimiter));
+                if let Some((path, export)) = place {
+                    fault.path = Some(path);
+                    fault.export = export;
+                }
                 secrets.withhold(fault, delimiter);
             }
         }
-        if faults.is_empty() { Ok(layer) } else { Err(Error::new(faults)) }
+        if faults.is_empty() {
+            return Ok(layer);
+        }
+        let rest = (!lost).then(|| Rest { layer: Arc::new(layer), whole });
+        Err(Unread { error: Error::new(faults), rest })
     }
 }
 
@@ -148,6 +188,10 @@ struct Builder<'a> {
     prefixes: Prefixes,
     words: &'a Words<'a>,
     faults: Vec<Fault>,
+    /// Whether nothing is wrong but values.
+    whole: bool,
+    /// Whether the environment is wrong: then nobody knows which classes these are.
+    lost: bool,
     embedded: Vec<Fault>,
     warnings: Vec<Warning>,
 }
@@ -157,6 +201,12 @@ impl Builder<'_> {
         Origin { file: self.subject.file, node }
     }
 
+    /// A problem with more than a value. Applications and exports have no part in what parameters come to.
+    fn refuse(&mut self, section: &str, fault: Fault) {
+        self.faults.push(fault);
+        self.whole &= matches!(section, "applications" | "exports");
+    }
+
     fn layer(&mut self, document: &Document) -> Layer {
         let empty = Vec::new();
         let entries: &[Entry] = match &document.root {
@@ -164,7 +214,7 @@ impl Builder<'_> {
             Some(Node { data: Data::Map(entries), .. }) => entries,
             Some(node) => {
                 let found = type_name(node);
-                self.faults.push(Fault::new(Kind::NotAMapping { found }).at(self.origin(node.index)));
+                self.refuse("", Fault::new(Kind::NotAMapping { found }).at(self.origin(node.index)));
                 &empty
             }
         };
@@ -202,7 +252,8 @@ impl Builder<'_> {
                     expected: "string",
                     found: type_name(node),
                 };
-                self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+                self.lost = true;
+                self.refuse("environment", Fault::new(kind).at(self.origin(node.index)));
                 None
             }
         }
@@ -215,7 +266,7 @@ impl Builder<'_> {
             Some(node) => {
                 let found = type_name(node);
                 let kind = Kind::SectionType { section: section.into(), expected: "list", found };
-                self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+                self.refuse(section, Fault::new(kind).at(self.origin(node.index)));
                 &[]
             }
         }
@@ -226,7 +277,7 @@ impl Builder<'_> {
             return Some(text.clone());
         }
         let kind = Kind::EntryType { section: section.into(), found: type_name(node) };
-        self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+        self.refuse(section, Fault::new(kind).at(self.origin(node.index)));
         None
     }
 
@@ -246,7 +297,7 @@ impl Builder<'_> {
                         again.push((entry.name, origin));
                     }
                 }
-                Err(fault) => self.faults.push(fault.at(origin)),
+                Err(fault) => self.refuse("classes", fault.at(origin)),
             }
         }
         (classes, again)
@@ -288,7 +339,7 @@ impl Builder<'_> {
                     expected: "mapping",
                     found: type_name(node),
                 };
-                self.faults.push(Fault::new(kind).at(self.origin(node.index)));
+                self.refuse(section, Fault::new(kind).at(self.origin(node.index)));
                 Arc::new(MapSlot::empty())
             }
         }
@@ -346,7 +397,7 @@ impl Builder<'_> {
             return Slot::Query(Arc::new(query), origin);
         }
         self.faults.push(fault);
-        Slot::Value(Value::Null, origin)
+        Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin)
     }
 
     fn slot(&mut self, node: &Node) -> Slot {

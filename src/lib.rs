@@ -21,6 +21,7 @@ pub mod list;
 pub mod mappings;
 pub mod measure;
 pub mod merge;
+pub mod narrow;
 pub mod pattern;
 pub mod points;
 pub mod pystr;

@@ -15,7 +15,7 @@ use crate::engine::files::Sources;
 use crate::engine::sequence::{Brought, Sequence, Step};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
 use crate::evaluate::{Evaluator, Locate, Root, Source};
-use crate::layer::{ClassEntry, Layer, Subject};
+use crate::layer::{ClassEntry, Layer, Subject, Unread};
 use crate::mappings::Mapped;
 use crate::merge::Prefixes;
 use crate::points::point;
@@ -32,7 +32,7 @@ pub use trail::Trail;
 /// Where classes come from.
 pub trait Lookup {
     /// The layer of a class, `None` for one that does not exist. An error is one of its file.
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>>;
+    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Unread>;
     /// The folder that classes are looked for in, and a class of a similar name.
     fn about_missing(&self, name: &str) -> (String, Option<String>);
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
@@ -130,6 +130,17 @@ pub struct Subjects<'a> {
     pub given: &'a Given,
 }
 
+/// A node whose layers are not in order.
+#[derive(Debug)]
+pub struct Disorder {
+    /// Why.
+    pub error: Error,
+    /// The layers that could be found, only to look for more problems.
+    pub rest: Linearization,
+    /// Whether these are all, but for values that cannot be read.
+    pub whole: bool,
+}
+
 /// Orders the layers of a node. All missing classes and unreadable files are reported at once.
 pub fn linearize(
     subjects: &Subjects<'_>,
@@ -137,7 +148,7 @@ pub fn linearize(
     settings: &Settings,
     lookup: &dyn Lookup,
     sources: &dyn Locate,
-) -> Result<Linearization> {
+) -> Result<Linearization, Box<Disorder>> {
     let mut linearizer = Linearizer {
         subjects,
         settings,
@@ -155,7 +166,7 @@ pub fn linearize(
         own: false,
         warnings: Vec::new(),
         faults: Vec::new(),
-        stopped: false,
+        gathered: Gathered::All,
         node: Included {
             name: subjects.name.clone(),
             file: subjects.layer.file,
@@ -169,20 +180,22 @@ pub fn linearize(
     linearizer.before_node = false;
     linearizer.mapped = linearizer.sequence.clone();
     let shown = linearizer.top(&subjects.layer.classes, None);
-    if linearizer.faults.is_empty() {
-        Ok(Linearization {
-            sequence: linearizer.sequence,
-            mapped: linearizer.mapped,
-            shown,
-            listed: linearizer.listed,
-            missing: linearizer.missing,
-            node: linearizer.node,
-            warnings: linearizer.warnings,
-        })
+    let linearization = Linearization {
+        sequence: linearizer.sequence,
+        mapped: linearizer.mapped,
+        shown,
+        listed: linearizer.listed,
+        missing: linearizer.missing,
+        node: linearizer.node,
+        warnings: linearizer.warnings,
+    };
+    let mut faults = linearizer.faults;
+    if faults.is_empty() {
+        Ok(linearization)
     } else {
         // An answer asks its sequence whether it holds; an error has none.
-        linearizer.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
-        let mut faults = linearizer.faults;
+        linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
+        let whole = linearizer.gathered == Gathered::All && faults.len() < MAX_FAULTS;
         if faults.len() >= MAX_FAULTS
             && let Some(last) = faults.pop()
         {
@@ -199,8 +212,19 @@ pub fn linearize(
         if !settings.group_errors {
             faults.truncate(1);
         }
-        Err(Error::new(faults))
+        Err(Box::new(Disorder { error: Error::new(faults), rest: linearization, whole }))
     }
+}
+
+/// How many of the classes came in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gathered {
+    /// All, but for values that cannot be read.
+    All,
+    /// Not all.
+    Some,
+    /// A limit was met: nothing more comes in.
+    Stopped,
 }
 
 struct Linearizer<'a> {
@@ -228,8 +252,7 @@ struct Linearizer<'a> {
     own: bool,
     warnings: Vec<Warning>,
     faults: Vec<Fault>,
-    /// Whether a limit was met: then nothing more comes in.
-    stopped: bool,
+    gathered: Gathered,
     node: Included,
     /// Those that class mappings brought in.
     mapped: Arc<Sequence>,
@@ -261,9 +284,7 @@ impl Linearizer<'_> {
                     entry.alternatives.extend(mapped.alternative.clone());
                     shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
                 }
-                Err(fault) => {
-                    self.faults.push(in_mapping(fault, &mapped.mapping));
-                }
+                Err(fault) => self.fail(in_mapping(fault, &mapped.mapping)),
             }
         }
         if !shown.is_empty() {
@@ -271,9 +292,22 @@ impl Linearizer<'_> {
         }
     }
 
+    /// A problem for which a class does not come in.
+    fn fail(&mut self, fault: Fault) {
+        self.faults.push(fault);
+        self.not_all();
+    }
+
+    /// Takes note that a class did not come in.
+    fn not_all(&mut self) {
+        if self.gathered == Gathered::All {
+            self.gathered = Gathered::Some;
+        }
+    }
+
     /// Whether nothing more comes in.
     fn is_over(&self) -> bool {
-        self.stopped || self.faults.len() >= MAX_FAULTS
+        self.gathered == Gathered::Stopped || self.faults.len() >= MAX_FAULTS
     }
 
     /// Brings in classes that the node lists, or a mapping gives to it, step by step.
@@ -410,7 +444,7 @@ impl Linearizer<'_> {
             }
             if let Some(at) = self.active.iter().position(|(active, ..)| active == name) {
                 let fault = self.cycle(at, entry, by);
-                self.faults.push(fault);
+                self.fail(fault);
                 return shown;
             }
             match self.lookup.class(name) {
@@ -419,13 +453,19 @@ impl Linearizer<'_> {
                     return shown;
                 }
                 Ok(None) => {}
-                Err(error) => {
+                Err(Unread { error, rest }) => {
                     let chain = self.chain(by, name, entry.origin);
                     self.faults.extend(error.into_faults().into_iter().map(|mut fault| {
                         fault.chain.clone_from(&chain);
                         fault
                     }));
-                    self.done.insert(name.clone());
+                    if !rest.as_ref().is_some_and(|rest| rest.whole) {
+                        self.not_all();
+                    }
+                    match rest {
+                        Some(rest) => self.enter(name, &shown, &rest.layer, entry.origin, by),
+                        None => drop(self.done.insert(name.clone())),
+                    }
                     return shown;
                 }
             }
@@ -444,8 +484,8 @@ impl Linearizer<'_> {
         };
         if let Some((what, limit, setting)) = beyond {
             let kind = Kind::EvaluationLimit { what, limit, setting };
-            self.faults.push(self.place(Fault::new(kind), listed, by));
-            self.stopped = true;
+            self.fail(self.place(Fault::new(kind), listed, by));
+            self.gathered = Gathered::Stopped;
             return;
         }
         // Where the node's file lists it is for that node alone to know.
@@ -468,7 +508,7 @@ impl Linearizer<'_> {
             Err(fault) => {
                 // Its place is in the settings.
                 let note = format!("of the class '{}'", entry.name);
-                self.faults.push(fault.note(note, self.site(entry.origin)));
+                self.fail(fault.note(note, self.site(entry.origin)));
                 return;
             }
         };
@@ -494,7 +534,7 @@ impl Linearizer<'_> {
         };
         let fault = self.place(Fault::new(kind), entry.origin, by);
         let fault = self.with_name(fault, entry, name);
-        self.faults.push(fault);
+        self.fail(fault);
     }
 
     /// A problem with what the name of a class comes to. That is not in the sentence: the name holds a
@@ -518,8 +558,10 @@ impl Linearizer<'_> {
         match evaluator.class_name(template, entry.origin) {
             Ok(name) => Some(name.into()),
             // After a class is missing, what it would have set is missing too.
-            Err(_) if !self.faults.is_empty() => None,
+            Err(_) if self.gathered != Gathered::All => None,
             Err(faults) => {
+                // Without a problem, it is one of a value that cannot be read.
+                self.not_all();
                 let unresolved = |reference: &str, similar: Option<&String>| Kind::ClassReference {
                     written: entry.name.to_string(),
                     reference: reference.to_owned(),

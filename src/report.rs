@@ -8,7 +8,6 @@
 mod data;
 mod finding;
 mod full;
-mod narrow;
 mod short;
 
 use std::borrow::Cow;
@@ -20,7 +19,6 @@ use rustc_hash::FxHashMap;
 pub use data::{findings_value, github, link_value, sarif, site_value};
 pub use finding::{Finding, Level, grouped};
 pub use full::{full, full_finding, full_warning};
-pub use narrow::narrow;
 pub use short::short;
 
 use crate::error::{Error, Fault, Kind, Note, Warning};
@@ -53,7 +51,8 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
     }
     let _ = write!(line, "{}", fault.kind);
     if let Some(path) = &fault.path {
-        let _ = write!(line, ", at '{}'", short(path));
+        let export = if fault.export { "export " } else { "" };
+        let _ = write!(line, ", at {export}'{}'", short(path));
     }
     let _ = write!(line, " ({})", fault.code());
     if let Some(help) = fault.kind.help() {
@@ -92,9 +91,10 @@ fn remarks(fault: &Fault) -> Vec<Note> {
         site: link.site.clone(),
     }));
     let node = fault.node.as_ref().filter(|_| !names_its_node(&fault.kind));
+    let what = if fault.export { "export" } else { "parameter" };
     let text = match (&fault.path, node) {
-        (Some(path), Some(node)) => Some(format!("in parameter '{path}' of node '{node}'")),
-        (Some(path), None) => Some(format!("in parameter '{path}'")),
+        (Some(path), Some(node)) => Some(format!("in {what} '{path}' of node '{node}'")),
+        (Some(path), None) => Some(format!("in {what} '{path}'")),
         // A chain begins with the node and names it.
         (None, Some(node)) if fault.chain.is_empty() => Some(format!("in node '{node}'")),
         (None, _) => None,

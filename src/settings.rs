@@ -184,7 +184,7 @@ settings! {
     ignore_class_notfound_warning: bool = "true" as Shape::Flag;
     /// A missing reference that a later scalar replaces is a warning.
     ignore_overwritten_missing_references | "ignore_overwritten_missing_reference": bool = "true" as Shape::Flag;
-    /// Report all missing references of a node at once.
+    /// Report everything that is wrong with a node at once.
     group_errors: bool = "true" as Shape::Flag;
     /// Inventory queries leave out nodes whose file or classes cannot be read.
     inventory_ignore_failed_node: bool = "false" as Shape::Flag;

@@ -538,3 +538,34 @@ fn folders_that_change_places_while_they_are_listed() {
     assert!(told.len() > 300, "{}", told.len());
     assert!(exchanges > 50, "{exchanges}");
 }
+
+#[test]
+fn warnings_know_the_lines_of_today() {
+    for cache in ["auto", "stat"] {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path();
+        // What the file says by itself, and what evaluation says of it.
+        let (first, second) = ("parameter: {}\n", "parameters:\n  a: ${gone}\n");
+        write(base, "classes/c.yml", first);
+        write(base, "classes/d.yml", second);
+        write(base, "nodes/n.yml", "classes: [c, d]\nparameters: {a: 1}\n");
+        let inventory = Inventory::open(&options(base, cache)).unwrap();
+        let warnings = || {
+            let info = inventory.nodeinfo("n", &Request::default()).unwrap();
+            let text = |warning| reclass::report::full_warning(warning, false, &|_| None);
+            let texts: Vec<String> = info.warnings.iter().map(text).collect();
+            texts.join("\n")
+        };
+        let before = warnings();
+        assert!(before.contains("c.yml:1:1") && before.contains("d.yml:2:6"), "{before}");
+        write(base, "classes/c.yml", &format!("# one\n{first}"));
+        write(base, "classes/d.yml", &format!("# one\n{second}"));
+        let after = warnings();
+        let anew = Inventory::open(&options(base, cache)).unwrap();
+        let info = anew.nodeinfo("n", &Request::default()).unwrap();
+        let text = |warning| reclass::report::full_warning(warning, false, &|_| None);
+        let expected: Vec<String> = info.warnings.iter().map(text).collect();
+        assert_eq!(after, expected.join("\n"));
+        assert!(after.contains("c.yml:2:1") && after.contains("d.yml:3:6"), "{after}");
+    }
+}

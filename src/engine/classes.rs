@@ -7,7 +7,7 @@ use crate::catalog::{Names, Tree};
 use crate::engine::files::Sources;
 use crate::engine::node::Computation;
 use crate::error::{Error, Fault, Result};
-use crate::layer::Layer;
+use crate::layer::{Layer, Unread};
 use crate::linearize::{Lookup, Subjects};
 use crate::value::{Text, Value};
 
@@ -61,7 +61,7 @@ pub(super) struct Classes<'a> {
 }
 
 impl Lookup for Classes<'_> {
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>> {
+    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Unread> {
         if let Some(item) = self.names.get(name) {
             return self.computation.read(item).map(Some);
         }

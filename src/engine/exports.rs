@@ -190,6 +190,7 @@ impl Computation<'_> {
             None => Ok(value),
             Some(mut fault) => {
                 self.complete(&mut fault, layers);
+                self.withhold_ways(std::slice::from_mut(&mut fault), layers);
                 let rest = evaluator.export(&layers.exports, path, true);
                 Err(Box::new(Failed { fault, rest, generation: self.generation }))
             }

@@ -17,7 +17,8 @@ use crate::engine::counts::Counters;
 use crate::engine::held::{Held, Proof, read};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
-use crate::layer::{Layer, Subject};
+use crate::layer::{Layer, Subject, Unread};
+use crate::narrow::narrow;
 use crate::points::point;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
@@ -91,6 +92,8 @@ pub struct Files {
     known: Mutex<Known>,
     pool: Pool,
     versions: AtomicU64,
+    /// How often the lines of a file moved and its layer stayed.
+    moved: AtomicU64,
 }
 
 #[derive(Default, Debug)]
@@ -116,7 +119,7 @@ struct File {
 struct Loaded {
     proof: Proof,
     bytes: Arc<[u8]>,
-    layer: Result<Arc<Layer>>,
+    layer: Result<Arc<Layer>, Unread>,
     version: Version,
 }
 
@@ -128,13 +131,19 @@ pub struct Current {
     /// Its version.
     pub version: Version,
     /// Its layer.
-    pub layer: Result<Arc<Layer>>,
+    pub layer: Result<Arc<Layer>, Unread>,
 }
 
 impl Files {
     /// No files yet.
     pub fn new(settings: Arc<Settings>) -> Files {
-        Files { settings, known: Mutex::default(), pool: Pool::default(), versions: AtomicU64::new(0) }
+        Files {
+            settings,
+            known: Mutex::default(),
+            pool: Pool::default(),
+            versions: AtomicU64::new(0),
+            moved: AtomicU64::new(0),
+        }
     }
 
     /// The strings of the inventory, for one thread.
@@ -284,7 +293,7 @@ impl Files {
                 let known = &mut known.files[file.0 as usize];
                 known.checked = look;
                 known.loaded = None;
-                return Current { file, version: 0, layer: Err(error) };
+                return Current { file, version: 0, layer: Err(error.into()) };
             }
         };
         if let Some(loaded) = &before
@@ -302,12 +311,15 @@ impl Files {
         if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
             && let (Ok(old), Ok(new)) = (compose(&old), &document)
             && old.root == new.root
+            // They have the lines of their file.
+            && layer.warnings.is_empty()
         {
             self.known.lock().files[file.0 as usize].spans = new.spans.clone();
+            self.moved.fetch_add(1, Ordering::Relaxed);
             return self.keep(file, Loaded { proof, bytes, layer: Ok(layer), version }, look);
         }
         let shown = self.known.lock().files[file.0 as usize].shown.clone();
-        let layer = self.build(document, file, item, &shown, words);
+        let layer = self.build(document, file, item, (&shown, &bytes), words);
         let version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
         self.keep(file, Loaded { proof, bytes, layer, version }, look)
     }
@@ -317,9 +329,9 @@ impl Files {
         document: Result<Document>,
         file: FileId,
         item: &Item,
-        shown: &Arc<str>,
+        (shown, bytes): (&Arc<str>, &[u8]),
         words: &Words<'_>,
-    ) -> Result<Arc<Layer>> {
+    ) -> Result<Arc<Layer>, Unread> {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
                 let remarks = fault.notes.iter_mut().filter_map(|note| note.site.as_mut());
@@ -338,6 +350,9 @@ impl Files {
         let place = |fault: &mut Fault| {
             if let (None, Some(origin)) = (&fault.site, fault.origin) {
                 fault.site = crate::evaluate::site(self, origin, None);
+                if let (Some(site), Some(part)) = (&mut fault.site, fault.within) {
+                    *site = narrow(site, part, &String::from_utf8_lossy(bytes));
+                }
             }
         };
         match layer {
@@ -346,11 +361,17 @@ impl Files {
                 layer.warnings.iter_mut().for_each(place);
                 Ok(Arc::new(layer))
             }
-            Err(mut error) => {
-                error.faults_mut().iter_mut().for_each(place);
-                Err(error)
+            Err(mut unread) => {
+                unread.error.faults_mut().iter_mut().for_each(place);
+                Err(unread)
             }
         }
+    }
+
+    /// How often the lines of a file moved, and no version of a layer changed: what names lines is to be
+    /// made anew then.
+    pub fn moved(&self) -> u64 {
+        self.moved.load(Ordering::Relaxed)
     }
 
     /// How many files are kept.
@@ -407,6 +428,11 @@ impl Locate for Files {
         let file = known.files.get(origin.file.0 as usize)?;
         let span = file.spans.get(origin.node as usize)?;
         Some((file.shown.clone(), *span))
+    }
+
+    fn bytes(&self, file: FileId) -> Option<Arc<[u8]>> {
+        let known = self.known.lock();
+        Some(known.files.get(file.0 as usize)?.loaded.as_ref()?.bytes.clone())
     }
 }
 

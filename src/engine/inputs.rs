@@ -378,6 +378,10 @@ impl Locate for Inputs {
     fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)> {
         self.files.locate(origin)
     }
+
+    fn bytes(&self, file: FileId) -> Option<Arc<[u8]>> {
+        self.files.bytes(file)
+    }
 }
 
 /// What is known of all folders that were listed.

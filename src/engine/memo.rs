@@ -48,6 +48,8 @@ pub struct State {
 #[derive(Debug)]
 struct Remembered {
     info: Arc<NodeInfo>,
+    /// How often lines had moved when it was computed: its warnings name lines.
+    moved: u64,
     /// The node's classes, which other nodes share.
     sequence: Arc<Sequence>,
     /// What its name stood for; `None` for a node that only mappings make.
@@ -302,6 +304,7 @@ impl State {
                 weight,
                 given: self.given,
                 info: info.clone(),
+                moved: computed.moved,
                 sequence: answer.sequence,
                 item: catalog.nodes.get(&key.0).cloned(),
                 sources: computed.sources,
@@ -379,7 +382,8 @@ impl State {
         let current = remembered.item.as_ref() == catalog.nodes.get(&key.0)
             && computation.current(&remembered.sources)
             && computation.sequence_holds(&remembered.sequence)
-            && computation.still_holds(&key.0, original, key.1.as_ref(), &remembered.asked);
+            && computation.still_holds(&key.0, original, key.1.as_ref(), &remembered.asked)
+            && (remembered.info.warnings.is_empty() || remembered.moved == self.inputs.files.moved());
         if !current {
             return None;
         }
@@ -417,15 +421,18 @@ fn compute(
 ) -> Computed {
     computation.asking.begin();
     computation.inputs.counters.computed.add();
+    let moved = computation.inputs.files.moved();
     let input_data = request.input_data.as_ref();
     let result = computation.answer(&key.0, key.1.as_ref(), input_data, mapped);
-    Computed { result, sources: computation.asking.end() }
+    Computed { result, sources: computation.asking.end(), moved }
 }
 
 /// An answer, or why there is none, and the files it was computed from.
 struct Computed {
     result: Result<Answer>,
     sources: Sources,
+    /// How often lines had moved before.
+    moved: u64,
 }
 
 /// Input data is part of the question; answers to such questions are not kept.

@@ -3,6 +3,7 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
+pub mod circles;
 pub mod classes;
 pub mod counts;
 pub mod exports;
@@ -14,6 +15,7 @@ pub mod memo;
 pub mod node;
 pub mod parallel;
 pub mod prefix;
+pub mod problems;
 pub mod registry;
 pub mod sequence;
 pub mod trees;

@@ -12,15 +12,17 @@ use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
+use crate::engine::problems::{Broken, after};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
-use crate::evaluate::Root;
-use crate::layer::{Applications, Layer};
-use crate::linearize::{Given, Linearization, Subjects, linearize};
+use crate::evaluate::{Extent, Locate as _, Root};
+use crate::layer::{Applications, Layer, Rest, Unread};
+use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
+use crate::narrow::narrow;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
@@ -126,7 +128,10 @@ impl Computation<'_> {
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Answer> {
-        let merged = self.layers(name, environment, input_data, mapped)?;
+        let merged = match self.order(name, environment, input_data, mapped) {
+            Ok(merged) => merged,
+            Err(broken) => return Err(self.all_problems(*broken)),
+        };
         let others = self.others(&merged, environment);
         let evaluated = self.evaluate(&merged, &others);
         let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
@@ -159,11 +164,15 @@ impl Computation<'_> {
     }
 
     /// The queries with text around them in all layers of a node (Q5).
-    fn embedded(&self, layers: &Layers) -> Vec<Fault> {
+    pub(super) fn embedded(&self, layers: &Layers) -> Vec<Fault> {
         let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
         let placed = |fault: &Fault| {
             let mut fault = fault.clone();
             fault.site = fault.origin.and_then(|origin| crate::evaluate::site(self.inputs, origin, None));
+            let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
+            if let (Some(site), Some(part), Some(bytes)) = (&mut fault.site, fault.within, bytes) {
+                *site = narrow(site, part, &String::from_utf8_lossy(&bytes));
+            }
             fault
         };
         all.flat_map(|layer| layer.embedded.iter().map(placed)).collect()
@@ -254,8 +263,24 @@ impl Computation<'_> {
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Layers> {
+        self.order(name, environment, input_data, mapped).map_err(|broken| broken.error)
+    }
+
+    /// The same, with what can be ordered of a node that fails.
+    fn order(
+        &self,
+        name: &str,
+        environment: Option<&Text>,
+        input_data: Option<&Value>,
+        mapped: bool,
+    ) -> Result<Layers, Box<Broken>> {
         let prefixes = Prefixes::new(self.settings);
         let (item, layer) = self.node(name, mapped)?;
+        let (layer, mut faults, mut whole) = match layer {
+            Ok(layer) => (layer, Vec::new(), true),
+            Err(Unread { error, rest: Some(Rest { layer, whole }) }) => (layer, error.into_faults(), whole),
+            Err(unread) => return Err(unread.error.into()),
+        };
         let environment = match environment {
             Some(text) => Value::Str(text.clone()),
             None => self.original_environment(&layer),
@@ -268,14 +293,25 @@ impl Computation<'_> {
                 .then(|| automatic::parameters(&item, &environment, self.settings, self.automatic)),
             scalars: self.scalars(&layer),
         };
-        let mapped_classes = self.mapped_classes(&item)?;
+        let mapped_classes = self.mapped_classes(&item).map_err(|error| after(&mut faults, error))?;
         let subjects = Subjects { name: &item.name, layer: &layer, mapped: &mapped_classes, given: &given };
-        let classes = self.classes(&subjects, &environment)?;
+        let classes = self.classes(&subjects, &environment).map_err(|error| after(&mut faults, error))?;
         let root = self.roots.of(classes.tree);
-        let linearization = linearize(&subjects, &root, self.settings, &classes, self.inputs)?;
+        let linearized = linearize(&subjects, &root, self.settings, &classes, self.inputs);
+        let linearization = linearized.unwrap_or_else(|disorder| {
+            let Disorder { error, rest, whole: known } = *disorder;
+            faults.extend(error.into_faults());
+            whole &= known;
+            rest
+        });
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
-        Ok(Layers { name: item.name.clone(), layer, linearization, exports, environment, given })
+        let layers = Layers { name: item.name.clone(), layer, linearization, exports, environment, given };
+        if faults.is_empty() {
+            return Ok(layers);
+        }
+        let extent = if whole { Extent::Readable } else { Extent::Part };
+        Err(Box::new(Broken { error: Error::new(faults), rest: Some((layers, extent)) }))
     }
 
     /// The parameters of a node for an evaluation that asks for few of them.
@@ -285,9 +321,9 @@ impl Computation<'_> {
     }
 
     /// The layer of a file, which is asked for.
-    pub fn read(&self, item: &Item) -> Result<Arc<Layer>> {
+    pub fn read(&self, item: &Item) -> Result<Arc<Layer>, Unread> {
         if let Some(clash) = item.clash() {
-            return Err(clash.into());
+            return Err(Error::from(clash).into());
         }
         let current = self.inputs.layer(item, &self.words);
         self.asking.file(current.file, current.version);
@@ -298,22 +334,24 @@ impl Computation<'_> {
     pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
-            None => self.inputs.layer(item, &self.words).layer,
+            None => Ok(self.inputs.layer(item, &self.words).layer?),
         }
     }
 
-    fn node(&self, name: &str, mapped: bool) -> Result<(Item, Arc<Layer>)> {
+    fn node(&self, name: &str, mapped: bool) -> Result<(Item, Result<Arc<Layer>, Unread>)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
-                let layer = self.read(item).map_err(|mut error| {
-                    error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(item.name.clone()));
-                    error
-                })?;
+                let layer = self.read(item).map_err(|mut unread| {
+                    for fault in unread.error.faults_mut() {
+                        fault.node = Some(item.name.clone());
+                    }
+                    unread
+                });
                 Ok((item.clone(), layer))
             }
             None if mapped => {
                 let item = Item::without_file(name.into());
-                Ok((item, Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty())))))
+                Ok((item, Ok(Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty()))))))
             }
             None => {
                 let names = self.catalog.nodes.keys().map(AsRef::as_ref);
@@ -395,6 +433,7 @@ impl Computation<'_> {
         for fault in error.faults_mut() {
             self.complete(fault, merged);
         }
+        self.withhold_ways(error.faults_mut(), merged);
         error
     }
 

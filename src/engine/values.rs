@@ -140,8 +140,7 @@ impl Computation<'_> {
         let value = evaluator.evaluate(&parameters);
         // What a `~` replaced among the parameters may be a query; among the exports it may not.
         evaluator.examine_replaced();
-        evaluator.others = None;
-        let exports = evaluator.evaluate(&layers.exports);
+        let exports = evaluator.evaluate_exports(&layers.exports);
         let faults = evaluator.finish();
         let warnings = std::mem::take(&mut evaluator.warnings);
         let mut weight = evaluator.weight;

@@ -19,6 +19,8 @@ pub(super) struct Replaced {
     stack: Arc<StackSlot>,
     count: usize,
     path: Vec<Key>,
+    /// Whether it stands among the exports.
+    export: bool,
     by_container: bool,
 }
 
@@ -63,6 +65,7 @@ impl Evaluator<'_> {
                 stack: stack.clone(),
                 count: skip,
                 path: self.path_keys().to_vec(),
+                export: self.is_export(),
                 by_container: found.head.is_container(),
             });
         }
@@ -254,6 +257,7 @@ impl Evaluator<'_> {
     pub(crate) fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
             let before = self.enter(replaced.path.iter());
+            self.exports = replaced.export;
             let entries = &replaced.stack.entries[..replaced.count];
             // Data that a container replaces is not forgiven (R6).
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;

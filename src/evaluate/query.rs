@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Fault, Kind};
-use crate::evaluate::{CONTAINER, Evaluator, Found, Head, Stop};
+use crate::evaluate::{CONTAINER, Evaluator, Extent, Found, Head, Stop};
 use crate::measure::Measure;
 use crate::points::point;
 use crate::query::{Connective, Operand, Query};
@@ -101,6 +101,9 @@ impl Evaluator<'_> {
         // Other nodes change, and each node has its own environment.
         self.own = true;
         let Some(others) = self.others else {
+            if self.extent != Extent::Whole && !self.exports {
+                return Err(Stop::Reported);
+            }
             return Err(self.place(Fault::new(Kind::QueryInExport { query: source }), origin, None).into());
         };
         let operands = query
@@ -143,6 +146,7 @@ impl Evaluator<'_> {
     /// The value of an export, `None` where it does not exist; what fails is recorded, or left
     /// out where errors are ignored. Only mappings are gone into: a query's path has no indexes.
     pub fn export(&mut self, exports: &Arc<MapSlot>, path: &[Text], ignore_errors: bool) -> Option<Value> {
+        self.exports = true;
         let mut found = Found::from(Head::Map(exports.clone()));
         let before = self.enter([]);
         let mut result = Ok(None);

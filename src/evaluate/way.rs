@@ -5,6 +5,7 @@
 
 use super::{Evaluator, Locate, MAX_FAULTS, Stop};
 use crate::error::{Fault, Kind, Warning};
+use crate::narrow::narrow;
 use crate::source::{Origin, Site};
 use crate::template::join_path;
 use crate::value::{Key, Text, Value};
@@ -127,6 +128,11 @@ impl Evaluator<'_> {
         join_path(self.path_keys(), &self.settings.delimiter)
     }
 
+    /// Whether the place is one of the exports, and not what a reference of theirs leads to.
+    pub(super) fn is_export(&self) -> bool {
+        self.exports && self.way.base == 0
+    }
+
     /// A fault with its place filled in; `within` is the part of the scalar `source`.
     pub(crate) fn place(
         &self,
@@ -135,6 +141,7 @@ impl Evaluator<'_> {
         within: Option<(&Text, (usize, usize))>,
     ) -> Fault {
         let mut fault = fault.at(origin);
+        fault.export |= self.is_export();
         if fault.path.is_none() {
             fault.path = Some(self.path_text()).filter(|path| !path.is_empty());
         }
@@ -182,11 +189,12 @@ impl Evaluator<'_> {
         names.extend(names.first().cloned());
         let mut fault = Fault::new(Kind::ReferenceCycle { cycle: names.join(" -> ") });
         fault.path = last;
+        fault.export = self.exports && steps.last().is_some_and(|active| active.base == 0);
         for active in steps {
             fault = fault.note(format!("'{}' stands here", text(active)), self.site(active.origin));
         }
         let origin = self.way.active.last().map_or(Origin::NONE, |active| active.origin);
-        self.place(fault, origin, None)
+        Fault { export: fault.export, ..self.place(fault, origin, None) }
     }
 
     /// Notes which of a stack's values is being computed.
@@ -196,7 +204,7 @@ impl Evaluator<'_> {
         }
     }
 }
-/// The place of a node, or of a part of a scalar whose text stands in the file as it is.
+/// The place of a node, or of a part of a scalar.
 pub(crate) fn site(
     sources: &dyn Locate,
     origin: Origin,
@@ -217,6 +225,10 @@ pub(crate) fn site(
         {
             site.column += u32::try_from(before.chars().count()).unwrap_or(0) + quote;
             site.length = u32::try_from(part.chars().count()).unwrap_or(0);
+        } else if let Some(bytes) = sources.bytes(origin.file) {
+            // Its text does not stand in the file as it is.
+            let part = (u32::try_from(offset).unwrap_or(u32::MAX), u32::try_from(length).unwrap_or(0));
+            site = narrow(&site, part, &String::from_utf8_lossy(&bytes));
         }
     }
     Some(site)

@@ -6,14 +6,16 @@ use crate::template::join_path;
 use crate::value::{Key, Value};
 use crate::yaml::compose::{Data, Document, Node};
 
-/// The path, in the notation of references; none for what is not among the parameters and exports.
-pub(super) fn parameter(document: &Document, index: u32, delimiter: &str) -> Option<String> {
+/// The path, in the notation of references, and whether it is one of the exports; none for what is
+/// neither among the parameters nor among the exports.
+pub(super) fn place(document: &Document, index: u32, delimiter: &str) -> Option<(String, bool)> {
     let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return None };
-    let sections =
-        entries.iter().filter(|entry| matches!(entry.key.as_str(), Some("parameters" | "exports")));
     let mut path = Vec::new();
-    let found = sections.map(|entry| &entry.value).any(|section| find(section, index, &mut path));
-    (found && !path.is_empty()).then(|| join_path(&path, delimiter))
+    let section = entries
+        .iter()
+        .filter(|entry| matches!(entry.key.as_str(), Some("parameters" | "exports")))
+        .find(|entry| find(&entry.value, index, &mut path))?;
+    (!path.is_empty()).then(|| (join_path(&path, delimiter), section.key.as_str() == Some("exports")))
 }
 
 fn find(node: &Node, index: u32, path: &mut Vec<Key>) -> bool {

@@ -56,6 +56,7 @@ fn fault_value(fault: &Fault, about: Option<(Level, &[Text])>) -> Value {
         ("message", Value::text(fault.kind.to_string())),
         ("site", fault.site.as_ref().map_or(Value::Null, site_value)),
         ("path", text(fault.path.as_deref().map(|path| short(path).into_owned()))),
+        ("export", Value::Bool(fault.export)),
         ("chain", list(fault.chain.iter().map(link_value))),
         ("notes", list(fault.notes.iter().map(note))),
         ("help", text(fault.kind.help())),

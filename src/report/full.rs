@@ -3,7 +3,7 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
-use super::{Finding, inert, is_active, narrow, once, remarks};
+use super::{Finding, inert, is_active, once, remarks};
 use crate::error::{Error, Fault, Note, Warning};
 use crate::source::Site;
 
@@ -68,14 +68,9 @@ fn group<'a>(title: Title<'a>, fault: &Fault, read: &dyn Fn(&str) -> Option<Stri
     let mut group = Group::with_title(title);
     if let Some(site) = &fault.site {
         let text = read(&site.path);
-        let site = match (&text, fault.within) {
-            // A place with a length is that of the part already.
-            (Some(text), Some(within)) if site.length == 0 => narrow(site, within, text),
-            _ => site.clone(),
-        };
-        match text.as_deref().and_then(|text| Excerpt::of(&site, text)) {
-            Some(excerpt) => group = group.element(excerpt.snippet(&site)),
-            None => group = group.element(origin(&site)),
+        match text.as_deref().and_then(|text| Excerpt::of(site, text)) {
+            Some(excerpt) => group = group.element(excerpt.snippet(site)),
+            None => group = group.element(origin(site)),
         }
     }
     for Note { text, site } in remarks(fault) {

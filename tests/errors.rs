@@ -1,0 +1,217 @@
+//! Small inventories turn into each error: one example for each code, in `tests/errors/<code>.txt`.
+//!
+//! A file holds an inventory, `--- path` before each of its files and `--- prepare` before a script for
+//! what no text can be. Behind each `--- $ command` stands what it prints, behind `--- concise NODE` the
+//! one line that Salt is told, and behind `--- call` what a function says that has no command.
+//! `BLESS=1 cargo test --test errors` writes these anew, and `docs/errors.md`, which shows them; read the
+//! difference before committing it. An example that is called otherwise than a code shows several.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and runs programs")]
+
+mod folders;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use folders::{Part, inventory, parts, set, write};
+use reclass::edit::node::{self, Content};
+use reclass::edit::tree::Options;
+use reclass::engine::{Inventory, Request};
+use reclass::error::{Error, Kind};
+use reclass::report;
+use reclass::settings::Settings;
+use reclass::storage::write::Lock;
+use reclass::value::{Map, Value};
+use reclass::wire;
+
+/// Where the inventory is in the examples.
+const SHOWN: &str = "/srv/salt/reclass";
+
+/// The example as it should be.
+fn played(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().join("reclass");
+    let mut options = inventory(&base);
+    let mut out = String::new();
+    for part in parts(text) {
+        out.extend(["--- ", &part.name, "\n"]);
+        let said = match part.name.split_once(' ') {
+            Some(("$", command)) => {
+                let output = shell(&base, &format!("exec 2>&1\n{command}"));
+                let mut said = String::from_utf8(output.stdout).unwrap();
+                match output.status.code() {
+                    Some(0) => {}
+                    code => writeln!(said, "[exit code {}]", code.unwrap()).unwrap(),
+                }
+                said
+            }
+            Some(("concise", node)) => format!("{}\n", concise(&options, node)),
+            Some(("call", code)) => {
+                let error = call(code, &base, &options).unwrap_err();
+                let read = |path: &str| fs::read_to_string(path).ok();
+                format!("{}\n\n{}\n", report::concise(&error), report::full(&error, false, &read))
+            }
+            _ => {
+                out += &part.text;
+                match part.name.as_str() {
+                    "prepare" => {
+                        let output = shell(&base, &part.text);
+                        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+                    }
+                    name => {
+                        if name == "reclass-config.yml" {
+                            set(&mut options, &part.text);
+                        }
+                        write(&base.join(name), &part.text);
+                    }
+                }
+                continue;
+            }
+        };
+        out += &neutral(&said, folder.path());
+    }
+    out
+}
+
+/// What a command prints that is run in the inventory.
+fn shell(base: &Path, command: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_reclass"));
+    let path = std::env::var("PATH").unwrap_or_default();
+    Command::new("sh")
+        .args(["-c", command])
+        .current_dir(base)
+        .env_clear()
+        .env("PATH", format!("{}:{path}", program.parent().unwrap().display()))
+        .env("RECLASS", program)
+        .env("LC_ALL", "C.UTF-8")
+        .env("HOME", base.parent().unwrap())
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "Ada")))
+        .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "ada@example.com")))
+        .output()
+        .unwrap()
+}
+
+/// A text without what is another in each run: the folder, and the time.
+fn neutral(text: &str, folder: &Path) -> String {
+    let outside = Path::new(SHOWN).parent().unwrap().display().to_string();
+    let (folder, text) = (folder.display().to_string(), text.to_owned());
+    // The name of a cache is the address of its repository.
+    let text = text.replace(&folder.replace('/', "%2F"), &outside.replace('/', "%2F"));
+    let text = text.replace(&folder, &outside);
+    let time = fancy_regex::Regex::new(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC").unwrap();
+    time.replace_all(&text, "2026-11-21 08:00:00 UTC").into_owned()
+}
+
+/// What Salt is told of a node: its errors, or its warnings.
+fn concise(options: &Map, node: &str) -> String {
+    match Inventory::open(options).and_then(|inventory| inventory.nodeinfo(node, &Request::default())) {
+        Ok(info) => {
+            let lines: Vec<String> = info.warnings.iter().map(report::concise_warning).collect();
+            lines.join("\n")
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// Does what ends with an error of this code.
+fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
+    let settings = Settings::from_options(options)?.0;
+    let plain = Options::default();
+    let with = |key: &str, value: &str| Content {
+        parameters: Map::from_iter([(key.into(), Value::text(value))]),
+        ..Content::default()
+    };
+    let create = |node: &str, folder: &str| {
+        node::create(&settings, node, folder, &Content::default(), plain).map(drop)
+    };
+    match code {
+        "edit-refused" => node::update(&settings, "web1", &with("a", "2"), plain).map(drop),
+        "edit-reference" => node::update(&settings, "web1", &with("a", "${b}"), plain).map(drop),
+        "name-refused" => create("../web1", ""),
+        "path-refused" => {
+            let outside = base.with_file_name("outside");
+            fs::create_dir(&outside).unwrap();
+            std::os::unix::fs::symlink(outside, base.join("nodes/rack")).unwrap();
+            create("web2", "rack")
+        }
+        "node-exists" => create("web1", ""),
+        "file-unwritable" => {
+            // Whoever runs the tests, nobody can write to a folder as to a file.
+            fs::create_dir(base.join("nodes/.reclass.lock")).unwrap();
+            create("web2", "")
+        }
+        "lock-timeout" => {
+            let root = base.join("nodes");
+            let _held = Lock::take(&root)?;
+            std::thread::scope(|scope| scope.spawn(|| create("web2", "")).join().unwrap())
+        }
+        "storage-unsupported" => create("web2", ""),
+        "wire-type" => {
+            let inventory = Inventory::open(options)?;
+            let info = inventory.nodeinfo("web1", &Request::default())?;
+            wire::carry(&info.parameters, "parameters", ":").map(drop).map_err(|mut error| {
+                inventory.place_values("web1", &Request::default(), &mut error);
+                error
+            })
+        }
+        "internal" => Lock::take(&base.join("nodes"))?.remove(&base.join("classes/web.yml")),
+        other => panic!("no call for {other}"),
+    }
+}
+
+#[test]
+fn examples_fail_as_they_say() {
+    folders::check("errors", played);
+    the_page_shows_the_examples();
+}
+
+#[test]
+fn every_code_has_an_example() {
+    for code in Kind::CODES {
+        let text = fs::read_to_string(folder().join(format!("{code}.txt"))).unwrap_or_default();
+        // That of a lint is its rule, of which each has an example in `tests/lint`.
+        let shown = if *code == "lint" { "[scalar-misread]".to_owned() } else { format!("[{code}]") };
+        assert!(text.contains(&shown), "tests/errors/{code}.txt does not end in {shown}");
+    }
+}
+
+/// The page with all examples.
+fn page() -> String {
+    let mut page = String::from(
+        "# Errors and warnings\n\nEvery problem has a code that stays the same, a sentence, and where there is one a place, the chain of \
+         classes that leads there, and a way out. This page has an example of each code: the files of a small \
+         inventory in `/srv/salt/reclass`, a command, and what it prints on a terminal. `Salt:` stands before the \
+         one line that a minion and the exceptions of Python get. The codes of rules of lint stand on \
+         [their own page](lint.md#rules). Made by `BLESS=1 cargo test --test errors`.\n",
+    );
+    for code in Kind::CODES.iter().filter(|code| **code != "lint") {
+        writeln!(page, "\n## `{code}`").unwrap();
+        let text = fs::read_to_string(folder().join(format!("{code}.txt"))).unwrap();
+        for Part { name, text } in parts(&text) {
+            let text = text.trim_end();
+            let shown = match name.split_once(' ') {
+                Some(("$", command)) => format!("\n```text\n$ {command}\n{text}\n```\n"),
+                Some(("concise", _)) => format!("\nSalt:\n\n```text\n{text}\n```\n"),
+                Some(_) => format!("\n```text\n{text}\n```\n"),
+                None if name == "prepare" => format!("\n```sh\n{text}\n```\n"),
+                None => format!("\n`{name}`:\n\n```yaml\n{text}\n```\n"),
+            };
+            page += &shown;
+        }
+    }
+    page
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors")
+}
+
+fn the_page_shows_the_examples() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
+    if std::env::var_os("BLESS").is_some() {
+        fs::write(&path, page()).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap_or_default(), page(), "BLESS=1 writes docs/errors.md anew");
+}
