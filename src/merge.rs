@@ -59,6 +59,12 @@ impl Prefixes {
         }
     }
 
+    /// The prefixes in front of a key, as a file has them.
+    pub fn text(&self, prefix: Prefix) -> String {
+        let overrides = self.overrides.filter(|_| prefix.overrides);
+        overrides.into_iter().chain(self.constant.filter(|_| prefix.constant)).collect()
+    }
+
     /// The name behind the prefix of a key.
     pub fn bare<'k>(&self, key: &'k str) -> &'k str {
         self.split(key).1

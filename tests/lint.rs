@@ -14,7 +14,6 @@ use folders::{Part, inventory, parts, set, write};
 use reclass::error::Error;
 use reclass::lint::{RULES, lint};
 use reclass::report;
-use reclass::value::Map;
 
 /// What lint says of an inventory, one line each, with paths below its folder.
 fn findings(parts: &[Part]) -> String {
@@ -65,20 +64,24 @@ fn every_rule_stands_in_the_page() {
 }
 
 #[test]
-fn levels_are_checked() {
+fn wrong_levels_are_told_with_all_that_is_wrong_with_the_settings() {
     for (levels, expected) in [
         (
-            "{no-such-rule: off, scalar-misred: off, tab: warnin}",
-            "setting 'lint_levels': no rule and no error has the code 'no-such-rule' (unknown-rule)\n\
-             setting 'lint_levels': no rule and no error has the code 'scalar-misred' (unknown-rule); \
-             'scalar-misread' is similar\n\
+            "{no-such-rule: off, tab: warnin}",
+            "setting 'output' must be one of yaml, json (setting-value); 'yaml' is similar\n\
+             setting 'lint_levels': no rule and no error has the code 'no-such-rule' (unknown-rule)\n\
              setting 'lint_levels:tab' must be one of off, info, warning, error (setting-value); \
              'warning' is similar",
         ),
-        ("[]", "setting 'lint_levels' must be a mapping of a code to a level, not list (setting-type)"),
+        (
+            "[]",
+            "setting 'output' must be one of yaml, json (setting-value); 'yaml' is similar\n\
+             setting 'lint_levels' must be a mapping of a code to a level, not list (setting-type)",
+        ),
     ] {
-        let mut options = Map::default();
-        options.insert("lint_levels".into(), reclass::yaml::parse_value(levels).unwrap());
+        let folder = tempfile::tempdir().unwrap();
+        let mut options = inventory(folder.path());
+        set(&mut options, &format!("{{lint_levels: {levels}, output: yml}}"));
         let error = lint(&options, &[], &()).unwrap_err();
         assert_eq!(error.to_string(), expected, "{levels}");
     }

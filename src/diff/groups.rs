@@ -60,8 +60,9 @@ impl Group {
     }
 }
 
-/// Where a change stands: section and path, and the places on both sides.
-type Stands = (Section, Vec<Key>, [Option<Site>; 2]);
+/// Where a change stands: section and path, and the places on both sides; of a list, those of the items
+/// that it loses and gains.
+type Stands = (Section, Vec<Key>, Vec<(bool, Option<Site>)>);
 
 /// Puts together what changes at one path because of the same places, with other values in other nodes:
 /// `url: http://${name}/v1` is one change. The groups have their places.
@@ -70,13 +71,16 @@ pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
     let mut all: Vec<Group> = Vec::with_capacity(groups.len());
     for group in groups {
         let site = |place: &Option<Place>| place.as_ref().and_then(|place| place.site.clone());
-        let sites = [site(&group.old_place), site(&group.new_place)];
         let change = &group.change;
-        let placed = [(&change.old, &sites[0]), (&change.new, &sites[1])];
+        let sites: Vec<(bool, Option<Site>)> = if change.items.is_empty() {
+            let sides = [(false, &change.old, &group.old_place), (true, &change.new, &group.new_place)];
+            let sides = sides.into_iter().filter(|(_, value, _)| value.is_some());
+            sides.map(|(added, _, place)| (added, site(place))).collect()
+        } else {
+            change.items.iter().map(|item| (item.added, site(&item.place))).collect()
+        };
         // What no file wrote is nobody's change.
-        let whole =
-            change.items.is_empty() && placed.iter().all(|(value, site)| value.is_some() == site.is_some());
-        if !whole {
+        if sites.iter().any(|(_, site)| site.is_none()) {
             all.push(group);
             continue;
         }

@@ -21,7 +21,7 @@ use crate::catalog::Catalog;
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::{Inventory, Request};
-use crate::error::{Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result};
 use crate::pattern::{Glob, PathPattern, is_wild};
 use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
@@ -148,10 +148,11 @@ fn explain_layers(
         faults: Vec::new(),
         secrets: teller::Teller::new(computation, layers, &others, false).everything(),
     };
+    let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
         explanation.classes = context::classes(computation, layers, &globs(&selection.classes));
         let (classes, wanted) = (&explanation.classes, &selection.classes);
-        found(
+        missing.extend(not_found(
             "class",
             wanted,
             |glob| classes.iter().any(|story| glob.matches(&story.name)),
@@ -160,13 +161,13 @@ fn explain_layers(
                 let all = layers.linearization.trail().all();
                 all.iter().skip(1).map(|included| included.name.to_string()).collect()
             },
-        )?;
+        ));
     }
     if everything || !selection.applications.is_empty() {
         explanation.applications =
             context::applications(computation, layers, &globs(&selection.applications));
         let (stories, wanted) = (&explanation.applications, &selection.applications);
-        found(
+        missing.extend(not_found(
             "application",
             wanted,
             |glob| stories.iter().any(|s| glob.matches(&s.name)),
@@ -175,7 +176,7 @@ fn explain_layers(
                 let all = context::applications(computation, layers, &[]);
                 all.iter().map(|story| story.name.to_string()).collect()
             },
-        )?;
+        ));
     }
     for exports in [false, true] {
         let wanted = if exports { &selection.exports } else { &selection.parameters };
@@ -191,7 +192,7 @@ fn explain_layers(
             let pattern = PathPattern::new(text, &computation.settings.delimiter);
             let paths = teller.matching(&pattern);
             if paths.is_empty() && !is_wild(text) {
-                return Err(no_path(&teller, text, exports, layers).into());
+                missing.push(no_path(&teller, text, exports, layers));
             }
             for path in paths {
                 if !stories.iter().any(|story: &Story| story.path == path) {
@@ -216,6 +217,9 @@ fn explain_layers(
             explanation.parameters = stories;
         }
     }
+    if !missing.is_empty() {
+        return Err(Error::new(missing));
+    }
     let mut faults: Vec<Fault> = explanation
         .parameters
         .iter_mut()
@@ -231,25 +235,22 @@ fn explain_layers(
     Ok(explanation)
 }
 
-/// That each name was found; a glob may find nothing.
-fn found(
+/// The names that were not found; a glob may find nothing.
+fn not_found(
     what: &'static str,
     wanted: &[String],
     is_found: impl Fn(&Glob) -> bool,
     layers: &Layers,
     names: impl Fn() -> Vec<String>,
-) -> Result<()> {
-    for text in wanted {
-        if !is_wild(text) && !is_found(&Glob::new(text)) {
-            let names = names();
-            let similar = crate::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
-            let kind = Kind::NothingToExplain { what, name: text.clone(), similar };
-            let mut fault = Fault::new(kind);
-            fault.node = Some(layers.name.clone());
-            return Err(fault.into());
-        }
-    }
-    Ok(())
+) -> Vec<Fault> {
+    let missing = wanted.iter().filter(|text| !is_wild(text) && !is_found(&Glob::new(text)));
+    let fault = |text: &String| {
+        let names = names();
+        let similar = crate::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
+        let kind = Kind::NothingToExplain { what, name: text.clone(), similar };
+        Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
+    };
+    missing.map(fault).collect()
 }
 
 fn no_path(teller: &teller::Teller<'_>, text: &str, exports: bool, layers: &Layers) -> Fault {
@@ -275,13 +276,14 @@ pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
 /// A glob of names that finds no node in any of the catalogs is an error.
 pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
     let names = || catalogs.iter().flat_map(|catalog| catalog.nodes.keys());
+    let mut missing = Vec::new();
     for text in globs {
         let glob = Glob::new(text);
         if !names().any(|name| glob.matches(name)) {
             let similar = crate::similar::nearest(text, names().map(AsRef::as_ref)).map(str::to_owned);
             let folder = "the inventory".to_owned();
-            return Err(Fault::new(Kind::NodeNotFound { name: text.clone(), folder, similar }).into());
+            missing.push(Fault::new(Kind::NodeNotFound { name: text.clone(), folder, similar }));
         }
     }
-    Ok(())
+    if missing.is_empty() { Ok(()) } else { Err(Error::new(missing)) }
 }

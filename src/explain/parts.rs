@@ -9,6 +9,7 @@ use crate::evaluate::{Found, Head};
 use crate::linearize::AUTOMATIC;
 use crate::pattern::Progress;
 use crate::slot::Slot;
+use crate::source::Origin;
 use crate::value::{Key, Value};
 
 /// One leaf or item.
@@ -25,6 +26,22 @@ pub struct Part {
     /// The references on the way that brought a container around it in, outermost first: what
     /// they say, and where.
     pub via: Vec<(Value, Place)>,
+}
+
+/// A reference that brings a container in.
+struct Bringing {
+    written: Value,
+    place: Place,
+    /// Where what it brings is written, where other layers have a part in the container.
+    origins: Option<FxHashSet<Origin>>,
+}
+
+impl Bringing {
+    /// What it says and where, if it brings in what is written at an origin.
+    fn of(&self, origin: Origin) -> Option<(Value, Place)> {
+        let brings = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
+        brings.then(|| (self.written.clone(), self.place.clone()))
+    }
 }
 
 /// How many parts are listed; what references repeat may be more than anyone reads.
@@ -50,7 +67,7 @@ impl Teller<'_> {
         &mut self,
         found: &Found,
         path: &mut Vec<Key>,
-        via: &mut Vec<(Value, Place)>,
+        via: &mut Vec<Bringing>,
         around: &mut FxHashSet<usize>,
         parts: &mut Vec<Part>,
     ) {
@@ -70,13 +87,10 @@ impl Teller<'_> {
             self.evaluator.faults.truncate(before);
             let container = head.as_ref().is_some_and(|found| !leaf(&found.head));
             if let (Some(head), true) = (&head, container) {
-                if dynamic {
-                    via.push((written(said), self.places.of(said.origin(), "input data")));
-                }
+                let before = via.len();
+                via.extend(self.bringing(slot));
                 stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.collect(head, path, via, around, parts));
-                if dynamic {
-                    via.pop();
-                }
+                via.truncate(before);
             } else {
                 let value = head.and_then(|found| {
                     let before = self.evaluator.faults.len();
@@ -89,12 +103,61 @@ impl Teller<'_> {
                 parts.push(Part {
                     path: path.clone(),
                     value,
-                    written: dynamic.then(|| written(said)),
+                    written: dynamic.then(|| written(said, &self.prefixes)),
                     place: self.places.of(said.origin(), elsewhere),
-                    via: via.clone(),
+                    via: via.iter().filter_map(|one| one.of(said.origin())).collect(),
                 });
             }
             path.pop();
+        }
+        if let Some(address) = address {
+            around.remove(&address);
+        }
+    }
+
+    /// The references at a place that bring a container in: what one of several layers brings in is
+    /// known by where it is written.
+    fn bringing(&mut self, slot: &Slot) -> Vec<Bringing> {
+        fn references<'s>(slot: &'s Slot, all: &mut Vec<&'s Slot>) {
+            match slot {
+                Slot::Text(..) | Slot::Query(..) => all.push(slot),
+                Slot::Stack(stack) => {
+                    let first = stack.entries.iter().rposition(|entry| entry.prefix.overrides);
+                    let entries = stack.entries.iter().skip(first.unwrap_or(0));
+                    entries.for_each(|entry| references(&entry.slot, all));
+                }
+                Slot::Value(..) | Slot::List(_) | Slot::Raw(_) | Slot::Map(_) => {}
+            }
+        }
+        let mut all = Vec::new();
+        references(slot, &mut all);
+        let alone = !matches!(slot, Slot::Stack(stack) if stack.entries.len() > 1);
+        all.into_iter()
+            .map(|reference| {
+                let origins = (!alone).then(|| {
+                    let mut origins = FxHashSet::default();
+                    if let Some(found) = self.quietly(|evaluator| evaluator.head(reference)) {
+                        self.origins(&found, &mut FxHashSet::default(), &mut origins);
+                    }
+                    origins
+                });
+                let place = self.places.of(reference.origin(), "input data");
+                Bringing { written: written(reference, &self.prefixes), place, origins }
+            })
+            .collect()
+    }
+
+    /// Where all that is in a container is written.
+    fn origins(&mut self, found: &Found, around: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
+        let address = address(&found.head);
+        if origins.len() >= MAX_PARTS || address.is_some_and(|address| !around.insert(address)) {
+            return;
+        }
+        for Below { slot, .. } in below(&found.head) {
+            origins.insert(winner(slot).origin());
+            if let Some(head) = self.quietly(|evaluator| evaluator.head(slot)) {
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.origins(&head, around, origins));
+            }
         }
         if let Some(address) = address {
             around.remove(&address);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::engine::node::Layers;
 use crate::merge::{Prefixes, merge_maps};
-use crate::slot::{MapSlot, Slot};
+use crate::slot::{MapSlot, Slot, StackEntry};
 use crate::value::{Key, Map, Value};
 
 /// One map of parameters that is merged, in order.
@@ -124,20 +124,36 @@ fn settled(map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
     if map.prefixed { merge_maps(Arc::new(MapSlot::empty()), map, prefixes) } else { map.clone() }
 }
 
-/// What a slot says, references as they are written.
-pub(crate) fn written(slot: &Slot) -> Value {
+/// What a slot of a layer says, references and the prefixes of keys as they are written.
+pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
     let deeper = |body: &dyn Fn() -> Value| stacker::maybe_grow(64 * 1024, 1024 * 1024, body);
     match slot {
         Slot::Value(value, _) => value.clone(),
         Slot::Text(template, _) => Value::Str(template.source.clone()),
         Slot::Query(query, _) => Value::text(format!("$[ {} ]", query.source)),
-        Slot::List(list) => deeper(&|| Value::list(list.items.iter().map(written).collect())),
-        Slot::Raw(raw) => deeper(&|| map_of(raw.entries.iter())),
-        Slot::Map(map) => deeper(&|| map_of(map.entries.iter())),
-        Slot::Stack(_) => deeper(&|| written(super::parts::winner(slot))),
+        Slot::List(list) => {
+            deeper(&|| Value::list(list.items.iter().map(|item| written(item, prefixes)).collect()))
+        }
+        Slot::Raw(raw) => deeper(&|| {
+            let entries = raw.entries.iter().map(|(key, slot)| (key.clone(), written(slot, prefixes)));
+            Value::map(entries.collect::<Map>())
+        }),
+        Slot::Map(map) => deeper(&|| {
+            Value::map(
+                map.entries.iter().flat_map(|(key, slot)| entries(key, slot, prefixes)).collect::<Map>(),
+            )
+        }),
+        Slot::Stack(_) => deeper(&|| written(super::parts::winner(slot), prefixes)),
     }
 }
 
-fn map_of<'s>(entries: impl Iterator<Item = (&'s Key, &'s Slot)>) -> Value {
-    Value::map(entries.map(|(key, slot)| (key.clone(), written(slot))).collect::<Map>())
+/// The entries that a layer has for one name: `~a` beside `a` are two.
+fn entries(key: &Key, slot: &Slot, prefixes: &Prefixes) -> Vec<(Key, Value)> {
+    let Slot::Stack(stack) = slot else { return vec![(key.clone(), written(slot, prefixes))] };
+    let name = crate::pystr::str(&key.0);
+    let entry = |entry: &StackEntry| {
+        let key = Key::from(format!("{}{name}", prefixes.text(entry.prefix)).as_str());
+        (key, written(&entry.slot, prefixes))
+    };
+    stack.entries.iter().map(entry).collect()
 }

@@ -12,6 +12,7 @@ use crate::error::Result;
 use crate::explain::{Selection, chosen_nodes, explain_in};
 use crate::linearize::By;
 use crate::list::{knowing, leaves};
+use crate::merge::Prefixes;
 use crate::secrets::Secrets;
 use crate::source::{FileId, Origin, Site};
 use crate::survey::{Survey, Surveyed};
@@ -85,7 +86,7 @@ pub fn graph(inventory: &Inventory, globs: &[String], secrets: &Secrets) -> Resu
         let chosen: Vec<&Surveyed> =
             survey.nodes.iter().filter(|node| names.binary_search(&node.name).is_ok()).collect();
         let with_values = chosen.len() <= WITH_VALUES;
-        let mut secrets = knowing(secrets, &survey);
+        let mut secrets = knowing(secrets, &survey, computation.settings);
         let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, &mut secrets));
         let nodes: Vec<Rendered> = nodes.collect();
         Ok(Graph { vertices: vertices(computation, &survey, &chosen, &secrets), nodes })
@@ -195,11 +196,12 @@ fn vertices(
 
 fn sets(computation: &Computation<'_>, file: &crate::survey::SurveyedFile, secrets: &Secrets) -> Vec<Leaf> {
     let Ok(layer) = &file.layer else { return Vec::new() };
+    let prefixes = Prefixes::new(computation.settings);
     let mut found = Vec::new();
     leaves(&layer.parameters, &mut Vec::<Key>::new(), &mut |path, slot, origin| {
         found.push(Leaf {
             path: crate::evaluate::join_path(path, &computation.settings.delimiter),
-            value: Some(secrets.value(path, &crate::explain::written(slot))),
+            value: Some(secrets.value(path, &crate::explain::written(slot, &prefixes))),
             site: crate::evaluate::site(computation.inputs, origin, None),
         });
     });

@@ -24,7 +24,7 @@ use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::pattern::{Glob, chosen};
 use crate::report::{Finding, Level, grouped};
 use crate::secrets::Secrets;
-use crate::settings::{Settings, not_among};
+use crate::settings::not_among;
 use crate::source::{Origin, Site};
 use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::value::{Map, Value};
@@ -58,8 +58,10 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
     // What rendering notices by itself, all of it.
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
-    let inventory = Inventory::open(&options)?;
-    let levels = Levels::of(inventory.settings())?;
+    let (levels, wrong) = Levels::of(options.get("lint_levels"));
+    let with_levels =
+        |error: Error| Error::new(error.into_faults().into_iter().chain(wrong.iter().cloned()).collect());
+    let inventory = Inventory::open(&options).map_err(with_levels)?;
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let looked = inventory.inspect(|computation| {
         if !nodes.is_empty() {
@@ -69,8 +71,9 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
         linter.look();
         Ok::<_, Error>(linter.problems)
     });
-    let problems = looked??;
-    let problems = file.noticed(inventory.settings_warnings()).into_iter().chain(problems);
+    let problems = looked.map_err(with_levels)??;
+    let noticed = [inventory.settings_warnings(), &wrong].concat();
+    let problems = file.noticed(&noticed).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
     let mut silence = silence::Silence::new(&inventory, file);
     Ok(grouped(problems.filter(|(level, _)| *level != Level::Off))
@@ -85,21 +88,22 @@ struct Levels {
 }
 
 impl Levels {
-    fn of(settings: &Settings) -> Result<Levels> {
-        let map = match &settings.lint_levels {
-            Value::Null => return Ok(Levels { changed: FxHashMap::default() }),
-            Value::Map(map) => map,
-            other => {
+    /// The levels, and what is wrong with the setting: the rest of it counts all the same.
+    fn of(setting: Option<&Value>) -> (Levels, Vec<Fault>) {
+        let mut changed = FxHashMap::default();
+        let mut faults = Vec::new();
+        let map = match setting {
+            None | Some(Value::Null) => return (Levels { changed }, faults),
+            Some(Value::Map(map)) => map,
+            Some(other) => {
                 let kind = Kind::SettingType {
                     name: "lint_levels".into(),
                     expected: "a mapping of a code to a level".into(),
                     actual: other.type_name().into(),
                 };
-                return Err(Fault::new(kind).into());
+                return (Levels { changed }, vec![Fault::new(kind)]);
             }
         };
-        let mut changed = FxHashMap::default();
-        let mut faults = Vec::new();
         for (code, level) in map.iter() {
             let code = crate::pystr::str(&code.0);
             if !codes().any(|known| known == code) {
@@ -117,7 +121,7 @@ impl Levels {
                 None => faults.push(not_among(format!("lint_levels:{code}"), &word, &Level::NAMES)),
             }
         }
-        if faults.is_empty() { Ok(Levels { changed }) } else { Err(Error::new(faults)) }
+        (Levels { changed }, faults)
     }
 
     fn of_code(&self, code: &str) -> Level {

@@ -187,12 +187,11 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
         }
         let similar = crate::similar::nearest(key, set.iter().map(String::as_str));
         // With a default, a key may be for what some day sets it; a slip it is where another one is similar.
-        if path.default.is_some() && similar.is_none() {
-            continue;
-        }
+        let optional = path.default.is_some() && similar.is_none();
+        let rule = if optional { "parameter-optional" } else { "parameter-never-set" };
         let help = similar.map(|name| format!("'{name}' is similar"));
         let message = format!("no file sets '{PARAM}{delimiter}{key}'");
-        let mut fault = lint_fault("parameter-never-set", message, help);
+        let mut fault = lint_fault(rule, message, help);
         fault.site.clone_from(&one.site);
         found.push(fault);
     }

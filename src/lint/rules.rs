@@ -45,6 +45,11 @@ pub const RULES: &[Rule] = &[
     new("parameter-unused", Level::Info, "Nothing refers to a key of _param."),
     new("parameter-never-set", Level::Warning, "A reference names a key of _param that no file sets."),
     new(
+        "parameter-optional",
+        Level::Info,
+        "A reference with a default names a key of _param that no file sets, and none with a similar name is set.",
+    ),
+    new(
         "query-unanswered",
         Level::Warning,
         "An inventory query asks for an export that no node has, or no node passes its tests.",

@@ -6,9 +6,11 @@ use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
 use crate::explain::written;
+use crate::merge::Prefixes;
 use crate::pattern::{Glob, PathPattern, chosen};
 use crate::report::site_value;
 use crate::secrets::Secrets;
+use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
 use crate::survey::{Reach, Survey};
@@ -60,7 +62,8 @@ pub fn parameters(
         let survey = Survey::of(computation);
         let asked = survey.nodes.iter().filter(|node| chosen(&globs, &node.name));
         let reach = Reach::of(computation, &survey, asked);
-        let secrets = knowing(secrets, &survey);
+        let secrets = knowing(secrets, &survey, computation.settings);
+        let prefixes = Prefixes::new(computation.settings);
         let mut rows: IndexMap<String, Raw> = IndexMap::new();
         for file in &survey.files {
             let used = |at: &&usize| survey.nodes.get(**at).is_some_and(|node| chosen(&globs, &node.name));
@@ -78,7 +81,7 @@ pub fn parameters(
                 let entry = rows
                     .entry(join_path(path, delimiter))
                     .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));
-                entry.1.push((site, secrets.value(path, &written(slot))));
+                entry.1.push((site, secrets.value(path, &written(slot, &prefixes))));
                 entry.2.extend(&users);
                 entry.3 &= known;
             });
@@ -94,7 +97,8 @@ pub fn parameters(
 }
 
 /// The same secrets, with those that the files write out: they may stand elsewhere too.
-pub(crate) fn knowing(secrets: &Secrets, survey: &Survey) -> Secrets {
+pub(crate) fn knowing(secrets: &Secrets, survey: &Survey, settings: &Settings) -> Secrets {
+    let prefixes = Prefixes::new(settings);
     let mut found = Vec::new();
     for layer in survey.files.iter().filter_map(|file| file.layer.as_ref().ok()) {
         for map in [&layer.parameters, &layer.exports] {
@@ -105,7 +109,7 @@ pub(crate) fn knowing(secrets: &Secrets, survey: &Survey) -> Secrets {
                     _ => false,
                 };
                 if plain && secrets.covers(path) {
-                    found.push(written(slot));
+                    found.push(written(slot, &prefixes));
                 }
             });
         }
