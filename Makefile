@@ -9,7 +9,7 @@ ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny audit fuzz tsan load wheel man clean
+.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny audit audit-offline fuzz tsan load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -61,13 +61,18 @@ bench-record: build .venv-bench/.tools ## the instruction counts that `make benc
 
 deny: ## licences, sources and bans of the crates; needs cargo-deny, no network
 	$(call need,cargo-deny,cargo install --locked cargo-deny)
-	cargo deny --offline --all-features check licenses bans sources
+	for manifest in Cargo.toml fuzz/Cargo.toml tests/sanitizer/Cargo.toml; do \
+	    cargo deny --offline --all-features --manifest-path $$manifest --config deny.toml \
+	        check licenses bans sources || exit; done
 
 audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit, github.com and pypi.org
 	$(call need,cargo-deny,cargo install --locked cargo-deny)
 	$(call need,pip-audit,python3 -m pip install pip-audit)
-	cargo deny --all-features check advisories
-	for lock in requirements/*.txt; do pip-audit --strict --disable-pip --require-hashes -r $$lock || exit; done
+	$(PYTHON) -m supply.audit
+
+audit-offline: ## the same for crates by the database that was fetched last; needs cargo-deny, no network
+	$(call need,cargo-deny,cargo install --locked cargo-deny)
+	$(PYTHON) -m supply.audit --offline
 
 # What a target needs that nothing here installs, and the command that does.
 define need

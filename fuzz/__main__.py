@@ -27,7 +27,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / "target" / "fuzz"
-TARGETS = ["yaml", "grammar", "inventory", "edit", "git_url"]
+TARGETS = ["yaml", "grammar", "inventory", "edit", "git_url", "settings"]
 TRIPLE = "x86_64-unknown-linux-gnu"
 LOCK = threading.Lock()
 

@@ -6,6 +6,7 @@
 
 use std::fmt;
 
+use crate::report::short;
 use crate::secrets::MASK;
 use crate::source::{Origin, Site};
 use crate::value::Text;
@@ -196,10 +197,13 @@ macro_rules! kinds {
             }
         }
         impl fmt::Display for Kind {
-            /// What went wrong, in one sentence without a place.
+            /// What went wrong, in one sentence without a place: 2,000 characters at the most.
             #[allow(unused_variables, clippy::too_many_lines, reason = "a table: not every sentence uses every field")]
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self { $( Kind::$name { $($field),* } => write!(f, $format $(, $argument)*), )* }
+                let sentence = match self {
+                    $( Kind::$name { $($field),* } => format!($format $(, $argument)*), )*
+                };
+                f.write_str(&short(&sentence))
             }
         }
     };
@@ -462,6 +466,23 @@ fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
     }
 }
 
+/// What helps where the operating system refuses something.
+fn refusal(message: &str) -> Option<&'static str> {
+    const WAYS_OUT: [(&str, &str); 9] = [
+        ("it changes while it is", "ask again once it is written"),
+        ("permission denied", "give the user that runs this the right to it, and to the folders around it"),
+        ("no such file or directory", "look for a wrong name, and for a link that leads nowhere"),
+        ("input/output error", "look into the log of the system for what is wrong with the disk"),
+        ("no space left on device", "make room on the disk"),
+        ("disk quota exceeded", "make room on the disk, or raise the quota"),
+        ("read-only file system", "mount it so that it can be written"),
+        ("too many open files", "raise the limit of open files, 'ulimit -n'"),
+        ("not a regular file", "put a regular file in its place"),
+    ];
+    let message = message.to_lowercase();
+    WAYS_OUT.iter().find(|(said, _)| message.contains(said)).map(|(_, help)| *help)
+}
+
 impl Kind {
     /// Takes out what it quotes of a value, which is a secret; tells whether there was anything.
     pub fn withhold(&mut self) -> bool {
@@ -522,8 +543,11 @@ impl Kind {
             _ => None,
         }
     }
-    /// The way out, where there is one.
+    /// The way out, where there is one: 2,000 characters at the most.
     pub fn help(&self) -> Option<String> {
+        self.way_out().map(|text| short(&text).into_owned())
+    }
+    fn way_out(&self) -> Option<String> {
         match self {
             Kind::UnknownSetting { similar: Some(name), .. }
             | Kind::SettingValue { similar: Some(name), .. }
@@ -549,6 +573,14 @@ impl Kind {
             }
             Kind::YamlSyntax { message } => slip(message).map(str::to_owned),
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
+            Kind::DirectoryNotFound { message, .. }
+            | Kind::FileUnreadable { message, .. }
+            | Kind::FileUnwritable { message, .. } => refusal(message).map(str::to_owned),
+            Kind::GitCache { message, .. } => {
+                let help =
+                    refusal(message).unwrap_or("remove what is in the way: all in it is fetched again");
+                Some(help.to_owned())
+            }
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::Lint { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {

@@ -22,6 +22,7 @@ use std::sync::{Arc, OnceLock};
 use crate::error::{Fault, Kind, Warning};
 use crate::measure::Measure;
 use crate::merge::Prefixes;
+use crate::points::point;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::{FileId, Origin, Span};
@@ -150,6 +151,9 @@ pub struct Evaluator<'a> {
 /// How many steps into one another fit into the stack that one of them asks for.
 const STEPS: usize = 8;
 
+/// How many problems of one node are told at once.
+const MAX_FAULTS: usize = 1_000;
+
 /// What a container takes in memory beside its entries.
 const CONTAINER: usize = 96;
 
@@ -227,6 +231,11 @@ impl<'a> Evaluator<'a> {
     pub fn finish(&mut self) -> Vec<Fault> {
         self.examine_replaced();
         let mut faults = std::mem::take(&mut self.faults);
+        if faults.len() >= MAX_FAULTS
+            && let Some(last) = faults.pop()
+        {
+            faults.push(last.note("more than this are not told at once", None));
+        }
         if !self.settings.group_errors {
             faults.truncate(1);
         }
@@ -264,6 +273,8 @@ impl<'a> Evaluator<'a> {
             Slot::Map(map) => self.deep_map(map),
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
+            // Enough is told.
+            _ if self.faults.len() >= MAX_FAULTS => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
                 if found.home.is_none() {
@@ -389,7 +400,10 @@ impl<'a> Evaluator<'a> {
             known
         } else {
             let value = self.deeper(compute)?;
-            constant.get_or_init(|| (value, self.measure))
+            constant.get_or_init(|| {
+                point("a cell is written");
+                (value, self.measure)
+            })
         };
         self.measure = *measure;
         Ok(value.clone())

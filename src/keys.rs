@@ -2,7 +2,8 @@
 //!
 //! Nodes of one kind add the same few keys to the same hundreds. So keys remember which ones they
 //! became when others came to them, as the hidden classes of a language's objects do: whoever
-//! adds the same is given the same, without a copy of the index and without hashing.
+//! adds the same is given the same, without hashing. And where only a few come to many that others
+//! have too, the few stand behind the many, which are not copied.
 
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
@@ -16,6 +17,9 @@ use crate::value::Key;
 /// The keys of tables, in their order.
 #[derive(Default, Debug)]
 pub struct Keys {
+    /// The first ones, which others have too. They have no others before them.
+    first: Option<Arc<Keys>>,
+    /// Those behind them.
     set: IndexSet<Key, FxBuildHasher>,
     /// What they became. Nothing here keeps anything alive.
     wider: Mutex<Option<Box<Wider>>>,
@@ -45,41 +49,73 @@ struct Union {
 /// From how many entries on those that are of no use any more are looked for.
 const CROWD: usize = 16;
 
-impl Clone for Keys {
-    fn clone(&self) -> Keys {
-        Keys { set: self.set.clone(), wider: Mutex::default() }
-    }
-}
+/// At least how many times as many as those behind them the first ones are: those behind are looked
+/// for in a second place.
+const FEW: usize = 4;
 
 impl Keys {
     /// No keys, with room for some.
     pub fn with_capacity(capacity: usize) -> Keys {
-        Keys { set: IndexSet::with_capacity_and_hasher(capacity, FxBuildHasher), wider: Mutex::default() }
+        Keys { set: IndexSet::with_capacity_and_hasher(capacity, FxBuildHasher), ..Keys::default() }
+    }
+
+    /// The same keys, for others to come behind them.
+    pub fn extended(self: &Arc<Keys>) -> Keys {
+        match &self.first {
+            None if self.set.len() >= FEW => Keys { first: Some(self.clone()), ..Keys::default() },
+            Some(first) if first.len() >= FEW * (self.set.len() + 1) => {
+                Keys { first: Some(first.clone()), set: self.set.clone(), ..Keys::default() }
+            }
+            _ => self.alone(),
+        }
+    }
+
+    /// The same keys in one place.
+    fn alone(&self) -> Keys {
+        let Some(first) = &self.first else { return Keys { set: self.set.clone(), ..Keys::default() } };
+        let mut set = first.set.clone();
+        set.extend(self.set.iter().cloned());
+        Keys { set, ..Keys::default() }
+    }
+
+    /// How many stand in the first place.
+    fn before(&self) -> usize {
+        self.first.as_ref().map_or(0, |first| first.set.len())
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.set.len()
+        self.before() + self.set.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.set.is_empty()
+        self.len() == 0
     }
 
     /// The place of a key.
+    #[inline]
     pub fn get_index_of<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<usize> {
-        self.set.get_index_of(key)
+        let Some(first) = &self.first else { return self.set.get_index_of(key) };
+        match first.set.get_index_of(key) {
+            None => Some(first.set.len() + self.set.get_index_of(key)?),
+            index => index,
+        }
     }
 
     /// The key at a place.
     pub fn get_index(&self, index: usize) -> Option<&Key> {
-        self.set.get_index(index)
+        match &self.first {
+            Some(first) if index < first.set.len() => first.set.get_index(index),
+            Some(first) => self.set.get_index(index - first.set.len()),
+            None => self.set.get_index(index),
+        }
     }
 
     /// All of them.
-    pub fn iter(&self) -> indexmap::set::Iter<'_, Key> {
-        self.set.iter()
+    pub fn iter(&self) -> Iter<'_> {
+        let (first, set) = (self.first.as_deref().map_or(&self.set, |first| &first.set), &self.set);
+        Iter { now: first.iter(), then: self.first.is_some().then(|| set.iter()) }
     }
 
     /// Whether they are these, the very same allocations, in this order.
@@ -90,20 +126,32 @@ impl Keys {
     /// Adds a key behind the last one, if it is new.
     pub fn insert(&mut self, key: Key) -> Place {
         *self.wider.get_mut() = None;
+        if let Some(index) = self.first.as_ref().and_then(|first| first.set.get_index_of(&key)) {
+            return Ok(index);
+        }
         let (index, new) = self.set.insert_full(key);
+        let index = self.before() + index;
         if new { Err(index) } else { Ok(index) }
     }
 
     /// Adds a new key at a place.
     pub fn shift_insert(&mut self, index: usize, key: Key) {
         *self.wider.get_mut() = None;
+        self.unite_places();
         self.set.shift_insert(index, key);
     }
 
     /// Takes a key out.
     pub fn shift_remove_index(&mut self, index: usize) -> Option<Key> {
         *self.wider.get_mut() = None;
+        self.unite_places();
         self.set.shift_remove_index(index)
+    }
+
+    fn unite_places(&mut self) {
+        if self.first.is_some() {
+            *self = self.alone();
+        }
     }
 
     /// These keys with a new one at a place: the same for all who ask.
@@ -116,7 +164,7 @@ impl Keys {
         if single.len() >= CROWD && single.len().is_power_of_two() {
             single.retain(|_, keys| keys.strong_count() > 0);
         }
-        let mut all = self.clone();
+        let mut all = self.alone();
         all.shift_insert(index, key.clone());
         let all = Arc::new(all);
         single.insert((index, key), Arc::downgrade(&all));
@@ -165,7 +213,7 @@ impl Keys {
             let place = match (&mut all, self.get_index_of(key)) {
                 (_, Some(place)) => place,
                 (all, None) => {
-                    let all = all.get_or_insert_with(|| (**self).clone());
+                    let all = all.get_or_insert_with(|| self.extended());
                     all.insert(key.clone()).unwrap_or_else(|new| new)
                 }
             };
@@ -175,9 +223,42 @@ impl Keys {
     }
 }
 
+/// Keys in their order.
+#[derive(Clone)]
+pub struct Iter<'k> {
+    now: indexmap::set::Iter<'k, Key>,
+    then: Option<indexmap::set::Iter<'k, Key>>,
+}
+
+impl<'k> Iterator for Iter<'k> {
+    type Item = &'k Key;
+
+    fn next(&mut self) -> Option<&'k Key> {
+        loop {
+            match self.now.next() {
+                None => self.now = self.then.take()?,
+                key => return key,
+            }
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let length = self.now.len() + self.then.as_ref().map_or(0, ExactSizeIterator::len);
+        (length, Some(length))
+    }
+}
+
+impl DoubleEndedIterator for Iter<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.then.as_mut().and_then(DoubleEndedIterator::next_back).or_else(|| self.now.next_back())
+    }
+}
+
+impl ExactSizeIterator for Iter<'_> {}
+
 impl<'k> IntoIterator for &'k Keys {
     type Item = &'k Key;
-    type IntoIter = indexmap::set::Iter<'k, Key>;
+    type IntoIter = Iter<'k>;
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
     }
@@ -187,6 +268,70 @@ impl IntoIterator for Keys {
     type Item = Key;
     type IntoIter = indexmap::set::IntoIter<Key>;
     fn into_iter(self) -> Self::IntoIter {
-        self.set.into_iter()
+        let all = if self.first.is_some() { self.alone() } else { self };
+        all.set.into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keys(names: &[&str]) -> Arc<Keys> {
+        let mut keys = Keys::default();
+        for name in names {
+            assert!(keys.insert(Key::from(*name)).is_err(), "each is new");
+        }
+        Arc::new(keys)
+    }
+
+    fn names(keys: &Keys) -> Vec<&str> {
+        let names: Vec<&str> = keys.iter().filter_map(Key::as_str).collect();
+        let mut backwards: Vec<&str> = keys.iter().rev().filter_map(Key::as_str).collect();
+        backwards.reverse();
+        assert_eq!((&names, names.len()), (&backwards, keys.iter().len()));
+        for (index, name) in names.iter().enumerate() {
+            assert_eq!(keys.get_index_of(*name), Some(index));
+            assert_eq!(keys.get_index(index).and_then(Key::as_str), Some(*name));
+        }
+        names
+    }
+
+    #[test]
+    fn a_few_keys_stand_behind_those_of_others() {
+        let many = keys(&["a", "b", "c", "d", "e", "f", "g", "h"]);
+        let mut more = many.extended();
+        assert_eq!((more.insert("b".into()), more.insert("i".into())), (Ok(1), Err(8)));
+        assert_eq!(more.insert("i".into()), Ok(8));
+        let more = Arc::new(more);
+        assert!(more.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, &many)), "nothing is copied");
+        assert_eq!(names(&more), ["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
+        assert_eq!((more.get_index(9), more.get_index_of("j")), (None, None));
+
+        let mut third = more.extended();
+        assert_eq!(third.insert("j".into()), Err(9));
+        assert!(third.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, &many)), "no chain");
+        let third = Arc::new(third);
+        let mut fourth = third.extended();
+        assert_eq!(fourth.insert("k".into()), Err(10));
+        assert!(fourth.first.is_none(), "they are too many to stand behind");
+        assert_eq!(names(&fourth), ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]);
+        assert_eq!(names(&many).len(), 8);
+    }
+
+    #[test]
+    fn keys_move_wherever_they_stand() {
+        let many = keys(&["a", "b", "c", "d", "e", "f", "g", "h"]);
+        let mut more = many.extended();
+        assert_eq!(more.insert("i".into()), Err(8));
+        more.shift_insert(1, "x".into());
+        assert_eq!(more.shift_remove_index(9), Some("i".into()));
+        assert_eq!(names(&more), ["a", "x", "b", "c", "d", "e", "f", "g", "h"]);
+        let mut other = many.extended();
+        assert_eq!(other.insert("i".into()), Err(8));
+        let in_order: Vec<Key> = other.into_iter().collect();
+        assert_eq!(in_order.len(), 9);
+        assert_eq!(in_order[8], Key::from("i"));
+        assert_eq!(names(&many), ["a", "b", "c", "d", "e", "f", "g", "h"]);
     }
 }

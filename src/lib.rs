@@ -23,6 +23,7 @@ pub mod measure;
 pub mod merge;
 pub mod narrow;
 pub mod pattern;
+pub mod points;
 pub mod pystr;
 #[cfg(feature = "python")]
 pub mod python;

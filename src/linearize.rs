@@ -18,6 +18,7 @@ use crate::evaluate::{Evaluator, Locate, Root, Source};
 use crate::layer::{ClassEntry, Layer, Subject, Unread};
 use crate::mappings::Mapped;
 use crate::merge::Prefixes;
+use crate::points::point;
 use crate::secrets::{MASK, Secrets};
 use crate::settings::Settings;
 use crate::slot::MapSlot;
@@ -355,6 +356,7 @@ impl Linearizer<'_> {
             self.sequence = next;
             return;
         }
+        point("a class is brought in");
         self.note();
         self.own = false;
         let warnings = self.warnings.len();

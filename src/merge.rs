@@ -15,6 +15,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::points::point;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, Prefix, RawSlot, Slot, StackEntry, StackSlot};
 use crate::source::Origin;
@@ -130,6 +131,7 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
     if earlier.entries.is_empty() && !later.prefixed {
         return later.clone();
     }
+    point("two layers are merged");
     let mut merged = match Arc::get_mut(&mut earlier) {
         Some(own) => std::mem::take(own),
         // Keys and children are shared.

@@ -8,7 +8,9 @@
 mod data;
 mod finding;
 mod full;
+mod short;
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::fmt::Write as _;
 
@@ -17,6 +19,7 @@ use rustc_hash::FxHashMap;
 pub use data::{findings_value, github, link_value, sarif, site_value};
 pub use finding::{Finding, Level, grouped};
 pub use full::{full, full_finding, full_warning};
+pub use short::short;
 
 use crate::error::{Error, Fault, Kind, Note, Warning};
 
@@ -44,12 +47,12 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
         let _ = write!(line, "{site}: ");
     }
     if let Some(node) = fault.node.as_ref().filter(|_| !names_its_node(&fault.kind)) {
-        let _ = write!(line, "node '{node}': ");
+        let _ = write!(line, "node '{}': ", short(node));
     }
     let _ = write!(line, "{}", fault.kind);
     if let Some(path) = &fault.path {
         let export = if fault.export { "export " } else { "" };
-        let _ = write!(line, ", at {export}'{path}'");
+        let _ = write!(line, ", at {export}'{}'", short(path));
     }
     let _ = write!(line, " ({})", fault.code());
     if let Some(help) = fault.kind.help() {
@@ -97,6 +100,11 @@ fn remarks(fault: &Fault) -> Vec<Note> {
         (None, _) => None,
     };
     notes.extend(text.map(|text| Note { text, site: None }));
+    for note in &mut notes {
+        if let Cow::Owned(short) = short(&note.text) {
+            note.text = short;
+        }
+    }
     notes
 }
 

@@ -162,7 +162,10 @@ impl<V> Table<V> {
         } else if let Some(index) = self.keys.get_index_of(&key) {
             Ok(index)
         } else {
-            Arc::make_mut(&mut self.keys).insert(key)
+            let mut keys = self.keys.extended();
+            let place = keys.insert(key);
+            self.keys = Arc::new(keys);
+            place
         }
     }
 
@@ -181,7 +184,10 @@ impl<V> Table<V> {
 
     /// Takes an entry out; what is behind moves up.
     pub fn shift_remove_index(&mut self, index: usize) -> Option<(Key, V)> {
-        let key = Arc::make_mut(&mut self.keys).shift_remove_index(index)?;
+        if Arc::get_mut(&mut self.keys).is_none() {
+            self.keys = Arc::new(self.keys.extended());
+        }
+        let key = Arc::get_mut(&mut self.keys)?.shift_remove_index(index)?;
         Some((key, self.values.remove(index)))
     }
 
@@ -212,7 +218,7 @@ impl<V> Table<V> {
 }
 
 /// The entries of a table.
-pub type Iter<'a, V> = std::iter::Zip<indexmap::set::Iter<'a, Key>, std::slice::Iter<'a, V>>;
+pub type Iter<'a, V> = std::iter::Zip<crate::keys::Iter<'a>, std::slice::Iter<'a, V>>;
 
 impl<V> Default for Table<V> {
     fn default() -> Table<V> {
@@ -256,7 +262,8 @@ impl<V> IntoIterator for Table<V> {
     type Item = (Key, V);
     type IntoIter = std::iter::Zip<indexmap::set::IntoIter<Key>, std::vec::IntoIter<V>>;
     fn into_iter(self) -> Self::IntoIter {
-        Arc::unwrap_or_clone(self.keys).into_iter().zip(self.values)
+        let keys = Arc::try_unwrap(self.keys).unwrap_or_else(|shared| shared.extended());
+        keys.into_iter().zip(self.values)
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -157,6 +158,60 @@ fn a_broken_configuration_file_is_an_error_with_its_place() {
         ),
         "{said}"
     );
+}
+
+/// What the program says of a configuration file that it cannot use; it does not wait for one that never ends.
+fn refused(place: &TempDir) -> String {
+    let output = run(place.path(), &["-n", "n"]);
+    assert_eq!(code(&output), 65);
+    let said = text(&output.stderr);
+    assert!(said.starts_with("error[config-file]: cannot use the configuration file"), "{said}");
+    said
+}
+
+#[test]
+fn a_configuration_that_is_no_file_is_an_error_and_is_not_waited_for() {
+    let place = workplace();
+    let path = place.path().join("reclass-config.yml");
+    fs::write(place.path().join("kapicorp-reclass-config.yml"), "inventory_base_uri: a\n").unwrap();
+    assert_eq!(which(&place, &[]), "a");
+    let made = Command::new("mkfifo").arg(&path).status().unwrap();
+    assert!(made.success());
+    assert!(refused(&place).contains("it is not a regular file"), "a pipe");
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert!(refused(&place).contains("it is not a regular file"), "a folder");
+    fs::remove_dir(&path).unwrap();
+    symlink("/dev/zero", &path).unwrap();
+    assert!(refused(&place).contains("it is not a regular file"), "a device");
+    fs::remove_file(&path).unwrap();
+    symlink("gone", &path).unwrap();
+    assert!(refused(&place).contains("no such file"), "a link to nothing");
+    fs::remove_file(&path).unwrap();
+    fs::write(&path, [&b"output: json\n#"[..], &vec![b'x'; 4 * 1024 * 1024]].concat()).unwrap();
+    assert!(refused(&place).contains("it has more than 4194304 bytes"), "a large one");
+    fs::write(&path, b"output: \xff\n").unwrap();
+    assert!(refused(&place).contains("it is not UTF-8"), "bytes");
+}
+
+#[test]
+fn a_class_that_never_ends_is_an_error_without_an_excerpt() {
+    let place = workplace();
+    fs::write(place.path().join("a/nodes/n.yml"), "classes: [c]\n").unwrap();
+    for device in [false, true] {
+        let path = place.path().join("a/classes/c.yml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&path);
+        if device {
+            symlink("/dev/zero", &path).unwrap();
+        } else {
+            assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        }
+        let output = run(place.path(), &["-b", "a", "-n", "n"]);
+        assert_eq!(code(&output), 74);
+        let said = text(&output.stderr);
+        assert!(said.contains("it is not a regular file") && said.contains("a/classes/c.yml"), "{said}");
+    }
 }
 
 #[test]

@@ -118,3 +118,8 @@ fn edit() {
 fn git_url() {
     fuzz("git_url", 500_000, checks::git_url::check);
 }
+
+#[test]
+fn settings() {
+    fuzz("settings", 20_000, checks::settings::check);
+}

@@ -38,6 +38,12 @@ use reclass::value::{Map, Value};
 const MOST_SECONDS: f64 = 30.0;
 const MOST_MEMORY: u64 = 600;
 
+/// The most problems that a node tells.
+const MOST_PROBLEMS: usize = 1_000;
+
+/// The longest line that an error has, in bytes: a sentence, a path and a way out.
+const MOST_LINE: usize = 7_000;
+
 /// A hostile inventory: its name, settings, what is wrong with it, and what becomes of node `n`.
 #[derive(Clone, Copy)]
 struct Hostile {
@@ -95,6 +101,13 @@ const ALL: &[Hostile] = &[
         "values",
     ),
     hostile("4,000 references that lead nowhere", missing_references, "reference-not-found", "missing"),
+    hostile("300,000 references that lead nowhere", gone_references, "reference-not-found", "gone"),
+    hostile("a reference of 8 MB", |base| long_reference(base, "p"), "reference-not-found", "characters"),
+    hostile("a missing reference below a key of 8 MB", long_key, "reference-not-found", "characters"),
+    hostile("a class with a name of 8 MB", long_class, "class-not-found", "characters"),
+    hostile("a query of 8 MB", long_query, "query-syntax", ""),
+    hostile("a tag of 8 MB", |base| parameters(base, &format!("  p: !{} x\n", long())), "yaml-tag", ""),
+    hostile("400,000 keys that stand twice", keys_twice, "ok", ""),
     hostile("a line of 80,000 colons", colons, "reference-not-found", ""),
     hostile("60,000 applications", applications, "ok", ""),
     hostile("80,000 handles of tags", handles, "ok", ""),
@@ -364,6 +377,37 @@ fn missing_references(base: &Path) {
     parameters(base, &lines.collect::<String>());
 }
 
+fn gone_references(base: &Path) {
+    let lines = (0..300_000).map(|number| format!("  - ${{gone{number}}}\n"));
+    parameters(base, &format!("  p:\n{}", lines.collect::<String>()));
+}
+
+/// As long as a file lets a text be, and half.
+fn long() -> String {
+    "x".repeat(8_000_000)
+}
+
+fn long_reference(base: &Path, key: &str) {
+    parameters(base, &format!("  {key}: ${{{}}}\n", long()));
+}
+
+fn long_key(base: &Path) {
+    parameters(base, &format!("  ? {}\n  : ${{gone}}\n", long()));
+}
+
+fn long_class(base: &Path) {
+    write(&base.join("nodes/n.yml"), &format!("classes:\n- {}\n", long()));
+}
+
+fn long_query(base: &Path) {
+    parameters(base, &format!("  p: $[ {} == ]\n", long()));
+}
+
+fn keys_twice(base: &Path) {
+    let lines = (0..400_000).map(|number| format!("  k{}: 1\n", number % 200_000));
+    parameters(base, &lines.collect::<String>());
+}
+
 fn colons(base: &Path) {
     parameters(base, &format!("  a: ${{{}k}}\n", "k:".repeat(80_000)));
 }
@@ -405,7 +449,11 @@ fn ask_one() {
             // What Salt's log has of it counts, too.
             let secrets = Secrets::of(kept.settings());
             let read = |path: &str| kept.text(path).map(|text| secrets.source(&text));
-            assert!(!reclass::report::full(error, false, &read).is_empty());
+            let full = reclass::report::full(error, false, &read);
+            assert!(!full.is_empty());
+            let longest = full.lines().chain(error.to_string().lines()).map(str::len).max();
+            assert!(longest < Some(MOST_LINE), "{longest:?}");
+            assert!(error.faults().len() <= MOST_PROBLEMS, "{}", error.faults().len());
             (error.first().code(), error.to_string())
         }
     };

@@ -9,5 +9,6 @@ pub mod edit;
 pub mod git_url;
 pub mod grammar;
 pub mod inventory;
+pub mod settings;
 pub mod shown;
 pub mod yaml;

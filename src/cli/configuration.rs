@@ -15,12 +15,13 @@ use reclass::settings::TABLE;
 use reclass::source::{FileId, Site, Span};
 use reclass::value::{Key, Map, Value};
 use reclass::yaml::compose::{Data, Document, Node, compose};
-use reclass::{pystr, yaml};
-
-use super::terminal;
+use reclass::{pystr, storage, yaml};
 
 /// The names of the file, the first one first.
 const NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
+
+/// The largest file that is read, in bytes: its own settings cannot say so.
+const LARGEST: usize = 4 * 1024 * 1024;
 
 /// The options of a configuration file.
 #[derive(Default)]
@@ -130,12 +131,13 @@ fn find(node: &Node, text: &str) -> Option<u32> {
     }
 }
 
-/// Reads the configuration file for a program called as `program`; no file, no options.
+/// Reads the configuration file for a program called as `program`; no file, no options. What has its
+/// name and is no file is an error: the settings that somebody meant would be missing otherwise.
 pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
     let found = directories(program)
         .into_iter()
         .flat_map(|directory| NAMES.map(|name| directory.join(name)))
-        .find(|path| path.is_file());
+        .find(|path| path.symlink_metadata().is_ok());
     match found {
         Some(path) => read_file(&path),
         None => Ok(Configuration::default()),
@@ -172,7 +174,13 @@ fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
 fn read_file(path: &Path) -> Result<Configuration> {
     let name = path.display().to_string();
     let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.clone(), message });
-    let text = terminal::read_file(path).map_err(|error| fault(error.to_string()))?;
+    let text = storage::fs::read(path, LARGEST)
+        .map_err(|error| match &error.first().kind {
+            Kind::FileUnreadable { message, .. } => fault(message.clone()),
+            Kind::YamlLimit { .. } => fault(format!("it has more than {LARGEST} bytes")),
+            other => fault(other.to_string()),
+        })
+        .and_then(|(bytes, _)| String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into())))?;
     match compose(text.as_bytes()) {
         Ok(document) => match document.root.as_ref().map_or(Value::Null, yaml::to_value) {
             Value::Map(map) => {

@@ -16,7 +16,7 @@ use reclass::secrets::Secrets;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 use reclass::yaml::emit::{EmitOptions, emit};
-use reclass::{json, report};
+use reclass::{json, report, storage};
 
 use super::configuration::environment;
 
@@ -82,6 +82,9 @@ fn coloured(terminal: bool) -> bool {
         && environment("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
+/// The largest file of which an excerpt is shown, in bytes: the highest that `limit_file_size` can be.
+const LARGEST: usize = 64 * 1024 * 1024;
+
 thread_local! {
     /// The files of which excerpts were shown: many problems stand in one file.
     static SHOWN: RefCell<HashMap<String, Option<String>>> = RefCell::default();
@@ -93,7 +96,9 @@ pub fn source(path: &str) -> Option<String> {
 }
 
 fn masked(path: &str) -> Option<String> {
-    let text = read_file(Path::new(path)).ok()?;
+    // Not what never ends, as a pipe or a device.
+    let (bytes, _) = storage::fs::read(Path::new(path), LARGEST).ok()?;
+    let text = String::from_utf8(bytes).ok()?;
     let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Secrets::of(&settings));
     Some(match SECRETS.get() {
         Some(secrets) => secrets.source(&text),
@@ -119,12 +124,6 @@ pub fn current_folder() -> Option<PathBuf> {
 /// The current directory, for paths below it.
 pub fn folder() -> String {
     current_folder().map_or_else(String::new, |path| path.to_string_lossy().into_owned())
-}
-
-/// The text of a file that a program reads itself: its configuration, and excerpts for errors.
-#[expect(clippy::disallowed_methods, reason = "no part of an inventory, so not the storage's")]
-pub fn read_file(path: &Path) -> io::Result<String> {
-    std::fs::read_to_string(path)
 }
 
 /// The local time as Python's `time.strftime('%c')` writes it. `SOURCE_DATE_EPOCH`, the

@@ -19,6 +19,7 @@ mod twin;
 
 use crate::error::{Error, Fault, Kind, Result};
 use crate::merge::Prefixes;
+use crate::points::point;
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::value::{Text, Value};
@@ -152,6 +153,7 @@ pub fn apply_all(
 ) -> Result<Option<Vec<u8>>> {
     let mut text = None;
     for change in changes {
+        point("a text is changed");
         if let Some(changed) = change.apply(text.as_deref().unwrap_or(bytes), path, prefixes)? {
             text = Some(changed);
         }

@@ -16,6 +16,7 @@ use crate::engine::node::{Computation, Layers};
 use crate::engine::parallel;
 use crate::error::Fault;
 use crate::evaluate::{Evaluator, Others, Outcome, Question, Told, python_equal};
+use crate::points::point;
 use crate::query::Query;
 use crate::secrets::Secrets;
 use crate::value::{Text, Value};
@@ -137,6 +138,7 @@ impl Computation<'_> {
     /// Forgets a node whose files changed, and orders the layers of one that is not known.
     fn known_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
         let mut known = self.index.known.lock();
+        point("the exports are looked up");
         if let Some(entry) = known.get_mut(node) {
             if entry.checked != self.generation {
                 let current = entry.item.as_ref() == self.catalog.nodes.get(node)

@@ -19,6 +19,7 @@ use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
 use crate::layer::{Layer, Subject, Unread};
 use crate::narrow::narrow;
+use crate::points::point;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
 use crate::storage::fs::display;
@@ -268,6 +269,7 @@ impl Files {
             Some(first) if known.checked == look => first.current(file),
             _ => {
                 known.checked = look;
+                point("the table of files is changed");
                 let current = loaded.current(file);
                 known.loaded = Some(loaded);
                 current
@@ -300,6 +302,7 @@ impl Files {
             return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
         }
         let compose = |bytes: &[u8]| {
+            point("a file is parsed");
             let limits = self.settings.file_limits();
             compose_with(bytes, &|text| words.text(text), limits)
         };

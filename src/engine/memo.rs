@@ -16,6 +16,7 @@ use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::{CacheInfo, NodeInfo, Request, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::mappings::Mappings;
+use crate::points::point;
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::value::{Text, Value};
@@ -100,6 +101,7 @@ impl State {
     /// Begins a question with a new look at the files, and at the branches of repositories.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.begin()?;
+        point("folders were listed");
         let catalog = self.look(changed)?;
         catalog.unambiguous()?;
         Ok(catalog)

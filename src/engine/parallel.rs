@@ -3,6 +3,8 @@
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::points::point;
+
 /// Fewer items than this are not worth a thread.
 const WORTH: usize = 64;
 
@@ -61,6 +63,9 @@ pub fn each<'i, T: Sync, C, R: Send>(
                 for index in portion {
                     if index >= end.load(Ordering::Relaxed) {
                         break;
+                    }
+                    if others > 0 {
+                        point("threads are at work");
                     }
                     let result = work(&context, &items[index]);
                     if stop(&result) {

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::evaluate::Known;
 use crate::layer::Layer;
 use crate::merge::{Prefixes, merge_maps};
+use crate::points::point;
 use crate::slot::MapSlot;
 
 /// A sequence of layers: all of the parent's, then one more.
@@ -85,7 +86,10 @@ impl Prefix {
                 let _ = prefix.merged.set(state.clone());
             }
         }
-        self.merged.get_or_init(|| state)
+        self.merged.get_or_init(|| {
+            point("merged layers are kept");
+            state
+        })
     }
 
     /// What is known for nodes that say this after these layers.

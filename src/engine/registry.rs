@@ -11,6 +11,7 @@ use once_cell::race::OnceBox;
 
 use crate::engine::Inventory;
 use crate::error::Result;
+use crate::points::point;
 use crate::value::Map;
 
 /// The inventories of one process, by their options; the one asked for last is the last.
@@ -61,6 +62,7 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     if let Some(at) = inventories.iter().position(|(known, _)| known == options) {
         let entry = inventories.remove(at);
         let inventory = entry.1.clone();
+        point("the inventories of the process are changed");
         inventories.push(entry);
         return Ok(inventory);
     }

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::error::{Fault, Kind};
 use crate::evaluate::{CONTAINER, Evaluator, Extent, Found, Head, Stop};
 use crate::measure::Measure;
+use crate::points::point;
 use crate::query::{Connective, Operand, Query};
 use crate::slot::{Entries, MapSlot, Slot};
 use crate::source::Origin;
@@ -95,6 +96,7 @@ impl Question {
 
 impl Evaluator<'_> {
     pub(super) fn query(&mut self, query: &Arc<Query>, origin: Origin) -> Result<Found, Stop> {
+        point("a query is asked");
         let source = query.source.to_string();
         // Other nodes change, and each node has its own environment.
         self.own = true;

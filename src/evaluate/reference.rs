@@ -2,6 +2,7 @@
 
 use super::{Evaluator, Extent, Found, Head, Stop};
 use crate::error::{Fault, Kind};
+use crate::points::point;
 use crate::slot::Slot;
 use crate::source::Origin;
 use crate::template::{FixedPath, Part, Reference, split_default};
@@ -15,6 +16,7 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<Found, Stop> {
+        point("a reference is resolved");
         let computed;
         let path = if let Some(path) = &reference.fixed {
             path

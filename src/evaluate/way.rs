@@ -3,7 +3,7 @@
 //! Most nodes have no message. So their evaluation only counts how deep it stands, and is run
 //! again with all names where there is something to tell.
 
-use super::{Evaluator, Locate, Stop};
+use super::{Evaluator, Locate, MAX_FAULTS, Stop};
 use crate::error::{Fault, Kind, Warning};
 use crate::narrow::narrow;
 use crate::source::{Origin, Site};
@@ -164,8 +164,10 @@ impl Evaluator<'_> {
 
     pub(crate) fn report(&mut self, stop: Stop) {
         match stop {
-            Stop::Missing(fault) | Stop::Fault(fault) => self.faults.push(*fault),
-            Stop::Reported => {}
+            Stop::Missing(fault) | Stop::Fault(fault) if self.faults.len() < MAX_FAULTS => {
+                self.faults.push(*fault);
+            }
+            _ => {}
         }
     }
 

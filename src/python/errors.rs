@@ -12,7 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::error::{Error, Fault, Kind};
-use crate::report::inert;
+use crate::report::{inert, short};
 use crate::source::Site;
 
 macro_rules! exceptions {
@@ -93,8 +93,8 @@ pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str) -> PyE
 /// of the problems of other nodes behind it.
 fn notes(fault: &Fault) -> Vec<String> {
     let placed = |text: &str, site: &Option<Site>| match site {
-        Some(site) => inert(&format!("{text} at {site}")),
-        None => inert(text),
+        Some(site) => inert(&format!("{} at {site}", short(text))),
+        None => inert(&short(text)),
     };
     let remarks = fault.notes.iter().map(|note| placed(&note.text, &note.site));
     let chain = fault

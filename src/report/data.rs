@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::finding::{Finding, Level};
-use super::{inert, remarks};
+use super::{inert, remarks, short};
 use crate::error::{Fault, Link};
 use crate::source::Site;
 use crate::value::{Map, Text, Value};
@@ -46,7 +46,7 @@ pub fn findings_value(findings: &[Finding]) -> Value {
 fn fault_value(fault: &Fault, about: Option<(Level, &[Text])>) -> Value {
     let note = |note: &crate::error::Note| {
         map([
-            ("message", Value::text(note.text.as_str())),
+            ("message", Value::text(&*short(&note.text))),
             ("site", note.site.as_ref().map_or(Value::Null, site_value)),
         ])
     };
@@ -55,7 +55,7 @@ fn fault_value(fault: &Fault, about: Option<(Level, &[Text])>) -> Value {
         ("code", Value::text(fault.code())),
         ("message", Value::text(fault.kind.to_string())),
         ("site", fault.site.as_ref().map_or(Value::Null, site_value)),
-        ("path", text(fault.path.clone())),
+        ("path", text(fault.path.as_deref().map(|path| short(path).into_owned()))),
         ("export", Value::Bool(fault.export)),
         ("chain", list(fault.chain.iter().map(link_value))),
         ("notes", list(fault.notes.iter().map(note))),

@@ -18,6 +18,7 @@ use rustix::io::Errno;
 
 use super::fs::{Stamp, display, reason};
 use crate::error::{Error, Fault, Kind, Result};
+use crate::points::point;
 
 /// The file that is locked, in the outermost folder of a tree. Hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";
@@ -218,6 +219,7 @@ fn write(
     let mut file = File::from(rustix::fs::open(beside, flags, Mode::RUSR | Mode::WUSR)?);
     tell(Step::Created);
     let (first, second) = bytes.split_at(bytes.len() / 2);
+    point("half of a file is written");
     file.write_all(first)?;
     tell(Step::Half);
     file.write_all(second)?;

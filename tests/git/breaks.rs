@@ -203,22 +203,6 @@ fn many_processes_that_fetch_at_once_all_answer() {
     }
 }
 
-#[test]
-fn a_process_that_is_killed_at_any_time_leaves_a_cache_that_works() {
-    let site = Site::with_environments();
-    let pause = |number: u64| Duration::from_millis(3 * number);
-    for number in 0..16 {
-        let role = format!("parameters: {{branch: round{number}}}\n");
-        site.commit("site", "base", &[("classes/role.yml", &role)]);
-        let mut child =
-            site.command(ENVIRONMENTS, &["-n", "web1"]).stdout(std::process::Stdio::null()).spawn().unwrap();
-        std::thread::sleep(pause(number));
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert_eq!(parameter(&site.open(ENVIRONMENTS), "web1", "branch"), format!("round{number}"));
-    }
-}
-
 /// What happens to the folder of a cache.
 type Damage = fn(&std::path::Path);
 

@@ -9,6 +9,7 @@
 
 mod breaks;
 mod files;
+mod kills;
 mod oracle;
 mod pushes;
 mod settings;

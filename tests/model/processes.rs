@@ -14,7 +14,7 @@ use reclass::error::Result;
 use reclass::value::{Map, Value};
 
 use crate::process::{self, PROCESS};
-use crate::race::RUN;
+use crate::race::{LAST_COUNTS, RUN};
 use crate::{ORDERS, all_orders, registry};
 
 /// What stands for the inventory: the lock that whoever works on it holds.
@@ -182,6 +182,15 @@ fn forked_at_once() {
 fn threads_of_a_process_get_the_same_inventory() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     all_orders(one_process);
+}
+
+#[test]
+fn two_registries_in_one_process_are_found() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    LAST_COUNTS.store(true, Ordering::SeqCst);
+    let found = real::panic::catch_unwind(|| all_orders(one_process));
+    LAST_COUNTS.store(false, Ordering::SeqCst);
+    assert!(found.is_err(), "each thread had a registry of its own");
 }
 
 #[test]

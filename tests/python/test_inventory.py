@@ -8,6 +8,7 @@ import logging
 import mmap
 import os
 import pickle
+import select
 import signal
 import sys
 import threading
@@ -643,18 +644,34 @@ def test_other_threads_run_while_the_engine_works(write: Write) -> None:
     assert ticks > 1
 
 
-def in_child(body: Callable[[], bool], seconds: int = 20) -> int:
-    """Runs something in a forked child, and returns its exit code; 14 is a hang."""
+def in_child(body: Callable[[], bool], seconds: float = 20) -> int | None:
+    """Runs something in a forked child, and returns its exit code, or nothing where it hangs."""
     pid = os.fork()
     if pid == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(seconds)
         code = 1
         try:
             code = 0 if body() else 2
         finally:
             os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    # The parent looks at the clock: what hangs may hang before the first line of ours.
+    child = os.pidfd_open(pid)
+    try:
+        ended, _, _ = select.select([child], [], [], seconds)
+        if not ended:
+            os.kill(pid, signal.SIGKILL)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        return code if ended else None
+    finally:
+        os.close(child)
+
+
+def test_a_child_that_hangs_or_fails_is_noticed() -> None:
+    lock = threading.Lock()
+    with lock:
+        assert in_child(lock.acquire, seconds=0.5) is None
+    assert in_child(lambda: False) == 2
+    assert in_child(lambda: bool(1 / 0)) == 1
+    assert in_child(lambda: True) == 0
 
 
 def test_a_forked_child_works_with_a_warm_and_with_a_cold_cache(write: Write) -> None:
@@ -676,15 +693,15 @@ def test_a_forked_child_works_with_a_warm_and_with_a_cold_cache(write: Write) ->
 def test_a_child_that_is_forked_while_threads_render_works(write: Write) -> None:
     base = many(write, 60)
     stop = threading.Event()
+    turns = [0] * 3
 
-    def work() -> None:
-        turn = 0
+    def work(own: int) -> None:
         while not stop.is_set():
-            turn += 1
             # Other settings each time: the engine starts from nothing, and holds its locks for long.
-            Inventory(inventory_base_uri=str(base), default_environment=f"e{turn % 5}").inventory()
+            Inventory(inventory_base_uri=str(base), default_environment=f"e{turns[own] % 5}").inventory()
+            turns[own] += 1
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
+    threads = [threading.Thread(target=work, args=(own,)) for own in range(3)]
     for thread in threads:
         thread.start()
     try:
@@ -692,11 +709,13 @@ def test_a_child_that_is_forked_while_threads_render_works(write: Write) -> None
             in_child(lambda: bool(Inventory(inventory_base_uri=str(base)).pillar("n1")["k1"] == "b1-1"))
             for _ in range(30)
         ]
+        assert all(thread.is_alive() for thread in threads)
     finally:
         stop.set()
         for thread in threads:
             thread.join(60)
     assert codes == [0] * 30
+    assert min(turns) > 0
 
 
 def test_children_that_are_forked_under_load_answer_right_at_once(write: Write) -> None:
@@ -720,15 +739,17 @@ def test_children_that_are_forked_under_load_answer_right_at_once(write: Write) 
             (base / "new").replace(base / "classes" / "c.yml")
             done = number
 
+    turns = [0] * 8
+
     def work(own: int) -> None:
-        turn = 0
         while not stop.is_set():
-            turn += 1
+            turn = turns[own]
             if own % 2:
                 inventory.pillar(f"n{turn % 60}")
             else:
                 # Settings of its own: the engine starts from nothing, and holds its locks for long.
                 Inventory(inventory_base_uri=str(base), default_environment=f"e{own}-{turn % 5}").inventory()
+            turns[own] = turn + 1
 
     def answers_right() -> bool:
         oldest = done
@@ -744,15 +765,20 @@ def test_children_that_are_forked_under_load_answer_right_at_once(write: Write) 
     for thread in threads:
         thread.start()
     try:
-        while done == 0:
+        while done == 0 or min(turns) == 0:
             time.sleep(0.01)
+        before = (done, *turns)
         codes = [in_child(answers_right, seconds=8) for _ in range(50)]
+        after = (done, *turns)
+        assert all(thread.is_alive() for thread in threads)
     finally:
         stop.set()
         for thread in threads:
             thread.join(60)
     assert codes == [0] * 50
-    assert done > 50
+    # Each of them was at work while children were forked.
+    assert all(now > then for now, then in zip(after, before, strict=True)), (before, after)
+    assert after[0] - before[0] > 50
 
 
 def test_cache_info_counts_what_was_done(write: Write) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,9 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+# What has a lock file of its own.
+MANIFESTS = ["Cargo.toml", "fuzz/Cargo.toml", "tests/sanitizer/Cargo.toml"]
 
 # The oldest glibc that the wheel may ask for: that of Salt's onedir packages, and of Rust.
 GLIBC = (2, 17)
@@ -33,10 +37,18 @@ def bill() -> Any:
         return json.loads(archive.read(name))
 
 
-def packages() -> list[dict[str, Any]]:
+def packages(manifest: str) -> list[dict[str, Any]]:
+    """The crates of a lock file, those that only tests need included."""
     command = ["cargo", "metadata", "--locked", "--format-version=1", "--all-features"]
+    command += ["--filter-platform", "x86_64-unknown-linux-gnu", "--manifest-path", manifest]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return list(json.loads(done.stdout)["packages"])
+
+
+def test_every_lock_file_is_known() -> None:
+    command = ["git", "ls-files", "Cargo.lock", "*/Cargo.lock"]
+    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert sorted(found) == sorted(manifest.replace(".toml", ".lock") for manifest in MANIFESTS)
 
 
 def pythons() -> list[Path]:
@@ -75,37 +87,86 @@ def test_the_bill_names_every_crate_with_its_hash_and_licence() -> None:
     assert not {"serde_json", "toml", "sha2"} & names
 
 
-def test_crates_are_what_the_rules_allow() -> None:
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_crates_are_what_the_rules_allow(manifest: str) -> None:
     # As `cargo deny` holds them to; here without it.
     rules = (ROOT / "deny.toml").read_text()
     [banned, scripts, *_] = re.findall(r"^(?:deny|allow-build-scripts) = \[(.+?)\]", rules, re.M | re.S)
-    sources = set(re.findall(r'^source = "(.+)"$', (ROOT / "Cargo.lock").read_text(), re.M))
+    lock = (ROOT / manifest).with_suffix(".lock").read_text()
+    sources = set(re.findall(r'^source = "(.+)"$', lock, re.M))
     assert sources == {"registry+https://github.com/rust-lang/crates.io-index"}
-    names = {component["name"] for component in bill()["components"]}
+    found = packages(manifest)
     assert "openssl-sys" in banned
-    assert not names & set(re.findall(r'"(.+?)"', banned))
+    assert not {package["name"] for package in found} & set(re.findall(r'"(.+?)"', banned))
     run = {
         package["name"]
-        for package in packages()
+        for package in found
         if any("custom-build" in target["kind"] for target in package["targets"])
     }
-    assert "libmimalloc-sys" in run & names
-    assert run & names <= set(re.findall(r'"(.+?)"', scripts))
+    assert "libc" in run
+    assert run <= set(re.findall(r'"(.+?)"', scripts))
 
 
-def test_no_build_script_speaks_to_a_network() -> None:
-    names = {component["name"] for component in bill()["components"]}
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_no_build_script_speaks_to_a_network(manifest: str) -> None:
     scripts = 0
-    for package in packages():
+    for package in packages(manifest):
         built = [target["src_path"] for target in package["targets"] if "custom-build" in target["kind"]]
-        if package["name"] not in names or not built:
+        if not built:
             continue
         folder = Path(built[0]).parent
         sources = [Path(built[0]), *folder.glob("build/**/*.rs")]
         for source in sources:
             assert not NETWORK.search(source.read_text()), source
         scripts += 1
-    assert scripts > 5
+    assert scripts >= {"Cargo.toml": 15, "fuzz/Cargo.toml": 8}.get(manifest, 1)
+
+
+WEAKNESS = """```toml
+[advisory]
+id = "RUSTSEC-2026-0001"
+package = "libc"
+date = "2026-01-01"
+
+[versions]
+patched = [">= 99.0.0"]
+```
+
+# A weakness made up for a test
+
+Nothing of it is true.
+"""
+
+
+@pytest.mark.skipif(not shutil.which("cargo-deny"), reason="cargo-deny is not installed")
+def test_an_audit_without_a_network_asks_the_database_that_was_fetched_last(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "supply.audit", "--offline", "--databases", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "There is no database of RustSec" in done.stdout
+    # As cargo-deny names it for the address of RustSec.
+    database = tmp_path / "advisory-db-3157b0e258782691"
+    origin = tmp_path / "origin"
+    weakness = origin / "crates/libc/RUSTSEC-2026-0001.md"
+    weakness.parent.mkdir(parents=True)
+    weakness.write_text(WEAKNESS)
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(origin)]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *arguments], check=True)
+    subprocess.run(["git", "clone", "-q", origin, database], check=True)
+    subprocess.run(["git", "-C", database, "fetch", "-q"], check=True)
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert re.search(r"weaknesses of crates that were known on 20\d\d-\d\d-\d\d\.", done.stdout)
+    # Once for each lock file.
+    assert done.stderr.count("ID: RUSTSEC-2026-0001\n") == 3, done.stderr
+    weakness.write_text(WEAKNESS.replace("99.0.0", "0.0.1"))
+    for arguments in (["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *arguments], check=True)
+    subprocess.run(["git", "-C", database, "pull", "-q"], check=True)
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "they were not looked for" in done.stdout
 
 
 @pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda lock: lock.stem)

@@ -87,6 +87,7 @@ class Site:
     folder: Path
     options: dict[str, Any] = field(default_factory=dict)
     master_options: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
     daemons: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
     ports: tuple[int, int] = field(default_factory=lambda: (free_port(), free_port()))
 
@@ -145,7 +146,7 @@ class Site:
         return folder
 
     def start(self, program: str, folder: Path) -> None:
-        environment = {**os.environ, "LC_ALL": "C.UTF-8"}
+        environment = {**os.environ, "LC_ALL": "C.UTF-8", **self.environment}
         with (folder / "output").open("wb") as output:
             self.daemons[folder.name] = subprocess.Popen(
                 [PROGRAMS / program, "--config-dir", folder, "--log-level", "warning"],

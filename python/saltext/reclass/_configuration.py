@@ -9,6 +9,8 @@ from typing import Any
 from saltext.reclass._salt import RefusedError, settings_of
 
 _FILES = ("/etc/reclass/reclass-config.yml", "/etc/kapicorp-reclass/kapicorp-reclass-config.yml")
+# As for the programs, in bytes.
+_LARGEST = 4 * 1024 * 1024
 
 
 def of_master(opts: Mapping[str, Any]) -> dict[str, Any]:
@@ -65,6 +67,10 @@ def _in_file() -> dict[str, Any] | None:
     for name in _FILES:
         path = Path(name)
         if path.is_file():
+            if path.stat().st_size > _LARGEST:
+                raise RefusedError(f"the configuration file '{path}' has more than {_LARGEST} bytes")
             options = salt.utils.yaml.safe_load(path.read_text(encoding="utf-8"))
             return settings_of(options or {}, {})
+        if path.is_symlink() or path.exists():
+            raise RefusedError(f"the configuration file '{path}' is not a regular file")
     return None

@@ -18,6 +18,7 @@ import salt.channel.client
 import salt.config
 import salt.runner
 import salt.utils.event
+import salt.utils.master
 
 import salt.pillar
 
@@ -70,25 +71,72 @@ def runners(count: int, draw: random.Random, configs: list[str]) -> Answers:
         yield ask("runner", node, lambda: client.cmd_sync(low, timeout=SECONDS, full_return=True)["data"])  # noqa: B023
 
 
+def each(count: int, draw: random.Random, configs: list[str]) -> Answers:
+    """Asks as each minion once."""
+    for config in configs:
+        yield from minions(1, draw, [config])
+
+
 def reactors(count: int, draw: random.Random, configs: list[str]) -> Answers:
     """Fires events, several at once, each of which lets a thread of the reactor call the runner."""
     opts = salt.config.client_config(f"{configs[0]}/master")
     with salt.utils.event.get_master_event(opts, opts["sock_dir"], listen=True) as bus:
+        await_reactor(bus)
+        # One alone first: Salt makes what the threads of the reactor share in the first of them that
+        # needs it, and when ten make it at once some end in a `KeyError` of Salt's.
+        yield from react(bus, {draw.choice(configs[1:])})
         for _ in range(0, count, 10):
-            waiting = set(draw.sample(configs[1:], min(10, len(configs) - 1)))
-            start = time.monotonic()
-            for node in waiting:
-                bus.fire_event({"node": node}, "load/ask")
-            while waiting and time.monotonic() < start + SECONDS:
-                event = bus.get_event(wait=5, tag="salt/run/", match_type="startswith", full=True)
-                data = (event or {}).get("data", {})
-                if event and event["tag"].endswith("/ret") and data.get("user") == "Reactor":
-                    node = data["fun_args"][0]["minion"]
-                    waiting.discard(node)
-                    times = {"start": start, "end": time.monotonic()}
-                    yield {"kind": "reactor", "node": node, **times, "answer": data}
-            for node in waiting:
-                yield {"kind": "reactor", "node": node, "start": start, "failure": "no answer"}
+            yield from react(bus, set(draw.sample(configs[1:], min(10, len(configs) - 1))))
+
+
+def await_reactor(bus: salt.utils.event.SaltEvent) -> None:
+    """Waits until the reactor listens: nobody keeps an event for it that comes before."""
+    end = time.monotonic() + SECONDS
+    while time.monotonic() < end:
+        key = salt.utils.master.get_master_key("root", bus.opts)
+        bus.fire_event({"key": key}, "salt/reactors/manage/is_leader")
+        if bus.get_event(wait=1, tag="salt/reactors/manage/leader/value"):
+            return
+    raise TimeoutError("the reactor does not listen")
+
+
+def react(bus: salt.utils.event.SaltEvent, nodes: set[str]) -> Answers:
+    """Fires an event for each node, and waits for all answers.
+
+    A job that began has to end. An event is fired again if it came to the bus and no job of the reactor
+    began: Salt has lost it, before any module of ours was called.
+    """
+    waiting = set(nodes)
+    for again in range(3):
+        start = time.monotonic()
+        asked: set[str] = set()
+        begun: set[str] = set()
+        for node in waiting:
+            bus.fire_event({"node": node}, "load/ask")
+        while waiting and time.monotonic() < start + SECONDS:
+            event = bus.get_event(wait=5, full=True) or {"tag": "", "data": {}}
+            tag, data = event["tag"], event["data"]
+            if tag == "load/ask":
+                asked.add(data["node"])
+            if not tag.startswith("salt/run/") or data.get("user") != "Reactor":
+                continue
+            node = data["fun_args"][0]["minion"]
+            begun.add(node)
+            if tag.endswith("/ret"):
+                waiting.discard(node)
+                times = {"start": start, "end": time.monotonic()}
+                yield {"kind": "reactor", "node": node, **times, "again": again, "answer": data}
+        if waiting & begun or waiting - asked:
+            break
+    for node in waiting:
+        told = ", ".join(word for word, nodes in (("asked", asked), ("begun", begun)) if node in nodes)
+        yield {
+            "kind": "reactor",
+            "node": node,
+            "start": start,
+            "again": again,
+            "failure": f"no answer; on the bus: {told or 'nothing'}",
+        }
 
 
 def ask(kind: str, node: str, question: Callable[[], Any]) -> dict[str, Any]:
@@ -113,7 +161,7 @@ def ask(kind: str, node: str, question: Callable[[], Any]) -> dict[str, Any]:
 
 def main() -> None:
     kind, results, count, seed, *configs = sys.argv[1:]
-    questions = {"minions": minions, "runners": runners, "reactors": reactors}[kind]
+    questions = {"minions": minions, "each": each, "runners": runners, "reactors": reactors}[kind]
     with Path(results).open("w", buffering=1) as output:
         for line in questions(int(count), random.Random(seed), configs):
             print(json.dumps(line, default=str), file=output)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import random
+import re
 import shutil
 import subprocess
 import time
@@ -27,6 +28,12 @@ if TYPE_CHECKING:
 GROUPS, ROLES, FEATURES, SITES = 4, 4, 4, 3
 # These come and go.
 UNSTEADY = 4
+# The errors that files deserve that `git checkout` has taken away, or made and not yet written.
+DURING_CHECKOUT = {"class-not-found", "reference-not-found", "query-failed", "file-unreadable"}
+# As the text of an error has its code, and as a top has it.
+_CODE = re.compile(r"\(([a-z]+-[a-z-]+)\)|^reclass-failed--([a-z-]+?)--")
+# What a value of the inventory looks like.
+_VERSION = re.compile(r"\bv\d{6}")
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 
 
@@ -240,8 +247,8 @@ class Inventory:
 
     # What nodes get.
 
-    def judge_pillar(self, node: str, pillar: Mapping[str, Any], span: Span) -> str:
-        """`right`, or `refused` for an error that the files deserved; raises `Wrong`."""
+    def judge_pillar(self, node: str, pillar: Mapping[str, Any], span: Span) -> set[str]:
+        """Nothing for a right pillar, the codes of an error that the files deserved; raises `Wrong`."""
         if errors := pillar.get("_errors"):
             return self._judge_error(node, "\n".join(errors), span)
         versions, expected = self._expected(node, pillar)
@@ -250,13 +257,13 @@ class Inventory:
             raise Wrong(f"{node}: {told} is not {expected}")
         if not self.history.could_be_met(versions, span):
             raise Wrong(f"{node}: {versions} were never there together in {span}")
-        return "right"
+        return set()
 
-    def judge_top(self, node: str, top: Mapping[str, Any], span: Span) -> str:
+    def judge_top(self, node: str, top: Mapping[str, Any], span: Span) -> set[str]:
         """The same for a top."""
         [(environment, applications)] = top.items() if top else [("base", [])]
         if any(name.startswith("reclass-failed--") for name in applications):
-            return self._judge_error(node, applications[0].replace("no-node-", "no node '"), span)
+            return self._judge_error(node, applications[0], span)
         files = dict(self._of_node(node))
         names = [file.rsplit("/", 1)[1] for file in files]
         found = dict(application.split("-") for application in applications)
@@ -265,13 +272,19 @@ class Inventory:
         versions = {file: found[name] for file, name in zip(files, names, strict=True)}
         if not self.history.could_be_met(versions, span):
             raise Wrong(f"{node}: {versions} were never there together in {span}")
-        return "right"
+        return set()
 
-    def _judge_error(self, node: str, error: str, span: Span) -> str:
-        gone = f"no node '{node}" in error and self.history.could_be_met({f"nodes/{node}": None}, span)
-        if not gone and not self.history.was_unrest(span):
-            raise Wrong(f"{node}: {error}")
-        return "refused"
+    def _judge_error(self, node: str, error: str, span: Span) -> set[str]:
+        if _VERSION.search(error):
+            raise Wrong(f"{node}: a value in an error: {error}")
+        codes = {code for match in _CODE.finditer(error) for code in match.groups() if code}
+        gone = self.history.could_be_met({f"nodes/{node}": None}, span)
+        if gone and codes == {"node-not-found"}:
+            return codes
+        # What `git checkout` has taken away, or made and not yet written.
+        if codes and codes <= DURING_CHECKOUT and self.history.was_unrest(span):
+            return codes
+        raise Wrong(f"{node}: {error}")
 
     def _of_node(self, node: str) -> dict[str, str]:
         """The class files with applications, in the order of the classes, and the key of their version."""

@@ -1,0 +1,37 @@
+//! Bytes as a settings file, and a name that a minion chooses: what is wrong is told with its code, and
+//! what mappings make of the name is the same each time, and ends.
+
+use reclass::mappings::Mappings;
+use reclass::settings::Settings;
+use reclass::value::Value;
+use reclass::yaml;
+
+use super::shown;
+
+/// Reads the first line as the name of a node, and the rest as settings.
+pub fn check(input: &[u8]) {
+    let at = input.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+    let (name, text) = input.split_at(at);
+    let Ok(name) = std::str::from_utf8(name) else { return };
+    let Ok(document) = yaml::compose::compose(text) else { return };
+    let Some(Value::Map(options)) = document.root.as_ref().map(yaml::to_value) else { return };
+    let (settings, warnings) = match Settings::from_options(&options) {
+        Ok(read) => read,
+        Err(error) => return shown::error(&error, &|_| None),
+    };
+    shown::warnings(&warnings, &|_| None);
+    let mappings = match Mappings::parse(&settings) {
+        Ok(mappings) => mappings,
+        Err(error) => return shown::error(&error, &|_| None),
+    };
+    let classes = mappings.classes(&[name]);
+    assert_eq!(classes, mappings.classes(&[name]));
+    match classes {
+        Ok(classes) => {
+            for mapped in classes {
+                assert!(mappings.names().any(|(source, _)| *source == mapped.mapping), "{mapped:?}");
+            }
+        }
+        Err(error) => shown::error(&error, &|_| None),
+    }
+}
