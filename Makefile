@@ -65,7 +65,7 @@ deny: ## licences, sources and bans of the crates; needs cargo-deny, no network
 	    cargo deny --offline --all-features --manifest-path $$manifest --config deny.toml \
 	        check licenses bans sources || exit; done
 
-audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit, github.com and pypi.org
+audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit and the network
 	$(call need,cargo-deny,cargo install --locked cargo-deny)
 	$(call need,pip-audit,python3 -m pip install pip-audit)
 	$(PYTHON) -m supply.audit
