@@ -507,6 +507,16 @@ impl Kind {
         }
         true
     }
+    /// The names of classes in its sentence, as they are written, and what says a finding.
+    pub fn written_mut(&mut self) -> Vec<&mut String> {
+        match self {
+            Kind::ClassNotFound { written, .. } => vec![written],
+            Kind::ClassReference { written, reference, .. } => vec![written, reference],
+            Kind::ClassNameInvalid { name, .. } | Kind::ClassSkipped { name } => vec![name],
+            Kind::Lint { message, help, .. } => std::iter::once(message).chain(help).collect(),
+            _ => Vec::new(),
+        }
+    }
     /// The inventory query in its sentence.
     pub fn query(&self) -> Option<&str> {
         match self {

@@ -109,8 +109,6 @@ pub enum Extent {
     /// All but values that cannot be read: what depends on them fails and tells nothing, and so does
     /// what asks other nodes, for which this one has failed.
     Readable,
-    /// Less: what does not exist may stand in a file that cannot be read, and is not told either.
-    Part,
 }
 
 /// Evaluates the places of one node.

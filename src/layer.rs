@@ -123,6 +123,8 @@ pub struct Subject<'a> {
     pub name: &'a str,
     /// Whether the file is an `init.yml`, whose class is its folder.
     pub init: bool,
+    /// Whether it is a class.
+    pub is_class: bool,
     /// The settings.
     pub settings: &'a Settings,
 }
@@ -190,7 +192,7 @@ struct Builder<'a> {
     faults: Vec<Fault>,
     /// Whether nothing is wrong but values.
     whole: bool,
-    /// Whether the environment is wrong: then nobody knows which classes these are.
+    /// Whether the environment of a node is wrong: then nobody knows which classes these are.
     lost: bool,
     embedded: Vec<Fault>,
     warnings: Vec<Warning>,
@@ -201,10 +203,11 @@ impl Builder<'_> {
         Origin { file: self.subject.file, node }
     }
 
-    /// A problem with more than a value. Applications and exports have no part in what parameters come to.
+    /// A problem with more than a value. Applications, exports and the environment have no part in what
+    /// parameters come to.
     fn refuse(&mut self, section: &str, fault: Fault) {
         self.faults.push(fault);
-        self.whole &= matches!(section, "applications" | "exports");
+        self.whole &= matches!(section, "applications" | "exports" | "environment");
     }
 
     fn layer(&mut self, document: &Document) -> Layer {
@@ -252,7 +255,8 @@ impl Builder<'_> {
                     expected: "string",
                     found: type_name(node),
                 };
-                self.lost = true;
+                // That of a class means nothing.
+                self.lost |= !self.subject.is_class;
                 self.refuse("environment", Fault::new(kind).at(self.origin(node.index)));
                 None
             }

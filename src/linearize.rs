@@ -92,7 +92,7 @@ pub struct Listed {
 pub enum By {
     /// Nobody: it is the node.
     Node,
-    /// A class mapping.
+    /// A class mapping, as it is shown.
     Mapping(Text),
     /// The file with this index among those that came in; the node's own file is the first.
     Includer(usize),
@@ -124,6 +124,8 @@ pub struct Subjects<'a> {
     pub name: &'a Text,
     /// Its own layer.
     pub layer: &'a Arc<Layer>,
+    /// Whether nothing is missing in it but values that cannot be read.
+    pub whole: bool,
     /// The classes that mappings give to it.
     pub mapped: &'a [Mapped],
     /// Other parameters.
@@ -178,6 +180,9 @@ pub fn linearize(
     };
     linearizer.mapped_classes();
     linearizer.before_node = false;
+    if !subjects.whole {
+        linearizer.not_all();
+    }
     linearizer.mapped = linearizer.sequence.clone();
     let shown = linearizer.top(&subjects.layer.classes, None);
     let linearization = Linearization {
@@ -270,8 +275,9 @@ impl Linearizer<'_> {
     fn mapped_classes(&mut self) {
         let mut shown = Vec::new();
         for mapped in self.subjects.mapped {
-            let by = By::Mapping(mapped.mapping.clone());
-            let subject = Subject { file: FileId::NONE, name: "", init: false, settings: self.settings };
+            let by = By::Mapping(mapped.shown.clone());
+            let (file, settings) = (FileId::NONE, self.settings);
+            let subject = Subject { file, name: "", init: false, is_class: false, settings };
             // A dot at the start means nothing in a mapping.
             let entry = if mapped.class.starts_with('.') || mapped.literal {
                 Ok(ClassEntry::plain(mapped.class.clone()))
@@ -284,7 +290,7 @@ impl Linearizer<'_> {
                     entry.alternatives.extend(mapped.alternative.clone());
                     shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
                 }
-                Err(fault) => self.fail(in_mapping(fault, &mapped.mapping)),
+                Err(fault) => self.fail(self.in_mapping(fault, &mapped.shown)),
             }
         }
         if !shown.is_empty() {
@@ -326,7 +332,7 @@ impl Linearizer<'_> {
                 },
             };
             if mapping.is_none() {
-                self.listed.push((resolved.clone(), entry.origin));
+                self.listed.push((self.listed_name(entry, &resolved), entry.origin));
             }
             if entry.alternatives.is_empty() {
                 let mapping = match by {
@@ -425,7 +431,7 @@ impl Linearizer<'_> {
                 }
             };
             let name = self.include(entry, &resolved, by);
-            let class = if name == entry.name { resolved } else { name.clone() };
+            let class = if name == entry.name { self.listed_name(entry, &resolved) } else { name.clone() };
             self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
             shown.push(name);
         }
@@ -514,7 +520,8 @@ impl Linearizer<'_> {
         };
         if may_be_missing {
             if matches!(by, By::Mapping(_)) {
-                self.missing.push(Listed { class: name.clone(), by: by.clone(), origin: Origin::NONE });
+                let class = self.listed_name(entry, name);
+                self.missing.push(Listed { class, by: by.clone(), origin: Origin::NONE });
             }
             if self.settings.ignore_class_notfound_warning {
                 let kind = Kind::ClassSkipped { name: entry.name.to_string() };
@@ -541,24 +548,43 @@ impl Linearizer<'_> {
     /// parameter's value, and the sentence may reach a minion. A secret in it is masked.
     fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
         let Some(template) = &entry.template else { return fault };
-        let secrets = Secrets::of(self.settings);
-        let root = self.merged_so_far().without(&secrets);
-        let mut evaluator = Evaluator::new(root, self.settings, self.sources);
-        match evaluator.class_name(template, entry.origin) {
-            Ok(shown) if shown == **name || shown.contains(MASK) => {
-                fault.note(format!("its name comes to '{shown}'"), None)
-            }
-            _ => fault.note("a secret is in its name", None),
+        match self.shown_name(template, entry.origin, name) {
+            Some(shown) => fault.note(format!("its name comes to '{shown}'"), None),
+            None => fault.note("a secret is in its name", None),
         }
     }
 
-    /// The text of a class name with references (S4).
+    /// What the name of a class comes to without the secrets in it, if that can be computed.
+    fn shown_name(&self, template: &Arc<Template>, origin: Origin, name: &Text) -> Option<Text> {
+        let secrets = Secrets::of(self.settings);
+        let root = self.merged_so_far().without(&secrets);
+        let mut evaluator = Evaluator::new(root, self.settings, self.sources);
+        let without = secrets.template(template);
+        let shown = evaluator.class_name(without.as_ref().unwrap_or(template), origin).ok()?;
+        (shown == **name || shown.contains(MASK)).then(|| shown.into())
+    }
+
+    /// The name of a class as lists of classes show it: that of one that is missing may hold what a
+    /// reference takes in place of a secret.
+    fn listed_name(&self, entry: &ClassEntry, name: &Text) -> Text {
+        let Some(template) = &entry.template else { return name.clone() };
+        let secrets = Secrets::of(self.settings);
+        let hides = template.source.contains("::") && secrets.template(template).is_some();
+        if !hides || !matches!(self.lookup.class(name), Ok(None)) {
+            return name.clone();
+        }
+        self.shown_name(template, entry.origin, name).unwrap_or_else(|| MASK.into())
+    }
+
+    /// The text of a class name with references (S4). After a class is missing, nobody knows what such
+    /// a name would come to (R5).
     fn resolve(&mut self, entry: &ClassEntry, template: &Arc<Template>, by: &By) -> Option<Text> {
+        if self.gathered != Gathered::All {
+            return None;
+        }
         let mut evaluator = Evaluator::new(self.merged_so_far(), self.settings, self.sources);
         match evaluator.class_name(template, entry.origin) {
             Ok(name) => Some(name.into()),
-            // After a class is missing, what it would have set is missing too.
-            Err(_) if self.gathered != Gathered::All => None,
             Err(faults) => {
                 // Without a problem, it is one of a value that cannot be read.
                 self.not_all();
@@ -577,7 +603,7 @@ impl Linearizer<'_> {
                             fault.path = None;
                             fault.chain = self.chain_of(by);
                             self.faults.push(match by {
-                                By::Mapping(mapping) => in_mapping(fault, mapping),
+                                By::Mapping(mapping) => self.in_mapping(fault, mapping),
                                 By::Node | By::Includer(_) => fault,
                             });
                         }
@@ -622,9 +648,16 @@ impl Linearizer<'_> {
         fault.site = self.site(origin);
         fault.chain = self.chain_of(by);
         if let By::Mapping(mapping) = by {
-            fault = in_mapping(fault, mapping);
+            fault = self.in_mapping(fault, mapping);
         }
         fault
+    }
+
+    /// A problem that a class mapping brought in.
+    fn in_mapping(&self, mut fault: Fault, mapping: &Text) -> Fault {
+        let mapped = self.subjects.mapped.iter().find(|mapped| mapped.shown == *mapping);
+        fault.setting = mapped.map(|mapped| ("class_mappings", mapped.mapping.clone()));
+        fault.note(format!("in the class mapping '{mapping}'"), None)
     }
 
     fn site(&self, origin: Origin) -> Option<Site> {
@@ -657,10 +690,4 @@ impl Linearizer<'_> {
         });
         chain
     }
-}
-
-/// A problem that a class mapping brought in.
-fn in_mapping(mut fault: Fault, mapping: &Text) -> Fault {
-    fault.setting = Some(("class_mappings", mapping.clone()));
-    fault.note(format!("in the class mapping '{mapping}'"), None)
 }

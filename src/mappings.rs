@@ -9,6 +9,7 @@ mod regex;
 use fancy_regex::Regex;
 
 use crate::error::{Error, Fault, Kind, Result};
+use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::value::Text;
 
@@ -24,6 +25,8 @@ pub struct Mappings {
 #[derive(Debug)]
 struct Mapping {
     source: Text,
+    /// The same without what references take in place of secrets.
+    shown: Text,
     pattern: Pattern,
     classes: Vec<Word>,
     /// What opens a reference.
@@ -53,6 +56,8 @@ pub struct Mapped {
     pub alternative: Option<Text>,
     /// The mapping, as it stands in the settings.
     pub mapping: Text,
+    /// The mapping as it is shown: without what references in it take in place of secrets.
+    pub shown: Text,
     /// Whether it is a name as it stands: a reference in it would be the node's, whose name a
     /// machine chooses.
     pub literal: bool,
@@ -62,7 +67,8 @@ impl Mappings {
     /// Reads the mappings of the settings; each bad one is an error with its text.
     pub fn parse(settings: &Settings) -> Result<Mappings> {
         let mut faults = Vec::new();
-        let read = settings.class_mappings.iter().map(|source| parse(source, settings));
+        let secrets = Secrets::of(settings);
+        let read = settings.class_mappings.iter().map(|source| parse(source, settings, &secrets));
         let mappings = read.filter_map(|mapping| mapping.map_err(|fault| faults.push(fault)).ok()).collect();
         if faults.is_empty() { Ok(Mappings { mappings }) } else { Err(Error::new(faults)) }
     }
@@ -73,11 +79,11 @@ impl Mappings {
     }
 
     /// The names of classes as the mappings have them, with the references in them; each behind its
-    /// mapping as it stands in the settings.
+    /// mapping as it is shown.
     pub fn names(&self) -> impl Iterator<Item = (&Text, &str)> {
         self.mappings
             .iter()
-            .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.source, word.text.as_str())))
+            .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.shown, word.text.as_str())))
     }
 
     /// The classes for a node that goes by any of these names, each class once.
@@ -106,6 +112,7 @@ impl Mapping {
             alternative: alternative.filter(|other| *other != class).map(Text::from),
             class: class.into(),
             mapping: self.source.clone(),
+            shown: self.shown.clone(),
             literal: matches!(self.pattern, Pattern::Regex(_)) && name.contains(self.open.as_str()),
         };
         match &self.pattern {
@@ -131,16 +138,17 @@ impl Mapping {
     }
 
     fn fault(&self, message: &str) -> Fault {
-        fault(&self.source, message)
+        fault(&self.source, &self.shown, message)
     }
 }
 
-fn fault(source: &Text, message: &str) -> Fault {
-    Fault::new(Kind::SettingPattern {
+fn fault(source: &Text, shown: &Text, message: &str) -> Fault {
+    let kind = Kind::SettingPattern {
         name: "class_mappings".into(),
-        pattern: source.to_string(),
+        pattern: shown.to_string(),
         message: message.into(),
-    })
+    };
+    Fault { setting: Some(("class_mappings", source.clone())), ..Fault::new(kind) }
 }
 
 /// A regular expression that ends in an error where it goes back too often.
@@ -149,10 +157,12 @@ pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, fancy_regex
     fancy_regex::RegexBuilder::new(translated).backtrack_limit(limit).build()
 }
 
-fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
+fn parse(source: &Text, settings: &Settings, secrets: &Secrets) -> Result<Mapping, Fault> {
+    let shown = Text::from(secrets.written(source));
+    let fault = |message: &str| fault(source, &shown, message);
     let regular = source.starts_with('/');
-    let mut words = split(source, regular).map_err(|message| fault(source, message))?.into_iter();
-    let key = words.next().ok_or_else(|| fault(source, "the mapping is empty"))?;
+    let mut words = split(source, regular).map_err(&fault)?.into_iter();
+    let key = words.next().ok_or_else(|| fault("the mapping is empty"))?;
     let between_slashes = if regular {
         Some(key.text.as_str())
     } else {
@@ -165,14 +175,14 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
     let pattern = match between_slashes {
         Some(text) => {
             let translated = translate(text);
-            let regex = regex(&translated, settings).map_err(|error| fault(source, &error.to_string()))?;
+            let regex = regex(&translated, settings).map_err(|error| fault(&error.to_string()))?;
             Pattern::Regex(Box::new(regex))
         }
-        None if key.text.is_empty() => return Err(fault(source, "the pattern is empty")),
+        None if key.text.is_empty() => return Err(fault("the pattern is empty")),
         None => Pattern::Glob(key.text.chars().collect()),
     };
     let open = settings.reference_sentinels.0.clone();
-    Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })
+    Ok(Mapping { source: source.clone(), shown, pattern, classes: words.collect(), open })
 }
 
 /// Splits as Python's `shlex` does in POSIX mode with `whitespace_split`; in a mapping with a

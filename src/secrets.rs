@@ -82,8 +82,8 @@ impl Secrets {
         path.iter().any(|key| self.is_secret(key))
     }
 
-    /// Takes out of a problem what its sentence quotes of a secret: of a value below a secret key, and
-    /// of a query that compares with one. Excerpts show where it stands, masked.
+    /// Takes out of a problem what its sentence quotes of a secret: of a value below a secret key, of a
+    /// query that compares with one, and what the name of a class takes in place of one. Excerpts show where it stands, masked.
     pub fn withhold(&self, fault: &mut Fault, delimiter: &str) {
         let secret = |text: &str| split_path(text, delimiter).iter().any(|key| self.is_secret_name(key));
         let query = |query: &str| self.is_secret_query(query);
@@ -92,6 +92,12 @@ impl Secrets {
         {
             // They name what the sentence named.
             fault.notes.clear();
+        }
+        if !self.is_none() {
+            let notes = fault.notes.iter_mut().map(|note| &mut note.text);
+            for text in fault.kind.written_mut().into_iter().chain(notes) {
+                *text = self.written(text);
+            }
         }
         fault.causes.iter_mut().for_each(|cause| self.withhold(cause, delimiter));
     }

@@ -206,6 +206,42 @@ fn queries_and_class_mappings_refer_to_parameters() {
 }
 
 #[test]
+fn what_a_reference_names_beside_those_inside_of_it_is_known() {
+    let place = inventory(
+        "{}\n",
+        &[(
+            "nodes/n.yml",
+            "parameters: {table: {a: {b: 1}, k: a}, look: '${table:${table:k}:b}', d: '${nope::${web:port}}'}\n",
+        )],
+    );
+    for (path, expected) in [
+        ("table", "${table:${table:k}:b} (inside) in look  1 node\n${table:k} (inside) in look  1 node\n"),
+        ("table:a", "${table:${table:k}:b} (perhaps) in look  1 node\n"),
+        ("table:k", "${table:${table:k}:b} (perhaps) in look  1 node\n${table:k} in look  1 node\n"),
+        ("table:a:c", ""),
+        ("nope", "${nope} in d  1 node\n"),
+        ("web:port", "${web:port} in d  1 node\n"),
+    ] {
+        let said = text(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
+        let told: String =
+            said.lines().filter_map(|line| Some(line.split_once("  ")?.1.to_owned() + "\n")).collect();
+        assert_eq!(told, expected, "{path}: {said}");
+    }
+}
+
+#[test]
+fn an_explanation_tells_all_that_is_wrong_with_a_node() {
+    let place =
+        inventory("{}\n", &[("nodes/n.yml", "parameters: {a: '${', b: '${gone}', c: 'x $[ exports:x ]'}\n")]);
+    let told = |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
+    let problems = told(&["-n", "n"]);
+    for code in ["reference-syntax", "reference-not-found", "query-embedded"] {
+        assert!(problems.contains(code), "{problems}");
+    }
+    assert_eq!(told(&["explain", "n"]), problems);
+}
+
+#[test]
 fn a_missing_class_of_a_mapping_is_in_the_graph() {
     let place = inventory(
         "class_mappings: ['* gone']\nignore_class_notfound: true\n",

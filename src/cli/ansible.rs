@@ -7,7 +7,7 @@ use reclass::error::{Fault, Kind, Result};
 use reclass::pystr;
 use reclass::value::{Key, Map, Value};
 
-use super::session::{Program, Session, entries, texts, warn};
+use super::session::{Program, Session, entries, texts};
 use super::{flags, terminal};
 
 /// The program.
@@ -38,7 +38,7 @@ fn command(command: Command, defaults: &Map) -> Command {
 fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     if let (_, Some(node)) = session.mode {
         let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
-        warn([info.as_ref()]);
+        session.warn([info.as_ref()]);
         return Ok(Some(variables(&info, &session.timestamp)));
     }
     let nodes = session.all_nodes()?;

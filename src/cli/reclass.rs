@@ -11,7 +11,7 @@ use reclass::storage::fs;
 use reclass::value::{Map, Value};
 
 use super::folder::{Folder, is_in};
-use super::session::{Program, Session, entries, texts, warn};
+use super::session::{Program, Session, entries, texts};
 use super::{flags, terminal};
 
 /// The program.
@@ -61,7 +61,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
         return Err(Fault::new(Kind::Usage { message }).into());
     }
     let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
-    warn([info.as_ref()]);
+    session.warn([info.as_ref()]);
     Ok(Some(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) }))
 }
 

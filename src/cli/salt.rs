@@ -9,7 +9,7 @@ use reclass::error::Result;
 use reclass::value::{Key, Map, Value};
 
 use super::flags;
-use super::session::{Program, Session, entries, texts, warn};
+use super::session::{Program, Session, entries, texts};
 
 /// The program.
 pub const PROGRAM: Program = Program {
@@ -38,7 +38,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
         return Ok(Some(tops(&nodes)));
     };
     let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
-    warn([info.as_ref()]);
+    session.warn([info.as_ref()]);
     Ok(Some(if mode == "formulas" { top(&info) } else { pillar(&info) }))
 }
 

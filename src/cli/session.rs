@@ -15,7 +15,8 @@ use reclass::report::{Level, grouped};
 use reclass::secrets::Secrets;
 use reclass::value::{Map, Text, Value};
 
-use super::{complete, configuration, flags, progress, terminal, tools, verbs, version};
+use super::configuration::{self, Configuration};
+use super::{complete, flags, progress, terminal, tools, verbs, version};
 
 /// The exit code of a command line that makes no sense.
 const USAGE: u8 = 2;
@@ -72,6 +73,8 @@ pub struct Session<'a> {
     pub mode: (&'static str, Option<&'a str>),
     /// The inventory.
     pub inventory: Inventory,
+    /// The configuration file, where class mappings stand.
+    pub configuration: &'a Configuration,
     /// The time, as Python's `time.strftime('%c')` writes it.
     pub timestamp: String,
 }
@@ -80,8 +83,21 @@ impl Session<'_> {
     /// All nodes, sorted by name, with what was noticed passed on; if one fails, what is wrong with any.
     pub fn all_nodes(&self) -> Result<Vec<Arc<NodeInfo>>> {
         let nodes = self.inventory.inventory().map_err(|error| everything_wrong(&self.inventory, error))?;
-        warn(nodes.iter().map(Arc::as_ref));
+        self.warn(nodes.iter().map(Arc::as_ref));
         Ok(nodes)
+    }
+
+    /// Passes on what was noticed about nodes, each thing once: what is wrong with a class is noticed
+    /// in every node that includes it.
+    pub fn warn<'n>(&self, nodes: impl IntoIterator<Item = &'n NodeInfo>) {
+        let mut seen = BTreeSet::new();
+        for warning in nodes.into_iter().flat_map(|node| &node.warnings) {
+            let warning = self.configuration.placed(warning.clone());
+            let place = warning.site.as_ref().map(ToString::to_string);
+            if seen.insert((place, warning.kind.to_string())) {
+                terminal::warn(&warning);
+            }
+        }
     }
 }
 
@@ -129,18 +145,6 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     }
 }
 
-/// Passes on what was noticed about nodes, each thing once: what is wrong with a class is noticed
-/// in every node that includes it.
-pub fn warn<'a>(nodes: impl IntoIterator<Item = &'a NodeInfo>) {
-    let mut seen = BTreeSet::new();
-    for warning in nodes.into_iter().flat_map(|node| &node.warnings) {
-        let place = warning.site.as_ref().map(ToString::to_string);
-        if seen.insert((place, warning.kind.to_string())) {
-            terminal::warn(warning);
-        }
-    }
-}
-
 /// Runs a program to its exit code.
 pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
@@ -182,7 +186,8 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let done = Inventory::open(&options).and_then(|inventory| {
         configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
         terminal::mask(Secrets::of(inventory.settings()));
-        let session = Session { matches: &matches, mode, inventory, timestamp: terminal::timestamp() };
+        let (configuration, timestamp) = (&configuration, terminal::timestamp());
+        let session = Session { matches: &matches, mode, inventory, configuration, timestamp };
         let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {
             (program.answer)(&session)
         })?;

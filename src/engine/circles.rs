@@ -10,7 +10,8 @@ use crate::error::{Fault, Kind};
 use crate::evaluate::{Evaluator, Extent, Root};
 use crate::secrets::{MASK, Secrets};
 use crate::slot::{Entries, Slot};
-use crate::template::split_path;
+use crate::source::Origin;
+use crate::template::{Part, Reference, Template, split_path};
 use crate::value::Value;
 
 impl Computation<'_> {
@@ -107,7 +108,23 @@ impl Walk<'_, '_> {
             }
             Slot::Stack(stack) => stack.entries.iter().for_each(|entry| self.slot(&entry.slot, secret)),
             Slot::Value(value, _) => self.data(value, secret),
-            Slot::Text(..) | Slot::Query(..) => {}
+            Slot::Text(template, origin) => {
+                let secrets = self.secrets.clone();
+                secrets
+                    .each_default(&template.parts, &mut |reference| self.taken(reference, template, *origin));
+            }
+            Slot::Query(..) => {}
+        }
+    }
+
+    /// What a reference to a secret comes to: it may be the default that it takes in place of it.
+    fn taken(&mut self, reference: &Reference, template: &Template, origin: Origin) {
+        let parts = vec![Part::Reference(reference.clone())];
+        let alone = Template { source: template.source.clone(), parts };
+        // What failed before is told elsewhere.
+        self.evaluator.faults.clear();
+        if let Ok(text) = self.evaluator.class_name(&alone, origin) {
+            self.texts.insert(text);
         }
     }
 

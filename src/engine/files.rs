@@ -345,7 +345,8 @@ impl Files {
         };
         let document = document.map_err(in_file)?;
         self.known.lock().files[file.0 as usize].spans = document.spans.clone();
-        let subject = Subject { file, name: &item.name, init: item.init, settings: &self.settings };
+        let (name, settings) = (&item.name, &self.settings);
+        let subject = Subject { file, name, init: item.init, is_class: item.is_class, settings };
         let layer = Layer::build(&document, subject, words);
         let place = |fault: &mut Fault| {
             if let (None, Some(origin)) = (&fault.site, fault.origin) {

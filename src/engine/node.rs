@@ -17,7 +17,7 @@ use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Kind, Link, Result, Warning};
-use crate::evaluate::{Extent, Locate as _, Root};
+use crate::evaluate::{Locate as _, Root};
 use crate::layer::{Applications, Layer, Rest, Unread};
 use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings};
@@ -128,10 +128,7 @@ impl Computation<'_> {
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Answer> {
-        let merged = match self.order(name, environment, input_data, mapped) {
-            Ok(merged) => merged,
-            Err(broken) => return Err(self.all_problems(*broken)),
-        };
+        let merged = self.layers_or_problems(name, environment, input_data, mapped)?;
         let others = self.others(&merged, environment);
         let evaluated = self.evaluate(&merged, &others);
         let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
@@ -267,7 +264,7 @@ impl Computation<'_> {
     }
 
     /// The same, with what can be ordered of a node that fails.
-    fn order(
+    pub(super) fn order(
         &self,
         name: &str,
         environment: Option<&Text>,
@@ -294,7 +291,8 @@ impl Computation<'_> {
             scalars: self.scalars(&layer),
         };
         let mapped_classes = self.mapped_classes(&item).map_err(|error| after(&mut faults, error))?;
-        let subjects = Subjects { name: &item.name, layer: &layer, mapped: &mapped_classes, given: &given };
+        let subjects =
+            Subjects { name: &item.name, layer: &layer, whole, mapped: &mapped_classes, given: &given };
         let classes = self.classes(&subjects, &environment).map_err(|error| after(&mut faults, error))?;
         let root = self.roots.of(classes.tree);
         let linearized = linearize(&subjects, &root, self.settings, &classes, self.inputs);
@@ -310,8 +308,7 @@ impl Computation<'_> {
         if faults.is_empty() {
             return Ok(layers);
         }
-        let extent = if whole { Extent::Readable } else { Extent::Part };
-        Err(Box::new(Broken { error: Error::new(faults), rest: Some((layers, extent)) }))
+        Err(Box::new(Broken { error: Error::new(faults), rest: Some(layers), whole }))
     }
 
     /// The parameters of a node for an evaluation that asks for few of them.

@@ -2,24 +2,27 @@
 //!
 //! What can be read of it is evaluated as it would be for a pillar, only to look for more problems, so
 //! that all are told in one go (R5). What may be a consequence of those that are known is not told: what
-//! depends on a value that cannot be read, or on a query; and where a whole file is missing, every
-//! reference that leads nowhere, since that file may be the one that sets it.
+//! depends on a value that cannot be read, or on a query; and where a whole file is missing, all that an
+//! evaluation finds, since that file may set or replace any value.
 
 use crate::engine::node::{Computation, Layers};
-use crate::error::{Error, Fault};
+use crate::error::{Error, Fault, Result};
 use crate::evaluate::{Evaluator, Extent, Root};
+use crate::value::{Text, Value};
 
 /// A node whose layers cannot all be ordered.
 pub(super) struct Broken {
     /// Why.
     pub error: Error,
-    /// Those that can, and how much of the node they are.
-    pub rest: Option<(Layers, Extent)>,
+    /// Those that can.
+    pub rest: Option<Layers>,
+    /// Whether these are all, but for values that cannot be read.
+    pub whole: bool,
 }
 
 impl From<Error> for Box<Broken> {
     fn from(error: Error) -> Box<Broken> {
-        Box::new(Broken { error, rest: None })
+        Box::new(Broken { error, rest: None, whole: false })
     }
 }
 
@@ -30,17 +33,26 @@ pub(super) fn after(faults: &mut Vec<Fault>, error: Error) -> Error {
 }
 
 impl Computation<'_> {
+    /// Orders the layers of a node for an answer. An error has all problems of the node; without
+    /// `group_errors` the first alone.
+    pub fn layers_or_problems(
+        &self,
+        name: &str,
+        environment: Option<&Text>,
+        input_data: Option<&Value>,
+        mapped: bool,
+    ) -> Result<Layers> {
+        self.order(name, environment, input_data, mapped).map_err(|broken| self.all_problems(*broken))
+    }
+
     /// All problems of a node, those that are known first.
-    pub(super) fn all_problems(&self, broken: Broken) -> Error {
-        let Broken { error, rest } = broken;
-        let Some((layers, extent)) = rest.filter(|_| self.settings.group_errors) else { return error };
-        let parameters = self.merge(&layers);
-        let root = Root::whole(parameters.clone());
-        let mut evaluator = Evaluator::new(root, self.settings, self.inputs).in_extent(extent);
-        evaluator.evaluate(&parameters);
-        evaluator.examine_replaced();
-        evaluator.evaluate_exports(&layers.exports);
-        let mut more = evaluator.finish();
+    fn all_problems(&self, broken: Broken) -> Error {
+        let Broken { error, rest, whole } = broken;
+        if !self.settings.group_errors {
+            return Error::new(error.into_faults().into_iter().take(1).collect());
+        }
+        let Some(layers) = rest else { return error };
+        let mut more = if whole { self.evaluation_problems(&layers) } else { Vec::new() };
         more.extend(self.embedded(&layers));
         for fault in &mut more {
             self.complete(fault, &layers);
@@ -48,5 +60,16 @@ impl Computation<'_> {
         let mut faults: Vec<_> = error.into_faults().into_iter().chain(more).collect();
         self.withhold_ways(&mut faults, &layers);
         Error::new(faults)
+    }
+
+    /// What an evaluation finds of layers that are all there, but for values that cannot be read.
+    fn evaluation_problems(&self, layers: &Layers) -> Vec<Fault> {
+        let parameters = self.merge(layers);
+        let root = Root::whole(parameters.clone());
+        let mut evaluator = Evaluator::new(root, self.settings, self.inputs).in_extent(Extent::Readable);
+        evaluator.evaluate(&parameters);
+        evaluator.examine_replaced();
+        evaluator.evaluate_exports(&layers.exports);
+        evaluator.finish()
     }
 }

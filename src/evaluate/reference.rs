@@ -1,6 +1,6 @@
 //! References turn `${a:b:c}` into the head of the place it names.
 
-use super::{Evaluator, Extent, Found, Head, Stop};
+use super::{Evaluator, Found, Head, Stop};
 use crate::error::{Fault, Kind};
 use crate::points::point;
 use crate::slot::Slot;
@@ -38,7 +38,6 @@ impl Evaluator<'_> {
         self.leave(before);
         match (result, default) {
             (Ok(Ok(found)), _) => Ok(found),
-            (Ok(Err(_)), _) if self.extent == Extent::Part => Err(Stop::Reported),
             (Ok(Err(_)), Some(default)) => {
                 if self.settings.verbose_warnings {
                     let kind = Kind::DefaultUsed { reference: reference.written.to_string() };

@@ -114,8 +114,9 @@ pub fn explain(
     let heeded = request.force_environment || inventory.settings().allow_adapter_env_override;
     let environment = request.environment.clone().filter(|_| heeded);
     inventory.inspect(|computation| {
-        let layers = computation.layers(node, environment.as_ref(), request.input_data.as_ref(), false)?;
-        explain_layers(computation, &layers, environment.as_ref(), selection)
+        let (environment, input) = (environment.as_ref(), request.input_data.as_ref());
+        let layers = computation.layers_or_problems(node, environment, input, false)?;
+        explain_layers(computation, &layers, environment, selection)
     })?
 }
 

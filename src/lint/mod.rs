@@ -193,6 +193,8 @@ impl<'a> Linter<'a> {
         if self.all {
             unreached::look(self, &mut found);
         }
+        let delimiter = &self.computation.settings.delimiter;
+        found.iter_mut().for_each(|fault| self.secrets.withhold(fault, delimiter));
         self.problems.append(&mut found);
     }
 

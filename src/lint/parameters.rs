@@ -25,6 +25,8 @@ const PARAM: &str = "_param";
 struct Referring {
     reference: Reference,
     site: Option<Site>,
+    /// Whether it is in the name of a class.
+    in_class: bool,
     /// The file, by its index in the survey.
     file: usize,
 }
@@ -59,20 +61,20 @@ fn references(linter: &Linter<'_>) -> Vec<Referring> {
     let mut all = Vec::new();
     for (file, surveyed) in linter.survey.files.iter().enumerate() {
         let Ok(layer) = &surveyed.layer else { continue };
-        let mut take = |parts: &[Part], source: &Text, origin: Origin| {
+        let mut take = |parts: &[Part], source: &Text, origin: Origin, in_class: bool| {
             each(parts, &mut |reference| {
                 let site = site(linter.computation.inputs, origin, Some((source, reference.span)));
-                all.push(Referring { reference: reference.clone(), site, file });
+                all.push(Referring { reference: reference.clone(), site, in_class, file });
             });
         };
         for entry in &layer.classes {
             if let Some(template) = &entry.template {
-                take(&template.parts, &template.source, entry.origin);
+                take(&template.parts, &template.source, entry.origin, true);
             }
         }
         for map in [&layer.parameters, &layer.exports] {
             texts_in(map, &mut |_, template, origin| {
-                take(&template.parts, &template.source, origin);
+                take(&template.parts, &template.source, origin, false);
             });
         }
     }
@@ -206,7 +208,8 @@ fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &Slot
     }
 }
 
-/// Defaults that were taken in no node, though every node that has the file was rendered.
+/// Defaults that were taken in no node, though every node that has the file was rendered. Of those in
+/// names of classes nothing is known.
 fn defaults(
     linter: &Linter<'_>,
     referring: &[Referring],
@@ -219,7 +222,7 @@ fn defaults(
         .filter_map(|warning| warning.site.as_ref())
         .collect();
     let double = linter.computation.settings.delimiter.repeat(2);
-    for one in referring {
+    for one in referring.iter().filter(|one| !one.in_class) {
         let Some(file) = linter.survey.files.get(one.file) else { continue };
         let has_default = match &one.reference.fixed {
             Some(path) => path.default.is_some(),

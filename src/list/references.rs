@@ -164,11 +164,11 @@ impl Finder<'_> {
             given.extend(mapped.into_iter().filter(|one| !one.literal).map(|one| (one, &item.name)));
         }
         for (mapped, node) in &given {
-            found.entry((&mapped.mapping, mapped.class.clone())).or_default().push((*node).clone());
+            found.entry((&mapped.shown, mapped.class.clone())).or_default().push((*node).clone());
         }
         // Those that no node has as they are written.
         for (mapping, name) in self.computation.mappings.names() {
-            if !given.iter().any(|(mapped, _)| mapped.mapping == *mapping) {
+            if !given.iter().any(|(mapped, _)| mapped.shown == *mapping) {
                 found.entry((mapping, name.into())).or_default();
             }
         }
@@ -215,23 +215,39 @@ fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Opt
     }
     // The keys before the first reference inside of it are known.
     let Some(Part::Literal(begin)) = reference.parts.first() else { return Some(Bearing::Perhaps) };
+    // Behind two delimiters stands a default.
+    let double = delimiter.repeat(2);
+    if let Some((path, _)) = begin.split_once(&double) {
+        return bearing_of(pattern, &split_path(path, delimiter));
+    }
+    let wild = pattern.source.contains(['*', '?', '[']);
+    let inside = if wild { Bearing::Perhaps } else { Bearing::Inside };
     let mut known = split_path(begin, delimiter);
     known.pop();
     let mut progress = pattern.start();
     for segment in known {
         if pattern.is_match(&progress) {
-            return Some(Bearing::Perhaps);
+            return Some(inside);
         }
         progress = pattern.step(&progress, &Key::from(segment));
+    }
+    if pattern.is_match(&progress) {
+        return Some(inside);
     }
     if progress.is_dead() {
         return None;
     }
     // What stands beside the inner references is known too, and can be compared with one path.
     let text = glob_of(&reference.parts);
+    let text = text.split_once(&double).map_or(text.as_str(), |(path, _)| path);
+    let around = |keys: &[Text], wanted: &[Text]| {
+        let mut pairs = wanted.iter().zip(keys);
+        wanted.len() < keys.len() && pairs.all(|(wanted, key)| Glob::new(key).matches(wanted))
+    };
+    let is_around = around(&split_path(text, delimiter), &split_path(&pattern.source, delimiter));
     let same = |text: &str| Glob::new(text).matches(&pattern.source);
-    let wild = pattern.source.contains(['*', '?', '[']) || text.contains(['?', '[']);
-    (wild || same(&text) || same(&format!("{text}{delimiter}*"))).then_some(Bearing::Perhaps)
+    let unclear = wild || is_around || text.contains(['?', '[']);
+    (unclear || same(text) || same(&format!("{text}{delimiter}*"))).then_some(Bearing::Perhaps)
 }
 
 /// The inside of a reference with a star for each reference in it.

@@ -10,6 +10,11 @@ use crate::template::{FixedPath, Part, Reference, Template, split_path};
 const MAX_NESTING: usize = 200;
 
 impl Secrets {
+    /// A text of an inventory, as a class in a list, without what references in it take in place of secrets.
+    pub fn written(&self, text: &str) -> String {
+        self.defaults(text, |_| MASK.to_owned())
+    }
+
     /// A text with `mask` of each default in a reference whose path leads to or through a secret. The
     /// text alone is looked at, not the grammar.
     pub(super) fn defaults(&self, text: &str, mask: impl Fn(&str) -> String) -> String {
@@ -88,7 +93,7 @@ impl Secrets {
 
     /// A template with a mask for the default of each reference that names a secret; `None` where
     /// it has none.
-    pub(super) fn template(&self, template: &Template) -> Option<Arc<Template>> {
+    pub fn template(&self, template: &Template) -> Option<Arc<Template>> {
         let parts = self.parts(&template.parts)?;
         Some(Arc::new(Template { source: template.source.clone(), parts }))
     }
@@ -110,6 +115,15 @@ impl Secrets {
     }
 
     fn reference(&self, reference: &Reference) -> Option<Reference> {
+        if let Some(reference) = self.of_secret(reference) {
+            return Some(reference);
+        }
+        let parts = self.parts(&reference.parts)?;
+        Some(Reference { parts, ..reference.clone() })
+    }
+
+    /// A reference to a secret with a mask for its default, if it has one.
+    fn of_secret(&self, reference: &Reference) -> Option<Reference> {
         // In quotes: bare, YAML takes it for an alias.
         let mask = format!("'{MASK}'");
         if let Some(path) = &reference.fixed {
@@ -133,8 +147,19 @@ impl Secrets {
             parts.push(Part::Literal([&text[..at], &double, &mask].concat().into()));
             return Some(Reference { parts, ..reference.clone() });
         }
-        let parts = self.parts(&reference.parts)?;
-        Some(Reference { parts, ..reference.clone() })
+        None
+    }
+
+    /// Visits the references to secrets that have a default, those inside of others too.
+    pub fn each_default(&self, parts: &[Part], visit: &mut dyn FnMut(&Reference)) {
+        for part in parts {
+            if let Part::Reference(reference) = part {
+                if self.of_secret(reference).is_some() {
+                    visit(reference);
+                }
+                deeper(|| self.each_default(&reference.parts, visit));
+            }
+        }
     }
 
     /// Whether a path, as references write it, leads to or through a secret.
