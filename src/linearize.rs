@@ -161,6 +161,7 @@ pub fn linearize(
         brought: Brought::default(),
         listed: Vec::new(),
         missing: Vec::new(),
+        listed_as: None,
         shown: FxHashSet::default(),
         done: FxHashSet::default(),
         noted: root.clone(),
@@ -246,6 +247,8 @@ struct Linearizer<'a> {
     listed: Vec<(Text, Origin)>,
     /// Classes of mappings that are missing, and may be: no step has them.
     missing: Vec<Listed>,
+    /// What a missing class is called in the list that is looked at, where that is not its name.
+    listed_as: Option<Text>,
     /// Names for `classes` of the result, from all steps up to `noted` and this one.
     shown: FxHashSet<Text>,
     /// Classes whose layers are in, likewise.
@@ -332,7 +335,7 @@ impl Linearizer<'_> {
                 },
             };
             if mapping.is_none() {
-                self.listed.push((self.listed_name(entry, &resolved), entry.origin));
+                self.listed.push((resolved.clone(), entry.origin));
             }
             if entry.alternatives.is_empty() {
                 let mapping = match by {
@@ -431,7 +434,8 @@ impl Linearizer<'_> {
                 }
             };
             let name = self.include(entry, &resolved, by);
-            let class = if name == entry.name { self.listed_name(entry, &resolved) } else { name.clone() };
+            let resolved = self.listed_as.take().unwrap_or(resolved);
+            let class = if name == entry.name { resolved } else { name.clone() };
             self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
             shown.push(name);
         }
@@ -522,6 +526,12 @@ impl Linearizer<'_> {
             if matches!(by, By::Mapping(_)) {
                 let class = self.listed_name(entry, name);
                 self.missing.push(Listed { class, by: by.clone(), origin: Origin::NONE });
+            } else if entry.template.is_some() {
+                let shown = self.listed_name(entry, name);
+                match self.listed.iter_mut().find(|(_, origin)| *origin == entry.origin) {
+                    Some((listed, _)) => *listed = shown,
+                    None => self.listed_as = Some(shown),
+                }
             }
             if self.settings.ignore_class_notfound_warning {
                 let kind = Kind::ClassSkipped { name: entry.name.to_string() };
@@ -564,15 +574,9 @@ impl Linearizer<'_> {
         (shown == **name || shown.contains(MASK)).then(|| shown.into())
     }
 
-    /// The name of a class as lists of classes show it: that of one that is missing may hold what a
-    /// reference takes in place of a secret.
+    /// The name of a missing class as explanations and graphs show it, without a secret in it.
     fn listed_name(&self, entry: &ClassEntry, name: &Text) -> Text {
         let Some(template) = &entry.template else { return name.clone() };
-        let secrets = Secrets::of(self.settings);
-        let hides = template.source.contains("::") && secrets.template(template).is_some();
-        if !hides || !matches!(self.lookup.class(name), Ok(None)) {
-            return name.clone();
-        }
         self.shown_name(template, entry.origin, name).unwrap_or_else(|| MASK.into())
     }
 

@@ -1,7 +1,7 @@
 //! Circles turn the message of references that lead in a circle into one that tells no secret.
 //!
 //! Where a secret chooses the way, as in `${accounts:${password}}`, a place on the way is called like
-//! the secret. Such a name is masked: the message may reach a minion.
+//! the secret, or has it in its name. Both are masked: the message may reach a minion.
 
 use rustc_hash::FxHashSet;
 
@@ -28,11 +28,17 @@ impl Computation<'_> {
         if known.is_empty() {
             return;
         }
+        let mut secrets = Secrets::of(self.settings);
+        let texts: Vec<Value> = known.iter().map(|text| Value::text(text.as_str())).collect();
+        secrets.learn_all(texts.iter());
         let delimiter = &self.settings.delimiter;
         let escaped = format!("\\{delimiter}");
         let path = |text: &str| {
             let name = |key: &str| {
-                if known.contains(key) { MASK.to_owned() } else { key.replace(delimiter.as_str(), &escaped) }
+                if known.contains(key) {
+                    return MASK.to_owned();
+                }
+                secrets.text(key).replace(delimiter.as_str(), &escaped)
             };
             let names: Vec<String> = split_path(text, delimiter).iter().map(|key| name(key)).collect();
             names.join(delimiter)

@@ -194,7 +194,9 @@ impl<'a> Linter<'a> {
             unreached::look(self, &mut found);
         }
         let delimiter = &self.computation.settings.delimiter;
-        found.iter_mut().for_each(|fault| self.secrets.withhold(fault, delimiter));
+        for fault in &mut found {
+            self.secrets.withhold(fault, delimiter);
+        }
         self.problems.append(&mut found);
     }
 
