@@ -64,6 +64,19 @@ pub struct Fault {
 /// A problem that does not stop anything.
 pub type Warning = Fault;
 
+/// How many problems, or warnings, of one thing are told at once.
+pub const MOST_TOLD: usize = 1_000;
+
+/// Leaves out what is too much to be told at once; the last one says so.
+pub fn tell_most(told: &mut Vec<Fault>) {
+    if told.len() > MOST_TOLD {
+        told.truncate(MOST_TOLD);
+        if let Some(last) = told.last_mut() {
+            last.notes.push(Note { text: "more than this are not told at once".into(), site: None });
+        }
+    }
+}
+
 impl Fault {
     /// A problem without a place yet.
     pub fn new(kind: Kind) -> Fault {

@@ -17,9 +17,10 @@ mod reference;
 mod root;
 mod way;
 
+use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Fault, Kind, Warning};
+use crate::error::{Fault, Kind, MOST_TOLD, Warning};
 use crate::measure::Measure;
 use crate::merge::Prefixes;
 use crate::points::point;
@@ -142,15 +143,14 @@ pub struct Evaluator<'a> {
     /// Whether what is computed at the moment is the node's own.
     own: bool,
     pub(crate) faults: Vec<Fault>,
+    /// How much was compared to find similar names.
+    compared: Cell<usize>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
 
 /// How many steps into one another fit into the stack that one of them asks for.
 const STEPS: usize = 8;
-
-/// How many problems of one node are told at once.
-const MAX_FAULTS: usize = 1_000;
 
 /// What a container takes in memory beside its entries.
 const CONTAINER: usize = 96;
@@ -186,6 +186,7 @@ impl<'a> Evaluator<'a> {
             marks: None,
             own: false,
             faults: Vec::new(),
+            compared: Cell::new(0),
             warnings: Vec::new(),
         }
     }
@@ -229,7 +230,7 @@ impl<'a> Evaluator<'a> {
     pub fn finish(&mut self) -> Vec<Fault> {
         self.examine_replaced();
         let mut faults = std::mem::take(&mut self.faults);
-        if faults.len() >= MAX_FAULTS
+        if faults.len() >= MOST_TOLD
             && let Some(last) = faults.pop()
         {
             faults.push(last.note("more than this are not told at once", None));
@@ -272,7 +273,7 @@ impl<'a> Evaluator<'a> {
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
             // Enough is told.
-            _ if self.faults.len() >= MAX_FAULTS => Err(Stop::Reported),
+            _ if self.faults.len() >= MOST_TOLD => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
                 if found.home.is_none() {

@@ -6,7 +6,7 @@
 //! name is a warning with the nearest known one, a value of the wrong type an
 //! error (ruling Y6).
 
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, Warning};
 use crate::value::{Map, Text, Value};
 
 /// What a setting may hold.
@@ -404,10 +404,13 @@ impl Settings {
             nodes: self.limit_file_values as usize,
         }
     }
-    /// Reads settings from options by name. Unknown names are warnings.
+    /// Reads settings from options by name. Unknown names are warnings, the first of them at least.
     pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
         let mut warnings = Vec::new();
         for key in options.keys() {
+            if warnings.len() > MOST_TOLD {
+                break;
+            }
             let name = crate::pystr::str(&key.0);
             if !TABLE.iter().any(|row| row.name == name || row.aliases.contains(&&*name)) {
                 let known =

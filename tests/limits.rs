@@ -101,6 +101,12 @@ const ALL: &[Hostile] = &[
         "values",
     ),
     hostile("4,000 references that lead nowhere", missing_references, "reference-not-found", "missing"),
+    hostile(
+        "20,000 references to names like 20,000 others",
+        similar_references,
+        "reference-not-found",
+        "name",
+    ),
     hostile("200,000 references that lead nowhere", gone_references, "reference-not-found", "gone"),
     hostile("a reference of 8 MB", |base| long_reference(base, "p"), "reference-not-found", "xxx"),
     hostile("a missing reference below a key of 8 MB", long_key, "reference-not-found", "xxx"),
@@ -377,6 +383,11 @@ fn missing_references(base: &Path) {
     parameters(base, &lines.collect::<String>());
 }
 
+fn similar_references(base: &Path) {
+    let lines = (0..20_000).map(|number| format!("  k{number:06}: ${{name{number}}}\n"));
+    parameters(base, &lines.collect::<String>());
+}
+
 fn gone_references(base: &Path) {
     let lines = (0..200_000).map(|number| format!("  - ${{gone{number}}}\n"));
     parameters(base, &format!("  p:\n{}", lines.collect::<String>()));
@@ -444,7 +455,17 @@ fn ask_one() {
         kept.nodeinfo(&asked, &Request::default())
     });
     let (code, said) = match &asked {
-        Ok(_) => ("ok", String::new()),
+        Ok(info) => {
+            // The command line shows each, with the file read once.
+            let text = std::cell::OnceCell::new();
+            let secrets = Secrets::of(kept.settings());
+            let read =
+                |path: &str| text.get_or_init(|| kept.text(path).map(|text| secrets.source(&text))).clone();
+            let shown = |warning| reclass::report::full_warning(warning, false, &read);
+            assert!(info.warnings.iter().map(shown).all(|text| !text.is_empty()));
+            assert!(info.warnings.len() <= MOST_PROBLEMS, "{}", info.warnings.len());
+            ("ok", String::new())
+        }
         Err(error) => {
             // What Salt's log has of it counts, too.
             let secrets = Secrets::of(kept.settings());

@@ -15,7 +15,7 @@ use rustc_hash::FxHashMap;
 use crate::catalog::{Catalog, Item, Tree};
 use crate::engine::counts::Counters;
 use crate::engine::held::{Held, Proof, read};
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
 use crate::evaluate::Locate;
 use crate::layer::{Layer, Subject, Unread};
 use crate::narrow::narrow;
@@ -437,11 +437,12 @@ impl Locate for Files {
     }
 }
 
-/// The keys of a document that stand twice in a mapping, without their places (Y2).
+/// The keys of a document that stand twice in a mapping, without their places (Y2), or the first of them.
 pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
-    document
+    let mut duplicates: Vec<Fault> = document
         .warnings
         .iter()
+        .take(MOST_TOLD + 1)
         .map(|(later, earlier, warning)| {
             let mut warning = warning.clone().at(Origin { file, node: *later });
             warning.site = None;
@@ -454,5 +455,7 @@ pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
             }
             warning
         })
-        .collect()
+        .collect();
+    tell_most(&mut duplicates);
+    duplicates
 }

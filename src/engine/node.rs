@@ -16,7 +16,7 @@ use crate::engine::problems::{Broken, after};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::engine::{NodeInfo, parallel};
-use crate::error::{Error, Fault, Kind, Link, Result, Warning};
+use crate::error::{Error, Fault, Kind, Link, Result, Warning, tell_most};
 use crate::evaluate::{Locate as _, Root};
 use crate::layer::{Applications, Layer, Rest, Unread};
 use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
@@ -190,6 +190,7 @@ impl Computation<'_> {
         }
         all.extend(linearization.warnings.iter().cloned());
         all.append(warnings);
+        tell_most(&mut all);
         for warning in &mut all {
             self.complete(warning, merged);
         }

@@ -8,6 +8,10 @@ use crate::source::Origin;
 use crate::template::{FixedPath, Part, Reference, split_default};
 use crate::value::{Key, Text, Value};
 
+/// How many letters of names of one node are compared with each letter of others, to find similar ones:
+/// a hundred missing names of ten letters beside 2,000 others.
+const MOST_COMPARED: usize = 2_000_000;
+
 impl Evaluator<'_> {
     /// The head of what a reference names. `source` is the scalar that holds it, `origin` its place.
     pub(crate) fn resolve(
@@ -80,7 +84,7 @@ impl Evaluator<'_> {
             None if missing.top => self.root.names(),
             _ => Vec::new(),
         };
-        let similar = crate::similar::nearest(&missing.key, names).map(str::to_owned);
+        let similar = self.similar(&missing.key, &names);
         let kind = Kind::ReferenceNotFound {
             reference: written.to_owned(),
             missing: missing.key,
@@ -94,6 +98,15 @@ impl Evaluator<'_> {
             fault = fault.note(format!("{name} is set here"), Some(site));
         }
         Stop::Missing(Box::new(fault))
+    }
+
+    /// The name that was probably meant, as long as not too much was compared for other problems.
+    fn similar(&self, key: &str, names: &[&str]) -> Option<String> {
+        let compared = self.compared.get().saturating_add(names.len().saturating_mul(key.len().max(1)));
+        self.compared.set(compared);
+        (compared <= MOST_COMPARED)
+            .then(|| crate::similar::nearest(key, names.iter().copied()))?
+            .map(str::to_owned)
     }
 
     /// The inside of a reference that holds references: those first, then split (R3, R7).

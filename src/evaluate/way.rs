@@ -3,8 +3,8 @@
 //! Most nodes have no message. So their evaluation only counts how deep it stands, and is run
 //! again with all names where there is something to tell.
 
-use super::{Evaluator, Locate, MAX_FAULTS, Stop};
-use crate::error::{Fault, Kind, Warning};
+use super::{Evaluator, Locate, Stop};
+use crate::error::{Fault, Kind, MOST_TOLD, Warning};
 use crate::narrow::narrow;
 use crate::source::{Origin, Site};
 use crate::template::join_path;
@@ -164,7 +164,7 @@ impl Evaluator<'_> {
 
     pub(crate) fn report(&mut self, stop: Stop) {
         match stop {
-            Stop::Missing(fault) | Stop::Fault(fault) if self.faults.len() < MAX_FAULTS => {
+            Stop::Missing(fault) | Stop::Fault(fault) if self.faults.len() < MOST_TOLD => {
                 self.faults.push(*fault);
             }
             _ => {}

@@ -21,6 +21,13 @@ use crate::value::{Date, DateTime, Key, Map, Text, Value};
 /// How deep objects from Python may nest.
 const DEPTH: usize = 256;
 
+/// How many values they may hold: what stands in two places counts twice, and could stand in so many that
+/// no memory has room for them.
+const VALUES: usize = 2_000_000;
+
+/// How many bytes their texts and numbers may have in all, counted the same.
+const BYTES: usize = 256 * 1024 * 1024;
+
 /// The options of an inventory from keyword arguments.
 pub fn options(dict: &Bound<'_, PyDict>) -> PyResult<Map> {
     match from_python(dict.as_any(), "the options")? {
@@ -33,23 +40,33 @@ pub fn options(dict: &Bound<'_, PyDict>) -> PyResult<Map> {
 ///
 /// Raises a `WireError` that names the path of what cannot be taken, never the thing itself.
 pub fn from_python(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
-    Intake { what, path: Vec::new() }.value(object)
+    Intake::new(what).value(object)
 }
 
 /// The text of a Python string. `what` names it in errors: `the name of the node`.
 ///
 /// Raises a `WireError` where it is no Unicode text.
 pub fn text(string: &Bound<'_, PyString>, what: &str) -> PyResult<Text> {
-    Intake { what, path: Vec::new() }.text(string)
+    Intake::new(what).text(string)
 }
 
 struct Intake<'a> {
     what: &'a str,
     path: Vec<String>,
+    values: usize,
+    bytes: usize,
 }
 
-impl Intake<'_> {
+impl<'a> Intake<'a> {
+    fn new(what: &'a str) -> Intake<'a> {
+        Intake { what, path: Vec::new(), values: 0, bytes: 0 }
+    }
+
     fn value(&mut self, object: &Bound<'_, PyAny>) -> PyResult<Value> {
+        self.values += 1;
+        if self.values > VALUES {
+            return Err(self.refuse(object, &format!("more than {VALUES} values")));
+        }
         if object.is_none() {
             return Ok(Value::Null);
         }
@@ -60,7 +77,7 @@ impl Intake<'_> {
             return self.text(text).map(Value::Str);
         }
         if let Ok(number) = object.cast::<PyInt>() {
-            return integer(number);
+            return self.integer(number);
         }
         if let Ok(number) = object.cast::<PyFloat>() {
             return Ok(Value::Float(number.value()));
@@ -76,6 +93,7 @@ impl Intake<'_> {
             return self.list(object, items);
         }
         if let Ok(bytes) = object.cast::<PyBytes>() {
+            self.count(object, bytes.as_bytes().len())?;
             return Ok(Value::Binary(Arc::new(bytes.as_bytes().to_vec())));
         }
         if object.is_instance_of::<PyDict>() || object.cast::<PyMapping>().is_ok() {
@@ -91,9 +109,20 @@ impl Intake<'_> {
         Err(self.refuse(object, "a value of a type that YAML does not have"))
     }
 
-    fn text(&self, string: &Bound<'_, PyString>) -> PyResult<Text> {
+    fn text(&mut self, string: &Bound<'_, PyString>) -> PyResult<Text> {
         let refused = |_| self.refuse(string.as_any(), "a string that is not Unicode text");
-        string.to_str().map(Text::from).map_err(refused)
+        let text = string.to_str().map_err(refused)?;
+        self.count(string.as_any(), text.len())?;
+        Ok(text.into())
+    }
+
+    /// Counts the bytes of a text or a number.
+    fn count(&mut self, object: &Bound<'_, PyAny>, bytes: usize) -> PyResult<()> {
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes <= BYTES {
+            return Ok(());
+        }
+        Err(self.refuse(object, &format!("more than {BYTES} bytes of text")))
     }
 
     fn list<'py>(
@@ -184,19 +213,20 @@ impl Intake<'_> {
         }
         exception(py, &fault.into())
     }
-}
 
-fn integer(number: &Bound<'_, PyInt>) -> PyResult<Value> {
-    if let Ok(number) = number.extract::<i64>() {
-        return Ok(Value::Int(number));
+    fn integer(&mut self, number: &Bound<'_, PyInt>) -> PyResult<Value> {
+        if let Ok(number) = number.extract::<i64>() {
+            return Ok(Value::Int(number));
+        }
+        let py = number.py();
+        let bits: usize = number.call_method0("bit_length")?.extract()?;
+        self.count(number.as_any(), bits / 8 + 1)?;
+        let signed = PyDict::new(py);
+        signed.set_item("signed", true)?;
+        let bytes = number.call_method("to_bytes", (bits / 8 + 1, "little"), Some(&signed))?;
+        let bytes = bytes.cast::<PyBytes>()?;
+        Ok(Value::BigInt(Arc::new(BigInt::from_signed_bytes_le(bytes.as_bytes()))))
     }
-    let py = number.py();
-    let bits: usize = number.call_method0("bit_length")?.extract()?;
-    let signed = PyDict::new(py);
-    signed.set_item("signed", true)?;
-    let bytes = number.call_method("to_bytes", (bits / 8 + 1, "little"), Some(&signed))?;
-    let bytes = bytes.cast::<PyBytes>()?;
-    Ok(Value::BigInt(Arc::new(BigInt::from_signed_bytes_le(bytes.as_bytes()))))
 }
 
 fn date(object: &Bound<'_, PyAny>) -> PyResult<Date> {

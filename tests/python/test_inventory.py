@@ -255,6 +255,26 @@ def test_what_is_shared_may_be_deep(write: Write, depth: int) -> None:
                     inventory.pillar(node)
 
 
+@pytest.mark.parametrize(
+    ("bomb", "said"),
+    [
+        ([], "more than 2000000 values"),
+        (["x" * 100_000], "more than 268435456 bytes of text"),
+        ([b"x" * 100_000], "more than 268435456 bytes of text"),
+        ([1 << 800_000], "more than 268435456 bytes of text"),
+    ],
+)
+def test_a_pillar_so_far_that_multiplies_is_refused(write: Write, bomb: list[Any], said: str) -> None:
+    base = str(write({"nodes/n": "parameters: {a: 1}"}))
+    inventory = Inventory(inventory_base_uri=base, propagate_pillar_data_to_reclass=True)
+    for _ in range(40):
+        bomb = [bomb, bomb]
+    with pytest.raises(reclass.WireError, match=said) as refused:
+        inventory.pillar("n", pillar={"bomb": bomb})
+    assert len(str(refused.value)) < 500
+    assert inventory.pillar("n", pillar={"b": 2})["a"] == 1
+
+
 TYPES = """
     parameters:
       date: 2001-02-03
