@@ -113,8 +113,11 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let most = settings.limit_files as usize;
-    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), most)?))).collect()
+    let limits = settings.tree_limits();
+    roots
+        .into_iter()
+        .map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), limits)?)))
+        .collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {

@@ -22,7 +22,7 @@ use crate::source::{FileId, Origin, Span};
 use crate::storage::fs::naming;
 use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
-use crate::storage::{Folder, Found, Listing, Stamp, list};
+use crate::storage::{Folder, Found, Limits, Listing, Stamp, list};
 use crate::template::Words;
 
 /// The files of one inventory.
@@ -304,12 +304,12 @@ impl Inputs {
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
-        let most = self.settings.limit_files as usize;
+        let limits = self.settings.tree_limits();
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let mut faults = Vec::new();
         let mut list = |folders: &[PathBuf], setting: &'static str| {
-            let listing = listed.list(folders, most);
+            let listing = listed.list(folders, limits);
             listing.unwrap_or_else(|error| {
                 faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
                 Listing::default()
@@ -399,8 +399,8 @@ impl Listed {
         !self.failed && list::are_unchanged(&mut self.folders.clone())
     }
 
-    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<Listing> {
-        let listing = list::list(folders, most).inspect_err(|_| self.failed = true)?;
+    fn list(&mut self, folders: &[PathBuf], limits: Limits) -> Result<Listing> {
+        let listing = list::list(folders, limits).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
         Ok(listing)

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
+use super::Limits;
 use super::fs::{Stamp, Young, display, folder_unreadable};
 use crate::error::{Error, Fault, Kind, Result};
 
@@ -235,18 +236,14 @@ impl<'l> Stems<'l> {
     }
 }
 
-/// How many folders may be around the innermost one that is listed: links can nest folders without
-/// end though none of them is its own parent.
-const DEPTH: usize = 200;
-
 /// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More than `most`
-/// files and folders in one are an error: links can bring a few folders together in ways without
-/// number.
-pub fn list(roots: &[PathBuf], most: usize) -> Result<Listing> {
+/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More files and
+/// folders in one than `limits` allow are an error: links can bring a few folders together in ways
+/// without number.
+pub fn list(roots: &[PathBuf], limits: Limits) -> Result<Listing> {
     let mut walk = Walk {
         root: Path::new(""),
-        most,
+        limits,
         met: 0,
         listing: Listing::default(),
         young: Young::now(),
@@ -294,7 +291,7 @@ const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXE
 /// A listing that is being made.
 struct Walk<'a> {
     root: &'a Path,
-    most: usize,
+    limits: Limits,
     /// How many files and folders were met in this root.
     met: usize,
     listing: Listing,
@@ -306,9 +303,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn beyond(&self, what: &str, limit: usize, setting: Option<&'static str>) -> Error {
+    fn beyond(&self, what: &str, limit: usize, setting: &'static str) -> Error {
         let what = format!("the {what} in '{}'", display(self.root));
-        Fault::new(Kind::YamlLimit { what, limit, setting }).into()
+        Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) }).into()
     }
 
     fn folder(&mut self, folder: Folder, open: &OwnedFd) -> Result<()> {
@@ -318,8 +315,8 @@ impl Walk<'_> {
         if self.around.contains(&identity) {
             return Ok(());
         }
-        if self.around.len() > DEPTH {
-            return Err(self.beyond("depth of folders", DEPTH, None));
+        if self.around.len() > self.limits.depth {
+            return Err(self.beyond("depth of folders", self.limits.depth, "limit_folder_depth"));
         }
         let listing = &mut self.listing;
         let number = listing.folders.len();
@@ -336,8 +333,8 @@ impl Walk<'_> {
                 continue;
             }
             self.met += 1;
-            if self.met > self.most {
-                return Err(self.beyond("number of files and folders", self.most, Some("limit_files")));
+            if self.met > self.limits.files {
+                return Err(self.beyond("number of files and folders", self.limits.files, "limit_files"));
             }
             if name.to_bytes().starts_with(b".") {
                 continue;
