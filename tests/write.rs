@@ -94,7 +94,8 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             let renamed = matches!(step, Step::Renamed | Step::Done);
             assert_eq!(found.as_deref(), if renamed { Some("new: text\n") } else { old }, "{step:?}");
             // What was left behind is no YAML file of the tree, and in nobody's way.
-            let listing = reclass::storage::list::list(&[folder.path().to_owned()], 100).expect("a listing");
+            let listing =
+                reclass::storage::walk::list(&[folder.path().to_owned()], 100, 1).expect("a listing");
             assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
             let lock = Lock::take(folder.path()).expect("the lock of a process that is gone");
             let stamp = reclass::storage::fs::stamp(&path).ok();
