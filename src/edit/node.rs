@@ -113,10 +113,10 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let most = settings.limit_files as usize;
+    let limits = settings.tree_limits();
     roots
         .into_iter()
-        .map(|root| Ok((root.clone(), walk::list(std::slice::from_ref(&root), most, 1)?)))
+        .map(|root| Ok((root.clone(), walk::list(std::slice::from_ref(&root), limits, 1)?)))
         .collect()
 }
 

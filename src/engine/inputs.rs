@@ -22,7 +22,7 @@ use crate::source::{FileId, Origin, Span};
 use crate::storage::fs::naming;
 use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
-use crate::storage::{Folder, Found, Listing, Stamp, walk};
+use crate::storage::{Folder, Found, Limits, Listing, Stamp, walk};
 use crate::template::Words;
 
 /// The files of one inventory.
@@ -304,12 +304,12 @@ impl Inputs {
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
-        let (most, threads) = (self.settings.limit_files as usize, parallel::threads(self.settings.threads));
+        let (limits, threads) = (self.settings.tree_limits(), parallel::threads(self.settings.threads));
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let mut faults = Vec::new();
         let mut list = |folders: &[PathBuf], setting: &'static str| {
-            let listing = listed.list(folders, most, threads);
+            let listing = listed.list(folders, limits, threads);
             listing.unwrap_or_else(|error| {
                 faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
                 Listing::default()
@@ -399,8 +399,8 @@ impl Listed {
         !self.failed && walk::are_unchanged(&mut self.folders.clone())
     }
 
-    fn list(&mut self, folders: &[PathBuf], most: usize, threads: usize) -> Result<Listing> {
-        let listing = walk::list(folders, most, threads).inspect_err(|_| self.failed = true)?;
+    fn list(&mut self, folders: &[PathBuf], limits: Limits, threads: usize) -> Result<Listing> {
+        let listing = walk::list(folders, limits, threads).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
         Ok(listing)

@@ -16,14 +16,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
+use super::Limits;
 use super::fs::{Stamp, Young, display, folder_unreadable};
 use super::list::{Folder, Listing, stem};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::parallel;
-
-/// How many folders may be around the innermost one that is listed: links can nest folders without
-/// end though none of them is its own parent.
-const DEPTH: usize = 200;
 
 /// From how many folders on, none of them around another, threads share them. Until there are as
 /// many, one level after the other is listed by one.
@@ -33,13 +30,13 @@ const WIDE: usize = 64;
 const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More than `most`
-/// files and folders in one are an error: links can bring a few folders together in ways without
-/// number.
-pub fn list(roots: &[PathBuf], most: usize, threads: usize) -> Result<Listing> {
+/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More files and
+/// folders in one than `limits` allow are an error: links can bring a few folders together in ways
+/// without number.
+pub fn list(roots: &[PathBuf], limits: Limits, threads: usize) -> Result<Listing> {
     let mut listing = Listing::default();
     for root in roots {
-        let tree = Tree { root, most, met: AtomicUsize::new(0), young: Young::now() };
+        let tree = Tree { root, limits, met: AtomicUsize::new(0), young: Young::now() };
         tree.list(threads, &mut listing)?;
     }
     Ok(listing)
@@ -74,7 +71,7 @@ pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
 /// A tree that is listed.
 struct Tree<'a> {
     root: &'a Path,
-    most: usize,
+    limits: Limits,
     /// How many files and folders were met.
     met: AtomicUsize,
     young: Young,
@@ -142,9 +139,9 @@ impl Tree<'_> {
         Walk { tree: self, buffer: RefCell::new(vec![MaybeUninit::uninit(); 32768]) }
     }
 
-    fn beyond(&self, what: &str, limit: usize, setting: Option<&'static str>) -> Error {
+    fn beyond(&self, what: &str, limit: usize, setting: &'static str) -> Error {
         let what = format!("the {what} in '{}'", display(self.root));
-        Fault::new(Kind::YamlLimit { what, limit, setting }).into()
+        Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) }).into()
     }
 }
 
@@ -172,8 +169,9 @@ impl Walk<'_> {
         if around.contains(&identity) {
             return Ok(Vec::new());
         }
-        if around.len() > DEPTH {
-            return Err(self.tree.beyond("depth of folders", DEPTH, None));
+        let limits = self.tree.limits;
+        if around.len() > limits.depth {
+            return Err(self.tree.beyond("depth of folders", limits.depth, "limit_folder_depth"));
         }
         let number = listing.folders.len();
         listing.enter(folder);
@@ -206,9 +204,9 @@ impl Walk<'_> {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let most = self.tree.most;
+            let most = self.tree.limits.files;
             if self.tree.met.fetch_add(1, Ordering::Relaxed) >= most {
-                return Err(self.tree.beyond("number of files and folders", most, Some("limit_files")));
+                return Err(self.tree.beyond("number of files and folders", most, "limit_files"));
             }
             if name.to_bytes().starts_with(b".") {
                 continue;
@@ -260,6 +258,8 @@ mod tests {
     use super::*;
     use crate::storage::fs::put;
 
+    const LIMITS: Limits = Limits { files: 1000, depth: 10, bytes: 100 };
+
     /// A tree of `wide` folders with a folder in each, and a file in every folder.
     fn tree(wide: usize) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a folder");
@@ -280,10 +280,10 @@ mod tests {
         for wide in [3, 64, 150] {
             let root = tree(wide);
             let roots = [root.path().join("a"), root.path().to_owned()];
-            let one = list(&roots, 1000, 1).expect("a listing");
+            let one = list(&roots, LIMITS, 1).expect("a listing");
             assert_eq!((one.len(), one.folders.len()), (4 * wide, 4 * wide + 3));
             for threads in [2, 5] {
-                let several = list(&roots, 1000, threads).expect("a listing");
+                let several = list(&roots, LIMITS, threads).expect("a listing");
                 assert_eq!(paths(&several), paths(&one));
                 assert_eq!(several.folders.len(), one.folders.len());
                 for (number, folder) in several.folders.iter().enumerate() {
@@ -303,8 +303,9 @@ mod tests {
         let roots = [root.path().to_owned()];
         // The folder `a`, and four for each.
         for threads in [1, 3] {
-            assert!(list(&roots, 401, threads).is_ok());
-            let error = list(&roots, 400, threads).expect_err("one too many");
+            let limits = |files| Limits { files, ..LIMITS };
+            assert!(list(&roots, limits(401), threads).is_ok());
+            let error = list(&roots, limits(400), threads).expect_err("one too many");
             assert!(matches!(&error.first().kind, Kind::YamlLimit { limit: 400, .. }), "{error:?}");
         }
     }
@@ -316,7 +317,7 @@ mod tests {
             put(&root.path().join(format!("a/f{number}/in/back")), b"../..", true).expect("a link");
         }
         let roots = [root.path().to_owned()];
-        let listings = [1, 2].map(|threads| list(&roots, 1000, threads).expect("a listing"));
+        let listings = [1, 2].map(|threads| list(&roots, LIMITS, threads).expect("a listing"));
         assert!(listings.iter().all(|listing| listing.links && listing.len() == 160));
     }
 }
