@@ -10,6 +10,7 @@
 
 pub(crate) mod explore;
 mod fold;
+mod further;
 mod memo;
 mod partial;
 mod query;
@@ -136,6 +137,8 @@ pub struct Evaluator<'a> {
     depth: usize,
     /// Layers' values that a `~` replaced: looked at last, for R6 alone.
     replaced: Vec<fold::Replaced>,
+    /// Containers of places that failed: looked into last, for more problems alone (R5).
+    hidden: Vec<further::Hidden>,
     /// What is known from another node with the same classes.
     known: Option<Arc<Known>>,
     /// The node's own places, where what the others come to is to be kept.
@@ -182,6 +185,7 @@ impl<'a> Evaluator<'a> {
             way: Way::default(),
             depth: 0,
             replaced: Vec::new(),
+            hidden: Vec::new(),
             known: None,
             marks: None,
             own: false,
@@ -255,6 +259,7 @@ impl<'a> Evaluator<'a> {
             Ok(_) => Err(std::mem::take(&mut self.faults)),
             Err(stop) => {
                 self.report(stop);
+                self.rest_of_text(template, origin);
                 Err(std::mem::take(&mut self.faults))
             }
         }
@@ -497,6 +502,7 @@ impl<'a> Evaluator<'a> {
                 self.heads.end(place, result.as_ref().ok().cloned(), own);
                 result.map_err(|stop| {
                     self.report(stop);
+                    self.look_further(slot);
                     Stop::Reported
                 })
             }
