@@ -67,13 +67,21 @@ pub type Warning = Fault;
 /// How many problems, or warnings, of one thing are told at once.
 pub const MOST_TOLD: usize = 1_000;
 
-/// Leaves out what is too much to be told at once; the last one says so.
-pub fn tell_most(told: &mut Vec<Fault>) {
-    if told.len() > MOST_TOLD {
-        told.truncate(MOST_TOLD);
+/// Leaves out what is more than can be told at once; the last one says so. Whoever looks for problems may
+/// stop with one more than that.
+pub fn tell_most(told: &mut Vec<Fault>, most: usize) {
+    if told.len() > most {
+        told.truncate(most);
         if let Some(last) = told.last_mut() {
             last.notes.push(Note { text: "more than this are not told at once".into(), site: None });
         }
+    }
+}
+
+/// Leaves out all but the first problem, unless all are asked for (`group_errors`, R5).
+pub fn tell_asked(told: &mut Vec<Fault>, all: bool) {
+    if !all {
+        told.truncate(1);
     }
 }
 

@@ -21,7 +21,7 @@ mod way;
 use std::cell::Cell;
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Fault, Kind, MOST_TOLD, Warning};
+use crate::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
 use crate::measure::Measure;
 use crate::merge::Prefixes;
 use crate::points::point;
@@ -38,7 +38,7 @@ pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 pub use root::{Root, Shared, Source};
 use way::Way;
-pub(crate) use way::site;
+pub(crate) use way::{site, site_of};
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {
@@ -234,14 +234,8 @@ impl<'a> Evaluator<'a> {
     pub fn finish(&mut self) -> Vec<Fault> {
         self.examine_replaced();
         let mut faults = std::mem::take(&mut self.faults);
-        if faults.len() >= MOST_TOLD
-            && let Some(last) = faults.pop()
-        {
-            faults.push(last.note("more than this are not told at once", None));
-        }
-        if !self.settings.group_errors {
-            faults.truncate(1);
-        }
+        tell_most(&mut faults, MOST_TOLD);
+        tell_asked(&mut faults, self.settings.group_errors);
         faults
     }
 
@@ -278,7 +272,7 @@ impl<'a> Evaluator<'a> {
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
             // Enough is told.
-            _ if self.faults.len() >= MOST_TOLD => Err(Stop::Reported),
+            _ if self.faults.len() > MOST_TOLD => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
                 if found.home.is_none() {

@@ -13,7 +13,7 @@ use rustc_hash::FxHashSet;
 
 use crate::engine::files::Sources;
 use crate::engine::sequence::{Brought, Sequence, Step};
-use crate::error::{Error, Fault, Kind, Link, Result, Warning};
+use crate::error::{Error, Fault, Kind, Link, Result, Warning, tell_most};
 use crate::evaluate::{Evaluator, Locate, Root, Source};
 use crate::layer::{ClassEntry, Layer, Subject, Unread};
 use crate::mappings::Mapped;
@@ -201,22 +201,12 @@ pub fn linearize(
     } else {
         // An answer asks its sequence whether it holds; an error has none.
         linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
-        let whole = linearizer.gathered == Gathered::All && faults.len() < MAX_FAULTS;
-        if faults.len() >= MAX_FAULTS
-            && let Some(last) = faults.pop()
-        {
-            faults.push(last.note("more than this are not looked for at once", None));
-        }
+        let whole = linearizer.gathered == Gathered::All && faults.len() <= MAX_FAULTS;
+        tell_most(&mut faults, MAX_FAULTS);
         let secrets = Secrets::of(settings);
         for fault in &mut faults {
             fault.node = Some(subjects.name.clone());
             secrets.withhold(fault, &settings.delimiter);
-            if !settings.group_errors {
-                break;
-            }
-        }
-        if !settings.group_errors {
-            faults.truncate(1);
         }
         Err(Box::new(Disorder { error: Error::new(faults), rest: linearization, whole }))
     }
@@ -316,7 +306,7 @@ impl Linearizer<'_> {
 
     /// Whether nothing more comes in.
     fn is_over(&self) -> bool {
-        self.gathered == Gathered::Stopped || self.faults.len() >= MAX_FAULTS
+        self.gathered == Gathered::Stopped || self.faults.len() > MAX_FAULTS
     }
 
     /// Brings in classes that the node lists, or a mapping gives to it, step by step.

@@ -16,13 +16,12 @@ use crate::engine::problems::{Broken, after};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::engine::{NodeInfo, parallel};
-use crate::error::{Error, Fault, Kind, Link, Result, Warning, tell_most};
+use crate::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
 use crate::evaluate::{Locate as _, Root};
 use crate::layer::{Applications, Layer, Rest, Unread};
 use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
-use crate::narrow::narrow;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
@@ -165,11 +164,8 @@ impl Computation<'_> {
         let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
         let placed = |fault: &Fault| {
             let mut fault = fault.clone();
-            fault.site = fault.origin.and_then(|origin| crate::evaluate::site(self.inputs, origin, None));
             let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
-            if let (Some(site), Some(part), Some(bytes)) = (&mut fault.site, fault.within, bytes) {
-                *site = narrow(site, part, &String::from_utf8_lossy(&bytes));
-            }
+            fault.site = crate::evaluate::site_of(self.inputs, &fault, &bytes.unwrap_or_default());
             fault
         };
         all.flat_map(|layer| layer.embedded.iter().map(placed)).collect()
@@ -190,7 +186,7 @@ impl Computation<'_> {
         }
         all.extend(linearization.warnings.iter().cloned());
         all.append(warnings);
-        tell_most(&mut all);
+        tell_most(&mut all, MOST_TOLD);
         for warning in &mut all {
             self.complete(warning, merged);
         }
@@ -261,7 +257,7 @@ impl Computation<'_> {
         input_data: Option<&Value>,
         mapped: bool,
     ) -> Result<Layers> {
-        self.order(name, environment, input_data, mapped).map_err(|broken| broken.error)
+        self.order(name, environment, input_data, mapped).map_err(|broken| broken.known(self.settings))
     }
 
     /// The same, with what can be ordered of a node that fails.

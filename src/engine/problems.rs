@@ -6,8 +6,9 @@
 //! evaluation finds, since that file may set or replace any value.
 
 use crate::engine::node::{Computation, Layers};
-use crate::error::{Error, Fault, Result};
+use crate::error::{Error, Fault, Result, tell_asked};
 use crate::evaluate::{Evaluator, Extent, Root};
+use crate::settings::Settings;
 use crate::value::{Text, Value};
 
 /// A node whose layers cannot all be ordered.
@@ -23,6 +24,15 @@ pub(super) struct Broken {
 impl From<Error> for Box<Broken> {
     fn from(error: Error) -> Box<Broken> {
         Box::new(Broken { error, rest: None, whole: false })
+    }
+}
+
+impl Broken {
+    /// The problems that are known without looking for more.
+    pub fn known(self, settings: &Settings) -> Error {
+        let mut faults = self.error.into_faults();
+        tell_asked(&mut faults, settings.group_errors);
+        Error::new(faults)
     }
 }
 
@@ -47,10 +57,10 @@ impl Computation<'_> {
 
     /// All problems of a node, those that are known first.
     fn all_problems(&self, broken: Broken) -> Error {
-        let Broken { error, rest, whole } = broken;
         if !self.settings.group_errors {
-            return Error::new(error.into_faults().into_iter().take(1).collect());
+            return broken.known(self.settings);
         }
+        let Broken { error, rest, whole } = broken;
         let Some(layers) = rest else { return error };
         let mut more = if whole { self.evaluation_problems(&layers) } else { Vec::new() };
         more.extend(self.embedded(&layers));
