@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
+use reclass::engine::node::NodeRequest;
 use reclass::engine::{Inventory, NodeInfo};
 use reclass::error::{Error, Fault, Result};
 use reclass::report::{Level, grouped};
@@ -124,7 +125,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     }
     let problems = inventory.inspect(|computation| {
         let names = computation.catalog.nodes.keys();
-        let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
+        let failed = names.filter_map(|name| computation.answer(NodeRequest::plain(name)).err());
         let clashes = computation.catalog.clashes();
         clashes
             .into_iter()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Change;
 use super::values;
-use crate::engine::node::Computation;
+use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
 use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Result};
@@ -70,7 +70,7 @@ impl<'a> Side<'a> {
             if !self.clashes.is_empty() {
                 return Err(Error::new(self.clashes.clone()));
             }
-            let answer = self.computation.answer(name, None, None, false)?;
+            let answer = self.computation.answer(NodeRequest::plain(name))?;
             self.sequences.borrow_mut().push(answer.sequence);
             Ok(answer.info)
         })

@@ -47,6 +47,26 @@ pub struct Answer {
     pub asked: Vec<Asked>,
 }
 
+/// What is asked for of one node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeRequest<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The environment in place of its own (S10).
+    pub environment: Option<&'a Text>,
+    /// Data that is merged before its classes (S2).
+    pub input: Option<&'a Value>,
+    /// Whether it needs no file (S14).
+    pub mapped: bool,
+}
+
+impl<'a> NodeRequest<'a> {
+    /// A node as its file has it.
+    pub fn plain(name: &'a str) -> NodeRequest<'a> {
+        NodeRequest { name, environment: None, input: None, mapped: false }
+    }
+}
+
 /// All that computing nodes needs, for every thread.
 #[derive(Clone, Copy)]
 pub struct Base<'a> {
@@ -120,15 +140,9 @@ pub struct Layers {
 
 impl Computation<'_> {
     /// Computes a node.
-    pub fn answer(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Answer> {
-        let merged = self.layers_or_problems(name, environment, input_data, mapped)?;
-        let others = self.others(&merged, environment);
+    pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {
+        let merged = self.layers_or_problems(request)?;
+        let others = self.others(&merged, request.environment);
         let evaluated = self.evaluate(&merged, &others);
         let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
@@ -250,37 +264,25 @@ impl Computation<'_> {
     }
 
     /// Orders the layers of a node.
-    pub fn layers(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Layers> {
-        self.order(name, environment, input_data, mapped).map_err(|broken| broken.known(self.settings))
+    pub fn layers(&self, request: NodeRequest<'_>) -> Result<Layers> {
+        self.order(request).map_err(|broken| broken.known(self.settings))
     }
 
     /// The same, with what can be ordered of a node that fails.
-    pub(super) fn order(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Layers, Box<Broken>> {
+    pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<Broken>> {
         let prefixes = Prefixes::new(self.settings);
-        let (item, layer) = self.node(name, mapped)?;
+        let (item, layer) = self.node(request.name, request.mapped)?;
         let (layer, mut faults, mut whole) = match layer {
             Ok(layer) => (layer, Vec::new(), true),
             Err(Unread { error, rest: Some(Rest { layer, whole }) }) => (layer, error.into_faults(), whole),
             Err(unread) => return Err(unread.error.into()),
         };
-        let environment = match environment {
+        let environment = match request.environment {
             Some(text) => Value::Str(text.clone()),
             None => self.original_environment(&layer),
         };
         let given = Given {
-            input: self.input(input_data, &prefixes),
+            input: self.input(request.input, &prefixes),
             automatic: self
                 .settings
                 .automatic_parameters
@@ -412,7 +414,7 @@ impl Computation<'_> {
         environment: Option<&Text>,
         path: &[Text],
     ) -> Option<(Site, Vec<Link>)> {
-        let layers = self.layers(name, environment, None, false).ok()?;
+        let layers = self.layers(NodeRequest { environment, ..NodeRequest::plain(name) }).ok()?;
         let all = std::iter::once(&layers.layer).chain(layers.linearization.layers().rev());
         let (_, origin) = all
             .map(|layer| deepest(&layer.parameters, path))

@@ -5,11 +5,10 @@
 //! depends on a value that cannot be read, or on a query; and where a whole file is missing, all that an
 //! evaluation finds, since that file may set or replace any value.
 
-use crate::engine::node::{Computation, Layers};
+use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::error::{Error, Fault, Result, tell_asked};
 use crate::evaluate::{Evaluator, Extent, Root};
 use crate::settings::Settings;
-use crate::value::{Text, Value};
 
 /// A node whose layers cannot all be ordered.
 pub(super) struct Broken {
@@ -45,14 +44,8 @@ pub(super) fn after(faults: &mut Vec<Fault>, error: Error) -> Error {
 impl Computation<'_> {
     /// Orders the layers of a node for an answer. An error has all problems of the node; without
     /// `group_errors` the first alone.
-    pub fn layers_or_problems(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Layers> {
-        self.order(name, environment, input_data, mapped).map_err(|broken| self.all_problems(*broken))
+    pub fn layers_or_problems(&self, request: NodeRequest<'_>) -> Result<Layers> {
+        self.order(request).map_err(|broken| self.all_problems(*broken))
     }
 
     /// All problems of a node, those that are known first.

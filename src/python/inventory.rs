@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result, Warning, tell_asked};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
 use crate::python::errors::{exception, exception_with_excerpts, guard};
