@@ -12,12 +12,12 @@ use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::problems::{Broken, after};
+use crate::engine::problems::{Broken, after, without_consequences};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
-use crate::evaluate::{Locate as _, Root};
+use crate::evaluate::Root;
 use crate::layer::{Applications, Layer, Rest, Unread};
 use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings};
@@ -146,7 +146,7 @@ impl Computation<'_> {
         let evaluated = self.evaluate(&merged, &others);
         let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
-            faults.extend(self.embedded(&merged));
+            self.add_embedded(&mut faults, &merged);
         }
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
@@ -171,18 +171,6 @@ impl Computation<'_> {
                 Err(self.finish(faults, &merged))
             }
         }
-    }
-
-    /// The queries with text around them in all layers of a node (Q5).
-    pub(super) fn embedded(&self, layers: &Layers) -> Vec<Fault> {
-        let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
-        let placed = |fault: &Fault| {
-            let mut fault = fault.clone();
-            let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
-            fault.site = crate::evaluate::site_of(self.inputs, &fault, &bytes.unwrap_or_default());
-            fault
-        };
-        all.flat_map(|layer| layer.embedded.iter().map(placed)).collect()
     }
 
     fn info(
@@ -424,13 +412,13 @@ impl Computation<'_> {
         Some((site, layers.linearization.trail().chain_of_file(origin.file, self.inputs)))
     }
 
-    fn finish(&self, faults: Vec<Fault>, merged: &Layers) -> Error {
-        let mut error = Error::new(faults);
-        for fault in error.faults_mut() {
+    fn finish(&self, mut faults: Vec<Fault>, merged: &Layers) -> Error {
+        for fault in &mut faults {
             self.complete(fault, merged);
         }
-        self.withhold_ways(error.faults_mut(), merged);
-        error
+        without_consequences(&mut faults);
+        self.withhold_ways(&mut faults, merged);
+        Error::new(faults)
     }
 
     /// Adds the node and how the file came in, and takes out what is quoted of secrets.

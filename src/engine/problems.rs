@@ -6,9 +6,10 @@
 //! evaluation finds, since that file may set or replace any value.
 
 use crate::engine::node::{Computation, Layers, NodeRequest};
-use crate::error::{Error, Fault, Result, tell_asked};
-use crate::evaluate::{Evaluator, Extent, Root};
+use crate::error::{Error, Fault, Kind, Result, tell_asked};
+use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
 use crate::settings::Settings;
+use crate::source::Origin;
 
 /// A node whose layers cannot all be ordered.
 pub(super) struct Broken {
@@ -41,6 +42,16 @@ pub(super) fn after(faults: &mut Vec<Fault>, error: Error) -> Error {
     Error::new(std::mem::take(faults))
 }
 
+/// Leaves out queries of a node that fail for one of its own exports, where that is told too.
+pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
+    let told: Vec<(Option<Origin>, Kind)> =
+        faults.iter().filter(|fault| fault.causes.is_empty()).map(|fault| (fault.origin, fault.kind.clone())).collect();
+    let is_told = |cause: &Fault| {
+        told.iter().any(|(origin, kind)| *origin == cause.origin && kind.to_string() == cause.kind.to_string())
+    };
+    faults.retain(|fault| fault.causes.is_empty() || !fault.causes.iter().all(is_told));
+}
+
 impl Computation<'_> {
     /// Orders the layers of a node for an answer. An error has all problems of the node; without
     /// `group_errors` the first alone.
@@ -56,13 +67,29 @@ impl Computation<'_> {
         let Broken { error, rest, whole } = broken;
         let Some(layers) = rest else { return error };
         let mut more = if whole { self.evaluation_problems(&layers) } else { Vec::new() };
-        more.extend(self.embedded(&layers));
+        self.add_embedded(&mut more, &layers);
         for fault in &mut more {
             self.complete(fault, &layers);
         }
         let mut faults: Vec<_> = error.into_faults().into_iter().chain(more).collect();
         self.withhold_ways(&mut faults, &layers);
         Error::new(faults)
+    }
+
+    /// Adds the queries with text around them in all layers of a node (Q5), but those that are refused for
+    /// standing in an export (Q6).
+    pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
+        let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
+        for fault in all.flat_map(|layer| &layer.embedded) {
+            let refused = |told: &Fault| {
+                matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin
+            };
+            if !faults.iter().any(refused) {
+                let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
+                let site = site_of(self.inputs, fault, &bytes.unwrap_or_default());
+                faults.push(Fault { site, ..fault.clone() });
+            }
+        }
     }
 
     /// What an evaluation finds of layers that are all there, but for values that cannot be read.
