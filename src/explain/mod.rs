@@ -181,7 +181,7 @@ fn explain_layers(
         ));
     }
     for exports in [false, true] {
-        let request = if exports { &selection.exports } else { &selection.parameters };
+        let wanted = if exports { &selection.exports } else { &selection.parameters };
         if !everything && wanted.is_empty() {
             continue;
         }
