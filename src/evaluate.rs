@@ -11,6 +11,7 @@
 mod deep;
 pub(crate) mod explore;
 mod fold;
+mod further;
 mod memo;
 mod partial;
 mod query;
@@ -21,7 +22,7 @@ mod way;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::error::{Fault, Kind, MOST_TOLD, Warning};
+use crate::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
 use crate::measure::Measure;
 use crate::merge::Prefixes;
 use crate::settings::Settings;
@@ -37,7 +38,7 @@ pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 pub use root::{Root, Shared, Source};
 use way::Way;
-pub(crate) use way::site;
+pub(crate) use way::{site, site_of};
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {
@@ -136,6 +137,8 @@ pub struct Evaluator<'a> {
     depth: usize,
     /// Layers' values that a `~` replaced: looked at last, for R6 alone.
     replaced: Vec<fold::Replaced>,
+    /// Containers of places that failed: looked into last, for more problems alone (R5).
+    hidden: Vec<further::Hidden>,
     /// What is known from another node with the same classes.
     known: Option<Arc<Known>>,
     /// The node's own places, where what the others come to is to be kept.
@@ -182,6 +185,7 @@ impl<'a> Evaluator<'a> {
             way: Way::default(),
             depth: 0,
             replaced: Vec::new(),
+            hidden: Vec::new(),
             known: None,
             marks: None,
             own: false,
@@ -230,14 +234,8 @@ impl<'a> Evaluator<'a> {
     pub fn finish(&mut self) -> Vec<Fault> {
         self.examine_replaced();
         let mut faults = std::mem::take(&mut self.faults);
-        if faults.len() >= MOST_TOLD
-            && let Some(last) = faults.pop()
-        {
-            faults.push(last.note("more than this are not told at once", None));
-        }
-        if !self.settings.group_errors {
-            faults.truncate(1);
-        }
+        tell_most(&mut faults, MOST_TOLD);
+        tell_asked(&mut faults, self.settings.group_errors);
         faults
     }
 
@@ -255,6 +253,7 @@ impl<'a> Evaluator<'a> {
             Ok(_) => Err(std::mem::take(&mut self.faults)),
             Err(stop) => {
                 self.report(stop);
+                self.rest_of_text(template, origin);
                 Err(std::mem::take(&mut self.faults))
             }
         }
@@ -296,6 +295,7 @@ impl<'a> Evaluator<'a> {
                 self.heads.end(place, result.as_ref().ok().cloned(), own);
                 result.map_err(|stop| {
                     self.report(stop);
+                    self.look_further(slot);
                     Stop::Reported
                 })
             }

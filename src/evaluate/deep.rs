@@ -26,7 +26,7 @@ impl Evaluator<'_> {
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
             // Enough is told.
-            _ if self.faults.len() >= MOST_TOLD => Err(Stop::Reported),
+            _ if self.faults.len() > MOST_TOLD => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
                 if found.home.is_none() {

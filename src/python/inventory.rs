@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::error::{Error, Fault, Kind, Result, Warning, tell_asked};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
 use crate::python::errors::{exception, exception_with_excerpts, guard};
@@ -443,7 +443,7 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     let parameters = carried(&node.parameters, "parameters");
     let environment = carried(&node.environment, "environment");
     if !faults.is_empty() {
-        faults.truncate(if settings.group_errors { usize::MAX } else { 1 });
+        tell_asked(&mut faults, settings.group_errors);
         for fault in &mut faults {
             fault.node = Some(node.name.clone());
         }
