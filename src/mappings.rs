@@ -76,7 +76,7 @@ impl Mappings {
                 Err(fault) => faults.push(fault),
             }
             if faults.len() > MOST_TOLD {
-                tell_most(&mut faults);
+                tell_most(&mut faults, MOST_TOLD);
                 break;
             }
         }

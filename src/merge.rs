@@ -70,6 +70,17 @@ impl Prefixes {
         self.split(key).1
     }
 
+    /// The name behind all prefixes of a key: they come one after the other (M6).
+    pub fn name<'k>(&self, key: &'k str) -> &'k str {
+        let mut name = key;
+        loop {
+            match self.bare(name) {
+                bare if bare == name => return name,
+                bare => name = bare,
+            }
+        }
+    }
+
     pub(crate) fn is_prefixed(&self, key: &Key) -> bool {
         key.as_str().is_some_and(|text| self.split(text).0.any())
     }

@@ -8,12 +8,14 @@ use crate::source::Site;
 
 /// The place of `within` (byte offset and length in the value of the scalar at `site`).
 ///
-/// `text` is the file. Where the scalar is not as expected, the place of the whole scalar stays.
-pub fn narrow(site: &Site, within: (u32, u32), text: &str) -> Site {
+/// `file` is all that the file holds. Where the scalar is not as expected, the place of the whole scalar
+/// stays.
+pub fn narrow(site: &Site, within: (u32, u32), file: &[u8]) -> Site {
+    let text = String::from_utf8_lossy(file);
     let (offset, length) = (within.0 as usize, within.1 as usize);
     let mut start: Option<&Place> = None;
     let mut width = 0u32;
-    let places = places(site, text, offset + length).unwrap_or_default();
+    let places = places(site, &text, offset + length).unwrap_or_default();
     for place in &places {
         match start {
             None if place.value >= offset => {
@@ -185,7 +187,7 @@ mod tests {
     /// The marked part, in the text of the scalar that begins after `a: `.
     fn part(text: &str, offset: u32, length: u32) -> (u32, u32, u32) {
         let site = Site { path: "f".into(), line: 1, column: 4, length: 0 };
-        let narrowed = narrow(&site, (offset, length), text);
+        let narrowed = narrow(&site, (offset, length), text.as_bytes());
         (narrowed.line, narrowed.column, narrowed.length)
     }
 

@@ -67,7 +67,7 @@ impl Secrets {
         !self.keys.is_empty() && {
             let name = name.to_lowercase();
             // Prefixes are no part of a name, where they are text too.
-            let bare = name.trim_start_matches(|c: char| c.is_ascii_punctuation());
+            let bare = name.trim_start_matches(|c: char| !c.is_alphanumeric());
             self.keys.iter().any(|glob| glob.matches(&name) || glob.matches(bare))
         }
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::catalog::Item;
-use crate::engine::node::{Computation, Layers, applications};
+use crate::engine::node::{Computation, Layers, NodeRequest, applications};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::linearize::{Included, Listed, Trail};
@@ -98,7 +98,7 @@ impl Survey {
             .nodes
             .values()
             .map(|item| {
-                let layers = computation.layers(&item.name, None, None, false).map(Arc::new);
+                let layers = computation.layers(NodeRequest::plain(&item.name)).map(Arc::new);
                 let trail = layers.as_ref().ok().map(|layers| layers.linearization.trail());
                 Surveyed {
                     name: item.name.clone(),

@@ -25,7 +25,7 @@ type Low = (&'static str, &'static str, &'static str, fn(&Path));
 
 const LOW: [Low; 11] = [
     ("limit_file_size", "1", "", |base| {
-        class(base, &format!("parameters: {{a: {}}}\n", "x".repeat(1 << 21)))
+        class(base, &format!("parameters: {{a: {}}}\n", "x".repeat(1 << 21)));
     }),
     ("limit_file_values", "10", "", |base| class(base, "parameters: {a: [1, 2, 3, 4, 5, 6, 7, 8, 9]}\n")),
     ("limit_files", "3", "", |base| (0..5).for_each(|number| write(&named(base, number), "{}\n"))),

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
+use reclass::engine::node::NodeRequest;
 use reclass::engine::{Inventory, NodeInfo};
 use reclass::error::{Error, Fault, Result};
 use reclass::report::{Level, grouped};
@@ -124,7 +125,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     }
     let problems = inventory.inspect(|computation| {
         let names = computation.catalog.nodes.keys();
-        let failed = names.filter_map(|name| computation.answer(name, None, None, false).err());
+        let failed = names.filter_map(|name| computation.answer(NodeRequest::plain(name)).err());
         let clashes = computation.catalog.clashes();
         clashes
             .into_iter()
@@ -135,7 +136,12 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     let Ok(problems) = problems else { return first };
     let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();
     // The exit code is that of the first node that fails.
-    let is_first = |fault: &Fault| (fault.code(), &fault.site) == (first.first().code(), &first.first().site);
+    let same = |one: &Fault, other: &Fault| (one.code(), &one.site) == (other.code(), &other.site);
+    let is_first = |fault: &Fault| {
+        // A query that fails is said with what it fails for.
+        let of_first = std::iter::once(first.first()).chain(&first.first().causes);
+        of_first.into_iter().any(|told| same(fault, told))
+    };
     match faults.iter().position(is_first) {
         Some(at) => {
             faults[..=at].rotate_right(1);

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::Change;
 use super::values;
-use crate::engine::node::Computation;
+use crate::engine::NodeInfo;
+use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
-use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Result};
+use crate::parallel;
 use crate::pattern::{Glob, chosen};
 use crate::value::{Text, Value};
 
@@ -70,7 +71,7 @@ impl<'a> Side<'a> {
             if !self.clashes.is_empty() {
                 return Err(Error::new(self.clashes.clone()));
             }
-            let answer = self.computation.answer(name, None, None, false)?;
+            let answer = self.computation.answer(NodeRequest::plain(name))?;
             self.sequences.borrow_mut().push(answer.sequence);
             Ok(answer.info)
         })

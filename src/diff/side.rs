@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Group, Section};
 use crate::engine::Inventory;
-use crate::engine::node::Computation;
+use crate::engine::node::{Computation, NodeRequest};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::explain::{Place, Places, Wanted, environment, places, values_without};
 use crate::secrets::Secrets;
@@ -82,7 +82,7 @@ impl Side {
             .collect();
         for groups in wanted.chunk_by_mut(|one, other| one.nodes.first() == other.nodes.first()) {
             let Some(node) = groups.first().and_then(|group| group.nodes.first()) else { continue };
-            let Ok(layers) = computation.layers(node, None, None, false) else { continue };
+            let Ok(layers) = computation.layers(NodeRequest::plain(node)) else { continue };
             let of = Places::new(computation, &layers);
             let (mut values, mut names): (Vec<&mut Group>, Vec<&mut Group>) = groups
                 .iter_mut()

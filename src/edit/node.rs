@@ -12,7 +12,7 @@ use crate::error::{Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::similar;
 use crate::storage::fs::display;
-use crate::storage::{Found, Listing, list};
+use crate::storage::{Found, Listing, walk};
 use crate::value::{Map, Text, Value};
 
 /// What a node file is to say.
@@ -116,7 +116,7 @@ fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let limits = settings.tree_limits();
     roots
         .into_iter()
-        .map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), limits)?)))
+        .map(|root| Ok((root.clone(), walk::list(std::slice::from_ref(&root), limits, 1)?)))
         .collect()
 }
 

@@ -8,7 +8,7 @@ use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 use crate::storage::fs::{self, display};
-use crate::storage::{inside, list};
+use crate::storage::{inside, walk};
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -33,8 +33,8 @@ pub struct Source {
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let (class_roots, node_roots) = roots(settings)?;
     let limits = settings.tree_limits();
-    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots, limits)?, settings))?;
-    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots, limits)?))?;
+    let nodes = catalog::unambiguous(catalog::nodes(walk::list(&node_roots, limits, 1)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(walk::list(&class_roots, limits, 1)?))?;
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {

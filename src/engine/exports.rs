@@ -12,10 +12,10 @@ use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Item};
 use crate::engine::files::Sources;
-use crate::engine::node::{Computation, Layers};
-use crate::engine::parallel;
+use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::error::Fault;
 use crate::evaluate::{Evaluator, Others, Outcome, Question, Told, python_equal};
+use crate::parallel;
 use crate::points::point;
 use crate::query::Query;
 use crate::secrets::Secrets;
@@ -160,7 +160,7 @@ impl Computation<'_> {
         drop(known);
         self.asking.begin();
         let layers = self
-            .layers(node, None, None, false)
+            .layers(NodeRequest::plain(node))
             .map(Arc::new)
             .map_err(|error| Box::new(error.into_faults().swap_remove(0)));
         let sources = self.asking.end();

@@ -18,7 +18,6 @@ use crate::engine::held::{Held, Proof, read};
 use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
 use crate::evaluate::Locate;
 use crate::layer::{Layer, Subject, Unread};
-use crate::narrow::narrow;
 use crate::points::point;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
@@ -349,11 +348,8 @@ impl Files {
         let subject = Subject { file, name, init: item.init, is_class: item.is_class, settings };
         let layer = Layer::build(&document, subject, words);
         let place = |fault: &mut Fault| {
-            if let (None, Some(origin)) = (&fault.site, fault.origin) {
-                fault.site = crate::evaluate::site(self, origin, None);
-                if let (Some(site), Some(part)) = (&mut fault.site, fault.within) {
-                    *site = narrow(site, part, &String::from_utf8_lossy(bytes));
-                }
+            if fault.site.is_none() {
+                fault.site = crate::evaluate::site_of(self, fault, bytes);
             }
         };
         match layer {
@@ -456,6 +452,6 @@ pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
             warning
         })
         .collect();
-    tell_most(&mut duplicates);
+    tell_most(&mut duplicates, MOST_TOLD);
     duplicates
 }

@@ -11,11 +11,12 @@ use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::files::Sources;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::node::{Answer, Base, Computation};
+use crate::engine::node::{Answer, Base, Computation, NodeRequest};
 use crate::engine::sequence::{Roots, Sequence};
-use crate::engine::{CacheInfo, NodeInfo, Request, parallel};
+use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::mappings::Mappings;
+use crate::parallel;
 use crate::points::point;
 use crate::settings::Settings;
 use crate::source::Site;
@@ -422,8 +423,9 @@ fn compute(
     computation.asking.begin();
     computation.inputs.counters.computed.add();
     let moved = computation.inputs.files.moved();
-    let input_data = request.input_data.as_ref();
-    let result = computation.answer(&key.0, key.1.as_ref(), input_data, mapped);
+    let (name, environment) = (&key.0, key.1.as_ref());
+    let result =
+        computation.answer(NodeRequest { name, environment, input: request.input_data.as_ref(), mapped });
     Computed { result, sources: computation.asking.end(), moved }
 }
 

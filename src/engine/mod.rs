@@ -13,7 +13,6 @@ pub mod ignored;
 pub mod inputs;
 pub mod memo;
 pub mod node;
-pub mod parallel;
 pub mod prefix;
 pub mod problems;
 pub mod registry;
@@ -25,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::engine::memo::State;
-use crate::error::{Error, Fault, Result, Warning, tell_most};
+use crate::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
 use crate::settings::{Settings, TABLE};
 use crate::value::{Map, Text, Value};
 
@@ -125,7 +124,7 @@ impl Inventory {
         let state = State::new(settings.clone())?;
         warnings.extend(ignored::warnings(&settings));
         warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
-        tell_most(&mut warnings);
+        tell_most(&mut warnings, MOST_TOLD);
         let state = Mutex::new(state);
         Ok(Inventory { settings, warnings, state })
     }

@@ -7,22 +7,22 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::catalog::{Catalog, Item};
+use crate::engine::NodeInfo;
 use crate::engine::automatic::{self, AutomaticKeys};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::problems::{Broken, after};
+use crate::engine::problems::{Broken, after, without_consequences};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
-use crate::engine::{NodeInfo, parallel};
-use crate::error::{Error, Fault, Kind, Link, Result, Warning, tell_most};
-use crate::evaluate::{Locate as _, Root};
+use crate::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
+use crate::evaluate::Root;
 use crate::layer::{Applications, Layer, Rest, Unread};
 use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
-use crate::narrow::narrow;
+use crate::parallel;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
@@ -46,6 +46,26 @@ pub struct Answer {
     pub original_environment: Value,
     /// What its queries asked of other nodes.
     pub asked: Vec<Asked>,
+}
+
+/// What is asked for of one node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeRequest<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The environment in place of its own (S10).
+    pub environment: Option<&'a Text>,
+    /// Data that is merged before its classes (S2).
+    pub input: Option<&'a Value>,
+    /// Whether it needs no file (S14).
+    pub mapped: bool,
+}
+
+impl<'a> NodeRequest<'a> {
+    /// A node as its file has it.
+    pub fn plain(name: &'a str) -> NodeRequest<'a> {
+        NodeRequest { name, environment: None, input: None, mapped: false }
+    }
 }
 
 /// All that computing nodes needs, for every thread.
@@ -121,19 +141,13 @@ pub struct Layers {
 
 impl Computation<'_> {
     /// Computes a node.
-    pub fn answer(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Answer> {
-        let merged = self.layers_or_problems(name, environment, input_data, mapped)?;
-        let others = self.others(&merged, environment);
+    pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {
+        let merged = self.layers_or_problems(request)?;
+        let others = self.others(&merged, request.environment);
         let evaluated = self.evaluate(&merged, &others);
         let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
-            faults.extend(self.embedded(&merged));
+            self.add_embedded(&mut faults, &merged);
         }
         match (parameters, exports) {
             (Some(parameters), Some(exports)) if faults.is_empty() => {
@@ -160,21 +174,6 @@ impl Computation<'_> {
         }
     }
 
-    /// The queries with text around them in all layers of a node (Q5).
-    pub(super) fn embedded(&self, layers: &Layers) -> Vec<Fault> {
-        let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
-        let placed = |fault: &Fault| {
-            let mut fault = fault.clone();
-            fault.site = fault.origin.and_then(|origin| crate::evaluate::site(self.inputs, origin, None));
-            let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
-            if let (Some(site), Some(part), Some(bytes)) = (&mut fault.site, fault.within, bytes) {
-                *site = narrow(site, part, &String::from_utf8_lossy(&bytes));
-            }
-            fault
-        };
-        all.flat_map(|layer| layer.embedded.iter().map(placed)).collect()
-    }
-
     fn info(
         &self,
         merged: &Layers,
@@ -190,7 +189,7 @@ impl Computation<'_> {
         }
         all.extend(linearization.warnings.iter().cloned());
         all.append(warnings);
-        tell_most(&mut all);
+        tell_most(&mut all, MOST_TOLD);
         for warning in &mut all {
             self.complete(warning, merged);
         }
@@ -254,37 +253,25 @@ impl Computation<'_> {
     }
 
     /// Orders the layers of a node.
-    pub fn layers(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Layers> {
-        self.order(name, environment, input_data, mapped).map_err(|broken| broken.error)
+    pub fn layers(&self, request: NodeRequest<'_>) -> Result<Layers> {
+        self.order(request).map_err(|broken| broken.known(self.settings))
     }
 
     /// The same, with what can be ordered of a node that fails.
-    pub(super) fn order(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Layers, Box<Broken>> {
+    pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<Broken>> {
         let prefixes = Prefixes::new(self.settings);
-        let (item, layer) = self.node(name, mapped)?;
+        let (item, layer) = self.node(request.name, request.mapped)?;
         let (layer, mut faults, mut whole) = match layer {
             Ok(layer) => (layer, Vec::new(), true),
             Err(Unread { error, rest: Some(Rest { layer, whole }) }) => (layer, error.into_faults(), whole),
             Err(unread) => return Err(unread.error.into()),
         };
-        let environment = match environment {
+        let environment = match request.environment {
             Some(text) => Value::Str(text.clone()),
             None => self.original_environment(&layer),
         };
         let given = Given {
-            input: self.input(input_data, &prefixes),
+            input: self.input(request.input, &prefixes),
             automatic: self
                 .settings
                 .automatic_parameters
@@ -416,7 +403,7 @@ impl Computation<'_> {
         environment: Option<&Text>,
         path: &[Text],
     ) -> Option<(Site, Vec<Link>)> {
-        let layers = self.layers(name, environment, None, false).ok()?;
+        let layers = self.layers(NodeRequest { environment, ..NodeRequest::plain(name) }).ok()?;
         let all = std::iter::once(&layers.layer).chain(layers.linearization.layers().rev());
         let (_, origin) = all
             .map(|layer| deepest(&layer.parameters, path))
@@ -426,13 +413,13 @@ impl Computation<'_> {
         Some((site, layers.linearization.trail().chain_of_file(origin.file, self.inputs)))
     }
 
-    fn finish(&self, faults: Vec<Fault>, merged: &Layers) -> Error {
-        let mut error = Error::new(faults);
-        for fault in error.faults_mut() {
+    fn finish(&self, mut faults: Vec<Fault>, merged: &Layers) -> Error {
+        for fault in &mut faults {
             self.complete(fault, merged);
         }
-        self.withhold_ways(error.faults_mut(), merged);
-        error
+        without_consequences(&mut faults);
+        self.withhold_ways(&mut faults, merged);
+        Error::new(faults)
     }
 
     /// Adds the node and how the file came in, and takes out what is quoted of secrets.

@@ -5,10 +5,11 @@
 //! depends on a value that cannot be read, or on a query; and where a whole file is missing, all that an
 //! evaluation finds, since that file may set or replace any value.
 
-use crate::engine::node::{Computation, Layers};
-use crate::error::{Error, Fault, Result};
-use crate::evaluate::{Evaluator, Extent, Root};
-use crate::value::{Text, Value};
+use crate::engine::node::{Computation, Layers, NodeRequest};
+use crate::error::{Error, Fault, Kind, Result, tell_asked};
+use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
+use crate::settings::Settings;
+use crate::source::Origin;
 
 /// A node whose layers cannot all be ordered.
 pub(super) struct Broken {
@@ -26,40 +27,72 @@ impl From<Error> for Box<Broken> {
     }
 }
 
+impl Broken {
+    /// The problems that are known without looking for more.
+    pub fn known(self, settings: &Settings) -> Error {
+        let mut faults = self.error.into_faults();
+        tell_asked(&mut faults, settings.group_errors);
+        Error::new(faults)
+    }
+}
+
 /// One more problem, after which nothing is to be looked for.
 pub(super) fn after(faults: &mut Vec<Fault>, error: Error) -> Error {
     faults.extend(error.into_faults());
     Error::new(std::mem::take(faults))
 }
 
+/// Leaves out queries of a node that fail for one of its own exports, where that is told too.
+pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
+    let told: Vec<(Option<Origin>, Kind)> = faults
+        .iter()
+        .filter(|fault| fault.causes.is_empty())
+        .map(|fault| (fault.origin, fault.kind.clone()))
+        .collect();
+    let is_told = |cause: &Fault| {
+        told.iter()
+            .any(|(origin, kind)| *origin == cause.origin && kind.to_string() == cause.kind.to_string())
+    };
+    faults.retain(|fault| fault.causes.is_empty() || !fault.causes.iter().all(is_told));
+}
+
 impl Computation<'_> {
     /// Orders the layers of a node for an answer. An error has all problems of the node; without
     /// `group_errors` the first alone.
-    pub fn layers_or_problems(
-        &self,
-        name: &str,
-        environment: Option<&Text>,
-        input_data: Option<&Value>,
-        mapped: bool,
-    ) -> Result<Layers> {
-        self.order(name, environment, input_data, mapped).map_err(|broken| self.all_problems(*broken))
+    pub fn layers_or_problems(&self, request: NodeRequest<'_>) -> Result<Layers> {
+        self.order(request).map_err(|broken| self.all_problems(*broken))
     }
 
     /// All problems of a node, those that are known first.
     fn all_problems(&self, broken: Broken) -> Error {
-        let Broken { error, rest, whole } = broken;
         if !self.settings.group_errors {
-            return Error::new(error.into_faults().into_iter().take(1).collect());
+            return broken.known(self.settings);
         }
+        let Broken { error, rest, whole } = broken;
         let Some(layers) = rest else { return error };
         let mut more = if whole { self.evaluation_problems(&layers) } else { Vec::new() };
-        more.extend(self.embedded(&layers));
+        self.add_embedded(&mut more, &layers);
         for fault in &mut more {
             self.complete(fault, &layers);
         }
         let mut faults: Vec<_> = error.into_faults().into_iter().chain(more).collect();
         self.withhold_ways(&mut faults, &layers);
         Error::new(faults)
+    }
+
+    /// Adds the queries with text around them in all layers of a node (Q5), but those that are refused for
+    /// standing in an export (Q6).
+    pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
+        let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
+        for fault in all.flat_map(|layer| &layer.embedded) {
+            let refused =
+                |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;
+            if !faults.iter().any(refused) {
+                let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
+                let site = site_of(self.inputs, fault, &bytes.unwrap_or_default());
+                faults.push(Fault { site, ..fault.clone() });
+            }
+        }
     }
 
     /// What an evaluation finds of layers that are all there, but for values that cannot be read.

@@ -52,8 +52,7 @@ impl Shape {
 impl Evaluator<'_> {
     pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
         let skip = replaced_count(&stack.entries);
-        let forgive = self.settings.ignore_overwritten_missing_references;
-        let found = self.fold_entries(&stack.entries[skip..], stack.entries.len() - skip, forgive)?;
+        let found = self.fold_all(&stack.entries[skip..]).map_err(|(_, stop)| stop)?;
         if skip > 0 && (skip > 1 || stack.entries[..skip].iter().any(|entry| entry.slot.dynamic())) {
             if self.settings.verbose_warnings {
                 let origin = stack.entries[skip - 1].slot.origin();
@@ -74,12 +73,17 @@ impl Evaluator<'_> {
 
     /// Folds entries of which `total` stand in the stack from here on: the last of a stack
     /// has nothing behind it that could make up for a missing reference. `forgive` tells
-    /// whether anything may.
-    fn fold_entries(&mut self, entries: &[StackEntry], total: usize, forgive: bool) -> Result<Found, Stop> {
+    /// whether anything may. An error comes with the index of its entry.
+    fn fold_entries(
+        &mut self,
+        entries: &[StackEntry],
+        total: usize,
+        forgive: bool,
+    ) -> Result<Found, (usize, Stop)> {
         let mut output: Found = Head::Value(Value::Null).into();
         let mut output_origin = Origin::NONE;
         let mut missing = None;
-        let mut constant = false;
+        let (mut constant, mut changed) = (false, false);
         // Whether it is a list that was made here: it grows in place until somebody may look at it.
         let mut grown = false;
         for (index, entry) in entries.iter().enumerate() {
@@ -91,29 +95,37 @@ impl Evaluator<'_> {
                 Ok(found) => found,
                 Err(Stop::Missing(fault)) if forgive && !output.head.is_container() && index + 1 != total => {
                     self.warn_overwritten(&fault);
-                    missing = Some(fault);
+                    missing = Some((index, fault));
                     Head::Value(Value::Null).into()
                 }
-                Err(stop) => return Err(stop),
+                Err(stop) if changed => {
+                    self.report(stop);
+                    return Err((index, Stop::Reported));
+                }
+                Err(stop) => return Err((index, stop)),
             };
             // Each level of a container that merges into its own inside is new, so that only their
             // number tells: what is written in files nests less than half as deep as it may.
             let most = self.settings.limit_depth as usize / 2;
             if new.brought && new.head.is_container() && self.nesting() > most {
-                return Err(self.endless(&new, origin).into());
+                return Err((index, self.endless(&new, origin).into()));
             }
+            let at = |stop| (index, stop);
             if constant {
                 // Saying the same again is no change (M5).
-                if self.settings.strict_constant_parameters && !self.same_value(&output, &new)? {
+                if self.settings.strict_constant_parameters && !self.same_value(&output, &new).map_err(at)? {
                     let fault = self
                         .place(Fault::new(Kind::ConstantChanged {}), origin, None)
                         .note("the constant is set here", self.site(output_origin));
-                    return Err(fault.into());
+                    // Each change is told.
+                    self.report_once(fault.into());
+                    changed = true;
                 }
                 continue;
             }
             grown = !output.head.is_null() && !entry.prefix.overrides;
-            output = if grown { self.merge_heads(output, output_origin, new, origin)? } else { new };
+            output =
+                if grown { self.merge_heads(output, output_origin, new, origin).map_err(at)? } else { new };
             grown &= matches!(output.head, Head::List(_));
             output_origin = origin;
             constant |= entry.prefix.constant;
@@ -126,9 +138,15 @@ impl Evaluator<'_> {
             self.made.push(output.head.clone());
         }
         match missing {
-            Some(fault) if output.head.is_container() => Err(Stop::Fault(fault)),
+            _ if changed => Err((entries.len() - 1, Stop::Reported)),
+            Some((index, fault)) if output.head.is_container() => Err((index, Stop::Fault(fault))),
             _ => Ok(output),
         }
+    }
+
+    /// Folds entries with nothing behind them; an error comes with the index of its entry.
+    pub(super) fn fold_all(&mut self, entries: &[StackEntry]) -> Result<Found, (usize, Stop)> {
+        self.fold_entries(entries, entries.len(), self.settings.ignore_overwritten_missing_references)
     }
 
     /// Whether two heads have the same value. One that needs the place itself has none yet, and
@@ -263,13 +281,19 @@ impl Evaluator<'_> {
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;
             let result = self.fold_entries(entries, usize::MAX, forgive);
             self.leave(before);
-            match result {
+            match result.map_err(|(_, stop)| stop) {
                 Err(Stop::Fault(fault)) if matches!(fault.kind, Kind::ReferenceCycle { .. }) => {}
                 Err(Stop::Missing(fault) | Stop::Fault(fault)) => self.faults.push(*fault),
                 Err(Stop::Reported) | Ok(_) => {}
             }
         }
+        self.examine_hidden();
     }
+}
+
+/// The entries that no `~` replaces.
+pub(super) fn standing(entries: &[StackEntry]) -> &[StackEntry] {
+    &entries[replaced_count(entries)..]
 }
 
 /// How many entries the last `~` replaces. A constant in front of it holds, so that nothing is

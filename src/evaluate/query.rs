@@ -243,7 +243,7 @@ impl Evaluator<'_> {
     }
 
     /// What a test compares with: null is nothing that can be compared.
-    fn operand(&mut self, operand: &Operand, query: &str, origin: Origin) -> Result<Value, Stop> {
+    pub(super) fn operand(&mut self, operand: &Operand, query: &str, origin: Origin) -> Result<Value, Stop> {
         let unfit = |evaluator: &Self, message: String| {
             let kind = Kind::QueryOperand { query: query.to_owned(), message };
             Stop::from(evaluator.place(Fault::new(kind), origin, None))

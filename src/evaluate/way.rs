@@ -164,7 +164,7 @@ impl Evaluator<'_> {
 
     pub(crate) fn report(&mut self, stop: Stop) {
         match stop {
-            Stop::Missing(fault) | Stop::Fault(fault) if self.faults.len() < MOST_TOLD => {
+            Stop::Missing(fault) | Stop::Fault(fault) if self.faults.len() <= MOST_TOLD => {
                 self.faults.push(*fault);
             }
             _ => {}
@@ -204,6 +204,7 @@ impl Evaluator<'_> {
         }
     }
 }
+
 /// The place of a node, or of a part of a scalar.
 pub(crate) fn site(
     sources: &dyn Locate,
@@ -228,8 +229,18 @@ pub(crate) fn site(
         } else if let Some(bytes) = sources.bytes(origin.file) {
             // Its text does not stand in the file as it is.
             let part = (u32::try_from(offset).unwrap_or(u32::MAX), u32::try_from(length).unwrap_or(0));
-            site = narrow(&site, part, &String::from_utf8_lossy(&bytes));
+            site = narrow(&site, part, &bytes);
         }
     }
     Some(site)
+}
+
+/// The place of a problem: of its value, or of the part that is meant of it. `file` is all that the file
+/// holds.
+pub(crate) fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Option<Site> {
+    let site = site(sources, fault.origin?, None)?;
+    Some(match fault.within {
+        Some(part) => narrow(&site, part, file),
+        None => site,
+    })
 }

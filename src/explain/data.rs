@@ -129,7 +129,7 @@ impl Writer<'_> {
             "counts": Value::Bool(step.counts),
             "place": place(&step.place),
             "path": self.path(here),
-            "prefix": text(prefix(step)),
+            "prefix": text(&step.prefix),
             "written": self.secrets.value(here, &step.written),
             "after": self.value(&story.path, step.after.as_ref()),
             "setting": optional(step.setting, text),
@@ -166,16 +166,6 @@ impl Writer<'_> {
                 "place": place(at),
             }),
         }
-    }
-}
-
-/// The prefixes of a step, as the settings have them by default.
-pub(super) fn prefix(step: &Step) -> &'static str {
-    match (step.prefix.overrides, step.prefix.constant) {
-        (true, true) => "~=",
-        (true, false) => "~",
-        (false, true) => "=",
-        (false, false) => "",
     }
 }
 

@@ -19,7 +19,7 @@ mod text;
 
 use crate::catalog::Catalog;
 use crate::engine::exports::OtherNodes;
-use crate::engine::node::{Computation, Layers};
+use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::engine::{Inventory, Request};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::pattern::{Glob, PathPattern, is_wild};
@@ -115,7 +115,8 @@ pub fn explain(
     let environment = request.environment.clone().filter(|_| heeded);
     inventory.inspect(|computation| {
         let (environment, input) = (environment.as_ref(), request.input_data.as_ref());
-        let layers = computation.layers_or_problems(node, environment, input, false)?;
+        let request = NodeRequest { environment, input, ..NodeRequest::plain(node) };
+        let layers = computation.layers_or_problems(request)?;
         explain_layers(computation, &layers, environment, selection)
     })?
 }

@@ -6,6 +6,7 @@ use super::parts::winner;
 use super::place::{Place, Places};
 use super::teller::{MAX_DEPTH, Teller};
 use crate::engine::exports::Asked;
+use crate::engine::node::NodeRequest;
 use crate::error::Fault;
 use crate::evaluate::{Found, Head, Traced};
 use crate::slot::{MapSlot, Slot};
@@ -125,7 +126,7 @@ impl Teller<'_> {
         let nodes = asked.iter().flat_map(Asked::found);
         nodes
             .map(|node| {
-                let layers = self.computation.layers(node, None, None, false).ok();
+                let layers = self.computation.layers(NodeRequest::plain(node)).ok();
                 let place = layers.as_ref().and_then(|layers| {
                     let path = paths.last()?;
                     let keys: Vec<Key> = path.iter().cloned().map(Key::from).collect();

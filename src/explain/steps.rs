@@ -70,8 +70,8 @@ pub struct Step {
     pub depth: usize,
     /// What the layer says there, references as they are written.
     pub written: Value,
-    /// The prefixes in front of the key, or of one further up.
-    pub prefix: Prefix,
+    /// The prefixes in front of the key, or of one further up, as the settings name them.
+    pub prefix: String,
     /// What its references found.
     pub references: Vec<ReferenceStory>,
     /// The nodes that its inventory query was answered by, with the places of their exports.
@@ -172,7 +172,7 @@ impl<'a> Teller<'a> {
             place: self.places.of(slot.origin(), "input data"),
             depth,
             written: written(slot, &self.prefixes),
-            prefix: Prefix::default(),
+            prefix: String::new(),
             references: self.references(slot, path.get(depth..).unwrap_or_default()),
             answers: self.answers(slot),
             after: None,
@@ -300,12 +300,13 @@ impl<'a> Teller<'a> {
         if constant.is_none() {
             *constant = said.constant;
         }
+        let prefix = Prefix { overrides: said.overrides.is_some(), constant: said.constant.is_some() };
         Some(Step {
             effect,
             place: self.places.of(slot.origin(), elsewhere),
             depth: said.depth,
             written: written(slot, &self.prefixes),
-            prefix: Prefix { overrides: said.overrides.is_some(), constant: said.constant.is_some() },
+            prefix: self.prefixes.text(prefix),
             references: self.references(slot, &path[said.depth..]),
             answers: self.answers(slot),
             after: None,

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use super::data::prefix;
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
 use super::{Effect, Part, Place, ReferenceStory, Step, Story};
 use crate::evaluate::join_path;
@@ -247,11 +246,11 @@ impl Writer<'_> {
             written => self.value(here, written),
         };
         let what = if step.depth < story.path.len() {
-            format!("'{}{}' is {written}", prefix(step), self.path(here))
-        } else if prefix(step).is_empty() {
+            format!("'{}{}' is {written}", inert(&step.prefix), self.path(here))
+        } else if step.prefix.is_empty() {
             written
         } else {
-            format!("{written}, with the prefix {}", prefix(step))
+            format!("{written}, with the prefix {}", inert(&step.prefix))
         };
         let _ = writeln!(self.out, "{pad}{what}");
         if let (Effect::Extends, Some(after)) = (step.effect, &step.after) {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::engine::exports::Asked;
-use crate::engine::node::Computation;
+use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::{Inventory, NodeInfo};
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::pattern::{Glob, chosen};
@@ -209,7 +209,7 @@ impl<'a> Linter<'a> {
                 rendered.push(None);
                 continue;
             }
-            match self.computation.answer(&node.name, None, None, false) {
+            match self.computation.answer(NodeRequest::plain(&node.name)) {
                 Ok(answer) => {
                     self.asked.extend(answer.asked);
                     problems.extend(answer.info.warnings.iter().cloned());

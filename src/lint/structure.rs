@@ -6,6 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Linter;
 use crate::error::Fault;
 use crate::evaluate::join_path;
+use crate::merge::Prefixes;
 use crate::slot::{MapSlot, Prefix, Slot};
 use crate::source::{FileId, Origin};
 use crate::survey::SurveyedFile;
@@ -23,14 +24,16 @@ struct Prefixed {
 /// Looks at all files that are looked at, in all nodes that have them, where those are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
+    let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
         let Ok(layer) = &file.layer else { continue };
-        let mut prefixed = Vec::new();
-        collect(&layer.parameters, &mut Vec::new(), &mut prefixed);
-        for one in prefixed {
+        let mut keys = Vec::new();
+        collect(&layer.parameters, &mut Vec::new(), &mut keys);
+        for one in keys {
             let path = join_path(&one.path, delimiter);
             if one.prefix.overrides && !replaces(linter, file, layer.file, &one.path) {
-                let message = format!("the ~ in front of '{path}' replaces nothing in any node");
+                let prefix = prefixes.text(Prefix { constant: false, ..one.prefix });
+                let message = format!("the {prefix} in front of '{path}' replaces nothing in any node");
                 found.push(linter.at("override-without-effect", message, one.origin));
             }
             if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {

@@ -7,6 +7,7 @@ use super::{Linter, lint_fault};
 use crate::engine::files::duplicates;
 use crate::error::Fault;
 use crate::layer::unknown_sections;
+use crate::merge::Prefixes;
 use crate::secrets::MASK;
 use crate::source::{FileId, Origin, Site, Span};
 use crate::survey::SurveyedFile;
@@ -24,6 +25,7 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
         text,
         document: &document,
         path: Vec::new(),
+        prefixes: Prefixes::new(linter.computation.settings),
         hidden: FxHashSet::default(),
         found,
     };
@@ -90,6 +92,7 @@ struct Reader<'a, 'f> {
     text: &'a str,
     document: &'a Document,
     path: Vec<Key>,
+    prefixes: Prefixes,
     /// What is written under secret keys, as it is written: withheld where it stands once more.
     hidden: FxHashSet<&'a str>,
     found: &'f mut Vec<Fault>,
@@ -108,8 +111,7 @@ impl<'a> Reader<'a, '_> {
             Data::Map(entries) => {
                 for entry in entries.iter() {
                     let name = crate::pystr::str(&entry.key.0);
-                    let secret =
-                        secret || self.linter.secrets.is_secret_name(name.trim_start_matches(['~', '=']));
+                    let secret = secret || self.linter.secrets.is_secret_name(&name);
                     self.hide(&entry.value, secret);
                 }
             }
@@ -159,7 +161,7 @@ impl<'a> Reader<'a, '_> {
     fn entry(&mut self, entry: &Entry) {
         let name = crate::pystr::str(&entry.key.0);
         // Prefixes are no part of the name.
-        let bare = Key::from(name.trim_start_matches(['~', '=']));
+        let bare = Key::from(self.prefixes.name(&name));
         self.misread(&entry.key.0, entry.key_index, "the key ");
         self.path.push(bare);
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(&entry.value));

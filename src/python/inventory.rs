@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result, Warning, article};
+use crate::error::{Error, Fault, Kind, Result, Warning, article, tell_asked};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
 use crate::points::point;
@@ -447,7 +447,7 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     let parameters = carried(&node.parameters, "parameters");
     let environment = carried(&node.environment, "environment");
     if !faults.is_empty() {
-        faults.truncate(if settings.group_errors { usize::MAX } else { 1 });
+        tell_asked(&mut faults, settings.group_errors);
         for fault in &mut faults {
             fault.node = Some(node.name.clone());
         }

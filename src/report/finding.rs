@@ -52,18 +52,18 @@ const NAMED: usize = 5;
 
 /// Says each problem once, ordered by file and line.
 pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Finding> {
-    let mut findings: IndexMap<(&'static str, String, String), Finding> = IndexMap::new();
+    let mut findings: IndexMap<Said, Finding> = IndexMap::new();
     for (level, fault) in problems {
-        let place = fault.site.as_ref().map_or_else(String::new, ToString::to_string);
-        let key = (fault.code(), place, fault.kind.to_string());
         let node = fault.node.clone();
-        let finding = findings.entry(key).or_insert_with(|| Finding { fault, level, nodes: Vec::new() });
+        let finding =
+            findings.entry(said(&fault)).or_insert_with(|| Finding { fault, level, nodes: Vec::new() });
         if let Some(node) = node
             && finding.nodes.last() != Some(&node)
         {
             finding.nodes.push(node);
         }
     }
+    say_with_causes(&mut findings);
     let mut findings: Vec<Finding> = findings.into_values().collect();
     for finding in &mut findings {
         if let [_, others @ ..] = finding.nodes.as_slice()
@@ -78,6 +78,40 @@ pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Findin
     }
     findings.sort_by(|a, b| order(a).cmp(&order(b)));
     findings
+}
+
+/// What makes problems the same: code, place and sentence.
+type Said = (&'static str, String, String);
+
+fn said(fault: &Fault) -> Said {
+    let place = fault.site.as_ref().map_or_else(String::new, ToString::to_string);
+    (fault.code(), place, fault.kind.to_string())
+}
+
+/// Takes out queries that fail for what is said of the node that they ask: it is said there, with the
+/// nodes that ask.
+fn say_with_causes(findings: &mut IndexMap<Said, Finding>) {
+    let caused = |finding: &&Finding| {
+        let causes = &finding.fault.causes;
+        !causes.is_empty() && causes.iter().all(|cause| findings.contains_key(&said(cause)))
+    };
+    let caused: Vec<Said> = findings.values().filter(caused).map(|finding| said(&finding.fault)).collect();
+    let taken: Vec<Finding> = caused.iter().filter_map(|key| findings.shift_remove(key)).collect();
+    for Finding { fault, nodes, .. } in taken {
+        for cause in &fault.causes {
+            let Some(finding) = findings.get_mut(&said(cause)) else { continue };
+            for node in &nodes {
+                if !finding.nodes.contains(node) {
+                    finding.nodes.push(node.clone());
+                }
+            }
+            if finding.fault.notes.len() < NAMED {
+                let query = fault.kind.query().unwrap_or_default();
+                let text = format!("the inventory query '{query}' fails for it");
+                finding.fault.notes.push(Note { text, site: fault.site.clone() });
+            }
+        }
+    }
 }
 
 fn order(finding: &Finding) -> (&str, u32, u32, &'static str) {

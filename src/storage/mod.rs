@@ -7,6 +7,7 @@ pub mod git;
 pub mod inside;
 pub mod list;
 pub mod place;
+pub mod walk;
 pub mod watch;
 pub mod write;
 

@@ -1,0 +1,98 @@
+//! Help turns a problem into a way out, where there is one.
+
+use super::Kind;
+use crate::report::short;
+
+impl Kind {
+    /// The way out, where there is one: 2,000 characters at the most.
+    pub fn help(&self) -> Option<String> {
+        self.way_out().map(|text| short(&text).into_owned())
+    }
+
+    fn way_out(&self) -> Option<String> {
+        match self {
+            Kind::UnknownSetting { similar: Some(name), .. }
+            | Kind::SettingValue { similar: Some(name), .. }
+            | Kind::UnknownRule { similar: Some(name), .. }
+            | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::DirectoryNotFound { similar: Some(name), .. }
+            | Kind::NodeNotFound { similar: Some(name), .. }
+            | Kind::ClassNotFound { similar: Some(name), .. }
+            | Kind::NothingToExplain { similar: Some(name), .. }
+            | Kind::GitBranch { similar: Some(name), .. }
+            | Kind::ClassReference { similar: Some(name), .. }
+            | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
+            Kind::SettingPattern { message, .. } if message.contains("limit for backtracking") => {
+                Some("'limit_backtracking' is the limit".into())
+            }
+            Kind::MergeType { setting: Some(setting), .. } => {
+                Some(format!("set '{setting}: true' to allow it"))
+            }
+            Kind::GitAccess { message, .. } if message.contains("Host key verification failed") => Some(
+                "add the key of the server to the file of known hosts, or set 'git_unknown_hosts: accept'"
+                    .into(),
+            ),
+            Kind::YamlLimit { setting: Some(setting), .. }
+            | Kind::EvaluationLimit { setting: Some(setting), .. } => {
+                Some(format!("'{setting}' is the limit"))
+            }
+            // An integer of too many digits or parts.
+            Kind::YamlLimit { setting: None, .. } => Some("in quotes it is text, of any length".into()),
+            Kind::YamlSyntax { message } => slip(message).map(str::to_owned),
+            Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
+            Kind::DirectoryNotFound { message, .. }
+            | Kind::FileUnreadable { message, .. }
+            | Kind::FileUnwritable { message, .. }
+            | Kind::ConfigFile { message, .. } => refusal(message).map(str::to_owned),
+            Kind::GitCache { message, .. } => {
+                let help =
+                    refusal(message).unwrap_or("remove what is in the way: all in it is fetched again");
+                Some(help.to_owned())
+            }
+            Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
+            Kind::Lint { help, .. } => help.clone(),
+            Kind::HostWithoutGroup { .. } => {
+                Some("a class mapping '* CLASS' gives every node a class".into())
+            }
+            Kind::DuplicateDefinition { .. } => Some("remove or rename all of these files but one".into()),
+            Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
+            Kind::ConstantChanged { .. } => Some(
+                "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
+            ),
+            _ => None,
+        }
+    }
+}
+
+/// What mostly leads to a message of YAML.
+fn slip(message: &str) -> Option<&'static str> {
+    const SLIPS: [(&str, &str); 3] = [
+        (
+            "found character that cannot start",
+            "indent with spaces, not with a tab; a text that begins with another such character needs quotes",
+        ),
+        ("did not find expected ',' or", "a text with a reference needs quotes between brackets"),
+        (
+            "mapping values are not allowed",
+            "a text with ': ' in it needs quotes; a key needs the indentation of its neighbours",
+        ),
+    ];
+    SLIPS.iter().find(|(begin, _)| message.starts_with(begin)).map(|(_, help)| *help)
+}
+
+/// What helps where the operating system refuses something.
+fn refusal(message: &str) -> Option<&'static str> {
+    const WAYS_OUT: [(&str, &str); 9] = [
+        ("it changes while it is", "ask again once it is written"),
+        ("permission denied", "give the user that runs this the right to it, and to the folders around it"),
+        ("no such file or directory", "look for a wrong name, and for a link that leads nowhere"),
+        ("input/output error", "look into the log of the system for what is wrong with the disk"),
+        ("no space left on device", "make room on the disk"),
+        ("disk quota exceeded", "make room on the disk, or raise the quota"),
+        ("read-only file system", "mount it so that it can be written"),
+        ("too many open files", "raise the limit of open files, 'ulimit -n'"),
+        ("not a regular file", "put a regular file in its place"),
+    ];
+    let message = message.to_lowercase();
+    WAYS_OUT.iter().find(|(said, _)| message.contains(said)).map(|(_, help)| *help)
+}

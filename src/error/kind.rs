@@ -1,0 +1,282 @@
+//! Kinds turn the data of one problem into its stable code, its exit code and its sentence.
+//!
+//! No sentence contains the value of a parameter: it may be sent to a minion. Names, paths and references
+//! are no values.
+
+use std::fmt;
+
+use crate::report::short;
+
+macro_rules! kinds {
+    ($( $(#[doc = $doc:literal])+ $name:ident { $($field:ident : $type:ty),* } $code:literal $exit:literal
+        $format:literal $(, $argument:expr)* ; )*) => {
+        /// What went wrong, with the data of it.
+        #[derive(Clone, PartialEq, Debug)]
+        #[expect(missing_docs, reason = "the fields are the words of the sentence below them")]
+        pub enum Kind { $( $(#[doc = $doc])+ $name { $($field: $type),* }, )* }
+
+        impl Kind {
+            /// All stable codes.
+            pub const CODES: &[&str] = &[$($code),*];
+            /// The stable code.
+            pub fn code(&self) -> &'static str {
+                match self { $( Kind::$name { .. } => $code, )* }
+            }
+            /// The exit code of a program that stops for it: 65 data, 74 not found, 2 usage, 1 unexpected.
+            pub fn exit_code(&self) -> u8 {
+                match self { $( Kind::$name { .. } => $exit, )* }
+            }
+        }
+        impl fmt::Display for Kind {
+            /// What went wrong, in one sentence without a place: 2,000 characters at the most.
+            #[allow(unused_variables, clippy::too_many_lines, reason = "a table: not every sentence uses every field")]
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let sentence = match self {
+                    $( Kind::$name { $($field),* } => format!($format $(, $argument)*), )*
+                };
+                f.write_str(&short(&sentence))
+            }
+        }
+    };
+}
+
+kinds! {
+    // Settings.
+    /// A setting that nobody knows (Y6).
+    UnknownSetting { name: String, similar: Option<String> } "unknown-setting" 65
+        "unknown setting '{name}'";
+    /// A setting of the wrong type.
+    SettingType { name: String, expected: String, actual: String } "setting-type" 65
+        "setting '{name}' must be {expected}, not {actual}";
+    /// A setting with a word that is not among the allowed.
+    SettingValue { name: String, allowed: String, similar: Option<String> } "setting-value" 65
+        "setting '{name}' must be one of {allowed}";
+    /// A level for a rule or error that does not exist.
+    UnknownRule { name: String, similar: Option<String> } "unknown-rule" 65
+        "setting 'lint_levels': no rule and no error has the code '{name}'";
+    /// A class mapping that cannot be read, or a bad pattern in a setting (S13).
+    SettingPattern { name: String, pattern: String, message: String } "setting-pattern" 65
+        "setting '{name}': '{pattern}': {message}";
+    /// The folders of nodes and classes are the same, or one holds the other (S15).
+    UriOverlap { nodes: String, classes: String } "uri-overlap" 65
+        "nodes_uri '{nodes}' and classes_uri '{classes}' must not be the same folder nor one inside the other";
+    /// A configuration file that cannot be used.
+    ConfigFile { path: String, message: String } "config-file" 65
+        "cannot use the configuration file '{path}': {message}";
+    /// An edit of files that are not in folders.
+    StorageUnsupported { storage: String } "storage-unsupported" 65
+        "files of storage_type '{storage}' cannot be edited";
+    /// An option in the mapping of a storage that is missing or wrong.
+    StorageOption { setting: String, message: String } "storage-option" 65
+        "setting '{setting}': {message}";
+
+    // Storage and catalog.
+    /// A folder of the inventory that is not there or cannot be read.
+    DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
+        "cannot read the folder '{path}': {message}";
+    /// A file that cannot be read.
+    FileUnreadable { path: String, message: String } "file-unreadable" 74
+        "cannot read '{path}': {message}";
+    /// One name, two files or more (S6).
+    DuplicateDefinition { what: &'static str, name: String, files: Vec<String> } "duplicate-definition" 65
+        "{what} '{name}' is defined {}", places_sentence(files);
+    /// A node without a file.
+    NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
+        "no node '{name}' in '{folder}'";
+
+    // Git.
+    /// A program that cannot be run.
+    GitProgram { message: String } "git-program" 74
+        "cannot run the program 'git': {message}";
+    /// A repository that cannot be fetched: a wrong address, no network.
+    GitFetch { repo: String, message: String } "git-fetch" 74
+        "cannot fetch '{repo}': {message}";
+    /// A server that refuses us, or that we do not trust.
+    GitAccess { repo: String, message: String } "git-access" 74
+        "no access to '{repo}': {message}";
+    /// A server that does not answer in time.
+    GitTimeout { repo: String, message: String } "git-timeout" 74
+        "cannot fetch '{repo}': {message}";
+    /// A cache that cannot be written or read, nor made anew.
+    GitCache { path: String, message: String } "git-cache" 74
+        "cannot use the cache '{path}': {message}";
+    /// A branch that a repository does not have.
+    GitBranch { repo: String, branch: String, similar: Option<String> } "git-branch" 74
+        "no branch '{branch}' in '{repo}'";
+    /// A fetch that failed, where what was fetched before is served.
+    GitStale { repo: String, message: String } "git-stale" 74
+        "'{repo}' is served as it was fetched last: {message}";
+
+    // YAML.
+    /// Text that is not YAML, or YAML that `PyYAML` would not take.
+    YamlSyntax { message: String } "yaml-syntax" 65
+        "{message}";
+    /// A tag that no constructor knows (Y3). What looks like one may be a password.
+    YamlTag { } "yaml-tag" 65
+        "unknown tag";
+    /// A limit on the size, depth or number of aliases of a document.
+    YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
+        "{what} exceeds the limit of {limit}";
+    /// A key that stands twice in a mapping; the last counts (Y2).
+    DuplicateKey { key: String } "duplicate-key" 65
+        "key '{key}' stands twice in this mapping; the last one counts";
+
+    // The parts of a node or class file.
+    /// A file that is not a mapping.
+    NotAMapping { found: &'static str } "not-a-mapping" 65
+        "a node or class file must be a mapping, not {}", article(found);
+    /// A section of the wrong type (S18).
+    SectionType { section: String, expected: &'static str, found: &'static str } "section-type" 65
+        "'{section}' must be a {expected}, not {}", article(found);
+    /// An entry of `classes` or `applications` that is not a string.
+    EntryType { section: String, found: &'static str } "entry-type" 65
+        "an entry of '{section}' must be a string, not {}", article(found);
+    /// A class name with a space or a slash, or an empty one.
+    ClassNameInvalid { name: String, reason: String } "class-name-invalid" 65
+        "invalid class name '{name}': {reason}";
+    /// A top-level key that means nothing (Y6).
+    UnknownSection { name: String, similar: Option<String> } "unknown-section" 65
+        "unknown section '{name}'";
+    /// A string with a reference that does not parse.
+    ReferenceSyntax { message: String } "reference-syntax" 65
+        "{message}";
+    /// An inventory query that does not parse.
+    QuerySyntax { message: String } "query-syntax" 65
+        "{message}";
+
+    // Linearization.
+    /// A class that does not exist.
+    ClassNotFound { name: String, written: String, folder: String, similar: Option<String> } "class-not-found" 65
+        "no class '{written}' in '{folder}'";
+    /// A class that includes itself (S7).
+    ClassCycle { cycle: String } "class-cycle" 65
+        "classes include one another in a circle: {cycle}";
+    /// A reference in a class name that leads nowhere (S4).
+    ClassReference { written: String, reference: String, similar: Option<String> } "class-reference" 65
+        "cannot resolve '{reference}' in the class name '{written}'";
+    /// A missing class that was skipped.
+    ClassSkipped { name: String } "class-skipped" 65
+        "class '{name}' not found, skipped";
+
+    // Merging and evaluation.
+    /// A reference to a parameter that does not exist (R5).
+    ReferenceNotFound { reference: String, missing: String, container: String, similar: Option<String> }
+        "reference-not-found" 65
+        "{}", missing_sentence(reference, missing, container);
+    /// References that lead back to themselves (R9).
+    ReferenceCycle { cycle: String } "reference-cycle" 65
+        "references lead in a circle: {cycle}";
+    /// Types that do not merge (M2).
+    MergeType { later: &'static str, earlier: &'static str, setting: Option<&'static str> } "merge-type" 65
+        "cannot merge a {later} over a {earlier}";
+    /// A constant that a later layer changes (M5).
+    ConstantChanged { } "constant-changed" 65
+        "a constant is changed";
+    /// A default that is not YAML (R7).
+    DefaultSyntax { reference: String, message: String } "default-syntax" 65
+        "the default of '{reference}' is not YAML: {message}";
+    /// A missing reference whose value a later layer replaces (R6).
+    OverwrittenReference { reference: String } "overwritten-reference" 65
+        "'{reference}' does not exist, but is overwritten";
+    /// A missing reference whose default was taken (R12).
+    DefaultUsed { reference: String } "default-used" 65
+        "'{reference}' does not exist, its default is used";
+    /// A value that could hold missing references and was replaced unrendered (R12).
+    DroppedUnrendered { } "dropped-unrendered" 65
+        "a value with references is replaced without being resolved";
+    /// Text around an inventory query (Q5).
+    QueryEmbedded { query: String } "query-embedded" 65
+        "the inventory query '{query}' must stand alone, without text or another query around it";
+    /// A query in the exports that a query asks for (Q6).
+    QueryInExport { query: String } "query-in-export" 65
+        "the inventory query '{query}' must not stand in an export";
+    /// A query that failed for another node (Q4).
+    QueryFailed { query: String, node: String } "query-failed" 65
+        "the inventory query '{query}' fails for node '{node}'";
+    /// A comparison whose other side is null or missing.
+    QueryOperand { query: String, message: String } "query-operand" 65
+        "the inventory query '{query}': {message}";
+    /// A limit of the evaluation.
+    EvaluationLimit { what: &'static str, limit: usize, setting: Option<&'static str> } "evaluation-limit" 65
+        "{what} exceeds the limit of {limit}";
+
+    // Questions.
+    /// A revision of a git repository that cannot be read.
+    Revision { revision: String, message: String } "revision" 74
+        "cannot read the revision '{revision}': {message}";
+    /// A path, class or application to explain that a node does not have.
+    NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
+        "no {what} '{name}' in this node";
+
+    // Lints.
+    /// Something that is probably not meant: the rule is its code.
+    Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1
+        "{message}";
+
+    // Edits.
+    /// An entry that cannot be changed without touching more than itself.
+    EditRefused { keys: String, reason: String } "edit-refused" 65
+        "cannot change '{keys}' in place: {reason}";
+    /// A value with references that were not asked for.
+    EditReference { keys: String } "edit-reference" 65
+        "the value for '{keys}' holds a reference or an inventory query";
+    /// A name that is not one.
+    NameRefused { what: &'static str, name: String, reason: &'static str } "name-refused" 65
+        "'{name}' cannot be the name of a {what}: {reason}";
+    /// A path that is no place for a node or class file.
+    PathRefused { path: String, reason: &'static str } "path-refused" 65
+        "'{path}' is refused: {reason}";
+    /// A node that exists already.
+    NodeExists { name: String, path: String } "node-exists" 65
+        "node '{name}' exists already, in '{path}'";
+    /// A file that cannot be written.
+    FileUnwritable { path: String, message: String } "file-unwritable" 74
+        "cannot write '{path}': {message}";
+    /// Another process that keeps on writing.
+    LockTimeout { path: String, seconds: u64 } "lock-timeout" 74
+        "another process has held '{path}' for {seconds} seconds";
+
+    // Shells.
+    /// A host of Ansible that no group has: Ansible does not see it.
+    HostWithoutGroup { name: String } "host-without-group" 65
+        "node '{name}' has no class and no application, so it is in no group and Ansible does not see it";
+    /// A folder for a new inventory that holds something.
+    FolderUsed { path: String } "folder-used" 65
+        "'{path}' is not empty";
+    /// A value that cannot be carried to the caller (Y4).
+    WireType { what: String } "wire-type" 65
+        "{what}";
+    /// A command line that makes no sense.
+    Usage { message: String } "usage" 2
+        "{message}";
+    /// A defect of ours.
+    Internal { message: String } "internal" 1
+        "internal error: {message}";
+}
+
+/// A noun with its article.
+pub fn article(noun: &str) -> String {
+    let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {noun}")
+}
+
+/// `twice, in 'a' and in 'b'`
+fn places_sentence(files: &[String]) -> String {
+    let times = if files.len() == 2 { "twice".to_owned() } else { format!("{} times", files.len()) };
+    let places: Vec<String> = files.iter().map(|file| format!("in '{file}'")).collect();
+    match places.split_last() {
+        Some((last, before)) => format!("{times}, {} and {last}", before.join(", ")),
+        None => times,
+    }
+}
+
+fn missing_sentence(reference: &str, missing: &str, container: &str) -> String {
+    if missing.is_empty() {
+        // The keys come from parameters' values, which no sentence may hold.
+        format!("'{reference}' leads to nothing")
+    } else if container.is_empty() {
+        format!("no parameter '{missing}' for '{reference}'")
+    } else {
+        format!("no '{missing}' in '{container}' for '{reference}'")
+    }
+}

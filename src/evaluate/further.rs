@@ -1,0 +1,142 @@
+//! Looking further turns a place that failed into what else is wrong with it.
+//!
+//! The evaluation of a place ends with its first problem. What the place needs whatever that comes to is
+//! looked at here, so that all problems of a node are told in one go (R5): the other references of a
+//! text, those inside of a reference, and the values that later layers have for the place. What may be a
+//! consequence is left alone: a reference with a missing one in its name, and what earlier layers say,
+//! which the missing value may replace. No value depends on anything here.
+
+use super::fold::standing;
+use super::{Evaluator, Found, Stop};
+use crate::error::{Fault, MOST_TOLD};
+use crate::slot::{Slot, StackSlot};
+use crate::source::Origin;
+use crate::template::{Part, Template};
+use crate::value::{Key, Text};
+
+/// A container of a place that failed, to be looked into when all else is known: what is in it may refer
+/// to places that are not finished.
+pub(super) struct Hidden {
+    found: Found,
+    path: Vec<Key>,
+    /// Whether it stands among the exports.
+    export: bool,
+}
+
+impl Evaluator<'_> {
+    /// Tells what else is wrong with a place that failed.
+    pub(super) fn look_further(&mut self, slot: &Slot) {
+        if self.tells_one() {
+            return;
+        }
+        self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
+        // Beyond the limit of the depth nothing is looked at.
+        let _: Result<(), Stop> = self.deeper(|evaluator| {
+            evaluator.rest_of(slot);
+            Ok(())
+        });
+        self.pop_active();
+    }
+
+    /// Tells what else is wrong with a text that failed: its other references.
+    pub(super) fn rest_of_text(&mut self, template: &Template, origin: Origin) {
+        if self.tells_one() {
+            return;
+        }
+        let parts = match template.parts.as_slice() {
+            // It is the one that failed.
+            [Part::Reference(reference)] => &reference.parts,
+            parts => parts,
+        };
+        self.rest_of_parts(parts, &template.source, origin);
+    }
+
+    /// Whether one problem says all that is asked for.
+    fn tells_one(&self) -> bool {
+        self.is_quiet() || !self.settings.group_errors || self.faults.len() > MOST_TOLD
+    }
+
+    fn rest_of(&mut self, slot: &Slot) {
+        match slot {
+            Slot::Text(template, origin) => self.rest_of_text(template, *origin),
+            Slot::Stack(stack) => self.rest_of_stack(stack),
+            Slot::Query(query, origin) if self.others.is_some() => {
+                for comparison in query.comparisons() {
+                    if let Err(stop) = self.operand(&comparison.operand, &query.source, *origin) {
+                        self.report_once(stop);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Looks at all references of a text or inside of a reference, the inner ones first; tells whether
+    /// all of them have a value.
+    fn rest_of_parts(&mut self, parts: &[Part], source: &Text, origin: Origin) -> bool {
+        let mut all = true;
+        for part in parts {
+            let Part::Reference(reference) = part else { continue };
+            if reference.fixed.is_none() && !self.rest_of_parts(&reference.parts, source, origin) {
+                all = false;
+                continue;
+            }
+            let value = self.resolve(reference, source, origin).and_then(|found| self.deep_found(&found));
+            if let Err(stop) = value {
+                self.report_once(stop);
+                all = false;
+            }
+        }
+        all
+    }
+
+    /// Looks at what stands in a stack behind the value that failed, and so on.
+    fn rest_of_stack(&mut self, stack: &StackSlot) {
+        let mut rest = standing(&stack.entries);
+        while !rest.is_empty() {
+            match self.fold_all(rest) {
+                Ok(found) => {
+                    if found.head.is_container() {
+                        let (path, export) = (self.path_keys().to_vec(), self.is_export());
+                        self.hidden.push(Hidden { found, path, export });
+                    }
+                    return;
+                }
+                Err((at, stop)) => {
+                    self.report_once(stop);
+                    let (failed, behind) = rest.split_at(at + 1);
+                    if let Some(entry) = failed.last() {
+                        self.rest_of(&entry.slot);
+                    }
+                    rest = behind;
+                }
+            }
+        }
+    }
+
+    /// Tells what is wrong inside of the containers of places that failed.
+    pub(super) fn examine_hidden(&mut self) {
+        while !self.hidden.is_empty() {
+            for Hidden { found, path, export } in std::mem::take(&mut self.hidden) {
+                let before = self.enter(path.iter());
+                self.exports = export;
+                if let Err(stop) = self.deep_found(&found) {
+                    self.report_once(stop);
+                }
+                self.leave(before);
+            }
+        }
+    }
+
+    /// Takes note of a problem that may have been told.
+    pub(super) fn report_once(&mut self, stop: Stop) {
+        let (Stop::Missing(fault) | Stop::Fault(fault)) = &stop else { return };
+        let same = |told: &Fault| {
+            (told.origin, told.within, &told.path) == (fault.origin, fault.within, &fault.path)
+                && told.kind.to_string() == fault.kind.to_string()
+        };
+        if !self.faults.iter().any(same) {
+            self.report(stop);
+        }
+    }
+}

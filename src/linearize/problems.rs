@@ -1,0 +1,110 @@
+//! Problems of a walk turn into faults with their place, and with the chain of classes that leads there.
+
+use super::{By, Linearizer, Listed, Trail, trail};
+use crate::error::{Fault, Kind, Link};
+use crate::layer::ClassEntry;
+use crate::source::{Origin, Site};
+use crate::value::Text;
+
+impl Linearizer<'_> {
+    pub(super) fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &By) {
+        let may_be_missing = match self.lookup.may_be_missing(name) {
+            Ok(may_be_missing) => may_be_missing,
+            Err(fault) => {
+                // Its place is in the settings.
+                let note = format!("of the class '{}'", entry.name);
+                self.fail(fault.note(note, self.site(entry.origin)));
+                return;
+            }
+        };
+        if may_be_missing {
+            if matches!(by, By::Mapping(_)) {
+                let class = self.listed_name(entry, name);
+                self.missing.push(Listed { class, by: by.clone(), origin: Origin::NONE });
+            } else if entry.template.is_some() {
+                let shown = self.listed_name(entry, name);
+                match self.listed.iter_mut().find(|(_, origin)| *origin == entry.origin) {
+                    Some((listed, _)) => *listed = shown,
+                    None => self.listed_as = Some(shown),
+                }
+            }
+            if self.settings.ignore_class_notfound_warning {
+                let kind = Kind::ClassSkipped { name: entry.name.to_string() };
+                let warning = self.place(Fault::new(kind), entry.origin, by);
+                let warning = self.with_name(warning, entry, name);
+                self.warnings.push(warning);
+            }
+            return;
+        }
+        let (folder, similar) = self.lookup.about_missing(name);
+        let kind = Kind::ClassNotFound {
+            name: name.to_string(),
+            written: entry.name.to_string(),
+            folder,
+            // The name may hold a parameter's value; what is similar to it would tell.
+            similar: similar.filter(|_| entry.template.is_none()),
+        };
+        let fault = self.place(Fault::new(kind), entry.origin, by);
+        let fault = self.with_name(fault, entry, name);
+        self.fail(fault);
+    }
+
+    pub(super) fn cycle(&self, at: usize, entry: &ClassEntry, by: &By) -> Fault {
+        let mut names: Vec<&str> = self.active[at..].iter().map(|(_, name, _)| &**name).collect();
+        names.push(names[0]);
+        let mut fault = Fault::new(Kind::ClassCycle { cycle: names.join(" -> ") });
+        for (_, name, index) in &self.active[at..] {
+            let listed = self.trail().included(*index).map(|included| self.trail().listed(included));
+            fault = fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.site(at)));
+        }
+        self.place(fault, entry.origin, by)
+    }
+
+    pub(super) fn place(&self, fault: Fault, origin: Origin, by: &By) -> Fault {
+        let mut fault = fault.at(origin);
+        fault.site = self.site(origin);
+        fault.chain = self.chain_of(by);
+        if let By::Mapping(mapping) = by {
+            fault = self.in_mapping(fault, mapping);
+        }
+        fault
+    }
+
+    /// A problem that a class mapping brought in.
+    pub(super) fn in_mapping(&self, mut fault: Fault, mapping: &Text) -> Fault {
+        let mapped = self.subjects.mapped.iter().find(|mapped| mapped.shown == *mapping);
+        fault.setting = mapped.map(|mapped| ("class_mappings", mapped.mapping.clone()));
+        fault.note(format!("in the class mapping '{mapping}'"), None)
+    }
+
+    pub(super) fn site(&self, origin: Origin) -> Option<Site> {
+        trail::site(origin, self.sources)
+    }
+
+    pub(super) fn chain_of(&self, by: &By) -> Vec<Link> {
+        match by {
+            By::Includer(index) => self.trail().chain(*index, self.sources),
+            By::Node | By::Mapping(_) => Vec::new(),
+        }
+    }
+
+    fn trail(&self) -> Trail<'_> {
+        Trail {
+            node: &self.node,
+            listed: &self.listed,
+            missing: &self.missing,
+            sequence: &self.sequence,
+            brought: Some(&self.brought),
+        }
+    }
+
+    pub(super) fn chain(&self, by: &By, name: &Text, listed: Origin) -> Vec<Link> {
+        let mut chain = self.chain_of(by);
+        chain.push(Link {
+            includer: self.trail().includer(by),
+            class: name.clone(),
+            site: self.site(listed),
+        });
+        chain
+    }
+}

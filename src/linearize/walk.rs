@@ -1,0 +1,252 @@
+//! The walk turns lists of classes into layers in their order, step by step: what another node with the
+//! same first classes has walked is taken from it.
+
+use std::sync::Arc;
+
+use super::{By, Gathered, Included, Linearizer, Listed, MAX_FAULTS};
+use crate::engine::sequence::Step;
+use crate::error::{Fault, Kind};
+use crate::layer::{ClassEntry, Layer, Subject, Unread};
+use crate::points::point;
+use crate::source::{FileId, Origin};
+use crate::value::Text;
+
+impl Linearizer<'_> {
+    pub(super) fn mapped_classes(&mut self) {
+        let mut shown = Vec::new();
+        for mapped in self.subjects.mapped {
+            let by = By::Mapping(mapped.shown.clone());
+            let (file, settings) = (FileId::NONE, self.settings);
+            let subject = Subject { file, name: "", init: false, is_class: false, settings };
+            // A dot at the start means nothing in a mapping.
+            let entry = if mapped.class.starts_with('.') || mapped.literal {
+                Ok(ClassEntry::plain(mapped.class.clone()))
+            } else {
+                let parse = |name: &Text| crate::template::parse(name, self.settings);
+                crate::layer::class_entry(&mapped.class, subject, Origin::NONE, parse)
+            };
+            match entry {
+                Ok(mut entry) => {
+                    entry.alternatives.extend(mapped.alternative.clone());
+                    shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
+                }
+                Err(fault) => self.fail(self.in_mapping(fault, &mapped.shown)),
+            }
+        }
+        if !shown.is_empty() {
+            self.step(Step::Shown(shown.clone()), |linearizer| linearizer.list(shown));
+        }
+    }
+
+    /// A problem for which a class does not come in.
+    pub(super) fn fail(&mut self, fault: Fault) {
+        self.faults.push(fault);
+        self.not_all();
+    }
+
+    /// Takes note that a class did not come in.
+    pub(super) fn not_all(&mut self) {
+        if self.gathered == Gathered::All {
+            self.gathered = Gathered::Some;
+        }
+    }
+
+    /// Whether nothing more comes in.
+    fn is_over(&self) -> bool {
+        self.gathered == Gathered::Stopped || self.faults.len() > MAX_FAULTS
+    }
+
+    /// Brings in classes that the node lists, or a mapping gives to it, step by step.
+    pub(super) fn top(&mut self, entries: &[ClassEntry], mapping: Option<&By>) -> Vec<Text> {
+        let by = mapping.unwrap_or(&By::Includer(0));
+        let mut shown = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if self.is_over() {
+                break;
+            }
+            let resolved = match &entry.template {
+                None => entry.lookup.clone(),
+                Some(template) => match self.resolve(entry, template, by) {
+                    Some(name) => name,
+                    None => continue,
+                },
+            };
+            if mapping.is_none() {
+                self.listed.push((resolved.clone(), entry.origin));
+            }
+            if entry.alternatives.is_empty() {
+                let mapping = match by {
+                    By::Mapping(text) => Some(text.clone()),
+                    _ => None,
+                };
+                self.step(Step::Class(resolved.clone(), mapping), |linearizer| {
+                    linearizer.include(entry, &resolved, by);
+                });
+                shown.push(entry.name.clone());
+            } else {
+                let alternatives = entry.alternatives.iter().map(|name| (name.clone(), entry.origin));
+                self.listed.extend(alternatives.filter(|_| mapping.is_none()));
+                self.note();
+                shown.push(self.include(entry, &resolved, by));
+                self.complete();
+            }
+        }
+        shown
+    }
+
+    /// Takes a step that another node has taken, or takes it for all.
+    fn step(&mut self, step: Step, take: impl FnOnce(&mut Self)) {
+        let generation = self.lookup.generation();
+        let next = self.sequence.next(&step, generation, |sources| self.lookup.current(sources));
+        if let Some(next) = next {
+            self.sequence = next;
+            return;
+        }
+        point("a class is brought in");
+        self.note();
+        self.own = false;
+        let warnings = self.warnings.len();
+        take(self);
+        let before = self.sequence.clone();
+        // What failed before may be why nothing fails now.
+        let own = self.own || self.warnings.len() > warnings || !self.faults.is_empty();
+        self.complete();
+        // What brought nothing in has nothing to say when it no longer holds.
+        if !own && !Arc::ptr_eq(&before, &self.sequence) {
+            before.share(step, &self.sequence);
+        }
+    }
+
+    /// Adds what was brought in to the sequence.
+    fn complete(&mut self) {
+        let mut brought = std::mem::take(&mut self.brought);
+        brought.sources = self.lookup.recorded();
+        if brought.layers.is_empty() && brought.classes.is_empty() {
+            // A class that is there already, or is missing: it may have been asked for all the same.
+            self.lookup.record(&brought.sources);
+            return;
+        }
+        self.sequence = self.sequence.child(brought, self.lookup.generation());
+        self.noted = self.sequence.clone();
+    }
+
+    /// Takes note of what shared steps brought in, and begins to record what is asked for.
+    fn note(&mut self) {
+        self.lookup.begin_record();
+        if Arc::ptr_eq(&self.noted, &self.sequence) {
+            return;
+        }
+        for step in self.sequence.steps_after(&self.noted) {
+            self.shown.extend(step.classes.iter().cloned());
+            self.done.extend(step.included.iter().map(|included| included.name.clone()));
+        }
+        self.noted = self.sequence.clone();
+    }
+
+    /// Appends the class list of one file that is complete.
+    fn list(&mut self, shown: Vec<Text>) {
+        for name in shown {
+            if self.shown.insert(name.clone()) {
+                self.brought.classes.push(name);
+            }
+        }
+    }
+
+    /// Brings in the parents of one file; gives back their names as the result shows them.
+    fn parents(&mut self, entries: &[ClassEntry], by: &By) -> Vec<Text> {
+        let mut shown = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if self.is_over() {
+                break;
+            }
+            let resolved = match &entry.template {
+                None => entry.lookup.clone(),
+                Some(template) => {
+                    // What is merged so far holds what the node itself says.
+                    self.own = true;
+                    match self.resolve(entry, template, by) {
+                        Some(name) => name,
+                        None => continue,
+                    }
+                }
+            };
+            let name = self.include(entry, &resolved, by);
+            let resolved = self.listed_as.take().unwrap_or(resolved);
+            let class = if name == entry.name { resolved } else { name.clone() };
+            self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
+            shown.push(name);
+        }
+        shown
+    }
+
+    /// Brings in one class under the first of its names that exists.
+    fn include(&mut self, entry: &ClassEntry, resolved: &Text, by: &By) -> Text {
+        if self.done.contains(resolved) {
+            return entry.name.clone();
+        }
+        for (index, name) in std::iter::once(resolved).chain(&entry.alternatives).enumerate() {
+            let shown = if index == 0 { entry.name.clone() } else { name.clone() };
+            if self.done.contains(name) {
+                return shown;
+            }
+            if let Some(at) = self.active.iter().position(|(active, ..)| active == name) {
+                let fault = self.cycle(at, entry, by);
+                self.fail(fault);
+                return shown;
+            }
+            match self.lookup.class(name) {
+                Ok(Some(layer)) => {
+                    self.enter(name, &shown, &layer, entry.origin, by);
+                    return shown;
+                }
+                Ok(None) => {}
+                Err(Unread { error, rest }) => {
+                    let chain = self.chain(by, name, entry.origin);
+                    self.faults.extend(error.into_faults().into_iter().map(|mut fault| {
+                        fault.chain.clone_from(&chain);
+                        fault
+                    }));
+                    if !rest.as_ref().is_some_and(|rest| rest.whole) {
+                        self.not_all();
+                    }
+                    match rest {
+                        Some(rest) => self.enter(name, &shown, &rest.layer, entry.origin, by),
+                        None => drop(self.done.insert(name.clone())),
+                    }
+                    return shown;
+                }
+            }
+        }
+        self.missing(entry, resolved, by);
+        entry.name.clone()
+    }
+
+    fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &By) {
+        let index = 1 + self.sequence.entered + self.brought.included.len();
+        let most = self.settings.limit_classes as usize;
+        let deepest = self.settings.limit_include_depth as usize;
+        let beyond = if self.active.len() >= deepest {
+            Some(("the depth of class includes", deepest, "limit_include_depth"))
+        } else {
+            (index > most).then_some(("the number of classes of a node", most, "limit_classes"))
+        };
+        if let Some((what, limit, setting)) = beyond {
+            let kind = Kind::EvaluationLimit { what, limit, setting: Some(setting) };
+            self.fail(self.place(Fault::new(kind), listed, by));
+            self.gathered = Gathered::Stopped;
+            return;
+        }
+        // Where the node's file lists it is for that node alone to know.
+        let listed = if matches!(by, By::Includer(0)) { Origin::NONE } else { listed };
+        let included = Included { name: name.clone(), file: layer.file, by: by.clone(), listed };
+        self.brought.included.push(included);
+        self.active.push((name.clone(), written.clone(), index));
+        let shown = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || {
+            self.parents(&layer.classes, &By::Includer(index))
+        });
+        self.active.pop();
+        self.list(shown);
+        self.brought.layers.push(layer.clone());
+        self.done.insert(name.clone());
+    }
+}
