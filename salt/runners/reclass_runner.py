@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import salt.exceptions
 from salt.exceptions import CommandExecutionError
 
 try:
-    from saltext.reclass import _commands, _configuration, _edits, _metadata, _minions
+    from saltext.reclass import ReclassError, _commands, _configuration, _edits, _metadata, _minions
     from saltext.reclass._salt import commands
 
     MISSING = ""
@@ -566,6 +567,9 @@ def explain(node_name: str, *paths: str) -> dict[str, Any]:
     Where the values of a node come from: the file and line that set each, how the file came in, what it
     replaced, and what references in it found. Secrets are masked.
 
+    What stands in the way, such as a file that cannot be read, is told in full, with places and the
+    classes that lead there; the exit code is 1.
+
     paths
         Paths as in references; keys may be globs, ``**`` is any number of keys. Without, everything.
 
@@ -576,7 +580,11 @@ def explain(node_name: str, *paths: str) -> dict[str, Any]:
         salt-run reclass.explain web1.example.com nginx:listen
     """
     with commands():
-        return _commands.explain(_settings(), node_name, paths)
+        try:
+            return _commands.explain(_settings(), node_name, paths)
+        except ReclassError as error:
+            # The one exception of a runner that Salt shows without a traceback.
+            raise salt.exceptions.NotImplemented(error.full_text()) from None
 
 
 def lint(*nodes: str) -> list[dict[str, Any]]:

@@ -331,6 +331,9 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
         assert salt.runner(f"reclass.{name}", "web1").data == {"base": ["web"]}
     assert salt.runner("reclass.nodes").data == ["web1"]
     refused(salt.runner("reclass.show_pillar", "web9"), "no node 'web9'")
+    explained = salt.runner("reclass.explain", "web9")
+    refused(explained, "error[node-not-found]: no node 'web9'")
+    assert "Traceback" not in explained.text + explained.errors, explained
     arguments = {
         "class_get": ["classes.role.web"],
         "cluster_meta_get": ["address", "cluster=prague"],
