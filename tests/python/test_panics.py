@@ -40,6 +40,8 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+# The build takes minutes on a busy machine.
+@pytest.mark.timeout(1200)
 def test_a_panic_anywhere_in_a_call_of_python_leaves_nothing_wrong(engine: Path, tmp_path: Path) -> None:
     program = [sys.executable, str(Path(__file__).with_name("panics.py")), str(engine), str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=280)
