@@ -44,10 +44,14 @@ pub(super) fn after(faults: &mut Vec<Fault>, error: Error) -> Error {
 
 /// Leaves out queries of a node that fail for one of its own exports, where that is told too.
 pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
-    let told: Vec<(Option<Origin>, Kind)> =
-        faults.iter().filter(|fault| fault.causes.is_empty()).map(|fault| (fault.origin, fault.kind.clone())).collect();
+    let told: Vec<(Option<Origin>, Kind)> = faults
+        .iter()
+        .filter(|fault| fault.causes.is_empty())
+        .map(|fault| (fault.origin, fault.kind.clone()))
+        .collect();
     let is_told = |cause: &Fault| {
-        told.iter().any(|(origin, kind)| *origin == cause.origin && kind.to_string() == cause.kind.to_string())
+        told.iter()
+            .any(|(origin, kind)| *origin == cause.origin && kind.to_string() == cause.kind.to_string())
     };
     faults.retain(|fault| fault.causes.is_empty() || !fault.causes.iter().all(is_told));
 }
@@ -81,9 +85,8 @@ impl Computation<'_> {
     pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
         let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
         for fault in all.flat_map(|layer| &layer.embedded) {
-            let refused = |told: &Fault| {
-                matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin
-            };
+            let refused =
+                |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;
             if !faults.iter().any(refused) {
                 let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
                 let site = site_of(self.inputs, fault, &bytes.unwrap_or_default());

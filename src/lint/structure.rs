@@ -27,9 +27,9 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
         let Ok(layer) = &file.layer else { continue };
-        let mut prefixed = Vec::new();
-        collect(&layer.parameters, &mut Vec::new(), &mut prefixed);
-        for one in prefixed {
+        let mut keys = Vec::new();
+        collect(&layer.parameters, &mut Vec::new(), &mut keys);
+        for one in keys {
             let path = join_path(&one.path, delimiter);
             if one.prefix.overrides && !replaces(linter, file, layer.file, &one.path) {
                 let prefix = prefixes.text(Prefix { constant: false, ..one.prefix });

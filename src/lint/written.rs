@@ -111,8 +111,7 @@ impl<'a> Reader<'a, '_> {
             Data::Map(entries) => {
                 for entry in entries.iter() {
                     let name = crate::pystr::str(&entry.key.0);
-                    let secret =
-                        secret || self.linter.secrets.is_secret_name(&name);
+                    let secret = secret || self.linter.secrets.is_secret_name(&name);
                     self.hide(&entry.value, secret);
                 }
             }
