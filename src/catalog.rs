@@ -256,9 +256,12 @@ pub fn shown(commit: &Commit, file: &File) -> PathBuf {
 mod tests {
     use super::*;
     use crate::error::Kind;
+    use crate::storage::Limits;
     use crate::storage::fs::display;
-    use crate::storage::list::list;
+    use crate::storage::walk::list;
     use crate::value::{Map, Value};
+
+    const LIMITS: Limits = Limits { files: 100, depth: 10, bytes: 100 };
 
     fn settings(composed: bool) -> Settings {
         let options = Map::from_iter([("compose_node_name".into(), Value::Bool(composed))]);
@@ -278,7 +281,7 @@ mod tests {
         let paths =
             ["z/init.yml", "b.yaml", "a/b/c.yml", "a-b.yml", "a.yml", "a/b.yml", ".h.yml", "CVS/x.yml"];
         let root = tree(&paths);
-        let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+        let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
         let names = classes(listing);
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
@@ -306,7 +309,7 @@ mod tests {
             (false, [("k", "./k", "k"), ("m", "_x/m", "m"), ("n", "a/b/n", "n")]),
         ] {
             let settings = settings(composed);
-            let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+            let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
             let names = nodes(listing, &settings);
             let found: Vec<(String, String, String)> = names
                 .values()
@@ -323,7 +326,7 @@ mod tests {
     #[test]
     fn a_name_with_several_files_tells_them_by_path() {
         let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml", "e.yml"]);
-        let listing = list(&[root.path().to_owned()], 100).expect("a listing");
+        let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
         let names = classes(listing);
         let shown = |path: &str| display(&root.path().join(path));
         let expected = [

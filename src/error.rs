@@ -9,8 +9,7 @@ mod names;
 
 use std::fmt;
 
-pub use kind::Kind;
-pub(crate) use kind::article;
+pub use kind::{Kind, article};
 
 use crate::source::{Origin, Site};
 use crate::value::Text;

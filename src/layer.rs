@@ -4,21 +4,25 @@
 //! built. All strings are parsed for references here, so that a reference that does not
 //! parse fails every node that includes the file, as in the Python forks.
 
+mod class_name;
 mod path;
+mod slots;
 
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::error::{Error, Fault, Kind, Result, Warning};
-use crate::merge::{Normalized, Prefixes};
+use crate::merge::Prefixes;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
-use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
+use crate::slot::MapSlot;
 use crate::source::{FileId, Origin};
-use crate::template::{Parsed, Template, Words};
+use crate::template::{Template, Words};
 use crate::value::{Text, Value};
 use crate::yaml::compose::{Data, Document, Entry, Node};
+
+pub use class_name::class_entry;
 
 /// The sections of one file.
 #[derive(Debug)]
@@ -348,79 +352,6 @@ impl Builder<'_> {
             }
         }
     }
-
-    /// A mapping that merges: what [`crate::merge::normalize`] makes of one that does not.
-    fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
-        let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
-        let keys = || entries.iter().map(|entry| &entry.key);
-        if !keys().any(|key| self.prefixes.is_prefixed(key))
-            && let Some(known) = self.words.keys(keys())
-        {
-            let entries = Entries::with_keys(known, slots).unwrap_or_default();
-            return MapSlot::new(entries, origin, false);
-        }
-        let mut map = Normalized::with_capacity(entries.len());
-        for (key, slot) in keys().zip(slots) {
-            map.insert(key.clone(), slot, &self.prefixes);
-        }
-        let mut map = map.finish(origin);
-        self.words.share_keys(&mut map.entries);
-        map
-    }
-
-    /// A slot of a mapping that merges: so does a mapping in it.
-    fn merging(&mut self, node: &Node) -> Slot {
-        match &node.data {
-            Data::Map(inner) => {
-                let origin = self.origin(node.index);
-                Slot::Map(Arc::new(grow(|| self.map(inner, origin))))
-            }
-            _ => self.slot(node),
-        }
-    }
-
-    /// A mapping inside of a list.
-    fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
-        let slots: Vec<Slot> = entries.iter().map(|entry| self.slot(&entry.value)).collect();
-        let keys = entries.iter().map(|entry| &entry.key);
-        if let Some(known) = self.words.keys(keys.clone()) {
-            return RawSlot::new(Entries::with_keys(known, slots).unwrap_or_default(), origin);
-        }
-        let mut slots: Entries = keys.cloned().zip(slots).collect();
-        self.words.share_keys(&mut slots);
-        RawSlot::new(slots, origin)
-    }
-
-    /// What stands for a text that does not parse. A query with text around it stays one that
-    /// nobody may have who is not the node itself (Q6).
-    fn unparsed(&mut self, fault: Fault, origin: Origin) -> Slot {
-        if let Kind::QueryEmbedded { query } = &fault.kind
-            && let Ok(query) = crate::query::parse(query, &self.subject.settings.delimiter)
-        {
-            self.embedded.push(fault);
-            return Slot::Query(Arc::new(query), origin);
-        }
-        self.faults.push(fault);
-        Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin)
-    }
-
-    fn slot(&mut self, node: &Node) -> Slot {
-        let origin = self.origin(node.index);
-        match &node.data {
-            Data::Value(Value::Str(text)) => match self.words.parse(text, self.subject.settings) {
-                Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
-                Ok(Parsed::Template(template)) => Slot::Text(template, origin),
-                Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),
-                Err(fault) => self.unparsed(fault.at(origin), origin),
-            },
-            Data::Value(value) => Slot::Value(value.clone(), origin),
-            Data::List(items) => grow(|| {
-                let items = items.iter().map(|item| self.slot(item)).collect();
-                Slot::List(Arc::new(ListSlot::new(items, origin)))
-            }),
-            Data::Map(entries) => grow(|| Slot::Raw(Arc::new(self.raw(entries, origin)))),
-        }
-    }
 }
 
 /// The top-level keys of a document that mean nothing, and where they stand (Y6).
@@ -438,64 +369,6 @@ pub fn unknown_sections(document: &Document) -> Vec<(Kind, u32)> {
     unknown
 }
 
-/// Runs one level of a recursion with room enough on the stack.
-fn grow<T>(level: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
-}
-
-/// Reads one class name: relative names become absolute, references are parsed by `parse`.
-pub fn class_entry(
-    written: &Text,
-    subject: Subject<'_>,
-    origin: Origin,
-    parse: impl FnOnce(&Text) -> Result<Parsed, Fault>,
-) -> Result<ClassEntry, Fault> {
-    let invalid = |reason: &str| {
-        Fault::new(Kind::ClassNameInvalid { name: written.to_string(), reason: reason.to_owned() })
-    };
-    if written.is_empty() {
-        return Err(invalid("it is empty"));
-    }
-    let (name, mut alternatives): (Text, Vec<String>) = if written.starts_with('.') {
-        let at_home = absolute(subject.name, written);
-        let documented = subject.init.then(|| absolute(&format!("{}.init", subject.name), written));
-        let documented = documented.into_iter().filter(|name| *name != at_home).collect();
-        (Text::from(at_home), documented)
-    } else {
-        (written.clone(), Vec::new())
-    };
-    if written.starts_with('.') {
-        // `..init` is the class of the folder above, whose own name has no `init` (docs).
-        let bare: Vec<String> = std::iter::once(name.as_str())
-            .chain(alternatives.iter().map(String::as_str))
-            .filter_map(|name| name.strip_suffix(".init").map(str::to_owned))
-            .filter(|name| !name.is_empty())
-            .collect();
-        alternatives.extend(bare);
-    }
-    for (c, what) in [(' ', "a space"), ('/', "a slash")] {
-        if name.contains(c) {
-            return Err(invalid(&format!("it contains {what}")));
-        }
-    }
-    let (lookup, template) = match parse(&name)? {
-        Parsed::Template(template) => (name.clone(), Some(template)),
-        Parsed::Text(plain) => (plain, None),
-        Parsed::Query(_) => return Err(invalid("it is an inventory query")),
-    };
-    let alternatives = alternatives.into_iter().map(Text::from).collect();
-    Ok(ClassEntry { name, lookup, alternatives, template, origin })
-}
-
-/// The absolute form of a relative name, as the forks compute it: each leading dot goes one
-/// part of the including name up, and too many dots stop at the top.
-fn absolute(including: &str, relative: &str) -> String {
-    let dots = relative.len() - relative.trim_start_matches('.').len();
-    let parts: Vec<&str> = including.split('.').collect();
-    let parent = parts[..parts.len().saturating_sub(dots)].join(".");
-    if parent.is_empty() { relative[dots..].to_owned() } else { format!("{parent}{}", &relative[dots - 1..]) }
-}
-
 fn type_name(node: &Node) -> &'static str {
     match &node.data {
         Data::Value(value) => value.type_name(),
@@ -504,15 +377,7 @@ fn type_name(node: &Node) -> &'static str {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::absolute;
-
-    #[test]
-    fn relative_names_become_absolute() {
-        assert_eq!(absolute("a.b.c", ".x"), "a.b.x");
-        assert_eq!(absolute("a.b.c", "..x"), "a.x");
-        assert_eq!(absolute("a", ".x"), "x");
-        assert_eq!(absolute("a", "....x.y"), "x.y");
-    }
+/// Runs one level of a recursion with room enough on the stack.
+fn grow<T>(level: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
 }

@@ -22,6 +22,7 @@ pub mod mappings;
 pub mod measure;
 pub mod merge;
 pub mod narrow;
+pub mod parallel;
 pub mod pattern;
 pub mod points;
 pub mod pystr;

@@ -7,8 +7,9 @@
 mod regex;
 
 use fancy_regex::Regex;
+use rustc_hash::FxHashSet;
 
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::value::Text;
@@ -68,8 +69,17 @@ impl Mappings {
     pub fn parse(settings: &Settings) -> Result<Mappings> {
         let mut faults = Vec::new();
         let secrets = Secrets::of(settings);
-        let read = settings.class_mappings.iter().map(|source| parse(source, settings, &secrets));
-        let mappings = read.filter_map(|mapping| mapping.map_err(|fault| faults.push(fault)).ok()).collect();
+        let mut mappings = Vec::with_capacity(settings.class_mappings.len());
+        for source in &settings.class_mappings {
+            match parse(source, settings, &secrets) {
+                Ok(mapping) => mappings.push(mapping),
+                Err(fault) => faults.push(fault),
+            }
+            if faults.len() > MOST_TOLD {
+                tell_most(&mut faults, MOST_TOLD);
+                break;
+            }
+        }
         if faults.is_empty() { Ok(Mappings { mappings }) } else { Err(Error::new(faults)) }
     }
 
@@ -88,16 +98,12 @@ impl Mappings {
 
     /// The classes for a node that goes by any of these names, each class once.
     pub fn classes(&self, names: &[&str]) -> Result<Vec<Mapped>> {
-        let mut found: Vec<Mapped> = Vec::new();
+        let (mut found, mut known) = (Vec::new(), FxHashSet::default());
         for mapping in &self.mappings {
             for name in names {
                 let classes = mapping.classes(name)?;
                 let Some(classes) = classes else { continue };
-                for class in classes {
-                    if !found.iter().any(|other| other.class == class.class) {
-                        found.push(class);
-                    }
-                }
+                found.extend(classes.into_iter().filter(|mapped| known.insert(mapped.class.clone())));
                 break;
             }
         }
@@ -151,10 +157,17 @@ fn fault(source: &Text, shown: &Text, message: &str) -> Fault {
     Fault { setting: Some(("class_mappings", source.clone())), ..Fault::new(kind) }
 }
 
-/// A regular expression that ends in an error where it goes back too often.
-pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, fancy_regex::Error> {
+/// The longest regular expression, in bytes: to read one takes some hundred times as much memory.
+const LONGEST: usize = 256 * 1024;
+
+/// A regular expression that ends in an error where it goes back too often; or what is wrong with it.
+pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, String> {
+    if translated.len() > LONGEST {
+        return Err(format!("it has more than {LONGEST} bytes"));
+    }
     let limit = settings.limit_backtracking as usize;
-    fancy_regex::RegexBuilder::new(translated).backtrack_limit(limit).build()
+    let built = fancy_regex::RegexBuilder::new(translated).backtrack_limit(limit).build();
+    built.map_err(|error| error.to_string())
 }
 
 fn parse(source: &Text, settings: &Settings, secrets: &Secrets) -> Result<Mapping, Fault> {
@@ -175,7 +188,7 @@ fn parse(source: &Text, settings: &Settings, secrets: &Secrets) -> Result<Mappin
     let pattern = match between_slashes {
         Some(text) => {
             let translated = translate(text);
-            let regex = regex(&translated, settings).map_err(|error| fault(&error.to_string()))?;
+            let regex = regex(&translated, settings).map_err(|message| fault(&message))?;
             Pattern::Regex(Box::new(regex))
         }
         None if key.text.is_empty() => return Err(fault("the pattern is empty")),

@@ -19,6 +19,7 @@ static PASSED: AtomicUsize = AtomicUsize::new(0);
 ///
 /// If it is the one that a test has chosen.
 #[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
 pub fn point(name: &str) {
     #[cfg(debug_assertions)]
     {

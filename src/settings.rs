@@ -218,6 +218,8 @@ settings! {
     limit_file_values: u32 = "1000000" as Shape::UpTo(10_000_000);
     /// Most files and folders in a tree, those behind symbolic links counted each time.
     limit_files: u32 = "500000" as Shape::UpTo(100_000_000);
+    /// How many folders may be around one another in a tree, those behind symbolic links counted each time.
+    limit_folder_depth: u32 = "200" as Shape::UpTo(500);
     /// How deep mappings and lists may be in one another, in a file and where references bring them together.
     limit_depth: u32 = "1000" as Shape::UpTo(1_000);
     /// How many references may lead from one to the next.
@@ -228,6 +230,8 @@ settings! {
     limit_text: u32 = "64" as Shape::UpTo(1_024);
     /// Most classes of a node.
     limit_classes: u32 = "10000" as Shape::UpTo(1_000_000);
+    /// How many classes may include one another in a row.
+    limit_include_depth: u32 = "2000" as Shape::UpTo(10_000);
     /// Most steps of a regular expression that looks backwards or goes back, for one name.
     limit_backtracking: u32 = "1000000" as Shape::UpTo(1_000_000_000);
     /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
@@ -396,6 +400,14 @@ impl Settings {
     /// The largest file in bytes.
     pub fn most_bytes(&self) -> usize {
         self.limit_file_size as usize * 1024 * 1024
+    }
+    /// The limits of a tree of files.
+    pub fn tree_limits(&self) -> crate::storage::Limits {
+        crate::storage::Limits {
+            files: self.limit_files as usize,
+            depth: self.limit_folder_depth as usize,
+            bytes: self.most_bytes(),
+        }
     }
     /// The limits of a YAML file.
     pub fn file_limits(&self) -> crate::yaml::compose::Limits {

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -211,6 +212,33 @@ fn a_class_that_never_ends_is_an_error_without_an_excerpt() {
         assert_eq!(code(&output), 74);
         let said = text(&output.stderr);
         assert!(said.contains("it is not a regular file") && said.contains("a/classes/c.yml"), "{said}");
+    }
+}
+
+/// As large as such a file may be: what it takes grows with its size, and no faster.
+#[test]
+fn a_large_configuration_file_is_read_soon() {
+    let lines = |count: usize, line: &dyn Fn(usize) -> String| (0..count).map(line).collect::<String>();
+    let mappings = |pattern: &dyn Fn(usize) -> String| {
+        format!("class_mappings:\n{}", lines(200_000, &|number| format!("- '{}'\n", pattern(number))))
+    };
+    for (settings, exit, problems, says) in [
+        (mappings(&|number| format!("x{number}* c")), 0, 0, "error"),
+        (mappings(&|number| format!("/x{number}/ c")), 0, 0, "error"),
+        (mappings(&|number| format!("/({number}/ c")), 65, 1_000, "error[setting-pattern]"),
+        (format!("class_mappings: [/{}/ c]\n", "x".repeat(4_000_000)), 65, 1, "more than 262144 bytes"),
+        (lines(300_000, &|number| format!("k{number}: 1\n")), 0, 1_000, "warning[unknown-setting]"),
+        (lines(300_000, &|number| format!("k{}: 1\n", number % 150_000)), 0, 1_000, "warning[duplicate-key]"),
+    ] {
+        let place = workplace();
+        fs::write(place.path().join("reclass-config.yml"), &settings).unwrap();
+        let begun = Instant::now();
+        let output = run(place.path(), &["-b", "a", "-n", "n"]);
+        let said = text(&output.stderr);
+        assert_eq!(code(&output), exit, "{settings:.40}: {said:.300}");
+        let told = said.lines().filter(|line| line.contains(says)).count();
+        assert_eq!(told, problems, "{settings:.40}: {said:.300}");
+        assert!(begun.elapsed() < Duration::from_secs(20), "{settings:.40}: {:?}", begun.elapsed());
     }
 }
 

@@ -23,6 +23,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
+use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
@@ -165,6 +166,18 @@ const ALL: &[Hostile] = &[
         |base| symlink("/dev/zero", base.join("classes/c.yml")).unwrap(),
         "file-unreadable",
         "not a regular file",
+    ),
+    hostile(
+        "a terminal as a class",
+        |base| symlink("/dev/tty", base.join("classes/c.yml")).unwrap(),
+        "file-unreadable",
+        "not a regular file",
+    ),
+    hostile(
+        "a socket as a class",
+        |base| drop(UnixListener::bind(base.join("classes/c.yml")).unwrap()),
+        "file-unreadable",
+        "not a regular file (file-unreadable); put a regular file in its place",
     ),
     hostile(
         "a folder as a class",

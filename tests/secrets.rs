@@ -124,3 +124,19 @@ fn no_problem_names_a_value() {
         assert!(sent.contains("nodes/n.yml:"), "{node}: {sent}");
     }
 }
+
+/// The name of a file is no value, though a value names it: who makes class names of secrets has them in
+/// the names of files. The sentence does not say which one it is.
+#[test]
+fn a_class_by_a_value_is_named_by_its_file() {
+    let (_folder, inventory) = inventory(&[
+        ("classes/base.yml", "parameters: {db: {password: S3CRETVALUE}}\n"),
+        ("classes/a/S3CRETVALUE.yml", "parameters: {x: '${none}'}\n"),
+        ("nodes/n.yml", "classes: [base, 'a.${db:password}']\n"),
+    ]);
+    let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+    let sent = concise(&error);
+    let (place, sentence) = sent.split_once(": node 'n': ").unwrap();
+    assert!(place.ends_with("classes/a/S3CRETVALUE.yml:1:18"), "{sent}");
+    assert!(!sentence.contains(SECRET), "{sent}");
+}

@@ -14,6 +14,8 @@ use reclass::edit::node::{self, Content};
 use reclass::edit::tree::Options;
 use reclass::error::Error;
 use reclass::settings::Settings;
+use reclass::storage::Limits;
+use reclass::storage::walk::list;
 use reclass::storage::write::{Lock, Step};
 use reclass::value::{Map, Value};
 use tempfile::TempDir;
@@ -94,7 +96,8 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             let renamed = matches!(step, Step::Renamed | Step::Done);
             assert_eq!(found.as_deref(), if renamed { Some("new: text\n") } else { old }, "{step:?}");
             // What was left behind is no YAML file of the tree, and in nobody's way.
-            let listing = reclass::storage::list::list(&[folder.path().to_owned()], 100).expect("a listing");
+            let limits = Limits { files: 100, depth: 10, bytes: 100 };
+            let listing = list(&[folder.path().to_owned()], limits, 1).expect("a listing");
             assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
             let lock = Lock::take(folder.path()).expect("the lock of a process that is gone");
             let stamp = reclass::storage::fs::stamp(&path).ok();

@@ -8,6 +8,9 @@ use reclass::yaml;
 
 use super::shown;
 
+/// The most steps of a pattern.
+const STEPS: u32 = 1_000;
+
 /// Reads the first line as the name of a node, and the rest as settings.
 pub fn check(input: &[u8]) {
     let at = input.iter().position(|byte| *byte == b'\n').unwrap_or(0);
@@ -15,11 +18,12 @@ pub fn check(input: &[u8]) {
     let Ok(name) = std::str::from_utf8(name) else { return };
     let Ok(document) = yaml::compose::compose(text) else { return };
     let Some(Value::Map(options)) = document.root.as_ref().map(yaml::to_value) else { return };
-    let (settings, warnings) = match Settings::from_options(&options) {
+    let (mut settings, warnings) = match Settings::from_options(&options) {
         Ok(read) => read,
         Err(error) => return shown::error(&error, &|_| None),
     };
     shown::warnings(&warnings, &|_| None);
+    settings.limit_backtracking = settings.limit_backtracking.min(STEPS);
     let mappings = match Mappings::parse(&settings) {
         Ok(mappings) => mappings,
         Err(error) => return shown::error(&error, &|_| None),

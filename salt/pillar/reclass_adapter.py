@@ -67,9 +67,12 @@ def ext_pillar(minion_id: str, pillar: Any, /, *args: Any, **options: Any) -> di
     """
     try:
         from saltext.reclass import _salt
-    except ImportError as error:
+    except ImportError:
+        # What it says names libraries of the system: nothing for a minion.
         log.exception("saltext-reclass is not installed in the environment of Salt")
-        raise SaltInvocationError(f"reclass: the package saltext-reclass does not load: {error}") from None
+        raise SaltInvocationError(
+            "reclass: the package saltext-reclass does not load; the log says why"
+        ) from None
     try:
         return _salt.pillar(minion_id, pillar, args, options, __opts__)
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

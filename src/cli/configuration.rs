@@ -4,12 +4,13 @@
 //! the directory of the program. In each, `reclass-config.yml`; the name that kapicorp-reclass uses counts
 //! where it stands alone (ruling S20), and so does its directory in `/etc`.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use reclass::engine::files::duplicates;
-use reclass::error::{Error, Fault, Kind, Result, Warning};
+use reclass::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass::lint::OptionsFile;
 use reclass::settings::TABLE;
 use reclass::source::{FileId, Site, Span};
@@ -31,6 +32,46 @@ pub struct Configuration {
     file: Option<(Arc<str>, Document, String)>,
     /// Settings that the command line gives instead.
     overruled: Vec<Key>,
+    /// Where its texts stand, once something is to be placed.
+    places: OnceLock<Places>,
+}
+
+/// The nodes of a settings file: of thousands of bad patterns, each is found at once.
+#[derive(Default)]
+struct Places {
+    /// The keys of the settings.
+    settings: HashMap<String, u32>,
+    /// The keys and texts in a setting, the first of each, by the node of its key.
+    parts: HashMap<(u32, String), u32>,
+}
+
+impl Places {
+    fn of(document: &Document) -> Places {
+        let mut places = Places::default();
+        if let Some(Node { data: Data::Map(entries), .. }) = &document.root {
+            for entry in entries.iter() {
+                let Some(name) = entry.key.as_str() else { continue };
+                places.settings.entry(name.to_owned()).or_insert(entry.key_index);
+                places.take(entry.key_index, &entry.value);
+            }
+        }
+        places
+    }
+
+    fn take(&mut self, setting: u32, node: &Node) {
+        match &node.data {
+            Data::Value(value) => self.part(setting, value, node.index),
+            Data::List(items) => items.iter().for_each(|item| self.take(setting, item)),
+            Data::Map(entries) => entries.iter().for_each(|entry| {
+                self.part(setting, &entry.key.0, entry.key_index);
+                self.take(setting, &entry.value);
+            }),
+        }
+    }
+
+    fn part(&mut self, setting: u32, value: &Value, index: u32) {
+        self.parts.entry((setting, pystr::str(value))).or_insert(index);
+    }
 }
 
 impl Configuration {
@@ -95,10 +136,10 @@ impl Configuration {
 
     fn site(&self, names: &[&str], part: Option<&str>) -> Option<Site> {
         let (path, document, text) = self.file.as_ref()?;
-        let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return None };
-        let entry =
-            entries.iter().find(|entry| entry.key.as_str().is_some_and(|key| names.contains(&key)))?;
-        let index = part.and_then(|part| find(&entry.value, part)).unwrap_or(entry.key_index);
+        let places = self.places.get_or_init(|| Places::of(document));
+        let setting = names.iter().filter_map(|name| places.settings.get(*name)).min()?;
+        let part = part.and_then(|part| places.parts.get(&(*setting, part.to_owned())));
+        let index = *part.unwrap_or(setting);
         let span = *document.spans.get(index as usize)?;
         let written = text.get(span.start as usize..span.end as usize)?;
         let length = written.lines().next().map_or(0, |line| line.chars().count());
@@ -118,17 +159,6 @@ impl OptionsFile for Configuration {
 
 fn site(path: &Arc<str>, span: Span, length: u32) -> Site {
     Site { path: path.clone(), line: span.line + 1, column: span.column + 1, length }
-}
-
-/// The key or the text that says this.
-fn find(node: &Node, text: &str) -> Option<u32> {
-    match &node.data {
-        Data::Value(value) => (pystr::str(value) == text).then_some(node.index),
-        Data::List(items) => items.iter().find_map(|item| find(item, text)),
-        Data::Map(entries) => entries.iter().find_map(|entry| {
-            (pystr::str(&entry.key.0) == text).then_some(entry.key_index).or_else(|| find(&entry.value, text))
-        }),
-    }
 }
 
 /// Reads the configuration file for a program called as `program`; no file, no options. What has its
@@ -186,11 +216,11 @@ fn read_file(path: &Path) -> Result<Configuration> {
             Value::Map(map) => {
                 let options = map.as_ref().clone();
                 let file = Some((name.as_str().into(), document, text));
-                Ok(Configuration { options, file, overruled: Vec::new() })
+                Ok(Configuration { options, file, ..Configuration::default() })
             }
             Value::Null => Ok(Configuration::default()),
             value => {
-                let fault = fault(format!("it must be a mapping, not a {}", value.type_name()));
+                let fault = fault(format!("it must be a mapping, not {}", article(value.type_name())));
                 Err(fault.at_site(Site::file(name)).into())
             }
         },

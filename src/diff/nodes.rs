@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::Change;
 use super::values;
+use crate::engine::NodeInfo;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
-use crate::engine::{NodeInfo, parallel};
 use crate::error::{Error, Fault, Result};
+use crate::parallel;
 use crate::pattern::{Glob, chosen};
 use crate::value::{Text, Value};
 

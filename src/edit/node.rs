@@ -12,7 +12,7 @@ use crate::error::{Fault, Kind, Result};
 use crate::settings::Settings;
 use crate::similar;
 use crate::storage::fs::display;
-use crate::storage::{Found, Listing, list};
+use crate::storage::{Found, Listing, walk};
 use crate::value::{Map, Text, Value};
 
 /// What a node file is to say.
@@ -113,8 +113,11 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
 
 fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
     let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let most = settings.limit_files as usize;
-    roots.into_iter().map(|root| Ok((root.clone(), list::list(std::slice::from_ref(&root), most)?))).collect()
+    let limits = settings.tree_limits();
+    roots
+        .into_iter()
+        .map(|root| Ok((root.clone(), walk::list(std::slice::from_ref(&root), limits, 1)?)))
+        .collect()
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {

@@ -8,7 +8,7 @@ use crate::catalog::{self, Item};
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 use crate::storage::fs::{self, display};
-use crate::storage::{inside, list};
+use crate::storage::{inside, walk};
 use crate::value::{Text, Value};
 
 /// A class or node file.
@@ -32,9 +32,9 @@ pub struct Source {
 /// otherwise its data are the error (`path-refused`).
 pub fn list(settings: &Settings) -> Result<Vec<Source>> {
     let (class_roots, node_roots) = roots(settings)?;
-    let most = settings.limit_files as usize;
-    let nodes = catalog::unambiguous(catalog::nodes(list::list(&node_roots, most)?, settings))?;
-    let classes = catalog::unambiguous(catalog::classes(list::list(&class_roots, most)?))?;
+    let limits = settings.tree_limits();
+    let nodes = catalog::unambiguous(catalog::nodes(walk::list(&node_roots, limits, 1)?, settings))?;
+    let classes = catalog::unambiguous(catalog::classes(walk::list(&class_roots, limits, 1)?))?;
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {

@@ -174,7 +174,7 @@ impl Files {
         let file = self.number(path);
         let mut known = self.known.lock();
         let known = &mut known.files[file.0 as usize];
-        known.held = Held::Nothing("it is in no commit".into());
+        known.held = Held::Nothing("it is in no commit");
         known.checked = 0;
         known.loaded = None;
         known.spans = Spans::default();
@@ -381,7 +381,7 @@ impl Files {
         let weight = |file: &File| match (&file.loaded, &file.held) {
             (Some(loaded), _) => loaded.bytes.len() * GROWTH,
             (None, Held::Blob(blob)) => blob.bytes.len(),
-            (None, Held::Disk | Held::Nothing(_)) => 0,
+            (None, Held::Disk | Held::Nothing(_) | Held::TooLarge) => 0,
         };
         self.known.lock().files.iter().map(weight).sum()
     }

@@ -20,7 +20,9 @@ pub enum Held {
     /// In memory: it is a file of a commit.
     Blob(Arc<Blob>),
     /// Nowhere, for this reason.
-    Nothing(Arc<str>),
+    Nothing(&'static str),
+    /// In a commit, and too large to be taken.
+    TooLarge,
 }
 
 /// What proves that a file is the one that was loaded.
@@ -41,10 +43,10 @@ pub fn read(item: &Item, held: &Held, counters: &Counters, most: usize) -> Resul
             counters.read.add();
             Ok((bytes.into(), Proof::Stamp(stamp)))
         }
-        Held::Blob(blob) if blob.bytes.len() > most => Err(fs::too_large(item.path(), most)),
+        Held::TooLarge => Err(fs::too_large(item.path(), most)),
         Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
         Held::Nothing(reason) => {
-            let kind = Kind::FileUnreadable { path: display(item.path()), message: reason.to_string() };
+            let kind = Kind::FileUnreadable { path: display(item.path()), message: (*reason).to_owned() };
             Err(Fault::new(kind).into())
         }
     }

@@ -24,10 +24,10 @@ impl Ignored {
         let pattern = settings.ignore_class_notfound_regexp.join("|");
         match regex(&format!("\\A(?:{})", translate(&pattern)), settings) {
             Ok(regex) => Ok(Some(Ignored { regex, pattern })),
-            Err(error) => {
+            Err(message) => {
                 let alone = |expression: &&Text| regex(&translate(expression), settings).is_err();
                 let wrong = settings.ignore_class_notfound_regexp.iter().find(alone);
-                Err(Fault::new(kind(wrong.map_or(pattern, Text::to_string), error.to_string())).into())
+                Err(Fault::new(kind(wrong.map_or(pattern, Text::to_string), message)).into())
             }
         }
     }

@@ -13,16 +13,16 @@ use parking_lot::Mutex;
 use crate::catalog::{self, Catalog, Item, Names, Tree};
 use crate::engine::counts::Counters;
 use crate::engine::files::{Current, Files, Version};
-use crate::engine::parallel;
 use crate::engine::trees::Trees;
 use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
+use crate::parallel;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Span};
 use crate::storage::fs::naming;
 use crate::storage::place::{Place, Places};
 use crate::storage::watch::{News, Watch, still_so};
-use crate::storage::{Folder, Found, Listing, Stamp, list};
+use crate::storage::{Folder, Found, Limits, Listing, Stamp, walk};
 use crate::template::Words;
 
 /// The files of one inventory.
@@ -241,7 +241,7 @@ impl Inputs {
         if let Some(catalog) = listings.catalog.clone()
             && !listings.stale
             && !listings.folders.is_empty()
-            && list::are_unchanged(&mut listings.folders)
+            && walk::are_unchanged(&mut listings.folders)
         {
             return catalog;
         }
@@ -304,12 +304,12 @@ impl Inputs {
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
-        let most = self.settings.limit_files as usize;
+        let (limits, threads) = (self.settings.tree_limits(), parallel::threads(self.settings.threads));
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let mut faults = Vec::new();
         let mut list = |folders: &[PathBuf], setting: &'static str| {
-            let listing = listed.list(folders, most);
+            let listing = listed.list(folders, limits, threads);
             listing.unwrap_or_else(|error| {
                 faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
                 Listing::default()
@@ -396,11 +396,11 @@ struct Listed {
 impl Listed {
     /// Whether all folders still are what they were when they were listed.
     fn is_settled(&self) -> bool {
-        !self.failed && list::are_unchanged(&mut self.folders.clone())
+        !self.failed && walk::are_unchanged(&mut self.folders.clone())
     }
 
-    fn list(&mut self, folders: &[PathBuf], most: usize) -> Result<Listing> {
-        let listing = list::list(folders, most).inspect_err(|_| self.failed = true)?;
+    fn list(&mut self, folders: &[PathBuf], limits: Limits, threads: usize) -> Result<Listing> {
+        let listing = walk::list(folders, limits, threads).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
         Ok(listing)

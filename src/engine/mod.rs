@@ -13,7 +13,6 @@ pub mod ignored;
 pub mod inputs;
 pub mod memo;
 pub mod node;
-pub mod parallel;
 pub mod prefix;
 pub mod problems;
 pub mod registry;

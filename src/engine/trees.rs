@@ -16,7 +16,7 @@ use crate::engine::held::Held;
 use crate::error::{Fault, Kind, Result, Warning};
 use crate::settings::Settings;
 use crate::storage::fs::display;
-use crate::storage::git::Record;
+use crate::storage::git::{Absent, Record};
 use crate::storage::place::{Branch, MASTER, Place, Places};
 use crate::value::{Text, Value};
 
@@ -267,7 +267,8 @@ fn hold(commit: &Commit, read: &[crate::storage::git::File], before: Option<&Nam
             &path,
             match &file.blob {
                 Ok(blob) => Held::Blob(blob.clone()),
-                Err(reason) => Held::Nothing(reason.as_str().into()),
+                Err(Absent::Link(reason)) => Held::Nothing(reason),
+                Err(Absent::TooLarge) => Held::TooLarge,
             },
         );
         there.insert(path);

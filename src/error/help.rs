@@ -22,6 +22,9 @@ impl Kind {
             | Kind::GitBranch { similar: Some(name), .. }
             | Kind::ClassReference { similar: Some(name), .. }
             | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
+            Kind::SettingPattern { message, .. } if message.contains("limit for backtracking") => {
+                Some("'limit_backtracking' is the limit".into())
+            }
             Kind::MergeType { setting: Some(setting), .. } => {
                 Some(format!("set '{setting}: true' to allow it"))
             }
@@ -33,11 +36,14 @@ impl Kind {
             | Kind::EvaluationLimit { setting: Some(setting), .. } => {
                 Some(format!("'{setting}' is the limit"))
             }
+            // An integer of too many digits or parts.
+            Kind::YamlLimit { setting: None, .. } => Some("in quotes it is text, of any length".into()),
             Kind::YamlSyntax { message } => slip(message).map(str::to_owned),
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::DirectoryNotFound { message, .. }
             | Kind::FileUnreadable { message, .. }
-            | Kind::FileUnwritable { message, .. } => refusal(message).map(str::to_owned),
+            | Kind::FileUnwritable { message, .. }
+            | Kind::ConfigFile { message, .. } => refusal(message).map(str::to_owned),
             Kind::GitCache { message, .. } => {
                 let help =
                     refusal(message).unwrap_or("remove what is in the way: all in it is fetched again");

@@ -255,7 +255,7 @@ kinds! {
 }
 
 /// A noun with its article.
-pub(crate) fn article(noun: &str) -> String {
+pub fn article(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {noun}")
 }

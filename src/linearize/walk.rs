@@ -11,9 +11,6 @@ use crate::points::point;
 use crate::source::{FileId, Origin};
 use crate::value::Text;
 
-/// How deep classes may include one another.
-const MAX_DEPTH: usize = 2_000;
-
 impl Linearizer<'_> {
     pub(super) fn mapped_classes(&mut self) {
         let mut shown = Vec::new();
@@ -227,13 +224,14 @@ impl Linearizer<'_> {
     fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &By) {
         let index = 1 + self.sequence.entered + self.brought.included.len();
         let most = self.settings.limit_classes as usize;
-        let beyond = if self.active.len() >= MAX_DEPTH {
-            Some(("the depth of class includes", MAX_DEPTH, None))
+        let deepest = self.settings.limit_include_depth as usize;
+        let beyond = if self.active.len() >= deepest {
+            Some(("the depth of class includes", deepest, "limit_include_depth"))
         } else {
-            (index > most).then_some(("the number of classes of a node", most, Some("limit_classes")))
+            (index > most).then_some(("the number of classes of a node", most, "limit_classes"))
         };
         if let Some((what, limit, setting)) = beyond {
-            let kind = Kind::EvaluationLimit { what, limit, setting };
+            let kind = Kind::EvaluationLimit { what, limit, setting: Some(setting) };
             self.fail(self.place(Fault::new(kind), listed, by));
             self.gathered = Gathered::Stopped;
             return;

@@ -15,6 +15,7 @@ use pyo3::types::{
 };
 
 use crate::error::{Fault, Kind};
+use crate::points::point;
 use crate::python::errors::exception;
 use crate::value::{Date, DateTime, Key, Map, Text, Value};
 
@@ -131,6 +132,7 @@ impl<'a> Intake<'a> {
         items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
     ) -> PyResult<Value> {
         self.enter(object)?;
+        point("a list of Python is read");
         let mut list = Vec::new();
         for (index, item) in items.enumerate() {
             self.path.push(index.to_string());
@@ -146,6 +148,7 @@ impl<'a> Intake<'a> {
         entries: impl Iterator<Item = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
     ) -> PyResult<Value> {
         self.enter(object)?;
+        point("a dict of Python is read");
         let mut map = Map::default();
         for entry in entries {
             let (key, value) = entry?;

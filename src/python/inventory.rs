@@ -10,9 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result, Warning, tell_asked};
+use crate::error::{Error, Fault, Kind, Result, Warning, article, tell_asked};
 use crate::explain::Selection;
 use crate::list::NodeFilter;
+use crate::points::point;
 use crate::python::errors::{exception, exception_with_excerpts, guard};
 use crate::python::incoming;
 use crate::python::known;
@@ -355,7 +356,10 @@ impl Inventory {
             })
         };
         py.detach(|| on_enough_stack(ask))
-            .map(|given| Given(Some(given)))
+            .map(|given| {
+                point("an answer is handed to Python");
+                Given(Some(given))
+            })
             .map_err(|(error, full)| exception_with_excerpts(py, &error, &full))
     }
 }
@@ -468,7 +472,8 @@ fn environment_name(node: &NodeInfo) -> Result<Text> {
             Ok(crate::pystr::str(environment).into())
         }
         other => {
-            let what = format!("the environment of a node must be a string, not a {}", other.type_name());
+            let what =
+                format!("the environment of a node must be a string, not {}", article(other.type_name()));
             let mut fault = Fault::new(Kind::WireType { what }).in_path("environment");
             fault.node = Some(node.name.clone());
             Err(fault.into())

@@ -13,6 +13,7 @@ use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::keys::Keys;
+use crate::points::point;
 use crate::python::form::Form;
 use crate::python::prototype::Prototype;
 use crate::python::strings::Strings;
@@ -81,6 +82,7 @@ impl Known {
             if let Some(source) = Source::of(value) {
                 self.sweep();
                 self.weight += state.made().map_or(OVERHEAD, |made| made.weight());
+                point("a prototype is kept");
                 self.shared.insert(address, Shared { source, state });
             }
         }
@@ -140,6 +142,7 @@ impl Known {
     fn remember_form(&mut self, index: &Arc<Keys>, form: Arc<Form>) {
         self.sweep();
         self.weight += form.weight();
+        point("a form is kept");
         let common = self.forms.entry(address(index));
         let common = common.or_insert_with(|| Common { index: Arc::downgrade(index), state: State::Met });
         match &mut common.state {

@@ -37,6 +37,14 @@ mod _engine {
         super::errors::guard(|| py.detach(|| panic!("on request")))
     }
 
+    /// Has the point `at` of the engine panic that is passed from now on, zero for none; tells how many were
+    /// passed since the last time. Builds for tests alone have it.
+    #[cfg(debug_assertions)]
+    #[pyfunction]
+    fn arm(at: usize) -> usize {
+        crate::points::arm(at)
+    }
+
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         super::errors::note_places_of_panics();

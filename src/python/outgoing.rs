@@ -11,6 +11,7 @@ use pyo3::types::{
     PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PySet, PyString, PyTuple, PyTzInfo,
 };
 
+use crate::points::point;
 use crate::python::form::scalar;
 use crate::python::known::{Taken, is_shared};
 use crate::value::{DateTime, Map, Text, Value};
@@ -137,6 +138,7 @@ impl<'py> Outgoing<'py> {
             }
             let key = self.any(&key.0)?;
             let value = self.any(value)?;
+            point("a dict is filled");
             dict.set_item(key, value)?;
         }
         Ok(dict)

@@ -8,7 +8,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::FileType;
+use rustix::fs::{FileType, OFlags};
+use rustix::io::Errno;
 
 use crate::error::{Fault, Kind, Result};
 use crate::similar;
@@ -99,14 +100,21 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
     let failed = |error: io::Error| unreadable(reason(&error));
-    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let no_file = || unreadable("it is not a regular file".into());
+    // What is a terminal is not to become that of the process.
+    let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits();
+    let flags = i32::try_from(flags).unwrap_or(0);
+    let unopened = |error: io::Error| match Errno::from_io_error(&error) {
+        // A socket, or a device of nothing.
+        Some(Errno::NXIO | Errno::NODEV) => no_file(),
+        _ => failed(error),
+    };
     for _ in 0..5 {
-        let mut file =
-            fs::OpenOptions::new().read(true).custom_flags(nonblocking).open(path).map_err(failed)?;
+        let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unopened)?;
         let young = Young::now();
         let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-            return Err(unreadable("it is not a regular file".into()).into());
+            return Err(no_file().into());
         }
         let stamp = Stamp::of(&stat, young);
         if usize::try_from(stamp.size).is_ok_and(|size| size > most) {

@@ -1,24 +1,16 @@
-//! A listing turns a tree of folders into its YAML files and the stamps of its folders.
+//! A listing holds the YAML files of trees of folders, and the stamps of the folders.
 //!
-//! Every question about an unknown inventory begins with one, so a folder is opened from the one
-//! around it, and of a file nothing is kept but its name: paths are put together for the few files
-//! that are read.
+//! Every question about an unknown inventory begins with one, so nothing is kept of a file but its
+//! name: paths are put together for the few files that are read.
 
 use std::borrow::Cow;
-use std::ffi::{CString, OsStr, OsString};
-use std::io;
-use std::mem::MaybeUninit;
+use std::ffi::{OsStr, OsString};
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
-use rustix::io::Errno;
-
-use super::fs::{Stamp, Young, display, folder_unreadable};
-use crate::error::{Error, Fault, Kind, Result};
+use super::fs::Stamp;
 
 /// A folder of a tree.
 #[derive(PartialEq, Eq, Debug)]
@@ -42,7 +34,7 @@ impl Folder {
     }
 
     /// A folder in this one.
-    fn inner(&self, name: &OsStr) -> Folder {
+    pub(super) fn inner(&self, name: &OsStr) -> Folder {
         Folder { path: self.join(name), root: self.root }
     }
 
@@ -56,7 +48,7 @@ impl Folder {
         text(self.relative())
     }
 
-    fn relative(&self) -> &[u8] {
+    pub(super) fn relative(&self) -> &[u8] {
         self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default()
     }
 
@@ -66,7 +58,7 @@ impl Folder {
     }
 
     /// Whether it is the outermost folder of its tree.
-    fn is_root(&self) -> bool {
+    pub(super) fn is_root(&self) -> bool {
         self.path.as_os_str().len() <= self.root
     }
 
@@ -80,7 +72,7 @@ impl Folder {
             && path[folder.len()..].starts_with(separator)
     }
 
-    fn join(&self, name: &OsStr) -> PathBuf {
+    pub(super) fn join(&self, name: &OsStr) -> PathBuf {
         let (folder, separator) = (self.path.as_os_str().as_bytes(), self.separator());
         let mut path = Vec::with_capacity(folder.len() + separator.len() + name.len());
         path.extend_from_slice(folder);
@@ -157,9 +149,20 @@ impl Listing {
         self.add(self.folders.len() - 1, name.as_bytes());
     }
 
-    fn add(&mut self, folder: usize, name: &[u8]) {
+    pub(super) fn add(&mut self, folder: usize, name: &[u8]) {
         self.names.extend_from_slice(name);
         self.files.push((folder, self.names.len()));
+    }
+
+    /// Adds what another one lists, behind all of this.
+    pub(super) fn append(&mut self, other: Listing) {
+        let (folders, names) = (self.folders.len(), self.names.len());
+        self.folders.extend(other.folders);
+        self.stamps.extend(other.stamps);
+        self.links |= other.links;
+        self.names.extend(other.names);
+        let moved = |(folder, end)| (folders + folder, names + end);
+        self.files.extend(other.files.into_iter().map(moved));
     }
 
     /// How many files there are.
@@ -235,176 +238,15 @@ impl<'l> Stems<'l> {
     }
 }
 
-/// How many folders may be around the innermost one that is listed: links can nest folders without
-/// end though none of them is its own parent.
-const DEPTH: usize = 200;
-
-/// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More than `most`
-/// files and folders in one are an error: links can bring a few folders together in ways without
-/// number.
-pub fn list(roots: &[PathBuf], most: usize) -> Result<Listing> {
-    let mut walk = Walk {
-        root: Path::new(""),
-        most,
-        met: 0,
-        listing: Listing::default(),
-        young: Young::now(),
-        around: Vec::new(),
-        buffer: vec![MaybeUninit::uninit(); 32768],
-    };
-    for root in roots {
-        let folder = rustix::fs::open(root, HOW, Mode::empty());
-        let folder = folder.map_err(|error| unreadable(root, error))?;
-        (walk.root, walk.met) = (root, 0);
-        walk.folder(Folder::root(root), &folder)?;
-    }
-    Ok(walk.listing)
-}
-
-/// Whether the folders of listings are as they were; their new stamps are to prove it the next time.
-///
-/// They are looked for from the outermost one on: that is the shorter way to all the others.
-pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
-    let (young, mut root) = (Young::now(), None);
-    folders.iter_mut().all(|(folder, before)| {
-        let now = if folder.is_root() {
-            // Where it cannot be opened, its path still says what it is.
-            root = rustix::fs::open(folder.path(), HOW | OFlags::PATH, Mode::empty()).ok();
-            root.as_ref().map_or_else(|| rustix::fs::stat(folder.path()), rustix::fs::fstat)
-        } else {
-            match &root {
-                Some(root) => rustix::fs::statat(root, folder.relative(), AtFlags::empty()),
-                None => rustix::fs::stat(folder.path()),
-            }
-        };
-        match now.map(|stat| Stamp::of(&stat, young)) {
-            Ok(now) if now.proves_unchanged(before) => {
-                *before = now;
-                true
-            }
-            _ => false,
-        }
-    })
-}
-
-/// How folders are opened.
-const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
-
-/// A listing that is being made.
-struct Walk<'a> {
-    root: &'a Path,
-    most: usize,
-    /// How many files and folders were met in this root.
-    met: usize,
-    listing: Listing,
-    young: Young,
-    /// The folders around the one that is listed.
-    around: Vec<(u64, u64)>,
-    /// What the kernel writes names into.
-    buffer: Vec<MaybeUninit<u8>>,
-}
-
-impl Walk<'_> {
-    fn beyond(&self, what: &str, limit: usize, setting: Option<&'static str>) -> Error {
-        let what = format!("the {what} in '{}'", display(self.root));
-        Fault::new(Kind::YamlLimit { what, limit, setting }).into()
-    }
-
-    fn folder(&mut self, folder: Folder, open: &OwnedFd) -> Result<()> {
-        let failed = |folder: &Folder, error: Errno| unreadable(folder.path(), error);
-        let stamp = Stamp::of_open(open, self.young).map_err(|error| failed(&folder, error))?;
-        let identity = stamp.identity();
-        if self.around.contains(&identity) {
-            return Ok(());
-        }
-        if self.around.len() > DEPTH {
-            return Err(self.beyond("depth of folders", DEPTH, None));
-        }
-        let listing = &mut self.listing;
-        let number = listing.folders.len();
-        listing.enter(folder);
-        listing.stamps.push(stamp);
-        let failed = |listing: &Listing, error: Errno| failed(&listing.folders[number], error);
-        let mut inner = Vec::new();
-        let mut entries = RawDir::new(open, &mut self.buffer);
-        while let Some(entry) = entries.next() {
-            let entry = entry.map_err(|error| failed(listing, error))?;
-            let name = entry.file_name();
-            // The folder itself and the one around it.
-            if matches!(name.to_bytes(), b"." | b"..") {
-                continue;
-            }
-            self.met += 1;
-            if self.met > self.most {
-                return Err(self.beyond("number of files and folders", self.most, Some("limit_files")));
-            }
-            if name.to_bytes().starts_with(b".") {
-                continue;
-            }
-            let mut kind = entry.file_type();
-            if kind == FileType::Unknown {
-                let stat = rustix::fs::statat(open, name, AtFlags::SYMLINK_NOFOLLOW);
-                kind = FileType::from_raw_mode(stat.map_err(|error| failed(listing, error))?.st_mode);
-            }
-            listing.links |= kind == FileType::Symlink;
-            if kind == FileType::Symlink {
-                kind = target(open, name).map_err(|error| {
-                    let path = listing.folders[number].join(OsStr::from_bytes(name.to_bytes()));
-                    unreadable(&path, error)
-                })?;
-            }
-            if kind == FileType::Directory {
-                if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
-                    inner.push(name.to_owned());
-                }
-            } else if stem(name.to_bytes()).is_some() {
-                listing.add(number, name.to_bytes());
-            } else if kind == FileType::Symlink {
-                // A folder may come to be there, and no stamp of ours would tell.
-                listing.stamps[number].doubt();
-            }
-        }
-        inner.sort_unstable();
-        self.around.push(identity);
-        for name in inner {
-            self.inner(number, open, &name)?;
-        }
-        self.around.pop();
-        Ok(())
-    }
-
-    fn inner(&mut self, around: usize, open: &OwnedFd, name: &CString) -> Result<()> {
-        let folder = self.listing.folders[around].inner(OsStr::from_bytes(name.to_bytes()));
-        let open = rustix::fs::openat(open, name.as_c_str(), HOW, Mode::empty());
-        let open = open.map_err(|error| unreadable(folder.path(), error))?;
-        self.folder(folder, &open)
-    }
-}
-
-/// What a link leads to; it is one itself where that is nothing. Where it cannot be told, the folder
-/// that it may be cannot be read.
-fn target(folder: impl AsFd, name: &std::ffi::CStr) -> rustix::io::Result<FileType> {
-    match rustix::fs::statat(folder, name, AtFlags::empty()) {
-        Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(FileType::Symlink),
-        Err(error) => Err(error),
-    }
-}
-
 /// The text of a name. Nearly all are text, which is quickly seen.
 fn text(name: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name), Cow::Borrowed)
 }
 
 /// What is before `.yml` or `.yaml`.
-fn stem(name: &[u8]) -> Option<&[u8]> {
+pub(super) fn stem(name: &[u8]) -> Option<&[u8]> {
     match name {
         [stem @ .., b'.', b'y', b'm', b'l'] | [stem @ .., b'.', b'y', b'a', b'm', b'l'] => Some(stem),
         _ => None,
     }
-}
-
-fn unreadable(folder: &Path, error: impl Into<io::Error>) -> Error {
-    folder_unreadable(folder, &error.into()).into()
 }

@@ -7,8 +7,21 @@ pub mod git;
 pub mod inside;
 pub mod list;
 pub mod place;
+pub mod walk;
 pub mod watch;
 pub mod write;
 
 pub use fs::Stamp;
 pub use list::{Folder, Found, Listing};
+
+/// How much of a tree of files is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// How many files and folders it may have, those behind links counted each time.
+    pub files: usize,
+    /// How many folders may be around the innermost one: links can nest folders without end though
+    /// none of them is its own parent.
+    pub depth: usize,
+    /// How many bytes a file may have.
+    pub bytes: usize,
+}

@@ -275,7 +275,7 @@ impl Places {
         };
         let repo = Text::from(remote.shown.as_str());
         let revision = settings.git_revision.clone();
-        let new = Repository::new(remote, login, (&caches, &locks), policy, revision);
+        let new = Repository::new(remote, login, (&caches, &locks), policy, revision, settings.tree_limits());
         let known = self.repositories.iter().position(|known| known.is_same(&new));
         let repository = known.unwrap_or_else(|| {
             self.repositories.push(new);

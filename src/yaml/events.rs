@@ -86,7 +86,8 @@ impl<'a> Events<'a> {
     pub(super) fn new(bytes: &'a [u8]) -> Result<Events<'a>> {
         if u32::try_from(bytes.len()).is_err() {
             let what = "the size of a YAML file in bytes".to_owned();
-            return Err(Fault::new(Kind::YamlLimit { what, limit: u32::MAX as usize, setting: None })
+            let setting = Some("limit_file_size");
+            return Err(Fault::new(Kind::YamlLimit { what, limit: u32::MAX as usize, setting })
                 .at_site(site(0, 0, 0))
                 .into());
         }

@@ -11,7 +11,9 @@
 mod calls;
 #[path = "../folders/mod.rs"]
 mod folders;
+mod kills;
 mod memory;
+mod origin;
 mod panics;
 mod scenarios;
 

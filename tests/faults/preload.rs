@@ -4,7 +4,8 @@
 //! `FAULTS_BELOW` is the folder. Reading the link `/faults/N/ERRNO/KINDS/LASTING` has the N-th operation
 //! of these kinds from then on fail with that error number, or all from that one on; its target tells how
 //! many there were since the last time, and how many were struck. The numbers `-1` and `-2` have reads and
-//! writes do half of what they could, and reads come to an end.
+//! writes do half of what they could, and reads come to an end; with `-3` the process is killed there, a
+//! write half done.
 #![allow(clippy::missing_safety_doc, reason = "the C library has the documentation")]
 
 #[path = "preload/struck.rs"]
@@ -13,8 +14,9 @@ mod struck;
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_void};
 
 use struck::{
-    CLOSE, ENDED, Inside, LOOK, MAKE, OPEN, READ, SHORT, WRITE, can_end, closed, fails, is_armed, is_at, is_below,
-    is_listed, is_ours, listed, opened, opened_whole, real, set_error, strikes, unlisted,
+    CLOSE, ENDED, Inside, KILLED, LOOK, MAKE, OPEN, READ, SHORT, WRITE, can_end, closed, end_if_killed, fails,
+    is_armed, is_at, is_below, is_listed, is_ours, listed, opened, opened_whole, real, set_error, strikes,
+    unlisted,
 };
 
 const EBADF: i32 = 9;
@@ -153,7 +155,7 @@ pub unsafe extern "C" fn syscall(
 fn room(descriptor: c_int, kind: u8, room: usize) -> Result<usize, isize> {
     match strikes(is_ours(descriptor) && can_end(descriptor), kind) {
         None => Ok(room),
-        Some(SHORT) => Ok(room.div_ceil(2)),
+        Some(SHORT | KILLED) => Ok(room.div_ceil(2)),
         Some(ENDED) => Err(0),
         Some(error) => {
             set_error(error);
@@ -175,7 +177,11 @@ pub unsafe extern "C" fn read(descriptor: c_int, into: Into, most: usize) -> isi
 pub unsafe extern "C" fn write(descriptor: c_int, from: From, most: usize) -> isize {
     let _inside = Inside::new();
     match room(descriptor, WRITE, most) {
-        Ok(room) => unsafe { real!(write(c_int, From, usize) -> isize)(descriptor, from, room) },
+        Ok(room) => {
+            let done = unsafe { real!(write(c_int, From, usize) -> isize)(descriptor, from, room) };
+            end_if_killed();
+            done
+        }
         Err(done) => done,
     }
 }

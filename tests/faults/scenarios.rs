@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::Duration;
 
 use reclass::edit::cluster::{self, File};
@@ -15,10 +14,11 @@ use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 
 use crate::folders::{inventory, write};
+use crate::origin::Origin;
 
 /// How an operation fails.
 #[derive(Clone, Copy)]
-struct Way {
+pub struct Way {
     name: &'static str,
     /// The error number of Linux, or what `preload.rs` does for numbers below zero.
     error: i32,
@@ -30,12 +30,12 @@ struct Way {
 
 const OPEN: i32 = 1;
 const READ: i32 = 2;
-const WRITE: i32 = 4;
-const MAKE: i32 = 8;
+pub const WRITE: i32 = 4;
+pub const MAKE: i32 = 8;
 const CLOSE: i32 = 16;
 const LOOK: i32 = 32;
 
-const fn way(name: &'static str, error: i32, kinds: i32, lasting: bool) -> Way {
+pub const fn way(name: &'static str, error: i32, kinds: i32, lasting: bool) -> Way {
     Way { name, error, kinds, lasting }
 }
 
@@ -56,7 +56,7 @@ const WAYS: [Way; 13] = [
 ];
 
 /// More operations than any scenario has.
-const ENDLESS: usize = 100_000;
+pub const ENDLESS: usize = 100_000;
 
 /// How many runs in a row must not come to their operation before there are no more.
 const MISSES: usize = 5;
@@ -69,14 +69,14 @@ const SETTLED: Duration = Duration::from_millis(2_200);
 type Answers = BTreeMap<String, Result<Value, Error>>;
 
 /// Has the operation `at` fail.
-fn arm(at: usize, way: Way) {
+pub fn arm(at: usize, way: Way) {
     let Way { error, kinds, lasting, .. } = way;
     fs::read_link(format!("/faults/{at}/{error}/{kinds}/{}", u8::from(lasting)))
         .expect("the library is loaded");
 }
 
 /// Has nothing fail any more; whether anything did.
-fn disarm() -> bool {
+pub fn disarm() -> bool {
     let told = fs::read_link("/faults/0/0/0/0").expect("the library is loaded");
     let (_, struck) = told.to_str().unwrap().split_once('/').expect("two numbers");
     struck.parse::<usize>().unwrap() > 0
@@ -362,52 +362,17 @@ fn editing() {
     });
 }
 
-fn git(folder: &Path, arguments: &[&str]) {
-    let mut command = Command::new("git");
-    command.args(["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=master"]);
-    let done = command.arg("-C").arg(folder).args(arguments).output().unwrap();
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-}
-
 #[test]
 #[ignore = "run by others in a process of its own"]
 fn fetching() {
     let base = below();
-    let origin = tempfile::tempdir().unwrap();
-    write(&origin.path().join("nodes/n.yml"), "classes: [c]\n");
-    write(&origin.path().join("classes/c.yml"), "parameters: {v: 0}\n");
-    git(origin.path(), &["init", "-q"]);
-    let commit = |version: usize| {
-        write(&origin.path().join("classes/c.yml"), &format!("parameters: {{v: {version}}}\n"));
-        git(origin.path(), &["add", "."]);
-        git(origin.path(), &["commit", "-q", "-m", "x"]);
-    };
-    commit(1);
-    let tree = |root: &str| {
-        let text = |text: &str| Value::text(text);
-        let entries = [
-            ("repo", text(origin.path().to_str().unwrap())),
-            ("branch", text("master")),
-            ("root", text(root)),
-            ("cache_dir", text(base.join("cache").to_str().unwrap())),
-            ("lock_dir", text(base.join("locks").to_str().unwrap())),
-        ];
-        Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
-    };
-    let options: Map = [
-        ("storage_type", Value::text("yaml_git")),
-        ("nodes_uri", tree("nodes")),
-        ("classes_uri", tree("classes")),
-        ("git_fetch_interval", Value::Int(0)),
-        ("git_fetch_failure", Value::text("fail")),
-    ]
-    .into_iter()
-    .map(|(key, value)| (key.into(), value))
-    .collect();
+    let origin = Origin::new();
+    origin.commit(1);
+    let options = origin.options(&base);
     let mut version = 1;
     every("a fetch", false, |at, way, case| {
         version += 1;
-        commit(version);
+        origin.commit(version);
         arm(at, way);
         let opened = Inventory::open(&options).unwrap();
         let said = answers(&opened);

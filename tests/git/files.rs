@@ -168,6 +168,30 @@ fn links_that_multiply_are_a_limit() {
 }
 
 #[test]
+fn limits_of_a_tree_are_those_of_a_folder() {
+    let site = Site::new();
+    let large = format!("parameters: {{a: {}}}\n", "x".repeat(1 << 21));
+    let files = [("nodes/n.yml", "classes: [c]\n"), ("classes/c.yml", &large), ("classes/a/b/d.yml", "{}\n")];
+    site.commit("site", "master", &files);
+    let ask = |low: &str| {
+        let settings = MASTER.replace("interval: 0", &format!("interval: 0{low}"));
+        let inventory = site.open(&settings);
+        inventory.nodeinfo("n", &Request::default()).map(|_| ())
+    };
+    ask("").unwrap();
+    for (setting, low, what) in [
+        ("limit_files", 3, "the number of files and folders in '"),
+        ("limit_folder_depth", 1, "the depth of folders in '"),
+        ("limit_file_size", 1, "the size of '"),
+    ] {
+        let error = ask(&format!(", {setting}: {low}")).unwrap_err();
+        assert_eq!(code(&error), "yaml-limit");
+        assert!(error.first().kind.to_string().starts_with(what), "{error}");
+        assert_eq!(error.first().kind.help(), Some(format!("'{setting}' is the limit")));
+    }
+}
+
+#[test]
 fn odd_names_and_bytes_are_as_in_a_folder() {
     use std::os::unix::ffi::OsStrExt as _;
     let site = Site::new();

@@ -252,7 +252,7 @@ try:
     load({pillar_module.__file__!r}).ext_pillar("db1", {{}})
 except SaltInvocationError as error:
     assert str(error).startswith("reclass: the "), error
-    assert "saltext-reclass does not load" in str(error), error
+    assert str(error).endswith("saltext-reclass does not load; the log says why"), error
 else:
     sys.exit("no error")
 [state] = load({tops_module.__file__!r}).top(opts={{"id": "db1"}})["base"]
@@ -323,6 +323,19 @@ def test_the_environment_of_a_top(opts: dict[str, Any]) -> None:
     )
 
 
-def test_the_text_of_an_error_that_is_not_ours_is_not_told() -> None:
-    assert _salt.describe(ValueError("hunter2")) == "reclass: internal error (ValueError)"
-    assert _salt.describe(ReclassError("what", "code")) == "reclass: what"
+def test_the_text_of_an_error_that_is_not_ours_is_not_told(log: list[logging.LogRecord]) -> None:
+    def fail(error: BaseException) -> str:
+        try:
+            raise error
+        except BaseException as raised:  # noqa: BLE001 - as it is where errors are described
+            return _salt.describe(raised)
+
+    assert fail(ValueError("hunter2")) == "reclass: internal error (ValueError)"
+    logged = "".join(record.getMessage() for record in log)
+    assert "internal error (ValueError)" in logged
+    assert "in fail" in logged, "the way is told"
+    assert "hunter2" not in logged
+    told = "reclass: the engine of saltext-reclass does not load; the log says why"
+    assert fail(ImportError("/usr/lib/libc.so.6: version `GLIBC_9' not found")) == told
+    assert "GLIBC_9" in log[-1].getMessage()
+    assert fail(ReclassError("what", "code")) == "reclass: what"

@@ -12,6 +12,7 @@ import copy
 import difflib
 import logging
 import re
+import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -108,10 +109,15 @@ def describe(error: BaseException) -> str:
         log.error("%s", error.full_text())
     if isinstance(error, (ReclassError, RefusedError)):
         return f"reclass: {error}"
+    # Neither a minion nor a log is told the text of other errors: it may hold anything.
     if isinstance(error, ImportError):
-        return f"reclass: the engine of saltext-reclass does not load: {error}"
-    # The text of other errors may hold anything.
-    return f"reclass: internal error ({type(error).__name__})"
+        # Of these it names libraries of the system: nothing for a minion.
+        log.error("the engine of saltext-reclass does not load: %s", error)
+        return "reclass: the engine of saltext-reclass does not load; the log says why"
+    kind = type(error).__name__
+    way = "".join(traceback.format_tb(error.__traceback__))
+    log.error("internal error (%s) of reclass, on the way through\n%s", kind, way)
+    return f"reclass: internal error ({kind})"
 
 
 @contextlib.contextmanager

@@ -257,7 +257,7 @@ fn said<T>(result: Result<T, Failure>) -> Result<T, (Reason, String)> {
         Failure::NotRun(message) => (Reason::Program, message),
         Failure::TimedOut(limit) => (Reason::Time, format!("no answer within {} seconds", limit.as_secs())),
         Failure::Said(text) => (Reason::of_text(&text), text),
-        Failure::TooMuch(what, limit) => (Reason::Other, format!("{what} exceeds the limit of {limit}")),
+        Failure::TooMuch(what, limit, _) => (Reason::Other, format!("{what} exceeds the limit of {limit}")),
     })
 }
 

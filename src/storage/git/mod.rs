@@ -19,12 +19,14 @@ use std::time::{Duration, SystemTime};
 use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Fault, Kind, Result};
+use crate::storage::Limits;
 use crate::storage::fs::{Stamp, display};
 use crate::value::Text;
 pub use cache::Record;
 use cache::{Cache, Failed};
 pub use fetch::Login;
 use fetch::{Reason, Source};
+pub use objects::Absent;
 use program::{Failure, In, LOCAL};
 use remote::Remote;
 
@@ -62,6 +64,8 @@ pub struct Repository {
     policy: Policy,
     /// Read instead of the branches, where the repository has it.
     revision: Option<Text>,
+    /// How much of a tree is taken.
+    limits: Limits,
     looked: AtomicBool,
     record: Mutex<Option<(Stamp, Arc<Record>)>>,
     blobs: Mutex<FxHashMap<Arc<str>, Weak<Blob>>>,
@@ -84,7 +88,7 @@ pub struct File {
     /// Its path below the top of the repository.
     pub path: PathBuf,
     /// Its bytes, or why there are none.
-    pub blob: Result<Arc<Blob>, String>,
+    pub blob: Result<Arc<Blob>, Absent>,
 }
 
 impl Repository {
@@ -95,10 +99,12 @@ impl Repository {
         (caches, locks): (&std::path::Path, &std::path::Path),
         policy: Policy,
         revision: Option<Text>,
+        limits: Limits,
     ) -> Repository {
         let cache = Cache { folder: caches.join(&remote.folder), lock: locks.join(&remote.folder) };
         let (record, blobs) = (Mutex::default(), Mutex::default());
-        Repository { remote, login, cache, policy, revision, looked: AtomicBool::new(false), record, blobs }
+        let looked = AtomicBool::new(false);
+        Repository { remote, login, cache, policy, revision, limits, looked, record, blobs }
     }
 
     /// Whether two are the same repository in the same cache, for the same user.
@@ -173,8 +179,8 @@ impl Repository {
         }
     }
 
-    /// The YAML files of a commit that `wanted` wants, sorted by path. Bytes that were read before
-    /// are not read again.
+    /// The YAML files of a commit that `wanted` wants, sorted by path, as far as the limits allow.
+    /// Bytes that were read before are not read again.
     ///
     /// What is damaged is fetched anew. Where the cache was made anew without a commit that an
     /// earlier record had, the answer is an error: the next call sees the new record.
@@ -204,7 +210,7 @@ impl Repository {
         wanted: &dyn Fn(&[String], &str) -> bool,
     ) -> Result<Vec<File>, Failure> {
         let place = In::Bare(&self.cache.folder);
-        let mut files = objects::files(place, commit, root)?;
+        let mut files = objects::files(place, commit, root, self.limits)?;
         files.retain(|file| {
             let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
             wanted(&file.folders, &stem)
@@ -234,7 +240,7 @@ impl Repository {
             if *inside != *file.folders {
                 inside = file.folders.into();
             }
-            let blob = file.object.and_then(|object| known.get(&object).cloned().ok_or_else(String::new));
+            let blob = file.object.map(|object| known.get(&object).expect("it was known or read").clone());
             File { folders: inside.clone(), path: file.path, blob }
         };
         Ok(files.into_iter().map(file).collect())
@@ -302,9 +308,9 @@ impl Repository {
                 self.unusable(format!("it cannot be read within {} seconds", LOCAL.as_secs()))
             }
             Failure::Said(message) => self.unusable(message.clone()),
-            Failure::TooMuch(what, limit) => {
+            Failure::TooMuch(what, limit, setting) => {
                 let what = format!("{what} in '{}'", self.remote.shown);
-                Fault::new(Kind::YamlLimit { what, limit: *limit, setting: None }).into()
+                Fault::new(Kind::YamlLimit { what, limit: *limit, setting: Some(setting) }).into()
             }
         }
     }

@@ -9,14 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::program::{Failure, In, LOCAL, git, output};
+use crate::storage::Limits;
 
-/// The largest file that is taken, in bytes; reading one of a folder has the same limit.
-pub const MAX_FILE: usize = 64 * 1024 * 1024;
-/// How many files a tree may have, those behind links counted each time.
-const MAX_FILES: usize = 500_000;
-/// How deep folders may be in one another, those behind links counted each time.
-const MAX_DEPTH: usize = 200;
-/// How many links may lead to links.
+/// How many links may lead to links: as many as Linux follows.
 const MAX_LINKS: usize = 40;
 
 /// One entry of a tree: a file or a link.
@@ -90,17 +85,26 @@ pub struct File {
     /// Its path below the top of the repository.
     pub path: PathBuf,
     /// Its object, or why there is none.
-    pub object: Result<Arc<str>, String>,
+    pub object: Result<Arc<str>, Absent>,
+}
+
+/// Why a file of a commit has no bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Absent {
+    /// A link that leads to no file, for this reason.
+    Link(&'static str),
+    /// It has more than are taken.
+    TooLarge,
 }
 
 /// The YAML files of a tree, sorted by path, as a folder with the same files has them: links are
 /// followed inside of the repository, hidden files and folders, `CVS` and `SCCS` are left out (S17).
-/// Hidden folders count that are part of `root`.
-pub fn files(place: In<'_>, commit: &str, root: &str) -> Result<Vec<File>, Failure> {
+/// Hidden folders count that are part of `root`. What is beyond the limits is a [`Failure::TooMuch`].
+pub fn files(place: In<'_>, commit: &str, root: &str, limits: Limits) -> Result<Vec<File>, Failure> {
     let entries = entries(place, commit)?;
     let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
     let targets = read(place, links)?.into_iter().collect();
-    let tree = Tree { entries: &entries, targets, root, met: Cell::new(0) };
+    let tree = Tree { entries: &entries, targets, root, limits, met: Cell::new(0) };
     let mut files = Vec::new();
     tree.walk(Path::new(""), &mut Vec::new(), &mut Vec::new(), &mut files)?;
     Ok(files)
@@ -111,6 +115,7 @@ struct Tree<'a> {
     /// Where links lead, by object.
     targets: BTreeMap<&'a str, Vec<u8>>,
     root: &'a str,
+    limits: Limits,
     /// How many files and folders were met.
     met: Cell<usize>,
 }
@@ -137,11 +142,13 @@ impl Tree<'_> {
         let (mut here, mut inner) = (Vec::new(), Vec::new());
         for (name, is_folder) in self.children(folder) {
             self.met.set(self.met.get() + 1);
-            if self.met.get() > MAX_FILES {
-                return Err(Failure::TooMuch("the number of files behind symbolic links", MAX_FILES));
+            if self.met.get() > self.limits.files {
+                let what = "the number of files and folders";
+                return Err(Failure::TooMuch(what, self.limits.files, "limit_files"));
             }
-            if around.len() > MAX_DEPTH {
-                return Err(Failure::TooMuch("the depth of folders behind symbolic links", MAX_DEPTH));
+            if around.len() > self.limits.depth {
+                let depth = self.limits.depth;
+                return Err(Failure::TooMuch("the depth of folders", depth, "limit_folder_depth"));
             }
             let path = folder.join(&name);
             let name = name.to_string_lossy().into_owned();
@@ -156,15 +163,15 @@ impl Tree<'_> {
             match met {
                 Met::Folder(path) if name != "CVS" && name != "SCCS" => inner.push((name, path)),
                 Met::File(entry) if is_yaml => here.push((shown, Ok(entry))),
-                Met::Nothing(reason) if is_yaml => here.push((shown, Err(reason.to_owned()))),
+                Met::Nothing(reason) if is_yaml => here.push((shown, Err(Absent::Link(reason)))),
                 Met::Folder(_) | Met::File(_) | Met::Nothing(_) => {}
             }
         }
         inner.sort_unstable();
         for (shown, met) in here {
             let object = met.and_then(|entry| match entry.size {
-                0..=MAX_FILE => Ok(entry.object.clone()),
-                _ => Err(format!("it has more than {MAX_FILE} bytes")),
+                size if size > self.limits.bytes => Err(Absent::TooLarge),
+                _ => Ok(entry.object.clone()),
             });
             files.push(File { folders: folders.clone(), path: shown.into(), object });
         }

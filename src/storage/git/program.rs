@@ -23,8 +23,8 @@ pub enum Failure {
     TimedOut(Duration),
     /// What it said, on one line.
     Said(String),
-    /// What it gave is more than is taken: of what, and how many are.
-    TooMuch(&'static str, usize),
+    /// What it gave is more than is taken: of what, how many are, and the setting that says so.
+    TooMuch(&'static str, usize, &'static str),
 }
 
 /// How long a command may take that only reads the disk.

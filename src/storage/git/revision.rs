@@ -6,11 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use super::objects::{self, MAX_FILE};
+use super::objects;
 use super::program::{Failure, In, LOCAL, git, output};
 use super::scratch::Scratch;
 use crate::error::{Fault, Kind, Result};
 use crate::storage::fs::reason;
+
+/// The largest file that is taken, in bytes: the highest that `limit_file_size` can be.
+const LARGEST: usize = 64 * 1024 * 1024;
 
 /// The folders and YAML files of a revision, as long as this lives.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ impl Checkout {
                 Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
                 Failure::TimedOut(limit) => format!("git took more than {} seconds", limit.as_secs()),
                 Failure::Said(text) => text,
-                Failure::TooMuch(what, limit) => format!("{what} exceeds the limit of {limit}"),
+                Failure::TooMuch(what, limit, _) => format!("{what} exceeds the limit of {limit}"),
             };
             Fault::new(Kind::Revision { revision: revision.to_owned(), message })
         };
@@ -58,8 +61,10 @@ impl Checkout {
         entries.retain(|path, entry| {
             entry.link || matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
         });
-        if let Some((path, _)) = entries.iter().find(|(_, entry)| entry.size > MAX_FILE) {
-            return Err(failed(Failure::Said(format!("cannot read '{}'", path.display()))).into());
+        if let Some((path, _)) = entries.iter().find(|(_, entry)| entry.size > LARGEST) {
+            return Err(
+                failed(Failure::Said(format!("'{}' has more than {LARGEST} bytes", path.display()))).into()
+            );
         }
         let read = objects::read(place, entries.values().map(|entry| &*entry.object)).map_err(failed)?;
         let files = entries.iter().zip(&read).map(|((path, entry), (_, bytes))| (path, entry.link, bytes));

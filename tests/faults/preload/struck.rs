@@ -20,6 +20,8 @@ pub const LOOK: u8 = 32;
 pub const SHORT: i32 = -1;
 /// Reads say that the file has ended.
 pub const ENDED: i32 = -2;
+/// The process is killed.
+pub const KILLED: i32 = -3;
 
 /// Which operation fails; 0 for none.
 static AT: AtomicUsize = AtomicUsize::new(0);
@@ -30,6 +32,8 @@ static KINDS: AtomicU8 = AtomicU8::new(0);
 static LASTING: AtomicBool = AtomicBool::new(false);
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 static STRUCK: AtomicUsize = AtomicUsize::new(0);
+/// Whether the process is to be killed now.
+static DYING: AtomicBool = AtomicBool::new(false);
 
 /// The descriptors of files below the folder.
 static FILES: [AtomicBool; 4096] = [const { AtomicBool::new(false) }; 4096];
@@ -42,6 +46,8 @@ unsafe extern "C" {
     pub fn dlsym(library: *const c_void, name: *const c_char) -> *mut c_void;
     fn getenv(name: *const c_char) -> *const c_char;
     fn __errno_location() -> *mut c_int;
+    fn getpid() -> c_int;
+    fn kill(process: c_int, signal: c_int) -> c_int;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -188,7 +194,17 @@ pub fn strikes(ours: bool, kinds: u8) -> Option<i32> {
         return None;
     }
     STRUCK.fetch_add(1, Relaxed);
-    Some(ERROR.load(Relaxed))
+    let error = ERROR.load(Relaxed);
+    DYING.store(error == KILLED, Relaxed);
+    Some(error)
+}
+
+/// Ends the process as the kernel ends one, if it is to be.
+pub fn end_if_killed() {
+    const SIGKILL: c_int = 9;
+    if DYING.load(Relaxed) {
+        unsafe { kill(getpid(), SIGKILL) };
+    }
 }
 
 /// Whether a read of this one can come to the end that it is to come to.
@@ -200,7 +216,10 @@ pub fn can_end(descriptor: c_int) -> bool {
 /// Counts an operation that fails or does not; whether it is to fail, with its error number set.
 pub fn fails(ours: bool, kinds: u8) -> bool {
     match strikes(ours, kinds) {
-        Some(error) => set_error(error),
+        Some(error) => {
+            end_if_killed();
+            set_error(error)
+        }
         None => false,
     }
 }

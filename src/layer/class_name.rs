@@ -1,0 +1,74 @@
+//! Class names of a file turn into names that can be looked up: relative ones become absolute,
+//! references are parsed.
+
+use super::{ClassEntry, Subject};
+use crate::error::{Fault, Kind};
+use crate::source::Origin;
+use crate::template::Parsed;
+use crate::value::Text;
+
+/// Reads one class name: relative names become absolute, references are parsed by `parse`.
+pub fn class_entry(
+    written: &Text,
+    subject: Subject<'_>,
+    origin: Origin,
+    parse: impl FnOnce(&Text) -> Result<Parsed, Fault>,
+) -> Result<ClassEntry, Fault> {
+    let invalid = |reason: &str| {
+        Fault::new(Kind::ClassNameInvalid { name: written.to_string(), reason: reason.to_owned() })
+    };
+    if written.is_empty() {
+        return Err(invalid("it is empty"));
+    }
+    let (name, mut alternatives): (Text, Vec<String>) = if written.starts_with('.') {
+        let at_home = absolute(subject.name, written);
+        let documented = subject.init.then(|| absolute(&format!("{}.init", subject.name), written));
+        let documented = documented.into_iter().filter(|name| *name != at_home).collect();
+        (Text::from(at_home), documented)
+    } else {
+        (written.clone(), Vec::new())
+    };
+    if written.starts_with('.') {
+        // `..init` is the class of the folder above, whose own name has no `init` (docs).
+        let bare: Vec<String> = std::iter::once(name.as_str())
+            .chain(alternatives.iter().map(String::as_str))
+            .filter_map(|name| name.strip_suffix(".init").map(str::to_owned))
+            .filter(|name| !name.is_empty())
+            .collect();
+        alternatives.extend(bare);
+    }
+    for (c, what) in [(' ', "a space"), ('/', "a slash")] {
+        if name.contains(c) {
+            return Err(invalid(&format!("it contains {what}")));
+        }
+    }
+    let (lookup, template) = match parse(&name)? {
+        Parsed::Template(template) => (name.clone(), Some(template)),
+        Parsed::Text(plain) => (plain, None),
+        Parsed::Query(_) => return Err(invalid("it is an inventory query")),
+    };
+    let alternatives = alternatives.into_iter().map(Text::from).collect();
+    Ok(ClassEntry { name, lookup, alternatives, template, origin })
+}
+
+/// The absolute form of a relative name, as the forks compute it: each leading dot goes one
+/// part of the including name up, and too many dots stop at the top.
+fn absolute(including: &str, relative: &str) -> String {
+    let dots = relative.len() - relative.trim_start_matches('.').len();
+    let parts: Vec<&str> = including.split('.').collect();
+    let parent = parts[..parts.len().saturating_sub(dots)].join(".");
+    if parent.is_empty() { relative[dots..].to_owned() } else { format!("{parent}{}", &relative[dots - 1..]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::absolute;
+
+    #[test]
+    fn relative_names_become_absolute() {
+        assert_eq!(absolute("a.b.c", ".x"), "a.b.x");
+        assert_eq!(absolute("a.b.c", "..x"), "a.x");
+        assert_eq!(absolute("a", ".x"), "x");
+        assert_eq!(absolute("a", "....x.y"), "x.y");
+    }
+}

@@ -1,0 +1,87 @@
+//! The data of a file turns into slots, strings into templates.
+
+use std::sync::Arc;
+
+use super::{Builder, grow};
+use crate::error::{Fault, Kind};
+use crate::merge::Normalized;
+use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
+use crate::source::Origin;
+use crate::template::{Parsed, Template};
+use crate::value::Value;
+use crate::yaml::compose::{Data, Entry, Node};
+
+impl Builder<'_> {
+    /// A mapping that merges: what [`crate::merge::normalize`] makes of one that does not.
+    pub(super) fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
+        let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
+        let keys = || entries.iter().map(|entry| &entry.key);
+        if !keys().any(|key| self.prefixes.is_prefixed(key))
+            && let Some(known) = self.words.keys(keys())
+        {
+            let entries = Entries::with_keys(known, slots).unwrap_or_default();
+            return MapSlot::new(entries, origin, false);
+        }
+        let mut map = Normalized::with_capacity(entries.len());
+        for (key, slot) in keys().zip(slots) {
+            map.insert(key.clone(), slot, &self.prefixes);
+        }
+        let mut map = map.finish(origin);
+        self.words.share_keys(&mut map.entries);
+        map
+    }
+
+    /// A slot of a mapping that merges: so does a mapping in it.
+    fn merging(&mut self, node: &Node) -> Slot {
+        match &node.data {
+            Data::Map(inner) => {
+                let origin = self.origin(node.index);
+                Slot::Map(Arc::new(grow(|| self.map(inner, origin))))
+            }
+            _ => self.slot(node),
+        }
+    }
+
+    /// A mapping inside of a list.
+    fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
+        let slots: Vec<Slot> = entries.iter().map(|entry| self.slot(&entry.value)).collect();
+        let keys = entries.iter().map(|entry| &entry.key);
+        if let Some(known) = self.words.keys(keys.clone()) {
+            return RawSlot::new(Entries::with_keys(known, slots).unwrap_or_default(), origin);
+        }
+        let mut slots: Entries = keys.cloned().zip(slots).collect();
+        self.words.share_keys(&mut slots);
+        RawSlot::new(slots, origin)
+    }
+
+    /// What stands for a text that does not parse. A query with text around it stays one that
+    /// nobody may have who is not the node itself (Q6).
+    fn unparsed(&mut self, fault: Fault, origin: Origin) -> Slot {
+        if let Kind::QueryEmbedded { query } = &fault.kind
+            && let Ok(query) = crate::query::parse(query, &self.subject.settings.delimiter)
+        {
+            self.embedded.push(fault);
+            return Slot::Query(Arc::new(query), origin);
+        }
+        self.faults.push(fault);
+        Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin)
+    }
+
+    fn slot(&mut self, node: &Node) -> Slot {
+        let origin = self.origin(node.index);
+        match &node.data {
+            Data::Value(Value::Str(text)) => match self.words.parse(text, self.subject.settings) {
+                Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
+                Ok(Parsed::Template(template)) => Slot::Text(template, origin),
+                Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),
+                Err(fault) => self.unparsed(fault.at(origin), origin),
+            },
+            Data::Value(value) => Slot::Value(value.clone(), origin),
+            Data::List(items) => grow(|| {
+                let items = items.iter().map(|item| self.slot(item)).collect();
+                Slot::List(Arc::new(ListSlot::new(items, origin)))
+            }),
+            Data::Map(entries) => grow(|| Slot::Raw(Arc::new(self.raw(entries, origin)))),
+        }
+    }
+}

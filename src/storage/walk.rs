@@ -1,0 +1,323 @@
+//! A walk goes through trees of folders: to list them, or to see whether they are as they were.
+//!
+//! Most of the time goes into the kernel. A folder is opened from the one around it, which is the
+//! shorter way, and several threads share a wide tree.
+
+use std::cell::RefCell;
+use std::ffi::{CString, OsStr};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
+use rustix::io::Errno;
+
+use super::Limits;
+use super::fs::{Stamp, Young, display, folder_unreadable};
+use super::list::{Folder, Listing, stem};
+use crate::error::{Error, Fault, Kind, Result};
+use crate::parallel;
+
+/// From how many folders on, none of them around another, threads share them. Until there are as
+/// many, one level after the other is listed by one.
+const WIDE: usize = 64;
+
+/// How folders are opened.
+const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
+/// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
+/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More files and
+/// folders in one than `limits` allow are an error: links can bring a few folders together in ways
+/// without number.
+pub fn list(roots: &[PathBuf], limits: Limits, threads: usize) -> Result<Listing> {
+    let mut listing = Listing::default();
+    for root in roots {
+        let tree = Tree { root, limits, met: AtomicUsize::new(0), young: Young::now() };
+        tree.list(threads, &mut listing)?;
+    }
+    Ok(listing)
+}
+
+/// Whether the folders of listings are as they were; their new stamps are to prove it the next time.
+///
+/// They are looked for from the outermost one on: that is the shorter way to all the others.
+pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
+    let (young, mut root) = (Young::now(), None);
+    folders.iter_mut().all(|(folder, before)| {
+        let now = if folder.is_root() {
+            // Where it cannot be opened, its path still says what it is.
+            root = rustix::fs::open(folder.path(), HOW | OFlags::PATH, Mode::empty()).ok();
+            root.as_ref().map_or_else(|| rustix::fs::stat(folder.path()), rustix::fs::fstat)
+        } else {
+            match &root {
+                Some(root) => rustix::fs::statat(root, folder.relative(), AtFlags::empty()),
+                None => rustix::fs::stat(folder.path()),
+            }
+        };
+        match now.map(|stat| Stamp::of(&stat, young)) {
+            Ok(now) if now.proves_unchanged(before) => {
+                *before = now;
+                true
+            }
+            _ => false,
+        }
+    })
+}
+
+/// A tree that is listed.
+struct Tree<'a> {
+    root: &'a Path,
+    limits: Limits,
+    /// How many files and folders were met.
+    met: AtomicUsize,
+    young: Young,
+}
+
+/// A folder that is to be listed.
+struct Pending {
+    folder: Folder,
+    /// The one around it, and what it is called there; nothing for the outermost one.
+    place: Option<(Arc<OwnedFd>, CString)>,
+    /// Which folders are around it.
+    around: Arc<[(u64, u64)]>,
+}
+
+/// What a thread lists with.
+struct Walk<'t> {
+    tree: &'t Tree<'t>,
+    /// What the kernel writes names into.
+    buffer: RefCell<Vec<MaybeUninit<u8>>>,
+}
+
+impl Tree<'_> {
+    /// Adds all files and folders to a listing.
+    fn list(&self, threads: usize, listing: &mut Listing) -> Result<()> {
+        let walk = self.walk();
+        let mut level =
+            vec![Pending { folder: Folder::root(self.root), place: None, around: Arc::default() }];
+        while !level.is_empty() {
+            if threads < 2 {
+                return level.into_iter().try_for_each(|pending| walk.all(pending, listing));
+            }
+            if level.len() >= WIDE {
+                return self.share(threads, level, listing);
+            }
+            let mut next = Vec::new();
+            for pending in level {
+                next.extend(walk.one(pending, listing)?);
+            }
+            level = next;
+        }
+        Ok(())
+    }
+
+    /// Adds what is in folders, each thread some of them.
+    fn share(&self, threads: usize, level: Vec<Pending>, listing: &mut Listing) -> Result<()> {
+        let level: Vec<_> = level.into_iter().map(|pending| parking_lot::Mutex::new(Some(pending))).collect();
+        let listed = parallel::each(
+            threads,
+            &level,
+            || self.walk(),
+            |walk, pending| {
+                let mut listing = Listing::default();
+                let all = pending.lock().take().map_or(Ok(()), |pending| walk.all(pending, &mut listing));
+                all.map(|()| listing)
+            },
+            Result::is_err,
+        );
+        listed.into_iter().try_for_each(|part| {
+            listing.append(part?);
+            Ok(())
+        })
+    }
+
+    fn walk(&self) -> Walk<'_> {
+        Walk { tree: self, buffer: RefCell::new(vec![MaybeUninit::uninit(); 32768]) }
+    }
+
+    fn beyond(&self, what: &str, limit: usize, setting: &'static str) -> Error {
+        let what = format!("the {what} in '{}'", display(self.root));
+        Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) }).into()
+    }
+}
+
+impl Walk<'_> {
+    /// Lists a folder and all folders in it.
+    fn all(&self, pending: Pending, listing: &mut Listing) -> Result<()> {
+        let mut waiting = vec![pending];
+        while let Some(pending) = waiting.pop() {
+            waiting.extend(self.one(pending, listing)?.into_iter().rev());
+        }
+        Ok(())
+    }
+
+    /// Lists a folder; gives back the folders in it, by name.
+    fn one(&self, Pending { folder, place, around }: Pending, listing: &mut Listing) -> Result<Vec<Pending>> {
+        let failed = |folder: &Folder, error: Errno| unreadable(folder.path(), error);
+        let open = match &place {
+            None => rustix::fs::open(folder.path(), HOW, Mode::empty()),
+            Some((outer, name)) => rustix::fs::openat(outer, name.as_c_str(), HOW, Mode::empty()),
+        };
+        let open = open.map_err(|error| failed(&folder, error))?;
+        drop(place);
+        let stamp = Stamp::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
+        let identity = stamp.identity();
+        if around.contains(&identity) {
+            return Ok(Vec::new());
+        }
+        let limits = self.tree.limits;
+        if around.len() > limits.depth {
+            return Err(self.tree.beyond("depth of folders", limits.depth, "limit_folder_depth"));
+        }
+        let number = listing.folders.len();
+        listing.enter(folder);
+        listing.stamps.push(stamp);
+        let inner = self.names(&open, number, listing)?;
+        if inner.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (open, around) = (Arc::new(open), around.iter().copied().chain([identity]).collect::<Arc<_>>());
+        let folder = &listing.folders[number];
+        let pending = |name: CString| Pending {
+            folder: folder.inner(OsStr::from_bytes(name.to_bytes())),
+            place: Some((open.clone(), name)),
+            around: around.clone(),
+        };
+        Ok(inner.into_iter().map(pending).collect())
+    }
+
+    /// Adds the files of an open folder to a listing that has the folder under this number; gives back
+    /// the names of the folders in it, sorted.
+    fn names(&self, open: &OwnedFd, number: usize, listing: &mut Listing) -> Result<Vec<CString>> {
+        let failed = |listing: &Listing, error: Errno| unreadable(listing.folders[number].path(), error);
+        let mut inner = Vec::new();
+        let mut buffer = self.buffer.borrow_mut();
+        let mut entries = RawDir::new(open, &mut buffer);
+        while let Some(entry) = entries.next() {
+            let entry = entry.map_err(|error| failed(listing, error))?;
+            let name = entry.file_name();
+            // The folder itself and the one around it.
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            let most = self.tree.limits.files;
+            if self.tree.met.fetch_add(1, Ordering::Relaxed) >= most {
+                return Err(self.tree.beyond("number of files and folders", most, "limit_files"));
+            }
+            if name.to_bytes().starts_with(b".") {
+                continue;
+            }
+            let mut kind = entry.file_type();
+            if kind == FileType::Unknown {
+                let stat = rustix::fs::statat(open, name, AtFlags::SYMLINK_NOFOLLOW);
+                kind = FileType::from_raw_mode(stat.map_err(|error| failed(listing, error))?.st_mode);
+            }
+            listing.links |= kind == FileType::Symlink;
+            if kind == FileType::Symlink {
+                kind = target(open, name).map_err(|error| {
+                    let path = listing.folders[number].join(OsStr::from_bytes(name.to_bytes()));
+                    unreadable(&path, error)
+                })?;
+            }
+            if kind == FileType::Directory {
+                if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
+                    inner.push(name.to_owned());
+                }
+            } else if stem(name.to_bytes()).is_some() {
+                listing.add(number, name.to_bytes());
+            } else if kind == FileType::Symlink {
+                // A folder may come to be there, and no stamp of ours would tell.
+                listing.stamps[number].doubt();
+            }
+        }
+        inner.sort_unstable();
+        Ok(inner)
+    }
+}
+
+/// What a link leads to; it is one itself where that is nothing. Where it cannot be told, the folder
+/// that it may be cannot be read.
+fn target(folder: impl AsFd, name: &std::ffi::CStr) -> rustix::io::Result<FileType> {
+    match rustix::fs::statat(folder, name, AtFlags::empty()) {
+        Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(FileType::Symlink),
+        Err(error) => Err(error),
+    }
+}
+
+fn unreadable(folder: &Path, error: impl Into<io::Error>) -> Error {
+    folder_unreadable(folder, &error.into()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::storage::fs::put;
+
+    const LIMITS: Limits = Limits { files: 1000, depth: 10, bytes: 100 };
+
+    /// A tree of `wide` folders with a folder in each, and a file in every folder.
+    fn tree(wide: usize) -> tempfile::TempDir {
+        let root = tempfile::tempdir().expect("a folder");
+        for number in 0..wide {
+            for path in [format!("a/f{number}/x.yml"), format!("a/f{number}/in/y.yml")] {
+                put(&root.path().join(path), b"", false).expect("written");
+            }
+        }
+        root
+    }
+
+    fn paths(listing: &Listing) -> Vec<PathBuf> {
+        listing.by_path().into_iter().map(|file| listing.found(file).path()).collect()
+    }
+
+    #[test]
+    fn threads_find_what_one_finds() {
+        for wide in [3, 64, 150] {
+            let root = tree(wide);
+            let roots = [root.path().join("a"), root.path().to_owned()];
+            let one = list(&roots, LIMITS, 1).expect("a listing");
+            assert_eq!((one.len(), one.folders.len()), (4 * wide, 4 * wide + 3));
+            for threads in [2, 5] {
+                let several = list(&roots, LIMITS, threads).expect("a listing");
+                assert_eq!(paths(&several), paths(&one));
+                assert_eq!(several.folders.len(), one.folders.len());
+                for (number, folder) in several.folders.iter().enumerate() {
+                    let same = one.folders.iter().position(|other| other == folder).expect("the folder");
+                    assert!(several.stamps[number].is_same_file_state(&one.stamps[same]), "{folder:?}");
+                    let around = folder.path().parent().expect("a folder around it");
+                    let before = &several.folders[..number];
+                    assert!(folder.is_root() || before.iter().any(|other| other.path() == around));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn threads_meet_as_many_as_one_may() {
+        let root = tree(100);
+        let roots = [root.path().to_owned()];
+        // The folder `a`, and four for each.
+        for threads in [1, 3] {
+            let limits = |files| Limits { files, ..LIMITS };
+            assert!(list(&roots, limits(401), threads).is_ok());
+            let error = list(&roots, limits(400), threads).expect_err("one too many");
+            assert!(matches!(&error.first().kind, Kind::YamlLimit { limit: 400, .. }), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn links_back_are_not_followed_by_threads() {
+        let root = tree(80);
+        for number in [0, 40, 79] {
+            put(&root.path().join(format!("a/f{number}/in/back")), b"../..", true).expect("a link");
+        }
+        let roots = [root.path().to_owned()];
+        let listings = [1, 2].map(|threads| list(&roots, LIMITS, threads).expect("a listing"));
+        assert!(listings.iter().all(|listing| listing.links && listing.len() == 160));
+    }
+}

@@ -1,0 +1,100 @@
+//! Paths of references and their keys turn into one another, with the default of a reference
+//! taken off.
+
+use super::FixedPath;
+use crate::value::{Key, Text};
+
+/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+pub fn join_path(path: &[Key], delimiter: &str) -> String {
+    let escaped = format!("\\{delimiter}");
+    let keys: Vec<String> =
+        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+    keys.join(delimiter)
+}
+
+/// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
+pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
+    let mut segments = Vec::new();
+    let mut segment = String::new();
+    let mut rest = text;
+    loop {
+        match find(rest, delimiter) {
+            Some(at) if rest[..at].ends_with('\\') => {
+                segment.push_str(&rest[..at - 1]);
+                segment.push_str(delimiter);
+                rest = &rest[at + delimiter.len()..];
+            }
+            Some(at) => {
+                segments.push(behind(&mut segment, &rest[..at]));
+                rest = &rest[at + delimiter.len()..];
+            }
+            None => {
+                segments.push(behind(&mut segment, rest));
+                return segments;
+            }
+        }
+    }
+}
+
+/// A text with what came before it, mostly nothing.
+fn behind(before: &mut String, text: &str) -> Text {
+    if before.is_empty() {
+        return text.into();
+    }
+    before.push_str(text);
+    std::mem::take(before).into()
+}
+
+/// Splits the flattened inside of a reference into path and default (R7).
+pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
+    match find_default(inside, delimiter) {
+        Some((path, default)) => {
+            FixedPath { segments: split_path(path, delimiter), default: Some(default.into()) }
+        }
+        None => FixedPath { segments: split_path(inside, delimiter), default: None },
+    }
+}
+
+/// The path and the default, where there is one.
+pub(super) fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t str, &'t str)> {
+    let mut from = 0;
+    loop {
+        let at = from + find(&inside[from..], delimiter)?;
+        let behind = &inside[at + delimiter.len()..];
+        if let Some(default) = behind.strip_prefix(delimiter) {
+            return Some((&inside[..at], default));
+        }
+        from = at + first_char(&inside[at..]);
+    }
+}
+
+/// Where a text that is not empty stands first in another. The search of `str` gets ready for long
+/// ones, which takes longer than to look through a short one.
+pub(super) fn find(text: &str, wanted: &str) -> Option<usize> {
+    if let [byte] = wanted.as_bytes() {
+        return text.bytes().position(|other| other == *byte);
+    }
+    if text.len() > 1000 {
+        return text.find(wanted);
+    }
+    text.as_bytes().windows(wanted.len()).position(|here| here == wanted.as_bytes())
+}
+
+/// How many bytes the first letter of a text has.
+pub(super) fn first_char(text: &str) -> usize {
+    text.chars().next().map_or(0, char::len_utf8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_split_at_plain_delimiters() {
+        let split = |text: &str| split_path(text, ":").iter().map(ToString::to_string).collect::<Vec<_>>();
+        assert_eq!(split("a:b"), ["a", "b"]);
+        assert_eq!(split(r"a\:b:c"), ["a:b", "c"]);
+        assert_eq!(split(""), [""]);
+        assert_eq!(split("a:"), ["a", ""]);
+    }
+}

@@ -1,0 +1,168 @@
+//! Words are the strings of an inventory: one allocation for each distinct one, and one template.
+
+use std::cell::RefCell;
+use std::hash::Hasher;
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+
+use super::grammar::Grammar;
+use super::{Parsed, Template, parse};
+use crate::error::Fault;
+use crate::keys::Keys;
+use crate::settings::Settings;
+use crate::table::Table;
+use crate::value::{Key, Text, Value};
+
+/// The strings of an inventory: one allocation for each distinct one, and one template.
+///
+/// All calls must be with the same settings. What nobody else has any longer goes when there has come as
+/// much again as there was: a process that lives for months reads many versions of a file.
+#[derive(Debug, Default)]
+pub struct Pool {
+    strings: Mutex<Strings>,
+    templates: Mutex<FxHashMap<Text, Arc<Template>>>,
+    /// Those of mappings, by a number for their strings.
+    keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
+}
+
+#[derive(Debug, Default)]
+struct Strings {
+    known: FxHashSet<Text>,
+    /// How many were in use when that was last looked at.
+    used: usize,
+}
+
+/// How many strings may come before it is worth looking for those that nobody has any longer.
+const CROWD: usize = 16_384;
+
+impl Pool {
+    /// The pool for one thread, which asks for each string once.
+    pub fn words(&self) -> Words<'_> {
+        Words { pool: self, strings: RefCell::default() }
+    }
+
+    fn text(&self, text: &str) -> Text {
+        let strings = &mut *self.strings.lock();
+        if let Some(known) = strings.known.get(text) {
+            return known.clone();
+        }
+        if strings.known.len() > CROWD + 2 * strings.used {
+            self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
+            strings.known.retain(|text| !text.is_alone());
+            strings.used = strings.known.len();
+            strings.known.shrink_to(2 * strings.used);
+        }
+        let text = Text::from(text);
+        if strings.known.is_empty() {
+            strings.known.reserve(MANY);
+        }
+        strings.known.insert(text.clone());
+        text
+    }
+}
+
+/// As many strings as a node has with all its classes, about: room for them is made at once.
+const MANY: usize = 800;
+
+/// A number for strings in their order, that have one allocation each.
+fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
+    let mut hasher = FxHasher::default();
+    for key in keys {
+        let Value::Str(text) = &key.0 else { return None };
+        hasher.write_usize(text.address());
+    }
+    Some(hasher.finish())
+}
+
+/// What one thread knows of a [`Pool`].
+#[derive(Debug)]
+pub struct Words<'p> {
+    pool: &'p Pool,
+    strings: RefCell<FxHashSet<Text>>,
+}
+
+impl Words<'_> {
+    /// The one allocation of a string.
+    pub fn text(&self, text: &str) -> Text {
+        let mut strings = self.strings.borrow_mut();
+        if let Some(known) = strings.get(text) {
+            return known.clone();
+        }
+        let text = self.pool.text(text);
+        if strings.is_empty() {
+            strings.reserve(MANY);
+        }
+        strings.insert(text.clone());
+        text
+    }
+
+    /// The index that others with the same keys have.
+    pub fn keys<'k>(&self, keys: impl ExactSizeIterator<Item = &'k Key> + Clone) -> Option<Arc<Keys>> {
+        let number = fingerprint(keys.clone())?;
+        let known = self.pool.keys.lock().get(&number).and_then(Weak::upgrade)?;
+        known.are(keys).then_some(known)
+    }
+
+    /// Gives a mapping the index that others with the same keys have.
+    pub fn share_keys<V>(&self, mapping: &mut Table<V>) {
+        let Some(number) = fingerprint(mapping.keys()) else { return };
+        let mut shared = self.pool.keys.lock();
+        if let Some(known) = shared.get(&number).and_then(Weak::upgrade)
+            && mapping.take_keys(&known)
+        {
+            return;
+        }
+        if shared.len() >= CROWD / 16 && shared.len().is_power_of_two() {
+            shared.retain(|_, keys| keys.strong_count() > 0);
+        }
+        shared.insert(number, Arc::downgrade(mapping.shared_keys()));
+    }
+
+    /// Reads a string as [`parse`] does.
+    pub fn parse(&self, source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
+        if Grammar::new(settings).is_plain(source) {
+            return Ok(Parsed::Text(source.clone()));
+        }
+        if let Some(template) = self.pool.templates.lock().get(source) {
+            return Ok(Parsed::Template(template.clone()));
+        }
+        let parsed = parse(source, settings)?;
+        match &parsed {
+            Parsed::Text(plain) if !plain.same(source) => Ok(Parsed::Text(self.text(plain))),
+            Parsed::Template(template) => {
+                let mut templates = self.pool.templates.lock();
+                Ok(Parsed::Template(templates.entry(source.clone()).or_insert(template.clone()).clone()))
+            }
+            _ => Ok(parsed),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Map;
+
+    #[test]
+    fn strings_that_nobody_has_any_longer_are_forgotten() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let pool = Pool::default();
+        let kept = pool.words().text("${kept}");
+        let template = pool.words().parse(&kept, &settings).expect("a reference");
+        for number in 0..5 * CROWD {
+            let words = pool.words();
+            words.parse(&words.text(&format!("${{a{number}}}")), &settings).expect("a reference");
+        }
+        assert!(pool.strings.lock().known.len() <= CROWD + 10);
+        assert!(pool.templates.lock().len() <= CROWD + 10);
+        assert!(pool.words().text("${kept}").same(&kept));
+        let (Parsed::Template(before), Ok(Parsed::Template(now))) =
+            (template, pool.words().parse(&kept, &settings))
+        else {
+            panic!("templates");
+        };
+        assert!(Arc::ptr_eq(&before, &now));
+    }
+}
