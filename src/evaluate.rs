@@ -253,7 +253,7 @@ impl<'a> Evaluator<'a> {
             Ok(_) => Err(std::mem::take(&mut self.faults)),
             Err(stop) => {
                 self.report(stop);
-                self.rest_of_text(template, origin);
+                self.rest_of_text(template, origin, further::Rest::All);
                 Err(std::mem::take(&mut self.faults))
             }
         }

@@ -130,6 +130,38 @@ fn a_browser_searches_and_clicks() {
 }
 
 #[test]
+fn a_browser_shows_what_is_wrong_and_what_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("nodes/broken.yml", "classes: [web, gone]\nparameters: {motd: hello}\n"),
+        ("nodes/values.yml", "classes: [app]\nparameters: {url: '${host}:${port}', password: hunter22}\n"),
+        ("classes/web.yml", "parameters: {listen: '${address'}\n"),
+        ("classes/app.yml", "parameters: {workers: 4}\n"),
+    ] {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    let page = page(folder.path(), &[]);
+    assert!(!page.contains("hunter22"), "secrets are masked");
+    let Some(browser) = browser() else {
+        println!("skipped: no Chromium in PATH; install the package chromium to run this test");
+        return;
+    };
+    let shown = loaded(&browser, &page, "node:broken", "");
+    for text in ["is not closed by", "no class 'gone'", "data-name=\"web\"", "data-name=\"gone\"", "motd"] {
+        assert!(shown.contains(text), "{text} in\n{shown}");
+    }
+    for text in ["Environment", "null"] {
+        assert!(!shown.contains(text), "{text} in\n{shown}");
+    }
+    let shown = loaded(&browser, &page, "node:values", "");
+    for text in ["no parameter 'host'", "no parameter 'port'", "cannot be computed", "workers"] {
+        assert!(shown.contains(text), "{text} in\n{shown}");
+    }
+}
+
+#[test]
 fn a_browser_takes_nothing_for_markup() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("nodes")).unwrap();

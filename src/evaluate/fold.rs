@@ -24,6 +24,21 @@ pub(super) struct Replaced {
     by_container: bool,
 }
 
+/// The entry of a stack that failed.
+pub(super) struct Failed {
+    /// Its index.
+    pub at: usize,
+    pub stop: Stop,
+    /// Whether a missing reference of it would be an error: nothing makes up for it.
+    pub certain: bool,
+}
+
+impl Failed {
+    fn at(at: usize, stop: Stop) -> Failed {
+        Failed { at, stop, certain: true }
+    }
+}
+
 /// The kinds of values that merging tells apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
@@ -52,7 +67,9 @@ impl Shape {
 impl Evaluator<'_> {
     pub(super) fn fold(&mut self, stack: &Arc<StackSlot>) -> Result<Found, Stop> {
         let skip = replaced_count(&stack.entries);
-        let found = self.fold_all(&stack.entries[skip..]).map_err(|(_, stop)| stop)?;
+        let forgive = self.settings.ignore_overwritten_missing_references;
+        let entries = &stack.entries[skip..];
+        let found = self.fold_entries(entries, entries.len(), forgive);
         if skip > 0 && (skip > 1 || stack.entries[..skip].iter().any(|entry| entry.slot.dynamic())) {
             if self.settings.verbose_warnings {
                 let origin = stack.entries[skip - 1].slot.origin();
@@ -65,21 +82,21 @@ impl Evaluator<'_> {
                 count: skip,
                 path: self.path_keys().to_vec(),
                 export: self.is_export(),
-                by_container: found.head.is_container(),
+                by_container: found.as_ref().is_ok_and(|found| found.head.is_container()),
             });
         }
-        Ok(found)
+        found.map_err(|failed| failed.stop)
     }
 
     /// Folds entries of which `total` stand in the stack from here on: the last of a stack
     /// has nothing behind it that could make up for a missing reference. `forgive` tells
-    /// whether anything may. An error comes with the index of its entry.
-    fn fold_entries(
+    /// whether anything may.
+    pub(super) fn fold_entries(
         &mut self,
         entries: &[StackEntry],
         total: usize,
         forgive: bool,
-    ) -> Result<Found, (usize, Stop)> {
+    ) -> Result<Found, Failed> {
         let mut output: Found = Head::Value(Value::Null).into();
         let mut output_origin = Origin::NONE;
         let mut missing = None;
@@ -95,22 +112,22 @@ impl Evaluator<'_> {
                 Ok(found) => found,
                 Err(Stop::Missing(fault)) if forgive && !output.head.is_container() && index + 1 != total => {
                     self.warn_overwritten(&fault);
-                    missing = Some((index, fault));
+                    missing.get_or_insert((index, fault));
                     Head::Value(Value::Null).into()
                 }
-                Err(stop) if changed => {
-                    self.report(stop);
-                    return Err((index, Stop::Reported));
+                Err(stop) => {
+                    let certain = !forgive || output.head.is_container() || index + 1 == total;
+                    let stop = if changed { self.reported(stop) } else { stop };
+                    return Err(Failed { at: index, stop, certain });
                 }
-                Err(stop) => return Err((index, stop)),
             };
             // Each level of a container that merges into its own inside is new, so that only their
             // number tells: what is written in files nests less than half as deep as it may.
             let most = self.settings.limit_depth as usize / 2;
             if new.brought && new.head.is_container() && self.nesting() > most {
-                return Err((index, self.endless(&new, origin).into()));
+                return Err(Failed::at(index, self.endless(&new, origin).into()));
             }
-            let at = |stop| (index, stop);
+            let at = |stop| Failed::at(index, stop);
             if constant {
                 // Saying the same again is no change (M5).
                 if self.settings.strict_constant_parameters && !self.same_value(&output, &new).map_err(at)? {
@@ -138,15 +155,10 @@ impl Evaluator<'_> {
             self.made.push(output.head.clone());
         }
         match missing {
-            _ if changed => Err((entries.len() - 1, Stop::Reported)),
-            Some((index, fault)) if output.head.is_container() => Err((index, Stop::Fault(fault))),
+            _ if changed => Err(Failed::at(entries.len() - 1, Stop::Reported)),
+            Some((index, fault)) if output.head.is_container() => Err(Failed::at(index, Stop::Fault(fault))),
             _ => Ok(output),
         }
-    }
-
-    /// Folds entries with nothing behind them; an error comes with the index of its entry.
-    pub(super) fn fold_all(&mut self, entries: &[StackEntry]) -> Result<Found, (usize, Stop)> {
-        self.fold_entries(entries, entries.len(), self.settings.ignore_overwritten_missing_references)
     }
 
     /// Whether two heads have the same value. One that needs the place itself has none yet, and
@@ -279,13 +291,8 @@ impl Evaluator<'_> {
             let entries = &replaced.stack.entries[..replaced.count];
             // Data that a container replaces is not forgiven (R6).
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;
-            let result = self.fold_entries(entries, usize::MAX, forgive);
+            self.rest_of_entries(entries, forgive, true);
             self.leave(before);
-            match result.map_err(|(_, stop)| stop) {
-                Err(Stop::Fault(fault)) if matches!(fault.kind, Kind::ReferenceCycle { .. }) => {}
-                Err(Stop::Missing(fault) | Stop::Fault(fault)) => self.faults.push(*fault),
-                Err(Stop::Reported) | Ok(_) => {}
-            }
         }
         self.examine_hidden();
     }

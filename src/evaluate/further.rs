@@ -6,10 +6,10 @@
 //! consequence is left alone: a reference with a missing one in its name, and what earlier layers say,
 //! which the missing value may replace. No value depends on anything here.
 
-use super::fold::standing;
+use super::fold::{Failed, standing};
 use super::{Evaluator, Found, Stop};
-use crate::error::{Fault, MOST_TOLD};
-use crate::slot::{Slot, StackSlot};
+use crate::error::{Fault, Kind, MOST_TOLD};
+use crate::slot::{Slot, StackEntry, StackSlot};
 use crate::source::Origin;
 use crate::template::{Part, Template};
 use crate::value::{Key, Text};
@@ -23,6 +23,15 @@ pub(super) struct Hidden {
     export: bool,
 }
 
+/// Which references of a text are told that lead nowhere.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// All of them.
+    All,
+    /// Those inside of others: the others are forgiven where a later layer replaces the text (R6).
+    Certain,
+}
+
 impl Evaluator<'_> {
     /// Tells what else is wrong with a place that failed.
     pub(super) fn look_further(&mut self, slot: &Slot) {
@@ -32,23 +41,24 @@ impl Evaluator<'_> {
         self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
         // Beyond the limit of the depth nothing is looked at.
         let _: Result<(), Stop> = self.deeper(|evaluator| {
-            evaluator.rest_of(slot);
+            evaluator.rest_of(slot, Rest::All);
             Ok(())
         });
         self.pop_active();
     }
 
     /// Tells what else is wrong with a text that failed: its other references.
-    pub(super) fn rest_of_text(&mut self, template: &Template, origin: Origin) {
+    pub(super) fn rest_of_text(&mut self, template: &Template, origin: Origin, rest: Rest) {
         if self.tells_one() {
             return;
         }
-        let parts = match template.parts.as_slice() {
+        match template.parts.as_slice() {
             // It is the one that failed.
-            [Part::Reference(reference)] => &reference.parts,
-            parts => parts,
-        };
-        self.rest_of_parts(parts, &template.source, origin);
+            [Part::Reference(reference)] => {
+                self.rest_of_parts(&reference.parts, &template.source, origin, Rest::All);
+            }
+            parts => drop(self.rest_of_parts(parts, &template.source, origin, rest)),
+        }
     }
 
     /// Whether one problem says all that is asked for.
@@ -56,9 +66,9 @@ impl Evaluator<'_> {
         self.is_quiet() || !self.settings.group_errors || self.faults.len() > MOST_TOLD
     }
 
-    fn rest_of(&mut self, slot: &Slot) {
+    fn rest_of(&mut self, slot: &Slot, rest: Rest) {
         match slot {
-            Slot::Text(template, origin) => self.rest_of_text(template, *origin),
+            Slot::Text(template, origin) => self.rest_of_text(template, *origin, rest),
             Slot::Stack(stack) => self.rest_of_stack(stack),
             Slot::Query(query, origin) if self.others.is_some() => {
                 for comparison in query.comparisons() {
@@ -73,16 +83,20 @@ impl Evaluator<'_> {
 
     /// Looks at all references of a text or inside of a reference, the inner ones first; tells whether
     /// all of them have a value.
-    fn rest_of_parts(&mut self, parts: &[Part], source: &Text, origin: Origin) -> bool {
+    fn rest_of_parts(&mut self, parts: &[Part], source: &Text, origin: Origin, rest: Rest) -> bool {
         let mut all = true;
         for part in parts {
             let Part::Reference(reference) = part else { continue };
-            if reference.fixed.is_none() && !self.rest_of_parts(&reference.parts, source, origin) {
+            if reference.fixed.is_none() && !self.rest_of_parts(&reference.parts, source, origin, Rest::All) {
                 all = false;
                 continue;
             }
             let value = self.resolve(reference, source, origin).and_then(|found| self.deep_found(&found));
             if let Err(stop) = value {
+                if rest == Rest::Certain && matches!(stop, Stop::Missing(_)) {
+                    // The text may be forgiven for it, whatever else is in it.
+                    return false;
+                }
                 self.report_once(stop);
                 all = false;
             }
@@ -90,28 +104,62 @@ impl Evaluator<'_> {
         all
     }
 
-    /// Looks at what stands in a stack behind the value that failed, and so on.
+    /// Looks at what stands in a stack behind the value that failed.
     fn rest_of_stack(&mut self, stack: &StackSlot) {
-        let mut rest = standing(&stack.entries);
+        let forgive = self.settings.ignore_overwritten_missing_references;
+        let last = self.rest_of_entries(standing(&stack.entries), forgive, false);
+        if let Some(found) = last.filter(|found| found.head.is_container()) {
+            let (path, export) = (self.path_keys().to_vec(), self.is_export());
+            self.hidden.push(Hidden { found, path, export });
+        }
+    }
+
+    /// Tells what is wrong with the values of layers for one place, one after the other; gives back what
+    /// those behind the last problem come to. `forgive` tells whether later values may make up for a
+    /// missing reference. Those that a `~` replaced have values behind them, and may go in a circle (R16).
+    pub(super) fn rest_of_entries(
+        &mut self,
+        entries: &[StackEntry],
+        forgive: bool,
+        replaced: bool,
+    ) -> Option<Found> {
+        let mut rest = entries;
+        let mut uncertain: Vec<(&Template, Origin)> = Vec::new();
         while !rest.is_empty() {
-            match self.fold_all(rest) {
+            let total = if replaced { usize::MAX } else { rest.len() };
+            let Failed { at, stop, certain } = match self.fold_entries(rest, total, forgive) {
                 Ok(found) => {
                     if found.head.is_container() {
-                        let (path, export) = (self.path_keys().to_vec(), self.is_export());
-                        self.hidden.push(Hidden { found, path, export });
+                        // Nothing makes up for what a container replaces (R6).
+                        for (template, origin) in uncertain {
+                            self.rest_of_parts(&template.parts, &template.source, origin, Rest::All);
+                        }
                     }
-                    return;
+                    return Some(found);
                 }
-                Err((at, stop)) => {
-                    self.report_once(stop);
-                    let (failed, behind) = rest.split_at(at + 1);
-                    if let Some(entry) = failed.last() {
-                        self.rest_of(&entry.slot);
-                    }
-                    rest = behind;
-                }
+                Err(failed) => failed,
+            };
+            let circle = |fault: &Fault| matches!(fault.kind, Kind::ReferenceCycle { .. });
+            if replaced && matches!(&stop, Stop::Fault(fault) if circle(fault)) {
+                return None;
             }
+            let (failed, behind) = rest.split_at(at + 1);
+            self.report_once(stop);
+            if self.tells_one() {
+                return None;
+            }
+            if let Some(entry) = failed.last()
+                && (!replaced || matches!(entry.slot, Slot::Text(..)))
+            {
+                self.rest_of(&entry.slot, if certain { Rest::All } else { Rest::Certain });
+            }
+            uncertain.extend(failed.iter().filter_map(|entry| match &entry.slot {
+                Slot::Text(template, origin) => Some((&**template, *origin)),
+                _ => None,
+            }));
+            rest = behind;
         }
+        None
     }
 
     /// Tells what is wrong inside of the containers of places that failed.

@@ -171,6 +171,12 @@ impl Evaluator<'_> {
         }
     }
 
+    /// Takes note of a problem, after which there is nothing to be told of it.
+    pub(super) fn reported(&mut self, stop: Stop) -> Stop {
+        self.report(stop);
+        Stop::Reported
+    }
+
     pub(super) fn cycle(&self, address: usize) -> Fault {
         let from = self.way.active.iter().rposition(|active| active.address == address).unwrap_or(0);
         let path = |active: &Active| &self.way.keys[active.base..active.end];

@@ -7,7 +7,7 @@ mod picture;
 use indexmap::{IndexMap, IndexSet};
 
 use crate::engine::Inventory;
-use crate::engine::node::Computation;
+use crate::engine::node::{Computation, NodeRequest};
 use crate::error::Result;
 use crate::explain::{Selection, chosen_nodes, explain_in};
 use crate::linearize::By;
@@ -115,8 +115,9 @@ fn rendered(
             Selection { parameters: vec!["**".to_owned()], secrets: secrets.clone(), ..Selection::default() };
         let explanation = explain_in(computation, layers, &everything).ok()?;
         explanation.teach(secrets);
-        if !explanation.faults.is_empty() {
-            let error = crate::error::Error::new(explanation.faults.clone());
+        if !explanation.faults.is_empty()
+            && let Err(error) = computation.answer(NodeRequest::plain(&node.name))
+        {
             problems.extend(crate::report::concise(&error).lines().map(str::to_owned));
         }
         let delimiter = &computation.settings.delimiter;
@@ -168,6 +169,9 @@ fn vertices(
             entry.insert((listed.class.clone(), place));
         }
     }
+    for node in chosen.iter().filter(|node| node.layers.is_err()) {
+        listed_in_files(survey, node, &mut lists);
+    }
     // Classes that are missing, and may be.
     let missing: Vec<Text> = lists.values().flatten().map(|(class, _)| class.clone()).collect();
     for class in missing {
@@ -192,6 +196,29 @@ fn vertices(
         .collect();
     vertices.sort_by(|a, b| (a.is_class, &a.name).cmp(&(b.is_class, &b.name)));
     vertices
+}
+
+/// What the files of a node list whose layers cannot be ordered: its own, and those of the classes that
+/// they name. A name with references in it comes to nothing then.
+fn listed_in_files(survey: &Survey, node: &Surveyed, lists: &mut IndexMap<(bool, Text), IndexSet<Entry>>) {
+    let file = |is_class: bool, name: &Text| {
+        survey.files.iter().find(|file| file.is_class == is_class && file.name == *name)
+    };
+    let mut waiting = vec![(false, node.name.clone())];
+    let mut seen = IndexSet::new();
+    while let Some((is_class, name)) = waiting.pop() {
+        let Some(layer) = file(is_class, &name).and_then(|file| file.layer.as_ref().ok()) else { continue };
+        for entry in layer.classes.iter().filter(|entry| entry.template.is_none()) {
+            let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+            let class = names.find(|name| file(true, name).is_some()).unwrap_or(&entry.lookup).clone();
+            let place = Some((entry.origin.file, entry.origin.node));
+            lists.entry((is_class, name.clone())).or_default().insert((class.clone(), place));
+            if seen.insert(class.clone()) {
+                lists.entry((true, class.clone())).or_default();
+                waiting.push((true, class));
+            }
+        }
+    }
 }
 
 fn sets(computation: &Computation<'_>, file: &crate::survey::SurveyedFile, secrets: &Secrets) -> Vec<Leaf> {

@@ -49,9 +49,11 @@ fn leaf(leaf: &Leaf) -> Value {
 
 fn node(node: &Rendered) -> Value {
     let mapped = node.mapped.iter();
+    // That of a node whose layers cannot be ordered is not known.
+    let environment = if node.environment == Value::Null { String::new() } else { brief(&node.environment) };
     map([
         ("name", Value::Str(node.name.clone())),
-        ("environment", Value::text(brief(&node.environment))),
+        ("environment", Value::text(environment)),
         ("applications", texts(&node.applications)),
         ("classes", texts(&node.classes)),
         ("mapped", list(mapped.map(|(mapping, class)| texts([mapping, class])))),
