@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
@@ -21,7 +21,7 @@ use crate::layer::{Layer, Subject, Unread};
 use crate::points::point;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
-use crate::storage::fs::display;
+use crate::storage::fs::{display, stamp};
 use crate::template::{Pool, Words};
 use crate::value::Text;
 use crate::yaml::compose::{Document, compose_with};
@@ -93,6 +93,8 @@ pub struct Files {
     versions: AtomicU64,
     /// How often the lines of a file moved and its layer stayed.
     moved: AtomicU64,
+    /// Whether a file had other names.
+    named_often: AtomicBool,
 }
 
 #[derive(Default, Debug)]
@@ -142,6 +144,7 @@ impl Files {
             pool: Pool::default(),
             versions: AtomicU64::new(0),
             moved: AtomicU64::new(0),
+            named_often: AtomicBool::new(false),
         }
     }
 
@@ -286,8 +289,15 @@ impl Files {
         counters: &Counters,
     ) -> Current {
         let (bytes, proof) = match read(item, held, counters, self.settings.most_bytes()) {
-            Ok(read) => read,
+            Ok(read) => {
+                if let Proof::Stamp(stamp) = &read.1 {
+                    self.named_often.fetch_or(stamp.has_other_names(), Ordering::Relaxed);
+                }
+                read
+            }
             Err(error) => {
+                let often = stamp(item.path()).is_ok_and(|stamp| stamp.has_other_names());
+                self.named_often.fetch_or(often, Ordering::Relaxed);
                 let mut known = self.known.lock();
                 let known = &mut known.files[file.0 as usize];
                 known.checked = look;
@@ -369,6 +379,12 @@ impl Files {
     /// made anew then.
     pub fn moved(&self) -> u64 {
         self.moved.load(Ordering::Relaxed)
+    }
+
+    /// Whether any file that was asked for had other names (hard links): what is written under one of
+    /// them is told of that one alone, so a watch does not do.
+    pub fn had_other_names(&self) -> bool {
+        self.named_often.load(Ordering::Relaxed)
     }
 
     /// How many files are kept.

@@ -116,6 +116,9 @@ impl Inputs {
             return false;
         }
         let mut watch = self.watch.lock();
+        if self.files.had_other_names() {
+            *watch = Watching::Never;
+        }
         if let Watching::On(on) = &mut *watch {
             match on.news() {
                 News::Quiet => return false,

@@ -26,6 +26,8 @@ pub struct Stamp {
     size: u64,
     inode: u64,
     device: u64,
+    /// Whether it is a file that has other names, which are hard links.
+    named_often: bool,
     young: bool,
 }
 
@@ -60,6 +62,7 @@ impl Stamp {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             inode: stat.st_ino,
             device: stat.st_dev,
+            named_often: stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
             young: changed >= young.0 || modified >= young.0,
         }
     }
@@ -70,6 +73,10 @@ impl Stamp {
     /// Which file or folder it is: no other one has the same.
     pub(super) fn identity(&self) -> (u64, u64) {
         (self.device, self.inode)
+    }
+    /// Whether the file may be written under another name, a hard link.
+    pub fn has_other_names(&self) -> bool {
+        self.named_often
     }
     /// Lets it prove nothing.
     pub(super) fn doubt(&mut self) {

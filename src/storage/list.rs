@@ -126,9 +126,10 @@ impl PartialEq for Found {
 /// another: most are asked for nothing but their names.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Every folder that was listed, each before those in it.
+    /// Every folder that was listed, each before those in it; and, as folders without files, links that
+    /// lead to something else: another folder may come to be there.
     pub folders: Vec<Arc<Folder>>,
-    /// Their stamps from before they were listed.
+    /// Their stamps from before they were listed, of a link that of what it leads to.
     pub stamps: Vec<Stamp>,
     /// Whether a symbolic link was met.
     pub links: bool,
@@ -142,6 +143,12 @@ impl Listing {
     /// Adds a folder: the next files are in it.
     pub fn enter(&mut self, folder: Folder) {
         self.folders.push(Arc::new(folder));
+    }
+
+    /// Adds a link that is not followed, with the stamp of what it leads to.
+    pub(super) fn lead(&mut self, link: Folder, stamp: Stamp) {
+        self.enter(link);
+        self.stamps.push(stamp);
     }
 
     /// Adds a file of the folder that was added last.

@@ -4,10 +4,10 @@
 //! shorter way, and several threads share a wide tree.
 
 use std::cell::RefCell;
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
 use super::Limits;
-use super::fs::{Stamp, Young, display, folder_unreadable};
+use super::fs::{Stamp, Young, display, folder_unreadable, reason};
 use super::list::{Folder, Listing, stem};
 use crate::error::{Error, Fault, Kind, Result};
 use crate::parallel;
@@ -167,6 +167,8 @@ impl Walk<'_> {
         let stamp = Stamp::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
         let identity = stamp.identity();
         if around.contains(&identity) {
+            // It may come to lead to another folder.
+            listing.lead(folder, stamp);
             return Ok(Vec::new());
         }
         let limits = self.tree.limits;
@@ -216,12 +218,9 @@ impl Walk<'_> {
                 let stat = rustix::fs::statat(open, name, AtFlags::SYMLINK_NOFOLLOW);
                 kind = FileType::from_raw_mode(stat.map_err(|error| failed(listing, error))?.st_mode);
             }
-            listing.links |= kind == FileType::Symlink;
             if kind == FileType::Symlink {
-                kind = target(open, name).map_err(|error| {
-                    let path = listing.folders[number].join(OsStr::from_bytes(name.to_bytes()));
-                    unreadable(&path, error)
-                })?;
+                listing.links = true;
+                kind = self.behind(open, name, number, listing)?;
             }
             if kind == FileType::Directory {
                 if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
@@ -229,23 +228,38 @@ impl Walk<'_> {
                 }
             } else if stem(name.to_bytes()).is_some() {
                 listing.add(number, name.to_bytes());
-            } else if kind == FileType::Symlink {
-                // A folder may come to be there, and no stamp of ours would tell.
-                listing.stamps[number].doubt();
             }
         }
         inner.sort_unstable();
         Ok(inner)
     }
-}
 
-/// What a link leads to; it is one itself where that is nothing. Where it cannot be told, the folder
-/// that it may be cannot be read.
-fn target(folder: impl AsFd, name: &std::ffi::CStr) -> rustix::io::Result<FileType> {
-    match rustix::fs::statat(folder, name, AtFlags::empty()) {
-        Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode)),
-        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(FileType::Symlink),
-        Err(error) => Err(error),
+    /// What a link in an open folder leads to; it is a link itself where that is nothing. What is no
+    /// folder may become one: its stamp tells, or else that of the folder it is in proves nothing.
+    ///
+    /// Where it cannot be told, a name of a YAML file is one of a file, an error for who asks for it
+    /// alone. With any other name it may be a folder full of files: that is an error.
+    fn behind(&self, open: &OwnedFd, name: &CStr, number: usize, listing: &mut Listing) -> Result<FileType> {
+        let bytes = name.to_bytes();
+        match rustix::fs::statat(open, name, AtFlags::empty()) {
+            Ok(stat) => {
+                let kind = FileType::from_raw_mode(stat.st_mode);
+                if kind != FileType::Directory {
+                    let link = listing.folders[number].inner(OsStr::from_bytes(bytes));
+                    listing.lead(link, Stamp::of(&stat, self.tree.young));
+                }
+                return Ok(kind);
+            }
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+            Err(_) if stem(bytes).is_some() => {}
+            Err(error) => {
+                let path = listing.folders[number].join(OsStr::from_bytes(bytes));
+                let message = format!("what the link leads to: {}", reason(&error.into()));
+                return Err(Fault::new(Kind::FileUnreadable { path: display(&path), message }).into());
+            }
+        }
+        listing.stamps[number].doubt();
+        Ok(FileType::Symlink)
     }
 }
 

@@ -2,8 +2,12 @@
 //! folders to look at again, without a thread: a descriptor that is read when somebody asks.
 //!
 //! A watch belongs to one process. It is only set up where inotify tells the whole truth: on
-//! local file systems, in trees without symbolic links. Whatever is doubtful ends it, and the
-//! caller goes back to looking at every file.
+//! local file systems with nothing mounted inside, in trees without symbolic links whose folders
+//! have one path each. inotify tells of a file under the name that was used: the caller sees to it
+//! that no file is watched that has another (see [`Stamp::has_other_names`]). Whatever is doubtful
+//! ends a watch, and the caller goes back to looking at every file.
+//!
+//! [`Stamp::has_other_names`]: super::Stamp::has_other_names
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::ffi::OsStr;
@@ -33,20 +37,25 @@ pub struct Watch {
 pub enum News {
     /// Nothing.
     Quiet,
-    /// These YAML files were written or replaced, appeared or went; with `tree`, folders did.
+    /// These YAML files were written or replaced, appeared or went; with `tree`, the permissions of a
+    /// folder changed, or a symbolic link appeared.
     Changed {
         /// The files, by path.
         files: Vec<PathBuf>,
-        /// Whether a folder appeared or went.
+        /// Whether folders may have changed.
         tree: bool,
     },
-    /// The watch cannot tell. It must not be asked again.
+    /// The watch cannot tell, or a folder went or appeared that it may not know. It must not be
+    /// asked again.
     Lost,
 }
 
 /// File systems on which a write always passes the kernel that is asked: ext, xfs, btrfs,
 /// tmpfs, f2fs, zfs.
 const LOCAL: [u64; 6] = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1];
+
+/// What is mounted where, as this process sees it: proc(5).
+const MOUNTS: &str = "/proc/self/mountinfo";
 
 impl Watch {
     /// Watches these folders; `None` where that cannot be relied on.
@@ -57,6 +66,11 @@ impl Watch {
             if !LOCAL.contains(&(kind & 0xFFFF_FFFF)) {
                 return None;
             }
+        }
+        let mounts = fs::read(MOUNTS).ok()?;
+        if roots.iter().any(|root| fs::canonicalize(root).map_or(true, |root| is_mounted_on(&root, &mounts)))
+        {
+            return None;
         }
         let roots = roots.iter().map(|root| Some((root.clone(), identity(root)?))).collect::<Option<_>>()?;
         let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
@@ -73,7 +87,10 @@ impl Watch {
         let mut watched = FxHashMap::default();
         for folder in folders {
             let number = inotify::add_watch(&descriptor, folder, wanted).ok()?;
-            watched.insert(number, folder.clone());
+            // Of a folder with two paths, one alone would be told.
+            if watched.insert(number, folder.clone()).is_some_and(|other| other != *folder) {
+                return None;
+            }
         }
         Some(Watch { descriptor, folders: watched, roots, process: std::process::id() })
     }
@@ -113,16 +130,27 @@ impl Watch {
                 continue;
             };
             let name = name.to_bytes();
+            let path = folder.join(OsStr::from_bytes(name));
+            let appeared = what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+            let file = if appeared { fs::symlink_metadata(&path).ok() } else { None };
+            if file.as_ref().is_some_and(|file| file.is_file() && file.nlink() > 1) {
+                // The other name may be that of a file that was read.
+                return News::Lost;
+            }
             if name.starts_with(b".") {
                 continue;
             }
-            let path = folder.join(OsStr::from_bytes(name));
             if what.contains(ReadFlags::ISDIR) {
+                if appeared || what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
+                    // While somebody holds a folder open that went, nothing tells that the one that took
+                    // its place is another.
+                    return News::Lost;
+                }
                 tree = true;
             } else if name.ends_with(b".yml") || name.ends_with(b".yaml") {
                 files.push(path);
-            } else if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO) && path.is_dir() {
-                // A link to a folder.
+            } else if file.is_some_and(|file| file.is_symlink()) {
+                // A folder is behind it, or may come to be.
                 tree = true;
             }
         }
@@ -141,4 +169,65 @@ pub fn still_so(path: &Path, listed: bool) -> bool {
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Whether something is mounted on a folder or file below a folder without links in its path.
+fn is_mounted_on(folder: &Path, mounts: &[u8]) -> bool {
+    let mut points =
+        mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
+    points.any(|point| {
+        let point = plain(point);
+        let point = Path::new(OsStr::from_bytes(&point));
+        point != folder && point.starts_with(folder)
+    })
+}
+
+/// A path of the table of mounts, in which `\040` is a space.
+fn plain(mut escaped: &[u8]) -> Vec<u8> {
+    let mut path = Vec::with_capacity(escaped.len());
+    loop {
+        escaped = match escaped {
+            [b'\\', a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', rest @ ..] => {
+                path.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest
+            }
+            [byte, rest @ ..] => {
+                path.push(*byte);
+                rest
+            }
+            [] => return path,
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &[u8] = b"25 1 8:1 / / rw - ext4 /dev/sda rw\n\
+        26 25 0:23 / /srv/a\\040b/classes/sub rw,relatime shared:5 - nfs4 host:/x rw\n\
+        27 25 8:1 /x /srv/c/nodes/n.yml rw - ext4 /dev/sda rw\n\
+        28 25 0:24 / /srv/d rw - tmpfs tmpfs rw\n";
+
+    #[test]
+    fn what_is_mounted_inside_is_found() {
+        let inside = ["/", "/srv", "/srv/a b", "/srv/a b/classes", "/srv/c/nodes"];
+        let nothing =
+            ["/srv/a", "/srv/a b/nodes", "/srv/a b/classes/sub", "/srv/c/classes", "/srv/d", "/srv/d/in"];
+        for (folders, expected) in [(&inside[..], true), (&nothing[..], false)] {
+            for folder in folders {
+                assert_eq!(is_mounted_on(Path::new(folder), TABLE), expected, "{folder}");
+            }
+        }
+    }
+
+    #[test]
+    fn folders_with_mounts_inside_are_not_watched() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let watch = |root: &Path| Watch::new(&[root.to_owned()], &[root.to_owned()]);
+        assert!(watch(folder.path()).is_some());
+        // At least `/proc` is mounted there.
+        assert!(watch(Path::new("/")).is_none());
+        assert!(watch(Path::new("/proc/self")).is_none());
+    }
 }
