@@ -402,11 +402,11 @@ impl Files {
         self.known.lock().files.iter().map(weight).sum()
     }
 
-    /// The versions of all files that were read.
-    pub fn versions(&self) -> Vec<(FileId, Version)> {
+    /// The versions of all files that were looked at in a look: zero for one that cannot be read.
+    pub fn versions(&self, look: u64) -> Vec<(FileId, Version)> {
         let known = self.known.lock();
-        let versions = (0u32..).map(FileId).zip(known.files.iter().map(File::version));
-        versions.filter(|(_, version)| *version > 0).collect()
+        let seen = (0u32..).map(FileId).zip(&known.files).filter(|(_, file)| file.checked == look);
+        seen.map(|(number, file)| (number, file.version())).collect()
     }
 
     /// The path of a file, as messages show it.

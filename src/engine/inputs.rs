@@ -46,11 +46,16 @@ pub struct Inputs {
 /// How often folders are listed that change meanwhile.
 const ATTEMPTS: usize = 10;
 
+/// After how many looks it is tried again to watch what could not be watched: a link or a mount may be
+/// gone, a folder there, a limit of the system raised.
+const PATIENCE: u64 = 100;
+
 /// Whether changes are waited for or looked for.
 #[derive(Debug)]
 enum Watching {
-    /// Not yet: who asks once needs no watch.
-    Later,
+    /// Not before a look after this one: who asks once needs no watch, and where there could be none
+    /// there may be one some time.
+    Later(u64),
     /// A watch tells.
     On(Watch),
     /// Every look looks at every file.
@@ -76,7 +81,7 @@ impl Inputs {
             trees: Trees::new(places),
             look: AtomicU64::new(0),
             watch: Mutex::new(match settings.cache.as_ref() {
-                "auto" | "inotify" => Watching::Later,
+                "auto" | "inotify" => Watching::Later(0),
                 _ => Watching::Never,
             }),
             files: Files::new(settings.clone()),
@@ -130,10 +135,10 @@ impl Inputs {
                     }
                     return true;
                 }
-                News::Lost => *watch = Watching::Later,
+                News::Lost => *watch = Watching::Later(0),
             }
-        } else if question && matches!(*watch, Watching::Later) && self.look() > 0 {
-            *watch = self.watch().map_or(Watching::Never, Watching::On);
+        } else if question && matches!(*watch, Watching::Later(look) if self.look() > look) {
+            *watch = self.watch().map_or(Watching::Later(self.look() + PATIENCE), Watching::On);
         }
         // What was seen before the watch was there is looked at once more.
         *self.checked.lock() = Some(SystemTime::now());
@@ -159,7 +164,7 @@ impl Inputs {
     pub fn forget_watch(&self) {
         let mut watch = self.watch.lock();
         if let Watching::On(_) = &*watch {
-            *watch = Watching::Later;
+            *watch = Watching::Later(0);
         }
         self.look.fetch_add(1, Ordering::Relaxed);
     }
@@ -266,14 +271,15 @@ impl Inputs {
         let before = listings.catalog.take();
         listings.links = listed.links;
         let before_folders = std::mem::replace(&mut listings.folders, listed.folders);
-        let same =
-            before_folders.iter().map(|known| &known.0).eq(listings.folders.iter().map(|known| &known.0));
+        // A folder that went and came back is another one, though its path is the same.
+        let which = |(folder, stamp): &(Arc<Folder>, Stamp)| (folder.clone(), stamp.identity());
+        let same = before_folders.iter().map(which).eq(listings.folders.iter().map(which));
         if (!same || listings.links)
             && let Some(mut watch) = self.watch.try_lock()
             && matches!(*watch, Watching::On(_))
         {
             // Folders that nobody watches yet, or links, whose targets nobody does.
-            *watch = Watching::Later;
+            *watch = Watching::Later(0);
         }
         // The same names for the same files are the same catalog: answers need not notice.
         let catalog = match (before, built) {
@@ -369,6 +375,12 @@ impl Inputs {
             |words, item| drop(self.files.layer(item, look, words, &self.counters)),
             |()| false,
         );
+    }
+
+    /// The versions of all files that were looked at in this look. Whatever was computed in it was
+    /// computed from some of them.
+    pub fn versions(&self) -> Vec<(FileId, Version)> {
+        self.files.versions(self.look())
     }
 
     /// Whether a file is still the version that an answer was computed from.

@@ -196,7 +196,13 @@ impl State {
             );
             let computed: Vec<_> = unknown.into_iter().zip(computed).collect();
             let now = self.again()?;
-            if !Arc::ptr_eq(&now, &catalog)
+            // Answers that were remembered are of the same state as those that were computed.
+            let mut still = |(name, info): (&Text, &Arc<NodeInfo>)| {
+                let now = self.remembered(&self.key(name, request), &now);
+                now.is_some_and(|now| Arc::ptr_eq(&now, info))
+            };
+            if !known.iter().all(&mut still)
+                || !Arc::ptr_eq(&now, &catalog)
                 || !computed.iter().all(|(key, one)| self.settled(key, one, &catalog, &now))
             {
                 continue;
@@ -245,10 +251,9 @@ impl State {
         for _ in 0..ATTEMPTS {
             let base = Base { strict: false, ..self.base(&catalog) };
             let seen = look(&base.computation());
-            let files = self.inputs.files.versions();
+            let files = self.inputs.versions();
             let changed = self.inputs.again();
             let now = self.look(changed)?;
-            // Whatever it looked at is among all files that were ever read.
             if Arc::ptr_eq(&now, &catalog)
                 && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
             {

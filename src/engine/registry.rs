@@ -38,6 +38,10 @@ impl Registry {
         static FIRST: OnceBox<Registry> = OnceBox::new();
         let process = std::process::id();
         let mut registry = FIRST.get_or_init(|| Box::new(Registry::new(process, Vec::new())));
+        // Those with one behind them are of other processes, even where one of these had our number.
+        while let Some(next) = registry.next.get() {
+            registry = next;
+        }
         while registry.process != process {
             let parent = registry;
             registry = parent.next.get_or_init(|| Box::new(Registry::new(process, parent.left_behind())));

@@ -71,7 +71,7 @@ impl Stamp {
         Ok(Stamp::of(&rustix::fs::fstat(file)?, young))
     }
     /// Which file or folder it is: no other one has the same.
-    pub(super) fn identity(&self) -> (u64, u64) {
+    pub fn identity(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
     /// Whether the file may be written under another name, a hard link.

@@ -178,6 +178,23 @@ fn forked_at_once() {
     parent.join().unwrap();
 }
 
+/// A process forks while one of its threads is at work, and the child has the number of its grandparent,
+/// which is gone.
+fn number_again() {
+    begin();
+    drop(of(1, || ask("a")).join().unwrap());
+    let known = of(2, || ask("a")).join().unwrap();
+    let parent = of(2, move || {
+        let _working = known.work.lock().unwrap();
+        FORK.stand_still();
+    });
+    FORK.until(1);
+    let child = of(1, || drop(ask("a").work.lock().unwrap()));
+    child.join().unwrap();
+    FORK.is_over();
+    parent.join().unwrap();
+}
+
 #[test]
 fn threads_of_a_process_get_the_same_inventory() {
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -202,4 +219,10 @@ fn a_child_waits_for_no_thread_of_its_parent() {
     all_orders(|| forked(2, true, false));
     all_orders(|| forked(2, true, true));
     all_orders(forked_at_once);
+}
+
+#[test]
+fn a_child_with_the_number_of_its_grandparent_waits_for_nobody() {
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+    all_orders(number_again);
 }

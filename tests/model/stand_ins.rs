@@ -107,6 +107,12 @@ pub mod race {
         }
 
         /// As there.
+        pub fn get(&self) -> Option<&T> {
+            shuttle::thread::yield_now();
+            self.values.lock().unwrap().get(&RUN.load(Ordering::SeqCst)).copied()
+        }
+
+        /// As there.
         pub fn get_or_init(&self, make: impl FnOnce() -> Box<T>) -> &T {
             shuttle::thread::yield_now();
             let run = RUN.load(Ordering::SeqCst);
