@@ -46,7 +46,7 @@ use std::sync::Arc;
 use reclass::slot::{MapSlot, Slot};
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Value};
-use reclass::{catalog, error, evaluate, layer, linearize, merge, points, slot, value};
+use reclass::{catalog, error, evaluate, layer, linearize, merge, points, slot, storage, value};
 
 pub use real::{fmt, hash, iter, marker, mem, ops, ptr, slice, thread, vec};
 pub use stand_ins::{Mutex, process, race, sync};
