@@ -339,6 +339,38 @@ fn answers_that_weigh_too_much_go_and_the_oldest_first() {
 }
 
 #[test]
+fn what_was_made_of_files_goes_with_them() {
+    for cache in ["auto", "stat"] {
+        let folder = inventory();
+        let base = folder.path();
+        let mut options = options(base, cache);
+        options.insert("cache_size".into(), Value::Int(1));
+        let kept = Inventory::open(&options).unwrap();
+        answers(&kept);
+        let before = kept.cache_info();
+        for number in 0..300 {
+            let lines: Vec<String> = (0..50).map(|at| format!("  k{at}: v{number}\n")).collect();
+            write(base, "classes/passing.yml", &format!("parameters:\n{}", lines.concat()));
+            write(base, &format!("nodes/p{number}.yml"), "classes: [web, passing]\n");
+            assert!(kept.nodeinfo(&format!("p{number}"), &Request::default()).is_ok());
+            fs::remove_file(base.join(format!("nodes/p{number}.yml"))).unwrap();
+            fs::remove_file(base.join("classes/passing.yml")).unwrap();
+        }
+        let counts = work(&kept);
+        assert_eq!((counts.parsed, counts.computed), (0, 0), "of the others all is kept");
+        let after = kept.cache_info();
+        assert_eq!((after.files, after.files_memory), (before.files, before.files_memory), "{cache}");
+        assert_eq!((after.answers, after.answers_memory), (before.answers, before.answers_memory), "{cache}");
+        // The same file comes back, and the class that it needs does later.
+        write(base, "nodes/p0.yml", "classes: [web, passing]\n");
+        assert!(answers(&kept).contains("no class 'passing'"));
+        write(base, "classes/passing.yml", "parameters: {came: back}\n");
+        assert!(answers(&kept).contains("\"came\":\"back\""));
+        assert_eq!(answers(&kept), answers(&Inventory::open(&options).unwrap()));
+    }
+}
+
+#[test]
 fn what_differs_only_a_little_is_another_value() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path();
