@@ -38,7 +38,7 @@ mod table;
 mod engine {
     pub use crate::prefix;
     pub use crate::processes::Inventory;
-    pub use reclass::engine::files;
+    pub use reclass::engine::{counts, files};
 }
 
 use std::sync::Arc;
