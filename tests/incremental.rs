@@ -82,7 +82,10 @@ fn work(inventory: &Inventory) -> Counts {
         listed: after.listed - before.listed,
         read: after.read - before.read,
         parsed: after.parsed - before.parsed,
+        merged: after.merged - before.merged,
         computed: after.computed - before.computed,
+        whole: after.whole - before.whole,
+        partial: after.partial - before.partial,
         exported: after.exported - before.exported,
         reused: after.reused - before.reused,
     }
@@ -101,8 +104,27 @@ fn an_unchanged_inventory_is_not_looked_at() {
     let folder = inventory();
     let kept = warm(&folder);
     let counts = work(&kept);
-    assert_eq!((counts.listed, counts.read, counts.parsed, counts.computed), (0, 0, 0, 0));
-    assert_eq!(counts.reused, 11);
+    assert_eq!(counts, Counts { reused: 11, ..Counts::default() });
+}
+
+#[test]
+fn nodes_that_begin_with_the_same_classes_merge_and_evaluate_them_once() {
+    let folder = inventory();
+    let kept = Inventory::open(&options(folder.path(), "auto")).unwrap();
+    let counts = work(&kept);
+    assert_eq!((counts.read, counts.parsed, counts.computed), (15, 15, 11), "each file once");
+    // `base` and `web` for the first node with them, `base` and `db` for the first one with these, as
+    // nobody knew before that anything but `web` comes after `base`; `asks`; and each node's own.
+    assert_eq!(counts.merged, 2 + 2 + 1 + 11);
+    assert_eq!((counts.whole, counts.partial), (3, 8), "the first node of each kind, and all others");
+    // From now on more than one class is known to come after `base`.
+    write(folder.path(), "classes/base.yml", "parameters: {site: there, list: [1]}\n");
+    answers(&kept);
+    write(folder.path(), "classes/base.yml", "parameters: {site: elsewhere, list: [1]}\n");
+    let counts = work(&kept);
+    assert_eq!((counts.read, counts.parsed, counts.computed), (1, 1, 10));
+    assert_eq!(counts.merged, 2 + 2 + 10);
+    assert_eq!((counts.whole, counts.partial), (2, 8));
 }
 
 #[test]
@@ -119,6 +141,10 @@ fn an_edit_computes_what_includes_the_class_and_nothing_else() {
     // Five nodes have the class. What the query was told has not changed.
     assert_eq!(counts.computed, 5);
     assert_eq!(counts.exported, 5);
+    // `web` is merged into what `base` came to before, and then each node's own; one of the nodes is
+    // evaluated, and the others where they differ from it.
+    assert_eq!(counts.merged, 1 + 5);
+    assert_eq!((counts.whole, counts.partial), (1, 4));
 }
 
 #[test]
@@ -127,7 +153,7 @@ fn a_comment_or_a_space_computes_nothing() {
     let kept = warm(&folder);
     write(folder.path(), "classes/base.yml", "# the site\nparameters:   {site: here, list: [1]}\n\n");
     let counts = work(&kept);
-    assert_eq!((counts.read, counts.computed, counts.exported), (1, 0, 0));
+    assert_eq!(counts, Counts { read: 1, parsed: 1, reused: 11, ..Counts::default() });
 }
 
 #[test]
@@ -149,12 +175,14 @@ fn a_new_node_or_class_computes_nothing_of_the_others() {
     assert_eq!((counts.read, counts.parsed), (1, 1));
     // The new node, and what it exports: the query does not find it.
     assert_eq!((counts.computed, counts.exported), (1, 1));
+    assert_eq!((counts.merged, counts.whole, counts.partial), (1, 0, 1), "others have its class");
     write(folder.path(), "nodes/silent.yml", "parameters: {a: 1}\n");
     let counts = work(&kept);
     assert_eq!((counts.computed, counts.exported), (1, 1), "it has nothing to tell");
+    assert_eq!((counts.merged, counts.whole, counts.partial), (1, 1, 0), "nobody has its class list");
     write(folder.path(), "classes/unused.yml", "parameters: {}\n");
     let counts = work(&kept);
-    assert_eq!((counts.listed, counts.read, counts.computed, counts.exported), (1, 0, 0, 0));
+    assert_eq!(counts, Counts { listed: 1, reused: 13, ..Counts::default() });
     fs::remove_file(folder.path().join("nodes/new.yml")).unwrap();
     let counts = work(&kept);
     assert_eq!((counts.read, counts.computed, counts.exported), (0, 0, 0));
@@ -336,6 +364,38 @@ fn answers_that_weigh_too_much_go_and_the_oldest_first() {
     ask(1);
     assert_eq!(kept.counts().computed, before + 1, "what was not is not");
     assert_eq!(ask(7).parameters, fresh.nodeinfo("n0007", &Request::default()).unwrap().parameters);
+}
+
+#[test]
+fn what_was_made_of_files_goes_with_them() {
+    for cache in ["auto", "stat"] {
+        let folder = inventory();
+        let base = folder.path();
+        let mut options = options(base, cache);
+        options.insert("cache_size".into(), Value::Int(1));
+        let kept = Inventory::open(&options).unwrap();
+        answers(&kept);
+        let before = kept.cache_info();
+        for number in 0..300 {
+            let lines: Vec<String> = (0..50).map(|at| format!("  k{at}: v{number}\n")).collect();
+            write(base, "classes/passing.yml", &format!("parameters:\n{}", lines.concat()));
+            write(base, &format!("nodes/p{number}.yml"), "classes: [web, passing]\n");
+            assert!(kept.nodeinfo(&format!("p{number}"), &Request::default()).is_ok());
+            fs::remove_file(base.join(format!("nodes/p{number}.yml"))).unwrap();
+            fs::remove_file(base.join("classes/passing.yml")).unwrap();
+        }
+        let counts = work(&kept);
+        assert_eq!((counts.parsed, counts.computed), (0, 0), "of the others all is kept");
+        let after = kept.cache_info();
+        assert_eq!((after.files, after.files_memory), (before.files, before.files_memory), "{cache}");
+        assert_eq!((after.answers, after.answers_memory), (before.answers, before.answers_memory), "{cache}");
+        // The same file comes back, and the class that it needs does later.
+        write(base, "nodes/p0.yml", "classes: [web, passing]\n");
+        assert!(answers(&kept).contains("no class 'passing'"));
+        write(base, "classes/passing.yml", "parameters: {came: back}\n");
+        assert!(answers(&kept).contains("\"came\":\"back\""));
+        assert_eq!(answers(&kept), answers(&Inventory::open(&options).unwrap()));
+    }
 }
 
 #[test]

@@ -11,8 +11,16 @@ pub struct Counts {
     pub read: u64,
     /// Files that were parsed.
     pub parsed: u64,
+    /// Layers whose parameters were merged into those of the layers before them, for one node or for all
+    /// that begin with them.
+    pub merged: u64,
     /// Nodes that were computed.
     pub computed: u64,
+    /// Nodes of which every parameter was evaluated.
+    pub whole: u64,
+    /// Nodes of which those alone were evaluated that their own files or last classes have a say in: the
+    /// others were known from another node with the same classes.
+    pub partial: u64,
     /// Exports that were computed for queries.
     pub exported: u64,
     /// Answers that were given again.
@@ -29,7 +37,13 @@ pub struct Counters {
     /// See [`Counts`].
     pub parsed: Counter,
     /// See [`Counts`].
+    pub merged: Counter,
+    /// See [`Counts`].
     pub computed: Counter,
+    /// See [`Counts`].
+    pub whole: Counter,
+    /// See [`Counts`].
+    pub partial: Counter,
     /// See [`Counts`].
     pub exported: Counter,
     /// See [`Counts`].
@@ -58,7 +72,10 @@ impl Counters {
             listed: self.listed.get(),
             read: self.read.get(),
             parsed: self.parsed.get(),
+            merged: self.merged.get(),
             computed: self.computed.get(),
+            whole: self.whole.get(),
+            partial: self.partial.get(),
             exported: self.exported.get(),
             reused: self.reused.get(),
         }

@@ -183,6 +183,18 @@ impl Files {
         known.spans = Spans::default();
     }
 
+    /// Lets go of what was made of files on disk that no name stands for any more. One that comes back
+    /// is read again; no answer that was computed from it is given before.
+    pub fn release(&self, catalog: &Catalog) {
+        let mut known = self.known.lock();
+        let loaded = known.files.iter_mut().filter(|file| file.loaded.is_some() && file.held.is_on_disk());
+        for file in loaded.filter(|file| catalog.at(&file.name, &file.path).is_none()) {
+            file.checked = 0;
+            file.loaded = None;
+            file.spans = Spans::default();
+        }
+    }
+
     /// The files that were not looked at yet.
     pub fn unseen<'i>(&self, items: &[&'i Item], look: u64) -> Vec<&'i Item> {
         let known = self.known.lock();

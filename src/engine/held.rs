@@ -25,6 +25,13 @@ pub enum Held {
     TooLarge,
 }
 
+impl Held {
+    /// Whether they are in the file system.
+    pub fn is_on_disk(&self) -> bool {
+        matches!(self, Held::Disk)
+    }
+}
+
 /// What proves that a file is the one that was loaded.
 #[derive(Clone, Debug)]
 pub enum Proof {

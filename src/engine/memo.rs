@@ -126,6 +126,7 @@ impl State {
             self.answers.retain(|(name, _), _| catalog.nodes.contains_key(name));
             self.weight = self.answers.values().map(|remembered| remembered.weight).sum();
             self.index.retain(&catalog);
+            self.inputs.files.release(&catalog);
             self.catalog = catalog.clone();
         }
         Ok(catalog)

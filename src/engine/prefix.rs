@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::engine::counts::Counter;
 use crate::evaluate::Known;
 use crate::layer::Layer;
 use crate::merge::{Prefixes, merge_maps};
@@ -64,8 +65,9 @@ impl Prefix {
     }
 
     /// The merged parameters. On the way from the last state that is known, states are kept where
-    /// sequences part: what only leads on to one other is changed in place, not copied.
-    pub fn merged(&self, prefixes: &Prefixes) -> &Arc<MapSlot> {
+    /// sequences part: what only leads on to one other is changed in place, not copied. Each layer that
+    /// is merged is one of `merges`.
+    pub fn merged(&self, prefixes: &Prefixes, merges: &Counter) -> &Arc<MapSlot> {
         if let Some(merged) = self.merged.get() {
             return merged;
         }
@@ -81,6 +83,7 @@ impl Prefix {
         while let Some(prefix) = pending.pop() {
             if let Some(layer) = &prefix.layer {
                 state = merge_maps(state, &layer.parameters, prefixes);
+                merges.add();
             }
             if !pending.is_empty() && prefix.parts() {
                 let _ = prefix.merged.set(state.clone());

@@ -1,5 +1,8 @@
 //! The registry turns options into the one inventory that a process has for them.
 //!
+//! Options with relative paths or `~` are those of another inventory when the current folder or the home
+//! folder is another one.
+//!
 //! A forked child finds what its parent had computed, but touches nothing that a thread of the
 //! parent may have been at work on when it forked: such a thread does not exist in the child, and
 //! will never let go of its lock. So the child has a registry of its own, behind that of its
@@ -12,16 +15,26 @@ use once_cell::race::OnceBox;
 use crate::engine::Inventory;
 use crate::error::Result;
 use crate::points::point;
+use crate::storage::around::Around;
 use crate::value::Map;
 
-/// The inventories of one process, by their options; the one asked for last is the last.
+/// An inventory, with what it is found by.
+#[derive(Clone)]
+struct Entry {
+    options: Map,
+    /// What its paths depend on.
+    around: Around,
+    inventory: Arc<Inventory>,
+}
+
+/// The inventories of one process; the one asked for last is the last.
 ///
 /// The mutex is that of `std`: that of `parking_lot` shares its queues between all locks of a
 /// process. The next one is in a cell that nobody waits for: a thread that was about to write it when
 /// its process forked will never be done in the child.
 struct Registry {
     process: u32,
-    inventories: Mutex<Vec<(Map, Arc<Inventory>)>>,
+    inventories: Mutex<Vec<Entry>>,
     next: OnceBox<Registry>,
 }
 
@@ -29,7 +42,7 @@ struct Registry {
 const KEPT: usize = 16;
 
 impl Registry {
-    fn new(process: u32, inventories: Vec<(Map, Arc<Inventory>)>) -> Registry {
+    fn new(process: u32, inventories: Vec<Entry>) -> Registry {
         Registry { process, inventories: Mutex::new(inventories), next: OnceBox::new() }
     }
 
@@ -49,32 +62,38 @@ impl Registry {
         registry
     }
 
-    fn inventories(&self) -> MutexGuard<'_, Vec<(Map, Arc<Inventory>)>> {
+    fn inventories(&self) -> MutexGuard<'_, Vec<Entry>> {
         self.inventories.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The inventories of a parent process on which none of its threads was at work.
-    fn left_behind(&self) -> Vec<(Map, Arc<Inventory>)> {
+    fn left_behind(&self) -> Vec<Entry> {
         let Ok(inventories) = self.inventories.try_lock() else { return Vec::new() };
-        inventories.iter().filter(|(_, inventory)| inventory.adopt()).cloned().collect()
+        inventories.iter().filter(|entry| entry.inventory.adopt()).cloned().collect()
     }
 }
 
 /// The inventory for these options.
 pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     let mut inventories = Registry::current().inventories();
-    if let Some(at) = inventories.iter().position(|(known, _)| known == options) {
+    let is_it = |known: &Entry| known.options == *options && known.around.is_now();
+    if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
-        let inventory = entry.1.clone();
+        let inventory = entry.inventory.clone();
         point("the inventories of the process are changed");
         inventories.push(entry);
         return Ok(inventory);
     }
+    let around = Around::now();
     let inventory = Arc::new(Inventory::open(options)?);
-    if inventories.len() >= KEPT {
-        inventories.remove(0);
+    let around = around.that_counts(inventory.settings());
+    // Another thread may have gone to another folder meanwhile.
+    if around.is_now() {
+        if inventories.len() >= KEPT {
+            inventories.remove(0);
+        }
+        inventories.push(Entry { options: options.clone(), around, inventory: inventory.clone() });
     }
-    inventories.push((options.clone(), inventory.clone()));
     Ok(inventory)
 }
 

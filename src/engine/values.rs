@@ -73,12 +73,14 @@ impl Computation<'_> {
 
     fn plan<'l>(&self, layers: &'l Layers) -> Plan<'l> {
         let prefixes = Prefixes::new(self.settings);
+        let merges = &self.inputs.counters.merged;
         let own = &layers.layer.parameters;
         let linearization = &layers.linearization;
         let Some(all) = linearization.shared(&layers.given) else { return self.plan_alone(layers) };
         if let Some(known) = all.known(&[&**own]) {
-            let classes = linearization.with_automatic(known.classes(), &layers.given, &prefixes);
+            let classes = linearization.with_automatic(known.classes(), &layers.given, &prefixes, merges);
             let quiet = known.is_quiet();
+            merges.add();
             return Plan {
                 parameters: merge_maps(classes, own, &prefixes),
                 known: Some(known),
@@ -90,10 +92,12 @@ impl Computation<'_> {
         let last = all.layers_after(most);
         let Some(known) = most.known(&later(&last, own)) else { return self.plan_alone(layers) };
         let classes = last.iter().fold(known.classes().clone(), |classes, layer| {
+            merges.add();
             merge_maps(classes, &layer.parameters, &prefixes)
         });
-        let classes = linearization.with_automatic(&classes, &layers.given, &prefixes);
+        let classes = linearization.with_automatic(&classes, &layers.given, &prefixes, merges);
         let mut parameters = merge_maps(classes.clone(), own, &prefixes);
+        merges.add();
         self.share_keys(&mut parameters, own);
         let learn = Own::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
         let quiet = known.is_quiet();
@@ -103,12 +107,13 @@ impl Computation<'_> {
     /// How to evaluate a node that relies on no other one.
     fn plan_alone<'l>(&self, layers: &'l Layers) -> Plan<'l> {
         let prefixes = Prefixes::new(self.settings);
+        let merges = &self.inputs.counters.merged;
         let own = &layers.layer.parameters;
         let linearization = &layers.linearization;
         let learn = linearization.shared(&layers.given).and_then(|all| {
             let prefix = Some(linearization.most()).filter(|most| most.can_learn()).unwrap_or(all);
-            let classes = prefix.merged(&prefixes);
-            let classes = linearization.with_automatic(classes, &layers.given, &prefixes);
+            let classes = prefix.merged(&prefixes, merges);
+            let classes = linearization.with_automatic(classes, &layers.given, &prefixes, merges);
             let later = later(&all.layers_after(prefix), own);
             Own::of(&later, &classes).map(|own| Learn { prefix, classes, own })
         });
@@ -130,6 +135,9 @@ impl Computation<'_> {
 
     fn carry_out(&self, plan: Plan<'_>, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
         let Plan { parameters, known, quiet, learn } = plan;
+        let counters = &self.inputs.counters;
+        let evaluated = if known.is_some() { &counters.partial } else { &counters.whole };
+        evaluated.add();
         let root = Root::whole(parameters.clone());
         let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
         let mut evaluator = evaluator.quiet(quiet).relying_on(known);

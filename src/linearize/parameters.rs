@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::{AUTOMATIC, Given, Linearization, Trail};
+use crate::engine::counts::Counter;
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::Sequence;
 use crate::evaluate::{Root, Source};
@@ -44,11 +45,14 @@ impl Linearization {
     }
 
     /// The parameters of all layers, merged, shared with other nodes as far as can be.
-    pub fn parameters(&self, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
-        match self.shared(given) {
-            Some(prefix) => self.with_automatic(prefix.merged(prefixes), given, prefixes),
-            None => fold(sources_between(&self.sequence, &self.mapped, &[], given), prefixes),
+    /// Each layer that is merged is one of `merges`.
+    pub fn parameters(&self, given: &Given, prefixes: &Prefixes, merges: &Counter) -> Arc<MapSlot> {
+        if let Some(prefix) = self.shared(given) {
+            let classes = prefix.merged(prefixes, merges);
+            return self.with_automatic(classes, given, prefixes, merges);
         }
+        self.layers().for_each(|_| merges.add());
+        fold(sources_between(&self.sequence, &self.mapped, &[], given), prefixes)
     }
 
     /// The layers of all classes, where nothing that a node is given stands between them.
@@ -72,10 +76,16 @@ impl Linearization {
 
     /// The merged parameters of the classes with the automatic ones, which come after the mapped
     /// classes (S2): there their key stands.
-    pub fn with_automatic(&self, classes: &Arc<MapSlot>, given: &Given, prefixes: &Prefixes) -> Arc<MapSlot> {
+    pub fn with_automatic(
+        &self,
+        classes: &Arc<MapSlot>,
+        given: &Given,
+        prefixes: &Prefixes,
+        merges: &Counter,
+    ) -> Arc<MapSlot> {
         match given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
             Some(slot) => {
-                let at = self.mapped.prefix.merged(prefixes).entries.len();
+                let at = self.mapped.prefix.merged(prefixes, merges).entries.len();
                 with_entry(classes, at, Key::from(AUTOMATIC), slot.clone())
             }
             None => classes.clone(),

@@ -201,7 +201,10 @@ impl Inventory {
             dict.set_item("trees_listed", info.counts.listed)?;
             dict.set_item("files_read", info.counts.read)?;
             dict.set_item("files_parsed", info.counts.parsed)?;
+            dict.set_item("layers_merged", info.counts.merged)?;
             dict.set_item("nodes_computed", info.counts.computed)?;
+            dict.set_item("nodes_evaluated", info.counts.whole)?;
+            dict.set_item("nodes_evaluated_partly", info.counts.partial)?;
             dict.set_item("exports_computed", info.counts.exported)?;
             dict.set_item("answers", info.answers)?;
             dict.set_item("answers_memory", info.answers_memory)?;

@@ -2,6 +2,7 @@
 //!
 //! The only user of the file system and of git. Everything else sees names, bytes and [`Stamp`]s.
 
+pub mod around;
 pub mod fs;
 pub mod git;
 pub mod inside;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use reclass::engine::counts::Counter;
 use reclass::merge::Prefixes;
 use reclass::settings::Settings;
 use reclass::slot::Slot;
@@ -90,7 +91,7 @@ fn merge_layers() {
                 let numbers = if own == 0 { vec![0, last] } else { vec![0, 1, last] };
                 let sequence =
                     numbers.iter().fold(root.clone(), |sequence, number| sequence.child(&layers[*number]));
-                assert_eq!(said(sequence.merged(&prefixes)), expected(&numbers));
+                assert_eq!(said(sequence.merged(&prefixes, &Counter::default())), expected(&numbers));
             }
         }
     };

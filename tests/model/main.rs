@@ -38,7 +38,7 @@ mod table;
 mod engine {
     pub use crate::prefix;
     pub use crate::processes::Inventory;
-    pub use reclass::engine::files;
+    pub use reclass::engine::{counts, files};
 }
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ use std::sync::Arc;
 use reclass::slot::{MapSlot, Slot};
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Value};
-use reclass::{catalog, error, evaluate, layer, linearize, merge, points, slot, value};
+use reclass::{catalog, error, evaluate, layer, linearize, merge, points, slot, storage, value};
 
 pub use real::{fmt, hash, iter, marker, mem, ops, ptr, slice, thread, vec};
 pub use stand_ins::{Mutex, process, race, sync};

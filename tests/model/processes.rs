@@ -11,6 +11,7 @@ use shuttle::sync::{Condvar, Mutex};
 use shuttle::thread;
 
 use reclass::error::Result;
+use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 
 use crate::process::{self, PROCESS};
@@ -21,6 +22,7 @@ use crate::{ORDERS, all_orders, registry};
 #[derive(Debug)]
 pub struct Inventory {
     work: Mutex<()>,
+    settings: Settings,
     /// Whether process 2 is about to take it over when it forks.
     still: bool,
 }
@@ -69,7 +71,13 @@ impl Inventory {
         if options.contains_key("still") {
             FORK.stand_still();
         }
-        Ok(Inventory { work: Mutex::new(()), still: options.contains_key("adopting") })
+        let settings = Settings::from_options(&Map::default())?.0;
+        Ok(Inventory { work: Mutex::new(()), settings, still: options.contains_key("adopting") })
+    }
+
+    /// As in the engine.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
     }
 
     /// As in the engine.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reclass::catalog::Tree;
+use reclass::engine::counts::Counter;
 use reclass::engine::files::Sources;
 use reclass::merge::Prefixes;
 use reclass::settings::Settings;
@@ -91,7 +92,7 @@ fn take_steps() {
                     .map(Text::to_string)
                     .collect();
                 assert_eq!(shown, list.map(|number| format!("c{number}")));
-                assert_eq!(said(sequence.prefix.merged(&prefixes)), right);
+                assert_eq!(said(sequence.prefix.merged(&prefixes, &Counter::default())), right);
                 assert_eq!(said(sequence.exports(&prefixes)), right);
                 assert!(Arc::ptr_eq(sequence.parameters(&prefixes), sequence.parameters(&prefixes)));
                 // Each step was asked for on the way; the beginning has no files.

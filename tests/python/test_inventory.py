@@ -817,6 +817,34 @@ def test_cache_info_counts_what_was_done(write: Write) -> None:
     assert inventory.cache_info()["hits"] == 1
 
 
+def test_relative_paths_are_those_of_the_current_folder(
+    write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for place in ("here", "there"):
+        base = write(
+            {f"{place}/nodes/{place}": "classes: [c]", f"{place}/classes/c": f"parameters: {{at: {place}}}"}
+        )
+    settings = {"nodes_uri": "nodes", "classes_uri": "classes"}
+    kept = None
+    for place in ("here", "there", "here"):
+        monkeypatch.chdir(base / place)
+        monkeypatch.setenv("HOME", str(base / place))
+        kept = kept or Inventory(**settings)
+        home = Inventory(nodes_uri="~/nodes", classes_uri="~/classes")
+        for inventory in (Inventory(**settings), kept, home):
+            assert inventory.nodes() == [place]
+            assert inventory.pillar(place)["at"] == place
+    # Each of them was kept for the next time.
+    assert Inventory(**settings).cache_info()["hits"] == 3
+    # Absolute paths lead to one inventory from everywhere.
+    absolute = {"inventory_base_uri": str(base / "here")}
+    assert Inventory(**absolute).pillar("here")["at"] == "here"
+    monkeypatch.chdir(base / "there")
+    before = Inventory(**absolute).cache_info()["hits"]
+    assert Inventory(**absolute).pillar("here")["at"] == "here"
+    assert Inventory(**absolute).cache_info()["hits"] == before + 1
+
+
 def test_a_child_goes_on_with_what_its_parent_knew(write: Write) -> None:
     inventory = Inventory(inventory_base_uri=str(write(SITE)))
     inventory.pillar("web1")

@@ -165,10 +165,12 @@ class Inventory:
         """What this process remembers of the inventory, and what was done for it.
 
         ``hits`` and ``misses`` count answers given again and computed (also
-        ``nodes_computed``), ``files_read``, ``files_parsed``, ``trees_listed`` and
-        ``exports_computed`` the work behind them. ``answers`` and ``files`` are kept now,
-        in about ``answers_memory`` and ``files_memory`` bytes; ``answers_limit`` is the
-        setting ``cache_size`` in bytes. ``objects_memory`` is about how many bytes what Python
+        ``nodes_computed``), ``files_read``, ``files_parsed``, ``trees_listed``,
+        ``layers_merged`` and ``exports_computed`` the work behind them. Of
+        ``nodes_evaluated`` every parameter was evaluated, of ``nodes_evaluated_partly``
+        those that another node with the same classes does not have. ``answers`` and
+        ``files`` are kept now, in about ``answers_memory`` and ``files_memory`` bytes;
+        ``answers_limit`` is the setting ``cache_size`` in bytes. ``objects_memory`` is about how many bytes what Python
         objects are copied from takes, of the whole process. ``last_full_check`` is when every
         file was last looked at, in seconds since 1970, ``watching`` whether the kernel tells
         of changes.

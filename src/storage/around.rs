@@ -1,0 +1,142 @@
+//! Around tells what of the process the paths of settings depend on, and whether that is still the
+//! same: `nodes` is another folder when the process has gone to one, and `~` for another user.
+//!
+//! Where all paths are absolute, nothing is asked of the process: Salt opens the inventory for each call.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use rustix::process::{Uid, getuid};
+
+use crate::settings::Settings;
+use crate::value::{Key, Value};
+
+/// The folders that relative paths and `~` begin at.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Around {
+    /// The current folder, if it counts and is not gone.
+    folder: Option<PathBuf>,
+    /// What says where the home folder is, if it counts.
+    home: Option<Home>,
+}
+
+/// What says where the home folder is: the variable, and the user where there is none.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Home(Option<OsString>, Uid);
+
+impl Home {
+    fn now() -> Home {
+        Home(std::env::var_os("HOME"), getuid())
+    }
+}
+
+impl Around {
+    /// Everything as it is now.
+    pub fn now() -> Around {
+        Around { folder: std::env::current_dir().ok(), home: Some(Home::now()) }
+    }
+
+    /// What counts for the paths of these settings; rather too much than too little.
+    #[must_use]
+    pub fn that_counts(self, settings: &Settings) -> Around {
+        let mut counts = Counts::default();
+        let base = settings.inventory_base_uri.as_deref();
+        counts.add(&settings.nodes_uri, base);
+        counts.add(&settings.classes_uri, base);
+        if &*settings.storage_type != "yaml_fs" {
+            // The caches of repositories are at home where nothing else is said.
+            counts.home = true;
+            settings.git_known_hosts.iter().for_each(|path| counts.add_path(path, base));
+        }
+        Around { folder: self.folder.filter(|_| counts.folder), home: self.home.filter(|_| counts.home) }
+    }
+
+    /// Whether it is the same now.
+    pub fn is_now(&self) -> bool {
+        let same_folder = |folder: &PathBuf| std::env::current_dir().is_ok_and(|now| now == *folder);
+        self.folder.as_ref().is_none_or(same_folder)
+            && self.home.as_ref().is_none_or(|home| *home == Home::now())
+    }
+}
+
+/// What some path depends on.
+#[derive(Default)]
+struct Counts {
+    folder: bool,
+    home: bool,
+}
+
+impl Counts {
+    /// The paths that are anywhere in a setting.
+    fn add(&mut self, uri: &Value, base: Option<&str>) {
+        match uri {
+            Value::Str(text) => self.add_path(text, base),
+            Value::List(items) | Value::Tuple(items) => items.iter().for_each(|item| self.add(item, base)),
+            Value::Map(map) => map
+                .iter()
+                .filter(|(key, value)| !matches!(value, Value::Str(text) if is_no_path(key, text)))
+                .for_each(|(_, value)| self.add(value, base)),
+            _ => {}
+        }
+    }
+
+    fn add_path(&mut self, text: &str, base: Option<&str>) {
+        let path = text.split_once("://").map_or(text, |(_, path)| path);
+        if Path::new(path).starts_with("~") {
+            self.home = true;
+        } else if !Path::new(path).is_absolute() {
+            match base {
+                Some(base) => self.add_path(base, None),
+                None => self.folder = true,
+            }
+        }
+    }
+}
+
+/// Whether an option of a tree is text that is no path: an address of a host, or a word.
+fn is_no_path(option: &Key, text: &str) -> bool {
+    match option.as_str() {
+        Some("repo") => {
+            let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+            scheme.is_some_and(|scheme| !scheme.contains("file"))
+        }
+        Some(name) => ["storage_type", "branch", "root", "password"].contains(&name),
+        None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Map;
+
+    /// Whether the current folder and the home folder count.
+    fn counts(options: &str) -> (bool, bool) {
+        let Value::Map(map) = crate::yaml::parse_value(options).expect("YAML") else { panic!("a mapping") };
+        let options: Map = (*map).clone();
+        let settings = Settings::from_options(&options).expect("settings").0;
+        let around = Around::now().that_counts(&settings);
+        assert!(around.is_now());
+        (around.folder.is_some(), around.home.is_some())
+    }
+
+    #[test]
+    fn what_the_paths_of_settings_depend_on() {
+        assert_eq!(counts("{}"), (true, false));
+        assert_eq!(counts("{inventory_base_uri: /b}"), (false, false));
+        assert_eq!(counts("{inventory_base_uri: 'yaml_fs:///b', nodes_uri: 'yaml_fs://n'}"), (false, false));
+        assert_eq!(counts("{inventory_base_uri: b}"), (true, false));
+        assert_eq!(counts("{inventory_base_uri: ~/b}"), (false, true));
+        assert_eq!(counts("{inventory_base_uri: b, nodes_uri: /n, classes_uri: [/c, /d]}"), (false, false));
+        assert_eq!(counts("{nodes_uri: /n, classes_uri: [/c, d]}"), (true, false));
+        assert_eq!(counts("{inventory_base_uri: /b, nodes_uri: n, classes_uri: ['~/c', d]}"), (false, true));
+        let git = |repo: &str| {
+            let tree = format!("{{repo: '{repo}', branch: b, root: r}}");
+            counts(&format!("{{storage_type: yaml_git, nodes_uri: {tree}, classes_uri: {tree}}}"))
+        };
+        assert_eq!(git("https://host/r"), (false, true));
+        assert_eq!(git("/r"), (false, true));
+        assert_eq!(git("r"), (true, true));
+        assert_eq!(git("git+file://r"), (true, true));
+    }
+}
