@@ -301,6 +301,21 @@ fn what_a_broken_node_may_have_is_not_unused() {
 }
 
 #[test]
+fn what_looks_like_a_reference_below_a_secret_key_is_not_shown() {
+    let place = workplace();
+    let node = "parameters:\n  passwords: [{a: '${hunter22}'}]\n  token: {b: ['x${hunter22}']}\n";
+    fs::write(place.path().join("a/nodes/looks.yml"), node).unwrap();
+    for arguments in [&["refs"][..], &["refs", "-o", "json"], &["lint", "looks", "-o", "full"]] {
+        let out = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        let said = [&out.stdout[..], &out.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains("looks.yml") && !said.contains("hunter22"), "{arguments:?}: {said}");
+    }
+    let shown = text(&run(place.path(), &["refs", "-b", "a", "--show-secrets"]));
+    assert!(shown.contains("${hunter22}"), "{shown}");
+}
+
+#[test]
 fn both_prefixes_of_a_key_are_no_part_of_its_path() {
     let place = workplace();
     let class = "parameters:\n  ~=n: {a: '${x}'}\n  m: {=~o: 1, ~=~p: 2}\n  l: [{~=i: '${x}'}]\n  =~=q: 3\n";

@@ -137,9 +137,8 @@ impl Finder<'_> {
         each(&template.parts, &mut |reference| {
             let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
             let span = Some((&template.source, reference.span));
-            // Below a secret key, what stands beside an inner reference may be a part of the secret.
-            let masked = secret && reference.fixed.is_none();
-            let written = if masked { Text::from(MASK) } else { reference.written.clone() };
+            // Below a secret key, what looks like a reference may be the secret.
+            let written = if secret { Text::from(MASK) } else { reference.written.clone() };
             let site = site(self.computation.inputs, origin, span);
             self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
         });
