@@ -131,7 +131,8 @@ impl Evaluator<'_> {
             Err(failed) => failed,
         };
         let (before, behind) = entries.split_at(failed.at);
-        if behind.first().is_some_and(|entry| conflict(&failed.stop, entry) == Some(None))
+        let conflict = behind.first().and_then(|entry| conflict(&failed.stop, entry));
+        if matches!(conflict, Some(Kind::MergeType { setting: None, .. }))
             && let Ok(found) = self.fold_entries(before, before.len(), forgive)
         {
             self.hide(found);
@@ -224,11 +225,9 @@ impl Evaluator<'_> {
     }
 }
 
-/// Whether an entry does not fit what stands before it, and then the setting that would allow it, if any.
-fn conflict(stop: &Stop, entry: &StackEntry) -> Option<Option<&'static str>> {
+/// The problem of an entry that does not fit what stands before it.
+fn conflict<'s>(stop: &'s Stop, entry: &StackEntry) -> Option<&'s Kind> {
     let Stop::Fault(fault) = stop else { return None };
-    match fault.kind {
-        Kind::MergeType { setting, .. } if fault.origin == Some(entry.slot.origin()) => Some(setting),
-        _ => None,
-    }
+    let own = matches!(fault.kind, Kind::MergeType { .. }) && fault.origin == Some(entry.slot.origin());
+    own.then_some(&fault.kind)
 }
