@@ -290,14 +290,16 @@ impl<'a> Evaluator<'a> {
                 if let Ok(Found { head: Head::Map(map), .. }) = &result {
                     self.look_into(map);
                 }
+                let result = result.map_err(|stop| {
+                    self.report(stop);
+                    // What leads back here is a circle, whatever else is wrong.
+                    self.look_further(slot);
+                    Stop::Reported
+                });
                 let own = self.own;
                 self.own |= around;
                 self.heads.end(place, result.as_ref().ok().cloned(), own);
-                result.map_err(|stop| {
-                    self.report(stop);
-                    self.look_further(slot);
-                    Stop::Reported
-                })
+                result
             }
         }
     }
