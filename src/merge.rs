@@ -172,6 +172,11 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
     Arc::new(merged)
 }
 
+/// The map of a layer whose prefixes that are still text have taken effect, as where it is the first.
+pub fn settled(map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    if map.prefixed { merge_maps(Arc::new(MapSlot::empty()), map, prefixes) } else { map.clone() }
+}
+
 /// Merges maps in order.
 pub fn fold(maps: impl IntoIterator<Item = Arc<MapSlot>>, prefixes: &Prefixes) -> Arc<MapSlot> {
     let empty = Arc::new(MapSlot::empty());

@@ -301,6 +301,34 @@ fn what_a_broken_node_may_have_is_not_unused() {
 }
 
 #[test]
+fn what_looks_like_a_reference_below_a_secret_key_is_not_shown() {
+    let place = workplace();
+    let node = "parameters:\n  passwords: [{a: '${hunter22}'}]\n  token: {b: ['x${hunter22}']}\n";
+    fs::write(place.path().join("a/nodes/looks.yml"), node).unwrap();
+    for arguments in [&["refs"][..], &["refs", "-o", "json"], &["lint", "looks", "-o", "full"]] {
+        let out = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        let said = [&out.stdout[..], &out.stderr].concat();
+        let said = String::from_utf8_lossy(&said);
+        assert!(said.contains("looks.yml") && !said.contains("hunter22"), "{arguments:?}: {said}");
+    }
+    let shown = text(&run(place.path(), &["refs", "-b", "a", "--show-secrets"]));
+    assert!(shown.contains("${hunter22}"), "{shown}");
+}
+
+#[test]
+fn both_prefixes_of_a_key_are_no_part_of_its_path() {
+    let place = workplace();
+    let class = "parameters:\n  ~=n: {a: '${x}'}\n  m: {=~o: 1, ~=~p: 2}\n  l: [{~=i: '${x}'}]\n  =~=q: 3\n";
+    fs::write(place.path().join("a/classes/twice.yml"), class).unwrap();
+    let paths = |pattern: &str| text(&run(place.path(), &["params", pattern, "-b", "a"]));
+    for path in ["n:a", "m:o", "m:p", "l", "=q"] {
+        assert_eq!(paths(path), format!("{path}  1 place, 0 nodes\n"));
+    }
+    let said = text(&run(place.path(), &["refs", "x", "-b", "a"]));
+    assert!(said.contains("in n:a  ") && said.contains("in l:0:~=i  "), "{said}");
+}
+
+#[test]
 fn what_a_broken_node_may_have_is_listed_as_such() {
     let place = workplace();
     for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("perhaps", "x: 2\n  z: ${x}\n")] {

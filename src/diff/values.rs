@@ -104,10 +104,18 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<Change> {
             walk.say(Some(list(old)), Some(list(new)));
         }
     }
-    walk.section = Section::Parameters;
-    walk.values(&old.parameters, &new.parameters);
-    walk.section = Section::Exports;
-    walk.values(&old.exports, &new.exports);
+    for (section, old, new) in [
+        (Section::Parameters, &old.parameters, &new.parameters),
+        (Section::Exports, &old.exports, &new.exports),
+    ] {
+        walk.section = section;
+        match (old, new) {
+            // Whatever is in a section is a change of its own, also where all of it is new or gone: the
+            // section as a whole stands nowhere.
+            (Value::Map(old), Value::Map(new)) if old.is_empty() || new.is_empty() => walk.maps(old, new),
+            _ => walk.values(old, new),
+        }
+    }
     walk.changes
 }
 

@@ -82,7 +82,7 @@ kinds! {
         "{what} '{name}' is defined {}", places_sentence(files);
     /// A node without a file.
     NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
-        "no node '{name}' in '{folder}'";
+        "no node '{name}' in {}", folder_sentence(folder);
 
     // Git.
     /// A program that cannot be run.
@@ -147,7 +147,7 @@ kinds! {
     // Linearization.
     /// A class that does not exist.
     ClassNotFound { name: String, written: String, folder: String, similar: Option<String> } "class-not-found" 65
-        "no class '{written}' in '{folder}'";
+        "no class '{written}' in {}", folder_sentence(folder);
     /// A class that includes itself (S7).
     ClassCycle { cycle: String } "class-cycle" 65
         "classes include one another in a circle: {cycle}";
@@ -258,6 +258,11 @@ kinds! {
 pub fn article(noun: &str) -> String {
     let article = if noun.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
     format!("{article} {noun}")
+}
+
+/// `'/srv/nodes'`; an empty folder is the inventory as a whole.
+fn folder_sentence(folder: &str) -> String {
+    if folder.is_empty() { "the inventory".to_owned() } else { format!("'{folder}'") }
 }
 
 /// `twice, in 'a' and in 'b'`

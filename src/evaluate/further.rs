@@ -4,7 +4,8 @@
 //! looked at here, so that all problems of a node are told in one go (R5): the other references of a
 //! text, those inside of a reference, and the values that later layers have for the place. What may be a
 //! consequence is left alone: a reference with a missing one in its name, and what earlier layers say,
-//! which the missing value may replace. No value depends on anything here.
+//! which the missing value may replace. A container that does not fit what stands before it is looked
+//! into too. No value depends on anything here.
 
 use super::fold::{Failed, standing};
 use super::{Evaluator, Found, Stop};
@@ -116,11 +117,35 @@ impl Evaluator<'_> {
     /// Looks at what stands in a stack behind the value that failed.
     fn rest_of_stack(&mut self, stack: &StackSlot) {
         let forgive = self.settings.ignore_overwritten_missing_references;
-        let last = self.rest_of_entries(standing(&stack.entries), forgive, false);
-        if let Some(found) = last.filter(|found| found.head.is_container()) {
+        if let Some(found) = self.rest_of_entries(standing(&stack.entries), forgive, false) {
+            self.hide(found);
+        }
+    }
+
+    /// Keeps a container of this place to be looked into.
+    fn hide(&mut self, found: Found) {
+        if found.head.is_container() {
             let (path, export) = (self.path_keys().to_vec(), self.is_export());
             self.hidden.push(Hidden { found, path, export });
         }
+    }
+
+    /// The first of these is a container that does not fit what stands before it. What is wrong in it is
+    /// so however that is mended, but for what later layers replace: gives back what all of them come to.
+    /// Where a later one does not fit in turn, what stands before that is kept to be looked into, unless a
+    /// setting may let it replace all.
+    fn rest_of_container(&mut self, entries: &[StackEntry], forgive: bool) -> Option<Found> {
+        let failed = match self.fold_entries(entries, entries.len(), forgive) {
+            Ok(found) => return Some(found),
+            Err(failed) => failed,
+        };
+        let (before, behind) = entries.split_at(failed.at);
+        if behind.first().is_some_and(|entry| conflict(&failed.stop, entry) == Some(None))
+            && let Ok(found) = self.fold_entries(before, before.len(), forgive)
+        {
+            self.hide(found);
+        }
+        None
     }
 
     /// Tells what is wrong with the values of layers for one place, one after the other; gives back what
@@ -156,9 +181,19 @@ impl Evaluator<'_> {
                 return None;
             }
             let (failed, behind) = rest.split_at(at + 1);
+            let conflicts = failed.last().is_some_and(|entry| {
+                matches!(entry.slot, Slot::Map(_) | Slot::Raw(_) | Slot::List(_))
+                    && conflict(&stop, entry).is_some()
+            });
             self.report_once(stop);
             if self.tells_one() {
                 return None;
+            }
+            if conflicts
+                && !replaced
+                && let Some(found) = self.rest_of_container(&rest[at..], forgive)
+            {
+                return Some(found);
             }
             if let Some(entry) = failed.last()
                 && (!replaced || matches!(entry.slot, Slot::Text(..)))
@@ -198,5 +233,14 @@ impl Evaluator<'_> {
         if !self.faults.iter().any(same) {
             self.report(stop);
         }
+    }
+}
+
+/// Whether an entry does not fit what stands before it, and then the setting that would allow it, if any.
+fn conflict(stop: &Stop, entry: &StackEntry) -> Option<Option<&'static str>> {
+    let Stop::Fault(fault) = stop else { return None };
+    match fault.kind {
+        Kind::MergeType { setting, .. } if fault.origin == Some(entry.slot.origin()) => Some(setting),
+        _ => None,
     }
 }

@@ -283,8 +283,8 @@ pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
         let glob = Glob::new(text);
         if !names().any(|name| glob.matches(name)) {
             let similar = crate::similar::nearest(text, names().map(AsRef::as_ref)).map(str::to_owned);
-            let folder = "the inventory".to_owned();
-            missing.push(Fault::new(Kind::NodeNotFound { name: text.clone(), folder, similar }));
+            let kind = Kind::NodeNotFound { name: text.clone(), folder: String::new(), similar };
+            missing.push(Fault::new(kind));
         }
     }
     if missing.is_empty() { Ok(()) } else { Err(Error::new(missing)) }

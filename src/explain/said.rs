@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::engine::node::Layers;
-use crate::merge::{Prefixes, merge_maps};
+use crate::merge::{Prefixes, settled};
 use crate::slot::{MapSlot, Slot, StackEntry};
 use crate::value::{Key, Map, Value};
 
@@ -117,11 +117,6 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
         classes.iter().copied().chain(std::iter::once(&layers.layer)).map(|layer| file(&layer.parameters)),
     );
     all
-}
-
-/// A map whose prefixes that are still text have taken effect.
-fn settled(map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
-    if map.prefixed { merge_maps(Arc::new(MapSlot::empty()), map, prefixes) } else { map.clone() }
 }
 
 /// What a slot of a layer says, references and the prefixes of keys as they are written.

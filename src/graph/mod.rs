@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::explain::{Selection, chosen_nodes, explain_in};
 use crate::linearize::By;
 use crate::list::{knowing, leaves};
-use crate::merge::Prefixes;
+use crate::merge::{Prefixes, settled};
 use crate::secrets::Secrets;
 use crate::source::{FileId, Origin, Site};
 use crate::survey::{Survey, Surveyed};
@@ -225,7 +225,7 @@ fn sets(computation: &Computation<'_>, file: &crate::survey::SurveyedFile, secre
     let Ok(layer) = &file.layer else { return Vec::new() };
     let prefixes = Prefixes::new(computation.settings);
     let mut found = Vec::new();
-    leaves(&layer.parameters, &mut Vec::<Key>::new(), &mut |path, slot, origin| {
+    leaves(&settled(&layer.parameters, &prefixes), &mut Vec::<Key>::new(), &mut |path, slot, origin| {
         found.push(Leaf {
             path: crate::evaluate::join_path(path, &computation.settings.delimiter),
             value: Some(secrets.value(path, &crate::explain::written(slot, &prefixes))),

@@ -10,6 +10,7 @@ use crate::engine::NodeInfo;
 use crate::error::{Fault, Kind};
 use crate::evaluate::site;
 use crate::list::{each, queries_in, texts_in};
+use crate::merge::{Prefixes, settled};
 use crate::pattern::Glob;
 use crate::query::{Operand, Query};
 use crate::slot::{MapSlot, Slot};
@@ -155,9 +156,11 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
     let mut set: FxHashSet<String> = FxHashSet::default();
     let mut dynamic = false;
     let mut first: Vec<(String, Origin)> = Vec::new();
+    let prefixes = Prefixes::new(linter.computation.settings);
     for file in &linter.survey.files {
         let Ok(layer) = &file.layer else { continue };
-        let Some(slot) = layer.parameters.entries.get(&Key::from(PARAM)) else { continue };
+        let parameters = settled(&layer.parameters, &prefixes);
+        let Some(slot) = parameters.entries.get(&Key::from(PARAM)) else { continue };
         entries_of(slot, &mut dynamic, &mut |key, slot| {
             let key = crate::pystr::str(&key.0);
             if set.insert(key.clone()) {

@@ -7,6 +7,7 @@ use super::Linter;
 use crate::error::Fault;
 use crate::evaluate::join_path;
 use crate::list::leaves;
+use crate::merge::{Prefixes, settled};
 use crate::slot::{MapSlot, Slot};
 use crate::source::{FileId, Origin};
 use crate::survey::SurveyedFile;
@@ -31,9 +32,10 @@ enum Said<'a> {
 /// Looks at all files that are looked at, in all nodes that have them, where those are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let mut paths: FxHashMap<Vec<Key>, Vec<Setting<'_>>> = FxHashMap::default();
+    let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.survey.files.iter().filter(|file| !file.nodes.is_empty()) {
         let Ok(layer) = &file.layer else { continue };
-        leaves(&layer.parameters, &mut Vec::new(), &mut |path, slot, origin| {
+        leaves(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, origin| {
             if let Slot::Value(value, _) = slot
                 && !matches!(value, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_))
             {
@@ -67,6 +69,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 
 /// Where the same value was set before in the first of the nodes, if it was in all of them.
 fn earlier(linter: &Linter<'_>, path: &[Key], one: &Setting<'_>, settings: &[Setting<'_>]) -> Option<Origin> {
+    let prefixes = Prefixes::new(linter.computation.settings);
     let mut first = None;
     for node in one.file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
         let layers = node.layers.as_ref().ok()?;
@@ -76,10 +79,12 @@ fn earlier(linter: &Linter<'_>, path: &[Key], one: &Setting<'_>, settings: &[Set
         }
         // The last layer before the file that says anything of the path.
         let before: Vec<_> = node.all_layers().take_while(|layer| layer.file != one.id).collect();
-        let layer = before.into_iter().rev().find_map(|layer| match said(&layer.parameters, path) {
-            Said::Nothing => None,
-            Said::Scalar(value) => Some((*value == one.value).then_some(layer.file)),
-            Said::Other => Some(None),
+        let layer = before.into_iter().rev().find_map(|layer| {
+            match said(&settled(&layer.parameters, &prefixes), path) {
+                Said::Nothing => None,
+                Said::Scalar(value) => Some((*value == one.value).then_some(layer.file)),
+                Said::Other => Some(None),
+            }
         });
         let file = layer.flatten()?;
         first = first.or_else(|| settings.iter().find(|other| other.id == file).map(|other| other.origin));

@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Linter;
 use crate::error::Fault;
 use crate::evaluate::join_path;
-use crate::merge::Prefixes;
+use crate::merge::{Prefixes, settled};
 use crate::slot::{MapSlot, Prefix, Slot};
 use crate::source::{FileId, Origin};
 use crate::survey::SurveyedFile;
@@ -28,7 +28,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
         let Ok(layer) = &file.layer else { continue };
         let mut keys = Vec::new();
-        collect(&layer.parameters, &mut Vec::new(), &mut keys);
+        collect(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut keys);
         for one in keys {
             let path = join_path(&one.path, delimiter);
             if one.prefix.overrides && !replaces(linter, file, layer.file, &one.path) {
@@ -94,11 +94,13 @@ fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
 
 /// Whether in any node a layer before the file says something of the path.
 fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
+    let prefixes = Prefixes::new(linter.computation.settings);
     let nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
     let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
     for node in nodes {
         for layer in node.all_layers().take_while(|layer| layer.file != id) {
-            if *known.entry(layer.file).or_insert_with(|| has(&layer.parameters, path).is_some()) {
+            let says = || has(&settled(&layer.parameters, &prefixes), path).is_some();
+            if *known.entry(layer.file).or_insert_with(says) {
                 return true;
             }
         }
@@ -119,14 +121,16 @@ fn held(
     path: &str,
     found: &mut Vec<Fault>,
 ) {
+    let prefixes = Prefixes::new(linter.computation.settings);
     let mut known: FxHashSet<FileId> = FxHashSet::default();
     for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
         for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
             if !known.insert(layer.file) {
                 continue;
             }
-            let Some(origin) = has(&layer.parameters, &constant.path) else { continue };
-            if constant.value.is_some() && value_at(&layer.parameters, &constant.path) == constant.value {
+            let parameters = settled(&layer.parameters, &prefixes);
+            let Some(origin) = has(&parameters, &constant.path) else { continue };
+            if constant.value.is_some() && value_at(&parameters, &constant.path) == constant.value {
                 continue;
             }
             if !always_behind(linter, layer.file, id) {

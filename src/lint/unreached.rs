@@ -89,8 +89,7 @@ impl<'l> Walk<'_, 'l> {
         }
         let similar = crate::similar::nearest(&name, self.classes.keys().copied()).map(str::to_owned);
         let written = entry.name.to_string();
-        let folder = "the inventory".to_owned();
-        self.say(Kind::ClassNotFound { name, written, folder, similar }, entry);
+        self.say(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
     }
 
     fn circle(&mut self, way: &[(usize, usize)], class: usize, entry: &ClassEntry) {

@@ -6,7 +6,7 @@ use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
 use crate::explain::written;
-use crate::merge::Prefixes;
+use crate::merge::{Prefixes, settled};
 use crate::pattern::{Glob, PathPattern, chosen};
 use crate::report::site_value;
 use crate::secrets::Secrets;
@@ -73,7 +73,7 @@ pub fn parameters(
                 continue;
             }
             let Ok(layer) = &file.layer else { continue };
-            leaves(&layer.parameters, &mut Vec::new(), &mut |path, slot, origin| {
+            leaves(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, origin| {
                 if !patterns.is_empty() && !patterns.iter().any(|pattern| pattern.matches(path)) {
                     return;
                 }
@@ -102,7 +102,7 @@ pub(crate) fn knowing(secrets: &Secrets, survey: &Survey, settings: &Settings) -
     let mut found = Vec::new();
     for layer in survey.files.iter().filter_map(|file| file.layer.as_ref().ok()) {
         for map in [&layer.parameters, &layer.exports] {
-            leaves(map, &mut Vec::new(), &mut |path, slot, _| {
+            leaves(&settled(map, &prefixes), &mut Vec::new(), &mut |path, slot, _| {
                 let plain = match slot {
                     Slot::Value(..) => true,
                     Slot::List(list) => !list.dynamic,

@@ -10,6 +10,7 @@ use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
 use crate::evaluate::{join_path, site};
+use crate::merge::{Prefixes, settled};
 use crate::pattern::{Glob, PathPattern};
 use crate::query::{Operand, Query};
 use crate::report::site_value;
@@ -95,6 +96,7 @@ pub fn references(inventory: &Inventory, patterns: &[String], secrets: &Secrets)
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
         let reach = Reach::of(computation, &survey, survey.nodes.iter());
+        let prefixes = Prefixes::new(computation.settings);
         let mut finder = Finder { computation, patterns: &patterns, rows: Vec::new() };
         for file in &survey.files {
             let Ok(layer) = &file.layer else { continue };
@@ -108,10 +110,11 @@ pub fn references(inventory: &Inventory, patterns: &[String], secrets: &Secrets)
             }
             for (map, section) in [(&layer.parameters, ""), (&layer.exports, "exports:")] {
                 let within = |path: &[Key]| format!("{section}{}", join_path(path, &delimiter));
-                texts_in(map, &mut |path, template, origin| {
+                let map = settled(map, &prefixes);
+                texts_in(&map, &mut |path, template, origin| {
                     finder.template(template, origin, &within(path), secrets.covers(path), users);
                 });
-                queries_in(map, &mut |path, query, origin| {
+                queries_in(&map, &mut |path, query, origin| {
                     finder.query(query, origin, &within(path), users);
                 });
             }
@@ -134,9 +137,8 @@ impl Finder<'_> {
         each(&template.parts, &mut |reference| {
             let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
             let span = Some((&template.source, reference.span));
-            // Below a secret key, what stands beside an inner reference may be a part of the secret.
-            let masked = secret && reference.fixed.is_none();
-            let written = if masked { Text::from(MASK) } else { reference.written.clone() };
+            // Below a secret key, what looks like a reference may be the secret.
+            let written = if secret { Text::from(MASK) } else { reference.written.clone() };
             let site = site(self.computation.inputs, origin, span);
             self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
         });

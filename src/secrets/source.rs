@@ -18,7 +18,7 @@ use crate::yaml::outline::{Form, Outline, Piece};
 const LARGEST: usize = 1 << 20;
 
 impl Secrets {
-    /// The text of a YAML file with what stands behind secret keys as stars, references left; nothing of
+    /// The text of a YAML file with what stands behind secret keys as stars; nothing of
     /// one that is too long.
     pub fn source(&self, text: &str) -> String {
         if self.keys.is_empty() {
@@ -228,25 +228,14 @@ impl Found<'_> {
     }
 }
 
-/// Stars for all but white space, what YAML itself needs, and references, which are no secrets; the
-/// default of one may be.
+/// Stars for all but white space and what YAML itself needs: a text that looks like a reference may be a
+/// secret too.
 fn starred(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        if rest.starts_with("${")
-            && let Some(end) = rest.find('}')
-            && !rest[..end].contains("::")
-        {
-            out.push_str(&rest[..=end]);
-            rest = &rest[end + 1..];
-            continue;
-        }
+    let star = |c: char| {
         let keeps = c.is_whitespace() || matches!(c, '\'' | '"' | '|' | '>' | '&' | '!' | '#' | '[' | ']');
-        out.push(if keeps { c } else { '*' });
-        rest = &rest[c.len_utf8()..];
-    }
-    out
+        if keeps { c } else { '*' }
+    };
+    text.chars().map(star).collect()
 }
 
 #[cfg(test)]
@@ -265,7 +254,7 @@ mod tests {
         let shown = secrets().source(text);
         assert_eq!(
             shown,
-            "a: b\npassword: '** ****${x:y}*'\ntoken: |\n  ***\n  ***\nc: {user: u, passwd: *, d: 1}\nl:\n  - secret: *\n    d: y\n"
+            "a: b\npassword: '** ***********'\ntoken: |\n  ***\n  ***\nc: {user: u, passwd: *, d: 1}\nl:\n  - secret: *\n    d: y\n"
         );
         assert_eq!(shown.chars().count(), text.chars().count());
     }
@@ -290,6 +279,9 @@ mod tests {
             "x: &pw {a: hunter2}\npassword: [*pw]\nopen: seen\n",
             "password: !!str hunter2\ntoken: &a hunter2\nopen: seen\n",
             "password: ${a::hunter2}\nopen: seen\n",
+            "password: ${hunter2}\nopen: seen\n",
+            "passwords: [{a: \"${hunter2}\"}]\nopen: seen\n",
+            "passwords:\n- {a: {b: \"${hunter2}\"}}\n- b${hunter2}\nopen: seen\n",
             "password: >-\n  hunter2\n\n  hunter2\nopen: seen\n",
             "l:\n  - password: hunter2\n    open: seen\n",
             "q: \"$[ exports:a if exports:pass\\x77ord == hunter2 ]\"\nopen: seen\n",
