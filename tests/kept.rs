@@ -95,7 +95,8 @@ fn all_nodes_are_of_one_state() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path();
     // Many nodes that take their time, one that is remembered, and one that is not.
-    let parameters: String = (0..100).map(|number| format!("  k{number}: ${{me}}-{number}\n")).collect();
+    let line = |number| format!("  k{number}: ${{me}}-{number}");
+    let parameters = (0..100).map(line).collect::<Vec<_>>().join("\n");
     for number in 0..150 {
         write(base, &format!("nodes/a{number}.yml"), &format!("parameters:\n  me: {number}\n{parameters}"));
     }

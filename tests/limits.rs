@@ -109,6 +109,20 @@ const ALL: &[Hostile] = &[
         "name",
     ),
     hostile("200,000 references that lead nowhere", gone_references, "reference-not-found", "gone"),
+    hostile("a million references in one text", one_text, "evaluation-limit", "references in one text"),
+    hostile(
+        "references nested 190 deep, 500 times, beside one that leads nowhere",
+        nested_references,
+        "reference-not-found",
+        "gone",
+    ),
+    hostile(
+        "900 references that lead nowhere, then 900 mappings, of one layer each for one place",
+        |base| layers(base, "{k#: 1}"),
+        "reference-not-found",
+        "gone0",
+    ),
+    hostile("the same with lists", |base| layers(base, "['${x}', '#']"), "reference-not-found", "gone0"),
     hostile("a reference of 8 MB", |base| long_reference(base, "p"), "reference-not-found", "xxx"),
     hostile("a missing reference below a key of 8 MB", long_key, "reference-not-found", "xxx"),
     hostile("a class with a name of 8 MB", long_class, "class-not-found", "xxx"),
@@ -404,6 +418,29 @@ fn similar_references(base: &Path) {
 fn gone_references(base: &Path) {
     let lines = (0..200_000).map(|number| format!("  - ${{gone{number}}}\n"));
     parameters(base, &format!("  p:\n{}", lines.collect::<String>()));
+}
+
+fn one_text(base: &Path) {
+    parameters(base, &format!("  a: '{}'\n", "${x}".repeat(1_000_000)));
+}
+
+fn nested_references(base: &Path) {
+    let nested = format!("{}x{}", "${".repeat(190), "}".repeat(190));
+    parameters(base, &format!("  x: x\n  a: '${{gone}} {}'\n", nested.repeat(500)));
+}
+
+/// A place for which 900 layers have a reference to nothing, and as many what is `behind` them.
+fn layers(base: &Path, behind: &str) {
+    let mut names = Vec::new();
+    for number in 0..1_800 {
+        let value = match number {
+            0..900 => format!("'${{gone{number}}}'"),
+            _ => behind.replace('#', &number.to_string()),
+        };
+        write(&base.join(format!("classes/l{number}.yml")), &format!("parameters: {{x: y, a: {value}}}\n"));
+        names.push(format!("l{number}"));
+    }
+    class(base, &format!("classes: [{}]\n", names.join(", ")));
 }
 
 /// As long as a file lets a text be, and half.

@@ -248,9 +248,9 @@ impl Computation<'_> {
     /// Merges all parameters of a node.
     pub fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
         let prefixes = Prefixes::new(self.settings);
-        let merges = &self.inputs.counters.merged;
-        let classes = merged.linearization.parameters(&merged.given, &prefixes, merges);
-        merges.add();
+        let counter = &self.inputs.counters.merged;
+        let classes = merged.linearization.parameters(&merged.given, &prefixes, counter);
+        counter.add();
         merge_maps(classes, &merged.layer.parameters, &prefixes)
     }
 

@@ -101,7 +101,7 @@ impl Evaluator<'_> {
         let mut output_origin = Origin::NONE;
         let mut missing = None;
         let (mut constant, mut changed) = (false, false);
-        // Whether it is a list that was made here: it grows in place until somebody may look at it.
+        // Whether it is a container that was made here: it grows in place until somebody may look at it.
         let mut grown = false;
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
@@ -143,7 +143,7 @@ impl Evaluator<'_> {
             grown = !output.head.is_null() && !entry.prefix.overrides;
             output =
                 if grown { self.merge_heads(output, output_origin, new, origin).map_err(at)? } else { new };
-            grown &= matches!(output.head, Head::List(_));
+            grown &= matches!(output.head, Head::List(_) | Head::Map(_));
             output_origin = origin;
             constant |= entry.prefix.constant;
             if constant && grown {
@@ -207,7 +207,7 @@ impl Evaluator<'_> {
         let shapes = (Shape::of(&earlier.head), Shape::of(&later.head));
         let null = later.head.is_null();
         let (allowed, setting) = match shapes {
-            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(&earlier, &later, origin)),
+            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(earlier, later, origin)),
             (Shape::List, Shape::List) => return self.extend(earlier.head, before, &later.head, origin),
             (Shape::Scalar, Shape::Scalar) => return Ok(later),
             (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (false, None),
@@ -232,24 +232,23 @@ impl Evaluator<'_> {
         Err(fault.note(format!("the {} stands here", shapes.0.name()), self.site(before)).into())
     }
 
-    fn merge_mappings(&mut self, earlier: &Found, later: &Found, origin: Origin) -> Found {
+    /// A mapping with a later one merged into it; one that nobody else has changes in place.
+    fn merge_mappings(&mut self, earlier: Found, later: Found, origin: Origin) -> Found {
         let earlier = self.mapping(earlier, origin);
         let later = self.mapping(later, origin);
-        let merged = Head::Map(merge_maps(earlier, &later, &self.prefixes));
-        self.made.push(merged.clone());
-        merged.into()
+        Head::Map(merge_maps(earlier, &later, &self.prefixes)).into()
     }
 
     /// A mapping ready to be merged; one that a reference brought in comes closed (M4).
-    fn mapping(&mut self, found: &Found, origin: Origin) -> Arc<MapSlot> {
+    fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
         if let Head::Map(map) = &found.head {
             self.look_into(map);
         }
-        match &found.head {
-            Head::Map(map) if found.brought => brought_in(map),
-            Head::Map(map) => map.clone(),
-            Head::Raw(raw) => Arc::new(normalize(raw, &self.prefixes)),
-            Head::Value(Value::Map(map)) => Arc::new(map_of_values(map, origin, &self.prefixes)),
+        match found.head {
+            Head::Map(map) if found.brought => brought_in(&map),
+            Head::Map(map) => map,
+            Head::Raw(raw) => Arc::new(normalize(&raw, &self.prefixes)),
+            Head::Value(Value::Map(map)) => Arc::new(map_of_values(&map, origin, &self.prefixes)),
             Head::List(_) | Head::Value(_) => Arc::new(MapSlot::empty()),
         }
     }

@@ -24,6 +24,10 @@ pub(super) struct Hidden {
     export: bool,
 }
 
+/// How many problems with the values of layers for one place are told: what is behind each of them is
+/// folded anew.
+const MOST_FOLDS: usize = 16;
+
 /// Which references of a text are told that lead nowhere.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
@@ -82,18 +86,23 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Looks at all references of a text or inside of a reference, the inner ones first; tells whether
-    /// all of them have a value.
+    /// Looks at all references of a text or inside of a reference, of one that fails at those inside of it
+    /// first; tells whether all of them have a value.
     fn rest_of_parts(&mut self, parts: &[Part], source: &Text, origin: Origin, rest: Rest) -> bool {
         let mut all = true;
         for part in parts {
             let Part::Reference(reference) = part else { continue };
-            if reference.fixed.is_none() && !self.rest_of_parts(&reference.parts, source, origin, Rest::All) {
-                all = false;
-                continue;
+            if self.tells_one() {
+                return false;
             }
             let value = self.resolve(reference, source, origin).and_then(|found| self.deep_found(&found));
             if let Err(stop) = value {
+                if reference.fixed.is_none()
+                    && !self.rest_of_parts(&reference.parts, source, origin, Rest::All)
+                {
+                    all = false;
+                    continue;
+                }
                 if rest == Rest::Certain && matches!(stop, Stop::Missing(_)) {
                     // The text may be forgiven for it, whatever else is in it.
                     return false;
@@ -151,7 +160,10 @@ impl Evaluator<'_> {
     ) -> Option<Found> {
         let mut rest = entries;
         let mut uncertain: Vec<(&Template, Origin)> = Vec::new();
-        while !rest.is_empty() {
+        for _ in 0..MOST_FOLDS {
+            if rest.is_empty() {
+                return None;
+            }
             let total = if replaced { usize::MAX } else { rest.len() };
             let Failed { at, stop, certain } = match self.fold_entries(rest, total, forgive) {
                 Ok(found) => {

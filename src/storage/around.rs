@@ -25,6 +25,7 @@ pub struct Around {
 struct Home(Option<OsString>, Uid);
 
 impl Home {
+    #[expect(clippy::disallowed_methods, reason = "`~` in a path is what the variable says")]
     fn now() -> Home {
         Home(std::env::var_os("HOME"), getuid())
     }

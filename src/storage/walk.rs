@@ -26,6 +26,13 @@ use crate::parallel;
 /// many, one level after the other is listed by one.
 const WIDE: usize = 64;
 
+/// How many levels of folders are opened from the one around each, which is kept open for it: threads
+/// would run out of descriptors in deep trees. What is deeper is opened from the last of these.
+const NEAR: usize = 8;
+
+/// How many bytes the way from there may have: the kernel takes 4,096 at a time.
+const LONG: usize = 2_000;
+
 /// How folders are opened.
 const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
@@ -80,7 +87,7 @@ struct Tree<'a> {
 /// A folder that is to be listed.
 struct Pending {
     folder: Folder,
-    /// The one around it, and what it is called there; nothing for the outermost one.
+    /// One around it, and the way to it from there; nothing for the outermost one.
     place: Option<(Arc<OwnedFd>, CString)>,
     /// Which folders are around it.
     around: Arc<[(u64, u64)]>,
@@ -163,7 +170,6 @@ impl Walk<'_> {
             Some((outer, name)) => rustix::fs::openat(outer, name.as_c_str(), HOW, Mode::empty()),
         };
         let open = open.map_err(|error| failed(&folder, error))?;
-        drop(place);
         let stamp = Stamp::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
         let identity = stamp.identity();
         if around.contains(&identity) {
@@ -182,12 +188,22 @@ impl Walk<'_> {
         if inner.is_empty() {
             return Ok(Vec::new());
         }
-        let (open, around) = (Arc::new(open), around.iter().copied().chain([identity]).collect::<Arc<_>>());
+        // The next ones are opened from here, or with it from a folder around it.
+        let (open, way) = match place {
+            Some((outer, way)) if around.len() >= NEAR && way.as_bytes().len() < LONG => {
+                (outer, [way.as_bytes(), b"/"].concat())
+            }
+            _ => (Arc::new(open), Vec::new()),
+        };
+        let around = around.iter().copied().chain([identity]).collect::<Arc<_>>();
         let folder = &listing.folders[number];
-        let pending = |name: CString| Pending {
-            folder: folder.inner(OsStr::from_bytes(name.to_bytes())),
-            place: Some((open.clone(), name)),
-            around: around.clone(),
+        let pending = |name: CString| {
+            let way = CString::new([&*way, name.as_bytes()].concat()).unwrap_or_default();
+            Pending {
+                folder: folder.inner(OsStr::from_bytes(name.as_bytes())),
+                place: Some((open.clone(), way)),
+                around: around.clone(),
+            }
         };
         Ok(inner.into_iter().map(pending).collect())
     }
@@ -333,5 +349,38 @@ mod tests {
         let roots = [root.path().to_owned()];
         let listings = [1, 2].map(|threads| list(&roots, LIMITS, threads).expect("a listing"));
         assert!(listings.iter().all(|listing| listing.links && listing.len() == 160));
+    }
+
+    /// What a child of the next test does, with 64 descriptors.
+    #[test]
+    #[ignore = "run by another in a process of its own"]
+    fn list_with_few_descriptors() {
+        let root = PathBuf::from(std::env::args().next_back().expect("a folder"));
+        let limits = Limits { files: 100_000, depth: 200, ..LIMITS };
+        let listing = list(&[root], limits, 4).expect("a listing");
+        assert_eq!(listing.len(), 70 * 60);
+    }
+
+    #[test]
+    fn deep_trees_take_few_descriptors() {
+        let root = tempfile::tempdir().expect("a folder");
+        for wide in 0..70 {
+            let mut way = format!("w{wide}");
+            for _ in 0..60 {
+                way.push_str("/d");
+                put(&root.path().join(&way).join("e/x.yml"), b"", false).expect("written");
+            }
+        }
+        let program = std::env::current_exe().expect("this program");
+        let test = "storage::walk::tests::list_with_few_descriptors";
+        let command = r#"ulimit -n 64; exec "$0" "$1" --exact --ignored --nocapture --skip "$2""#;
+        let status = std::process::Command::new("sh")
+            .args(["-c", command])
+            .arg(program)
+            .arg(test)
+            .arg(root.path())
+            .status()
+            .expect("a process");
+        assert!(status.success());
     }
 }

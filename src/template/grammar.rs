@@ -28,6 +28,9 @@ pub(super) struct Grammar<'s> {
 /// The nesting of references that is followed before a limit is reported.
 const MAX_NESTING: usize = 200;
 
+/// How many references a text may have: each takes some hundred times as much memory as its letters.
+const MOST_REFERENCES: usize = 100_000;
+
 type Step<'t, T> = IResult<&'t str, T>;
 
 fn fail<T>(at: &str) -> Step<'_, T> {
@@ -52,6 +55,10 @@ impl<'s> Grammar<'s> {
     }
 
     pub(super) fn line(&self, text: &Text) -> Result<Parsed, Fault> {
+        if text.len() > MOST_REFERENCES && text.matches(self.open).nth(MOST_REFERENCES).is_some() {
+            let what = "the number of references in one text";
+            return Err(Fault::new(Kind::EvaluationLimit { what, limit: MOST_REFERENCES, setting: None }));
+        }
         let mut parts: Vec<Part> = Vec::new();
         let mut queries: Vec<(Query, usize, usize)> = Vec::new();
         let mut rest: &str = text;

@@ -170,10 +170,10 @@ class Inventory:
         ``nodes_evaluated`` every parameter was evaluated, of ``nodes_evaluated_partly``
         those that another node with the same classes does not have. ``answers`` and
         ``files`` are kept now, in about ``answers_memory`` and ``files_memory`` bytes;
-        ``answers_limit`` is the setting ``cache_size`` in bytes. ``objects_memory`` is about how many bytes what Python
-        objects are copied from takes, of the whole process. ``last_full_check`` is when every
-        file was last looked at, in seconds since 1970, ``watching`` whether the kernel tells
-        of changes.
+        ``answers_limit`` is the setting ``cache_size`` in bytes. ``objects_memory`` is about how
+        many bytes what Python objects are copied from takes, of the whole process.
+        ``last_full_check`` is when every file was last looked at, in seconds since 1970,
+        ``watching`` whether the kernel tells of changes.
         """
 
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:
