@@ -272,8 +272,10 @@ impl Inputs {
         listings.links = listed.links;
         let before_folders = std::mem::replace(&mut listings.folders, listed.folders);
         // A folder that went and came back is another one, though its path is the same.
-        let which = |(folder, stamp): &(Arc<Folder>, Stamp)| (folder.clone(), stamp.identity());
-        let same = before_folders.iter().map(which).eq(listings.folders.iter().map(which));
+        let same = before_folders.len() == listings.folders.len()
+            && before_folders.iter().zip(&listings.folders).all(|((before, stamp), (now, stamp_now))| {
+                before == now && stamp.identity() == stamp_now.identity()
+            });
         if (!same || listings.links)
             && let Some(mut watch) = self.watch.try_lock()
             && matches!(*watch, Watching::On(_))

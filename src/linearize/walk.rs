@@ -64,13 +64,7 @@ impl Linearizer<'_> {
             if self.is_over() {
                 break;
             }
-            let resolved = match &entry.template {
-                None => entry.lookup.clone(),
-                Some(template) => match self.resolve(entry, template, by) {
-                    Some(name) => name,
-                    None => continue,
-                },
-            };
+            let Some(resolved) = self.name_of(entry, by) else { continue };
             if mapping.is_none() {
                 self.listed.push((resolved.clone(), entry.origin));
             }
@@ -143,6 +137,14 @@ impl Linearizer<'_> {
         self.noted = self.sequence.clone();
     }
 
+    /// The name of a class that is listed, its references resolved; `None` where one of them fails.
+    fn name_of(&mut self, entry: &ClassEntry, by: &By) -> Option<Text> {
+        match &entry.template {
+            None => Some(entry.lookup.clone()),
+            Some(template) => self.resolve(entry, template, by),
+        }
+    }
+
     /// Appends the class list of one file that is complete.
     fn list(&mut self, shown: Vec<Text>) {
         for name in shown {
@@ -159,17 +161,9 @@ impl Linearizer<'_> {
             if self.is_over() {
                 break;
             }
-            let resolved = match &entry.template {
-                None => entry.lookup.clone(),
-                Some(template) => {
-                    // What is merged so far holds what the node itself says.
-                    self.own = true;
-                    match self.resolve(entry, template, by) {
-                        Some(name) => name,
-                        None => continue,
-                    }
-                }
-            };
+            // What is merged so far holds what the node itself says.
+            self.own |= entry.template.is_some();
+            let Some(resolved) = self.name_of(entry, by) else { continue };
             let name = self.include(entry, &resolved, by);
             let resolved = self.listed_as.take().unwrap_or(resolved);
             let class = if name == entry.name { resolved } else { name.clone() };

@@ -197,13 +197,16 @@ impl Walk<'_> {
         };
         let around = around.iter().copied().chain([identity]).collect::<Arc<_>>();
         let folder = &listing.folders[number];
-        let pending = |name: CString| {
-            let way = CString::new([&*way, name.as_bytes()].concat()).unwrap_or_default();
-            Pending {
-                folder: folder.inner(OsStr::from_bytes(name.as_bytes())),
-                place: Some((open.clone(), way)),
-                around: around.clone(),
-            }
+        let pending = |name: CString| Pending {
+            folder: folder.inner(OsStr::from_bytes(name.as_bytes())),
+            place: Some((
+                open.clone(),
+                match &*way {
+                    [] => name,
+                    way => CString::new([way, name.as_bytes()].concat()).unwrap_or_default(),
+                },
+            )),
+            around: around.clone(),
         };
         Ok(inner.into_iter().map(pending).collect())
     }
