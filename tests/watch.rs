@@ -1,5 +1,5 @@
 //! What a watch is not told of does not hide a change: hard links, symbolic links, folders with two
-//! paths. After each change a kept inventory says what a new one says.
+//! paths, mounts. After each change a kept inventory says what a new one says.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test")]
 
 mod folders;
@@ -7,6 +7,7 @@ mod folders;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 use reclass::engine::{Inventory, Request};
@@ -263,4 +264,63 @@ fn a_link_that_cannot_be_followed_is_a_file_if_its_name_says_so() {
     symlink(&long, site.path("classes/z")).unwrap();
     let told = site.agree("a link that may be a folder");
     assert!(told.contains("z': what the link leads to: file name too long"), "{told}");
+}
+
+/// Runs this test again where it may mount; `false` in the process that may.
+fn is_told_in_a_namespace_of_its_own(name: &str) -> bool {
+    const INSIDE: &str = "RECLASS_TEST_MAY_MOUNT";
+    if std::env::var_os(INSIDE).is_some() {
+        return false;
+    }
+    let unshare = || Command::new("unshare");
+    if !unshare().args(["--map-root-user", "--mount", "true"]).status().is_ok_and(|status| status.success()) {
+        println!("skipped: namespaces of mounts cannot be had here");
+        return true;
+    }
+    let mut again = unshare();
+    again.args(["--map-root-user", "--mount"]).arg(std::env::current_exe().unwrap());
+    let ended = again.args(["--exact", name, "--nocapture"]).env(INSIDE, "1").status().unwrap();
+    assert!(ended.success());
+    true
+}
+
+#[test]
+fn something_is_mounted_while_it_is_watched() {
+    if is_told_in_a_namespace_of_its_own("something_is_mounted_while_it_is_watched") {
+        return;
+    }
+    let run = |program: &str, arguments: &[PathBuf]| {
+        assert!(Command::new(program).args(arguments).status().unwrap().success(), "{program}");
+    };
+    let files = [
+        ("classes/c.yml", ONE),
+        ("classes/sub/x.yml", ONE),
+        ("nodes/n.yml", "classes: [c]\n"),
+        ("nodes/o.yml", "classes: [sub.x]\n"),
+        ("other/x.yml", TWO),
+        ("other/c", TWO),
+    ];
+    // A folder and a file, and the name under which the mounted file is written.
+    for (what, place, written) in
+        [("other", "classes/sub", "other/x.yml"), ("other/c", "classes/c.yml", "other/c")]
+    {
+        let mut site = Site::new(&files);
+        settle();
+        site.warm();
+        assert!(site.is_watched());
+        // A mount elsewhere changes nothing.
+        let elsewhere = site.path("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        run("mount", &["--bind".into(), site.path("other"), elsewhere.clone()]);
+        site.agree("a mount elsewhere");
+        assert!(site.is_watched());
+        run("umount", &[elsewhere]);
+        run("mount", &["--bind".into(), site.path(what), site.path(place)]);
+        assert!(site.agree("the mount").contains(r#""v":2"#), "{what}");
+        assert!(!site.is_watched());
+        site.write(written, THREE);
+        assert!(site.agree("it was written").contains(r#""v":3"#), "{what}");
+        run("umount", &[site.path(place)]);
+        assert!(!site.agree("it is gone").contains(r#""v":3"#), "{what}");
+    }
 }

@@ -12,6 +12,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{Read, Seek};
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
@@ -19,6 +20,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rustc_hash::FxHashMap;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 
 /// A watch on the folders of an inventory.
@@ -29,6 +31,7 @@ pub struct Watch {
     /// The outermost folders: that they are still the same is looked up, since the kernel does
     /// not tell when a folder further up is renamed.
     roots: Vec<(PathBuf, (u64, u64))>,
+    mounts: Mounts,
     process: u32,
 }
 
@@ -67,11 +70,7 @@ impl Watch {
                 return None;
             }
         }
-        let mounts = fs::read(MOUNTS).ok()?;
-        if roots.iter().any(|root| fs::canonicalize(root).map_or(true, |root| is_mounted_on(&root, &mounts)))
-        {
-            return None;
-        }
+        let mounts = Mounts::outside(roots)?;
         let roots = roots.iter().map(|root| Some((root.clone(), identity(root)?))).collect::<Option<_>>()?;
         let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
         let wanted = WatchFlags::MODIFY
@@ -92,7 +91,7 @@ impl Watch {
                 return None;
             }
         }
-        Some(Watch { descriptor, folders: watched, roots, process: std::process::id() })
+        Some(Watch { descriptor, folders: watched, roots, mounts, process: std::process::id() })
     }
 
     /// Whether the watch was set up by this process: a forked child must not read what its
@@ -103,7 +102,10 @@ impl Watch {
 
     /// What happened since the last call. Never waits.
     pub fn news(&mut self) -> News {
-        if !self.is_ours() || self.roots.iter().any(|(root, before)| identity(root) != Some(*before)) {
+        if !self.is_ours()
+            || self.roots.iter().any(|(root, before)| identity(root) != Some(*before))
+            || !self.mounts.are_outside()
+        {
             return News::Lost;
         }
         let (mut files, mut tree) = (Vec::new(), false);
@@ -169,6 +171,41 @@ pub fn still_so(path: &Path, listed: bool) -> bool {
 
 fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// The table of mounts, held open: the kernel says when it changed.
+#[derive(Debug)]
+struct Mounts {
+    table: fs::File,
+    /// The outermost folders, without links in their paths.
+    roots: Vec<PathBuf>,
+}
+
+impl Mounts {
+    /// Opens the table; `None` where something is mounted inside of these folders, or nothing tells.
+    fn outside(roots: &[PathBuf]) -> Option<Mounts> {
+        let roots = roots.iter().map(|root| fs::canonicalize(root).ok()).collect::<Option<_>>()?;
+        let mut mounts = Mounts { table: fs::File::open(MOUNTS).ok()?, roots };
+        mounts.read().then_some(mounts)
+    }
+
+    /// Whether still nothing is mounted inside.
+    fn are_outside(&mut self) -> bool {
+        let mut asked = [PollFd::new(&self.table, PollFlags::PRI)];
+        match poll(&mut asked, Some(&Timespec::default())) {
+            Ok(0) => true,
+            Ok(_) => self.read(),
+            Err(_) => false,
+        }
+    }
+
+    /// Reads the table from its start.
+    fn read(&mut self) -> bool {
+        let mut table = Vec::new();
+        self.table.rewind().is_ok()
+            && self.table.read_to_end(&mut table).is_ok()
+            && !self.roots.iter().any(|root| is_mounted_on(root, &table))
+    }
 }
 
 /// Whether something is mounted on a folder or file below a folder without links in its path.
