@@ -44,7 +44,7 @@ fn examples_differ_as_they_say() {
         format!(
             "{before}--- text\n{}\n--- summary\n{}\n--- json\n{}\n",
             shown(text(&difference, ":", NAMED, Paint(false))).trim_end(),
-            shown(summary(&difference, ":")).trim_end(),
+            shown(summary(&difference, ":", NAMED)).trim_end(),
             shown(data)
         )
     });

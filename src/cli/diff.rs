@@ -42,12 +42,12 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
     let shows = question.matches.get_flag("show-secrets");
     let difference = diff(question.options, (name("old"), name("new")), &question.words("nodes"), shows)?;
     let delimiter = &question.inventory.settings().delimiter;
+    let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = if question.output == "json" {
         json(&difference.to_value(delimiter))?.text
     } else if question.matches.get_flag("summary") {
-        summary(&difference, delimiter)
+        summary(&difference, delimiter, named)
     } else {
-        let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
         text(&difference, delimiter, named, question.paint)
     };
     Ok(Answer { text, found: !difference.is_empty() })

@@ -43,8 +43,9 @@ pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint
     writer.out
 }
 
-/// The counts, and the paths with the number of nodes in which each changes.
-pub fn summary(difference: &Difference, delimiter: &str) -> String {
+/// The counts, the nodes that are there or render on one side alone, and the paths with the number of
+/// nodes in which each changes. `named` is how many nodes are named at most in one line.
+pub fn summary(difference: &Difference, delimiter: &str, named: usize) -> String {
     let mut nodes: IndexMap<String, (BTreeSet<&Text>, bool)> = IndexMap::new();
     for group in &difference.changes {
         let (nodes, differs) = nodes.entry(place_of(group, delimiter)).or_default();
@@ -60,12 +61,35 @@ pub fn summary(difference: &Difference, delimiter: &str) -> String {
     for (path, nodes) in paths {
         let _ = writeln!(out, "{}  {path}", count(nodes, "node"));
     }
+    let of = |nodes: &[(Text, Vec<Fault>)]| nodes.iter().map(|(node, _)| node.clone()).collect();
+    let sides: [(&str, Vec<Text>); 5] = [
+        ("new", difference.added.clone()),
+        ("gone", difference.removed.clone()),
+        ("stops rendering", of(&difference.broken)),
+        ("renders again", of(&difference.mended)),
+        ("fails otherwise", of(&difference.otherwise)),
+    ];
+    for (what, nodes) in sides {
+        if !nodes.is_empty() {
+            let _ = writeln!(out, "{}  {what}: {}", count(nodes.len(), "node"), listed(&nodes, named));
+        }
+    }
     out.push_str(&line(difference));
     out
 }
 
 fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// The first names, and how many more there are.
+fn listed(nodes: &[Text], named: usize) -> String {
+    let names: Vec<String> = nodes.iter().take(named).map(|name| inert(name)).collect();
+    let mut text = names.join(", ");
+    if let Some(more @ 1..) = nodes.len().checked_sub(named) {
+        let _ = write!(text, " and {more} more");
+    }
+    text
 }
 
 /// `3 of 12 nodes differ: 2 changes, 1 new node`
@@ -141,11 +165,7 @@ impl Writer<'_> {
     }
 
     fn heading(&mut self, nodes: &[Text]) {
-        let names: Vec<String> = nodes.iter().take(self.named).map(|name| inert(name)).collect();
-        let mut text = names.join(", ");
-        if let Some(more @ 1..) = nodes.len().checked_sub(self.named) {
-            let _ = write!(text, " and {more} more");
-        }
+        let mut text = listed(nodes, self.named);
         if nodes.len() > 1 {
             let _ = write!(text, " ({} nodes)", nodes.len());
         }
