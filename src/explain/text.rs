@@ -245,13 +245,13 @@ impl Writer<'_> {
             }
             written => self.value(here, written),
         };
-        let what = if step.depth < story.path.len() {
-            format!("'{}{}' is {written}", inert(&step.prefix), self.path(here))
-        } else if step.prefix.is_empty() {
-            written
-        } else {
-            format!("{written}, with the prefix {}", inert(&step.prefix))
-        };
+        let mut what = written;
+        if step.depth < story.path.len() {
+            what = format!("'{}' is {what}", self.path(here));
+        }
+        if !step.prefix.is_empty() {
+            what = format!("{what}, with the prefix {}", inert(&step.prefix));
+        }
         let _ = writeln!(self.out, "{pad}{what}");
         if let (Effect::Extends, Some(after)) = (step.effect, &step.after) {
             let after = self.value(&story.path, after);
