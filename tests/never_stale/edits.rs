@@ -1,4 +1,5 @@
-//! An inventory, and what may happen to its files: to content, names, times, links and folders.
+//! An inventory, and what may happen to its files: to content, names, times, links (symbolic and hard)
+//! and folders.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +14,7 @@ use crate::random::Random;
 const CLASSES: [&str; 7] = ["base", "web", "db/init", "db/more", "asks", "extra", "deep/x"];
 
 /// What nodes include: classes by all the names that they may have.
-const NAMES: [&str; 13] = [
+const NAMES: [&str; 14] = [
     "base",
     "web",
     "db",
@@ -27,6 +28,7 @@ const NAMES: [&str; 13] = [
     "moved.more",
     "came.x",
     "asks",
+    "second",
 ];
 
 /// Folders that are moved and exchanged.
@@ -37,6 +39,9 @@ const LINKS: [&str; 2] = ["classes/link.yml", "nodes/linked.yml"];
 
 /// Where folders may be links to.
 const FOLDER_LINKS: [&str; 3] = ["classes/linked", "classes/moved", "nodes/linked"];
+
+/// Second names of files: a class and what is none.
+const HARD_LINKS: [&str; 2] = ["classes/second.yml", "classes/.second"];
 
 /// An inventory, and a folder outside of it.
 pub struct Site {
@@ -90,7 +95,7 @@ impl Site {
 
     /// Makes one change, and tells which; many can not always be made.
     pub fn edit(&self, random: &mut Random) -> String {
-        match random.below(14) {
+        match random.below(16) {
             0..=2 => self.write_class(random),
             3 => self.write_node(random),
             4 => self.replace(random),
@@ -100,6 +105,7 @@ impl Site {
             9..=10 => self.link_folder(random),
             11 => self.exchange_folders(random),
             12 => self.move_folder(random),
+            13..=14 => self.hard_link(random),
             _ => self.write_outside(random),
         }
     }
@@ -164,6 +170,20 @@ impl Site {
         let _ = fs::remove_file(self.at(link));
         let done = symlink(self.at(&format!("classes/{class}.yml")), self.at(link)).is_ok();
         format!("linked {link} to {class} {done}")
+    }
+
+    /// Gives a file a second name, or writes it under that name.
+    fn hard_link(&self, random: &mut Random) -> String {
+        let (link, class) = (random.pick(&HARD_LINKS), random.pick(&CLASSES));
+        let path = self.at(link);
+        if path.exists() && random.once_in(2) {
+            let number = random.below(5);
+            fs::write(path, format!("parameters: {{kind: web, value: {number}}}\n")).unwrap();
+            return format!("wrote {link} {number}");
+        }
+        let _ = fs::remove_file(&path);
+        let done = fs::hard_link(self.at(&format!("classes/{class}.yml")), path).is_ok();
+        format!("{link} is {class} too {done}")
     }
 
     /// Makes, moves or takes away a link to a folder.
