@@ -65,14 +65,14 @@ deny: ## licences, sources and bans of the crates; needs cargo-deny, no network
 	    cargo deny --offline --all-features --manifest-path $$manifest --config deny.toml \
 	        check licenses bans sources || exit; done
 
-audit: ## known weaknesses of crates and packages; needs cargo-deny, pip-audit and the network
+audit: $(VENV)/.tools ## known weaknesses of crates and packages; needs cargo-deny, pip-audit and the network
 	$(call need,cargo-deny,cargo install --locked cargo-deny)
 	$(call need,pip-audit,python3 -m pip install pip-audit)
-	$(PYTHON) -m supply.audit
+	$(BIN)/python -m supply.audit
 
-audit-offline: ## the same for crates by the database that was fetched last; needs cargo-deny, no network
+audit-offline: $(VENV)/.tools ## the same by the databases that are kept; needs cargo-deny, no network
 	$(call need,cargo-deny,cargo install --locked cargo-deny)
-	$(PYTHON) -m supply.audit --offline
+	$(BIN)/python -m supply.audit --offline
 
 # What a target needs that nothing here installs, and the command that does.
 define need

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from supply import audit, known
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 
 # What has a lock file of its own.
@@ -165,8 +167,97 @@ def test_an_audit_without_a_network_asks_the_database_that_was_fetched_last(tmp_
         subprocess.run([*git, *arguments], check=True)
     subprocess.run(["git", "-C", database, "pull", "-q"], check=True)
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "they were not looked for" in done.stdout
+    assert "ID: RUSTSEC" not in done.stderr
+    # Nothing is known of the packages, which is no success.
+    assert done.returncode == 1
+    assert "There is no database of Python packages" in done.stdout
+
+
+OSV = """id: PYSEC-2026-1
+modified: 2026-01-02T00:00:00Z
+aliases: [CVE-2026-1]
+details: A weakness made up for a test. Nothing of it is true.
+affected:
+  - package: {ecosystem: PyPI, name: %s, purl: 'pkg:pypi/x'}
+    ranges:
+      - type: GIT
+        repo: https://example.com/x
+        events: [{introduced: '0'}]
+      - type: ECOSYSTEM
+        events: %s
+    versions: %s
+"""
+
+
+def kept(folder: Path, package: str, records: dict[str, str]) -> Path:
+    """A clone of a database of Python packages, with these records of one package."""
+    database = folder / "pypa-advisory-database"
+    weaknesses = database / "vulns" / package
+    weaknesses.mkdir(parents=True, exist_ok=True)
+    for name, text in records.items():
+        (weaknesses / f"{name}.yaml").write_text(text)
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-C", str(database)]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-qm", "x"]):
+        subprocess.run([*git, *arguments], check=True)
+    return database
+
+
+def test_an_audit_without_a_network_asks_the_kept_database_of_packages(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "supply.audit", "--offline", "--databases", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "There is no database of Python packages" in done.stdout
+    assert "git clone --depth 1 https://github.com/pypa/advisory-database" in done.stdout
+    kept(tmp_path, "PyYAML", {"PYSEC-2026-1": OSV % ("PyYAML", "[{introduced: '0'}, {fixed: '99.0'}]", "[]")})
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    # Though there is nothing to ask for crates.
+    assert "There is no database of RustSec" in done.stdout
+    assert re.search(r"weaknesses of Python packages that were known on 20\d\d-\d\d-\d\d\.", done.stdout)
+    lines = [line for line in done.stderr.splitlines() if "PYSEC-2026-1, fixed in 99.0" in line]
+    assert [line for line in lines if line.startswith("requirements/dev.txt: pyyaml ")], done.stderr
+    locks = [lock for lock in (ROOT / "requirements").glob("*.txt") if "\npyyaml==" in lock.read_text()]
+    assert len(lines) == len(locks)
+
+
+def test_a_kept_database_without_a_weakness_of_ours_is_a_success(tmp_path: Path) -> None:
+    old = OSV % ("pyyaml", "[{introduced: '0'}, {fixed: '5.1'}]", "['3.0', 5.0b2, 2004d]")
+    withdrawn = OSV % ("pyyaml", "[{introduced: '0'}]", "[]") + "withdrawn: 2026-01-03T00:00:00Z\n"
+    other = OSV % ("pyyaml-include", "[{introduced: '0'}]", "[]")
+    database = kept(
+        tmp_path, "pyyaml", {"PYSEC-2026-1": old, "PYSEC-2026-2": withdrawn, "PYSEC-2026-3": other}
+    )
+    assert audit.packages(tmp_path, offline=True) == 0
+    # What cannot be read might be one.
+    (database / "vulns/pyyaml/PYSEC-2026-4.yaml").write_text("id: PYSEC-2026-4\n")
+    assert audit.packages(tmp_path, offline=True) == 1
+
+
+@pytest.mark.parametrize(
+    ("events", "listed", "weak"),
+    [
+        ("[{introduced: '0'}]", "[]", True),
+        ("[{introduced: '2.0'}]", "[]", True),
+        ("[{introduced: 2.0.1}]", "[]", False),
+        ("[{introduced: '0'}, {fixed: '2.0'}]", "[]", False),
+        ("[{introduced: '0'}, {fixed: 2.0.post1}]", "[]", True),
+        ("[{introduced: '0'}, {last_affected: '2.0'}]", "[]", True),
+        ("[{introduced: '0'}, {last_affected: '1.9'}]", "[]", False),
+        ("[{fixed: '3'}, {introduced: '1.10'}, {fixed: '1.2'}, {introduced: '0'}]", "[]", True),
+        ("[{introduced: '0'}, {fixed: '1.2'}, {introduced: '10'}]", "[]", False),
+        ("[{introduced: '10'}]", "['1.0', '2']", True),
+        ("[{introduced: '10'}]", "['2.0.0']", True),
+        ("[{introduced: '10'}]", "[2.0rc1, 2004d, 1.9]", False),
+        ("[{introduced: '10'}]", "[2.00]", True),
+        ("[{introduced: 0}, {fixed: 1.10}, {introduced: 2}, {fixed: 2.10}]", "[]", True),
+    ],
+)
+def test_versions_and_ranges_count_as_the_format_says(
+    tmp_path: Path, events: str, listed: str, weak: bool
+) -> None:
+    database = kept(tmp_path, "some-package", {"PYSEC-2026-1": OSV % ("Some.Package", events, listed)})
+    found = list(known.weak(database, {("some-package", "2.0")}))
+    assert bool(found) == weak
 
 
 @pytest.mark.parametrize("lock", sorted((ROOT / "requirements").glob("*.txt")), ids=lambda lock: lock.stem)
