@@ -21,7 +21,8 @@ use reclass::engine::{Inventory, Request};
 use reclass::error::{Error, Kind};
 use reclass::report;
 use reclass::settings::Settings;
-use reclass::storage::write::Lock;
+use reclass::storage::fs::reason;
+use reclass::storage::write::{Lock, unflushed};
 use reclass::value::{Map, Value};
 use reclass::wire;
 
@@ -142,6 +143,11 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
             fs::create_dir(base.join("nodes/.reclass.lock")).unwrap();
             create("web2", "")
         }
+        // No folder that can be made here fails so; tests/faults has one fail.
+        "folder-unflushed" => {
+            let failed = std::io::Error::from_raw_os_error(rustix::io::Errno::IO.raw_os_error());
+            Err(unflushed(&base.join("nodes/web1.yml"), &failed).into())
+        }
         "lock-timeout" => {
             let root = base.join("nodes");
             let _held = Lock::take(&root)?;
@@ -174,6 +180,18 @@ fn every_code_has_an_example() {
         // That of a lint is its rule, of which each has an example in `tests/lint`.
         let shown = if *code == "lint" { "[scalar-misread]".to_owned() } else { format!("[{code}]") };
         assert!(text.contains(&shown), "tests/errors/{code}.txt does not end in {shown}");
+    }
+}
+
+#[test]
+fn what_the_system_refuses_has_a_way_out() {
+    use rustix::io::Errno as E;
+    for errno in
+        [E::ACCESS, E::NOENT, E::IO, E::NOSPC, E::DQUOT, E::ROFS, E::MFILE, E::NFILE, E::FBIG, E::INTR]
+    {
+        let message = reason(&std::io::Error::from(errno));
+        let help = Kind::FileUnwritable { path: "/srv/x".into(), message: message.clone() }.help();
+        assert!(help.is_some(), "{message}");
     }
 }
 

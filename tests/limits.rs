@@ -194,6 +194,18 @@ const ALL: &[Hostile] = &[
         "not a regular file (file-unreadable); put a regular file in its place",
     ),
     hostile(
+        "a file of /proc as a class",
+        |base| symlink("/proc/sys/kernel/ostype", base.join("classes/c.yml")).unwrap(),
+        "file-unreadable",
+        "its size is not that of its content (file-unreadable); put a regular file in its place",
+    ),
+    hostile(
+        "a file of /sys as a class",
+        |base| symlink("/sys/kernel/uevent_seqnum", base.join("classes/c.yml")).unwrap(),
+        "file-unreadable",
+        "its size is not that of its content",
+    ),
+    hostile(
         "a folder as a class",
         |base| fs::create_dir(base.join("classes/c.yml")).unwrap(),
         "class-not-found",

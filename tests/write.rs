@@ -18,6 +18,7 @@ use reclass::storage::Limits;
 use reclass::storage::walk::list;
 use reclass::storage::write::{Lock, Step};
 use reclass::value::{Map, Value};
+use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use tempfile::TempDir;
 
 const OLD: &str = "parameters:\n  _param:\n    a: 1\n";
@@ -209,6 +210,69 @@ fn owner_group_mode_and_attributes_stay() {
         let length = rustix::fs::getxattr(&file, "user.origin", &mut value).expect("the attribute");
         assert_eq!(&value[..length], b"test");
     }
+}
+
+/// Runs something in a thread that lacks a right of the administrator.
+fn without<T: Send>(right: CapabilitySet, work: impl FnOnce() -> T + Send) -> T {
+    let run = || {
+        let mut sets = capabilities(None).expect("the rights of this thread");
+        sets.effective.remove(right);
+        set_capabilities(None, sets).expect("fewer rights");
+        work()
+    };
+    std::thread::scope(|scope| scope.spawn(run).join().expect("an answer"))
+}
+
+#[test]
+fn an_attribute_that_cannot_be_kept_refuses_the_edit() {
+    let (_folder, settings, file) = inventory();
+    let set = |attribute: &str, value: &[u8]| {
+        rustix::fs::setxattr(&file, attribute, value, rustix::fs::XattrFlags::empty()).is_ok()
+    };
+    if !set("security.test", b"label") {
+        println!("only the administrator can set such an attribute");
+        return;
+    }
+    let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default());
+    let error = without(CapabilitySet::SYS_ADMIN, edit).expect_err("no right to keep it");
+    assert_eq!(error.first().code(), "file-unwritable");
+    assert!(error.to_string().contains("its attribute 'security.test' cannot be kept"), "{error}");
+    assert!(error.first().kind.help().is_some_and(|help| help.contains("take the attribute away")));
+    assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
+    let entries = fs::read_dir(file.parent().expect("a folder")).expect("a listing");
+    assert_eq!(entries.count(), 1, "something is left behind");
+    assert!(edit().expect("with the right").changed());
+    let mut value = [0; 16];
+    let length = rustix::fs::getxattr(&file, "security.test", &mut value).expect("the attribute");
+    assert_eq!(&value[..length], b"label");
+}
+
+#[test]
+fn the_list_of_a_folder_lets_nobody_into_a_file_without_one() {
+    let (_folder, settings, file) = inventory();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o660)).expect("a mode");
+    // Of version 2: for the owner all, for the user 4242 reading and writing, for group and others
+    // nothing, and a mask for all of these.
+    let entries: [(u16, u16, u32); 5] = [(1, 7, !0), (2, 6, 4242), (4, 0, !0), (16, 6, !0), (32, 0, !0)];
+    let mut list = 2_u32.to_le_bytes().to_vec();
+    for (tag, rights, who) in entries {
+        list.extend(tag.to_le_bytes());
+        list.extend(rights.to_le_bytes());
+        list.extend(who.to_le_bytes());
+    }
+    let folder = file.parent().expect("a folder");
+    let flags = rustix::fs::XattrFlags::empty();
+    if rustix::fs::setxattr(folder, "system.posix_acl_default", &list, flags).is_err() {
+        println!("a file system without access lists");
+        return;
+    }
+    assert!(
+        cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit").changed()
+    );
+    let mut value = [0; 256];
+    let kept = rustix::fs::getxattr(&file, "system.posix_acl_access", &mut value);
+    assert_eq!(kept, Err(rustix::io::Errno::NODATA));
+    assert_eq!(fs::metadata(&file).expect("metadata").mode() & 0o7777, 0o660);
 }
 
 #[test]

@@ -43,6 +43,7 @@ impl Kind {
             Kind::DirectoryNotFound { message, .. }
             | Kind::FileUnreadable { message, .. }
             | Kind::FileUnwritable { message, .. }
+            | Kind::FolderUnflushed { message, .. }
             | Kind::ConfigFile { message, .. } => refusal(message).map(str::to_owned),
             Kind::GitCache { message, .. } => {
                 let help =
@@ -82,12 +83,15 @@ fn slip(message: &str) -> Option<&'static str> {
 
 /// What helps where the operating system refuses something.
 fn refusal(message: &str) -> Option<&'static str> {
-    const WAYS_OUT: [(&str, &str); 9] = [
+    const WAYS_OUT: [(&str, &str); 12] = [
         ("it changes while it is", "ask again once it is written"),
+        ("cannot be kept", "edit it as a user who may set the attribute, or take the attribute away"),
         ("permission denied", "give the user that runs this the right to it, and to the folders around it"),
         ("no such file or directory", "look for a wrong name, and for a link that leads nowhere"),
         ("input/output error", "look into the log of the system for what is wrong with the disk"),
         ("no space left on device", "make room on the disk"),
+        ("file too large", "raise the limit of the size of files, 'ulimit -f'"),
+        ("interrupted system call", "ask again: a signal came between"),
         ("disk quota exceeded", "make room on the disk, or raise the quota"),
         ("read-only file system", "mount it so that it can be written"),
         ("too many open files", "raise the limit of open files, 'ulimit -n'"),

@@ -232,6 +232,9 @@ kinds! {
     /// A file that cannot be written.
     FileUnwritable { path: String, message: String } "file-unwritable" 74
         "cannot write '{path}': {message}";
+    /// A file that is changed, and whose folder cannot be flushed.
+    FolderUnflushed { path: String, message: String } "folder-unflushed" 74
+        "the change of '{path}' is made, but may be lost if the system crashes: its folder cannot be flushed to disk: {message}";
     /// Another process that keeps on writing.
     LockTimeout { path: String, seconds: u64 } "lock-timeout" 74
         "another process has held '{path}' for {seconds} seconds";

@@ -102,8 +102,9 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 
 /// The bytes of a regular file, and its stamp from before it was read.
 ///
-/// A file that changes while it is read is read again; special files and those of more than `most`
-/// bytes are refused, and opening one does not block.
+/// A file that changes while it is read is read again; special files, those of more than `most` bytes
+/// and those whose size is not that of their content, as in `/proc`, are refused, and opening one does
+/// not block.
 pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
     let failed = |error: io::Error| unreadable(reason(&error));
@@ -116,6 +117,7 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
         Some(Errno::NXIO | Errno::NODEV) => no_file(),
         _ => failed(error),
     };
+    let mut why = "";
     for _ in 0..5 {
         let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unopened)?;
         let young = Young::now();
@@ -130,15 +132,27 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
         let mut bytes = vec![0; usize::try_from(stamp.size).unwrap_or(0)];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
         let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
-        if whole && after.is_same_file_state(&stamp) {
-            return Ok((bytes, stamp));
-        }
+        why = match (whole, after.is_same_file_state(&stamp)) {
+            (true, true) => return Ok((bytes, stamp)),
+            // Nothing would tell that it changes.
+            (false, true) => "it is not a regular file: its size is not that of its content",
+            (_, false) => "it changes while it is read",
+        };
     }
-    Err(unreadable("it changes while it is read".into()).into())
+    Err(unreadable(why.into()).into())
 }
 
-/// Reads as many bytes as there is room for; whether there were as many.
+/// Reads as many bytes as there is room for; whether there were as many. Of a file without bytes it
+/// asks for one: those of `/proc` have no size.
 fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
+    if bytes.is_empty() {
+        return loop {
+            match file.read(&mut [0]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read.map(|count| count == 0),
+            }
+        };
+    }
     match file.read_exact(bytes) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         result => result.map(|()| true),

@@ -8,6 +8,7 @@ pub mod git;
 pub mod inside;
 pub mod list;
 pub mod place;
+mod rights;
 pub mod walk;
 pub mod watch;
 pub mod write;

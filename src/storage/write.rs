@@ -7,9 +7,9 @@
 //! ended in the middle is hidden, as is the lock, and goes with the next write of that file.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -17,6 +17,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
 use super::fs::{Stamp, display, reason};
+use super::rights;
 use crate::error::{Error, Fault, Kind, Result};
 use crate::points::point;
 
@@ -98,6 +99,9 @@ impl Lock {
     ///
     /// `before` is the stamp of what the new bytes were made from, `None` for no file. Where that
     /// is not what stands there any more, nothing is written and the answer is false.
+    ///
+    /// After an error the file is what it was, but for [`Kind::FolderUnflushed`]: then the new bytes
+    /// stand there, and may be lost with the system.
     pub fn replace(&self, path: &Path, bytes: &[u8], before: Option<&Stamp>) -> Result<bool> {
         self.replace_by_steps(path, bytes, before, &mut |_| {})
     }
@@ -119,6 +123,7 @@ impl Lock {
             Fault::new(Kind::FileUnwritable { path: display(path), message: reason(&error) })
         };
         tell(Step::Begin);
+        let around = File::open(folder).map_err(unwritable)?;
         let written = write(&beside, folder, path, bytes, tell)
             .and_then(|()| {
                 let unchanged = is_still(path, before)?;
@@ -134,18 +139,20 @@ impl Lock {
             return Ok(written?);
         }
         tell(Step::Renamed);
-        File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritable)?;
+        flush(&around, path)?;
         tell(Step::Done);
         Ok(true)
     }
 
-    /// Takes a file away.
+    /// Takes a file away. Errors are those of [`Lock::replace`].
     pub fn remove(&self, path: &Path) -> Result<()> {
         let folder = self.folder(path)?;
         let _alone = Alone::in_folder(folder)?;
-        fs::remove_file(path).and_then(|()| File::open(folder)?.sync_all()).map_err(|error| {
-            Fault::new(Kind::FileUnwritable { path: display(path), message: reason(&error) }).into()
-        })
+        let around = File::open(folder).and_then(|around| fs::remove_file(path).map(|()| around));
+        let unwritable = |error: io::Error| {
+            Fault::new(Kind::FileUnwritable { path: display(path), message: reason(&error) })
+        };
+        flush(&around.map_err(unwritable)?, path)
     }
 
     /// The folder of a file that this lock is for.
@@ -225,16 +232,9 @@ fn write(
     file.write_all(second)?;
     tell(Step::Written);
     match fs::metadata(path) {
-        Ok(old) => {
-            own(&file, &old)?;
-            file.set_permissions(Permissions::from_mode(old.mode() & 0o7777))?;
-            copy_attributes(path, &file)?;
-        }
+        Ok(old) => rights::take_over(path, &old, &file)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let around = fs::metadata(folder)?;
-            // Without the right to give a file away, it is ours.
-            let _ = own(&file, &around);
-            file.set_permissions(Permissions::from_mode(around.mode() & 0o666))?;
+            rights::belong_to(&fs::metadata(folder)?, &file)?;
         }
         Err(error) => return Err(error),
     }
@@ -243,31 +243,21 @@ fn write(
     Ok(())
 }
 
-/// Gives a file the owner and group of another.
-fn own(file: &File, other: &Metadata) -> io::Result<()> {
-    let ours = file.metadata()?;
-    let uid = (ours.uid() != other.uid()).then(|| other.uid());
-    let gid = (ours.gid() != other.gid()).then(|| other.gid());
-    if uid.is_none() && gid.is_none() { Ok(()) } else { fchown(file, uid, gid) }
+/// Puts on disk what has changed in a folder, the name of the file at `path`. Where a file system has
+/// no such thing, it does without.
+fn flush(folder: &File, path: &Path) -> Result<()> {
+    match folder.sync_all() {
+        Err(error) if !matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOTSUP)) => {
+            Err(unflushed(path, &error).into())
+        }
+        _ => Ok(()),
+    }
 }
 
-/// Copies extended attributes: access lists, labels. Those that only the system may set stay away.
-fn copy_attributes(from: &Path, to: &File) -> io::Result<()> {
-    let mut names = Vec::with_capacity(4096);
-    let listed = rustix::fs::listxattr(from, rustix::buffer::spare_capacity(&mut names));
-    if matches!(listed, Err(Errno::NOTSUP | Errno::NOSYS)) {
-        return Ok(());
-    }
-    listed?;
-    for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let mut value = Vec::with_capacity(65536);
-        rustix::fs::getxattr(from, name, rustix::buffer::spare_capacity(&mut value))?;
-        match rustix::fs::fsetxattr(to, name, &value, rustix::fs::XattrFlags::empty()) {
-            Err(error) if name == b"system.posix_acl_access" => return Err(error.into()),
-            _ => {}
-        }
-    }
-    Ok(())
+/// The error of a change that is made, and whose folder cannot be put on disk.
+#[doc(hidden)]
+pub fn unflushed(path: &Path, error: &io::Error) -> Fault {
+    Fault::new(Kind::FolderUnflushed { path: display(path), message: reason(error) })
 }
 
 /// Whether a file is what it was when it was read.

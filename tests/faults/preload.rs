@@ -71,6 +71,8 @@ operations! {
     fchmod(file: c_int, mode: c_uint) -> c_int, -1, LOOK, is_ours(file);
     fchown(file: c_int, user: c_uint, group: c_uint) -> c_int, -1, LOOK, is_ours(file);
     lseek64(file: c_int, offset: i64, whence: c_int) -> i64, -1, LOOK, is_ours(file);
+    fgetxattr(file: c_int, name: Path, into: Into, room: usize) -> isize, -1, LOOK, is_ours(file);
+    fremovexattr(file: c_int, name: Path) -> c_int, -1, MAKE, is_ours(file);
     fsetxattr(file: c_int, name: Path, value: From, size: usize, flags: c_int) -> c_int, -1, MAKE, is_ours(file);
     // Of a folder.
     readdir64(stream: Into) -> Into, std::ptr::null_mut(), LOOK, is_listed(stream);

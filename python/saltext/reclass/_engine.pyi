@@ -15,8 +15,9 @@ class Editor:
     nothing is written. Values that hold references or queries need ``interpolate``.
 
     Raises :class:`~saltext.reclass.ReclassError` with the codes ``edit-refused``, ``edit-reference``,
-    ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and ``lock-timeout``; then
-    nothing was written.
+    ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and ``lock-timeout``, and
+    :class:`~saltext.reclass.WireError` for a value or string that cannot be taken; then no file was
+    changed. With the code ``folder-unflushed`` the change is made, and may be lost if the system crashes.
     """
 
     def __new__(cls, **settings: Any) -> Editor: ...
