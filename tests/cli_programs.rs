@@ -305,11 +305,14 @@ fn broken_pipes_and_closed_streams_are_quiet() {
             assert!(!said.contains("error") && !said.contains("panic"), "{line} {after}: {said}");
         }
     }
-    let mut full = command(place.path(), "reclass");
-    full.args(["-b", "a", "-i"]).stdout(fs::File::create("/dev/full").unwrap()).stderr(Stdio::piped());
-    let output = full.spawn().unwrap().wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).starts_with("error: cannot write the answer"), "{}", text(&output.stderr));
+    for arguments in [&["-b", "a", "-i"][..], &["--help"], &["--version"], &["explain", "--help"]] {
+        let mut full = command(place.path(), "reclass");
+        full.args(arguments).stdout(fs::File::create("/dev/full").unwrap()).stderr(Stdio::piped());
+        let output = full.spawn().unwrap().wait_with_output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.starts_with("error: cannot write the answer"), "{arguments:?}: {said}");
+    }
 }
 
 #[test]

@@ -33,7 +33,12 @@ pub fn format(value: &Value, settings: &Settings) -> Result<String> {
 /// Prints an answer and a newline, as Python's `print` does: YAML ends with two.
 pub fn print(text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()) {
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+/// The exit code of an answer that is printed, or is not.
+fn printed(done: io::Result<()>) -> ExitCode {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         // The reader has seen enough, `reclass -i | head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -56,8 +61,12 @@ pub fn warn(warning: &Warning) {
 
 /// Prints what is wrong with a command line, or its help.
 pub fn usage(error: &clap::Error) -> ExitCode {
-    // Nothing is left to tell whoever closed the stream.
-    let _ = error.print();
+    let done = error.print();
+    if !error.use_stderr() {
+        // Help and version are answers.
+        return printed(done.and_then(|()| io::stdout().flush()));
+    }
+    // Where standard error is closed there is no one to tell.
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
