@@ -45,15 +45,25 @@ pub fn check(input: &[u8]) {
     }
 }
 
+/// A value as it is written; where it is none, the error is shown.
+fn value(written: &str) -> Option<Value> {
+    match parse_value(written) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            shown::error(&error, &|_| Some(written.to_owned()));
+            None
+        }
+    }
+}
+
 /// The change that a line asks for.
 fn asked(line: &str) -> Option<Change> {
     let mut words = line.splitn(3, ' ');
     let (what, path) = (words.next()?, words.next()?);
-    let mut value = || parse_value(words.next().unwrap_or_default());
     let keys: Vec<Text> = path.split('/').map(Text::from).collect();
     let action = match what {
-        "set" => Action::Set(value().ok()?),
-        "append" => Action::Append(match value().ok()? {
+        "set" => Action::Set(value(words.next().unwrap_or_default())?),
+        "append" => Action::Append(match value(words.next().unwrap_or_default())? {
             Value::List(items) => items.to_vec(),
             value => vec![value],
         }),

@@ -1,7 +1,16 @@
 //! Text as the address of a repository: what git is told and what people see hold no password, the
-//! name of the folder is one, and an address that was read once is read the same again.
+//! name of the folder is one, and an address that was read once is read the same again. What is wrong
+//! with it is shown as the inventory says it, without a password.
 
+use std::cell::RefCell;
+
+use reclass::report;
+use reclass::settings::Settings;
 use reclass::storage::git::remote::{Remote, Transport};
+use reclass::storage::place::Places;
+use reclass::value::{Map, Value};
+
+use super::shown;
 
 /// The longest name that a folder may have.
 const LONGEST_NAME: usize = 255;
@@ -9,8 +18,7 @@ const LONGEST_NAME: usize = 255;
 /// Reads the text as a `repo`.
 pub fn check(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    // What is wrong is a sentence of our own: it cannot repeat the text.
-    let Ok(remote) = Remote::parse(text, Some("/srv/salt")) else { return };
+    let Ok(remote) = Remote::parse(text, Some("/srv/salt")) else { return refused(text) };
     assert!(!remote.address.starts_with('-'), "an option for git: {remote:?}");
     assert!(remote.folder.len() <= LONGEST_NAME, "{remote:?}");
     assert!(!remote.folder.contains('/'), "{remote:?}");
@@ -26,18 +34,47 @@ pub fn check(input: &[u8]) {
     {
         hidden(&remote, text, password);
     }
-    if let Ok(again) = Remote::parse(&remote.address, Some("/elsewhere")) {
-        assert_eq!(again.address, remote.address, "{remote:?}");
+    match Remote::parse(&remote.address, Some("/elsewhere")) {
+        Ok(again) => assert_eq!(again.address, remote.address, "{remote:?}"),
+        Err(_) => refused(&remote.address),
     }
     assert!(remote.is_at(&remote));
+}
+
+thread_local! {
+    /// Those of an inventory in a repository.
+    static SETTINGS: RefCell<Settings> = RefCell::new(in_a_repository());
+}
+
+fn in_a_repository() -> Settings {
+    let options = [("storage_type", "yaml_git"), ("inventory_base_uri", "/srv/salt")];
+    let options = options.map(|(name, value)| (name.into(), Value::text(value)));
+    Settings::from_options(&Map::from_iter(options)).expect("settings").0
+}
+
+/// The error of an inventory in such a repository.
+fn refused(text: &str) {
+    let uri = Value::map(Map::from_iter([("repo".into(), Value::text(text))]));
+    let error = SETTINGS.with_borrow_mut(|settings| {
+        settings.nodes_uri = uri;
+        Places::of(settings).expect_err("no address of a repository")
+    });
+    shown::error(&error, &|_| None);
+    // A sentence of our own: it does not repeat the text.
+    let said = report::concise(&error);
+    assert!(!is_peculiar(text) || !said.contains(text), "{said}");
+}
+
+/// Whether a text cannot stand somewhere else by chance.
+fn is_peculiar(text: &str) -> bool {
+    text.bytes().collect::<std::collections::BTreeSet<u8>>().len() >= 6
 }
 
 /// A password is neither shown nor told to git by the address.
 fn hidden(remote: &Remote, text: &str, password: &str) {
     // What is short or monotonous, or stands elsewhere too, may be shown by chance.
     let elsewhere = text.replacen(&format!(":{password}@"), "\n", 1);
-    let letters: std::collections::BTreeSet<u8> = password.bytes().collect();
-    if letters.len() < 6 || password.contains('@') || elsewhere.contains(password) {
+    if !is_peculiar(password) || password.contains('@') || elsewhere.contains(password) {
         return;
     }
     for told in [&remote.shown, &remote.address] {

@@ -1,7 +1,7 @@
 //! A first byte that chooses settings, and a text: references and queries are read, their places lie
 //! inside of the text, and what has no sentinel stays as it is.
 
-use reclass::error::Fault;
+use reclass::error::{Error, Fault, Kind};
 use reclass::query;
 use reclass::settings::Settings;
 use reclass::source::Site;
@@ -49,8 +49,9 @@ pub fn check(input: &[u8]) {
         Ok(Parsed::Query(_)) => {}
         Err(fault) => failed(fault, text, length),
     }
-    if let Ok(query) = query::parse(text, &settings.delimiter) {
-        assert!(query.value.is_some() || query.comparisons().count() > 0, "{query:?}");
+    match query::parse(text, &settings.delimiter) {
+        Ok(query) => assert!(query.value.is_some() || query.comparisons().count() > 0, "{query:?}"),
+        Err(message) => failed(Fault::new(Kind::QuerySyntax { message }), text, length),
     }
     let _ = template::split_default(text, &settings.delimiter);
 }
@@ -69,5 +70,5 @@ fn failed(fault: Fault, text: &str, length: usize) {
         assert!((offset + width) as usize <= length, "{offset} and {width} in {text:?}");
     }
     let site = Site { path: "/inventory/nodes/n.yml".into(), line: 1, column: 1, length: 0 };
-    shown::error(&fault.at_site(site).into(), &|_| Some(text.to_owned()));
+    shown::error(&Error::from(fault.at_site(site)), &|_| Some(text.to_owned()));
 }

@@ -62,14 +62,24 @@ impl<'t> Asked<'t> {
             Some(path) if *later => self.after.push((path.clone(), text)),
             Some(path) => self.before.push((path.clone(), text)),
             None if *begin == 0 => {
-                let settings =
-                    std::str::from_utf8(text).ok().and_then(|text| reclass::yaml::parse_value(text).ok());
+                let settings = std::str::from_utf8(text).ok().and_then(written);
                 let settings = settings.and_then(|value| value.as_map().cloned()).unwrap_or_default();
                 let free =
                     settings.iter().filter(|(key, _)| !FIXED.iter().any(|name| **key == (*name).into()));
                 self.settings = free.map(|(key, value)| (key.clone(), value.clone())).collect();
             }
             None => {}
+        }
+    }
+}
+
+/// Settings as they are written; where that is no YAML, the error is shown.
+fn written(text: &str) -> Option<Value> {
+    match reclass::yaml::parse_value(text) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            shown::error(&error, &|_| Some(text.to_owned()));
+            None
         }
     }
 }
@@ -163,8 +173,13 @@ fn answers(inventory: &Inventory, backwards: bool) -> Vec<String> {
             shown::warnings(&info.warnings, &read);
             let value = info.to_value("");
             let text = emit(&value, &EmitOptions { pretty: true, no_refs: false });
-            let mut said = text.unwrap_or_else(|error| error.to_string());
-            let _ = json::dumps(&value, true);
+            let mut said = text.unwrap_or_else(|error| {
+                shown::error(&error, &read);
+                error.to_string()
+            });
+            if let Err(error) = json::dumps(&value, true) {
+                shown::error(&error, &read);
+            }
             if let Err(error) = wire::carry(&info.parameters, "parameters", ":") {
                 shown::error(&error, &read);
             }

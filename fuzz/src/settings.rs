@@ -16,7 +16,10 @@ pub fn check(input: &[u8]) {
     let at = input.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let (name, text) = input.split_at(at);
     let Ok(name) = std::str::from_utf8(name) else { return };
-    let Ok(document) = yaml::compose::compose(text) else { return };
+    let document = match yaml::compose::compose(text) {
+        Ok(document) => document,
+        Err(error) => return shown::error(&error, &|_| None),
+    };
     let Some(Value::Map(options)) = document.root.as_ref().map(yaml::to_value) else { return };
     let (mut settings, warnings) = match Settings::from_options(&options) {
         Ok(read) => read,

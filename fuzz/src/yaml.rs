@@ -59,15 +59,26 @@ fn document_of(input: &[u8], document: &Document) {
     assert!(Outline::read(input).is_ok(), "a document without an outline");
     let Some(root) = &document.root else { return };
     let value = to_value(root);
-    let _ = json::dumps(&value, false);
+    let read = |_: &str| Some(String::from_utf8_lossy(input).into_owned());
+    if let Err(error) = json::dumps(&value, false) {
+        shown::error(&error, &read);
+    }
     let _ = pystr::str(&value);
     for pretty in [true, false] {
-        let Ok(text) = emit(&value, &EmitOptions { pretty, no_refs: true }) else { continue };
+        let text = match emit(&value, &EmitOptions { pretty, no_refs: true }) {
+            Ok(text) => text,
+            Err(error) => {
+                shown::error(&error, &read);
+                continue;
+            }
+        };
         let again = read_again(&text);
         let twice = emit(&again, &EmitOptions { pretty, no_refs: true }).expect("what was written before");
         assert_eq!(text, twice);
-        let Ok(aliased) = emit(&value, &EmitOptions { pretty, no_refs: false }) else { continue };
-        assert_eq!(read_again(&aliased), again, "{aliased}");
+        match emit(&value, &EmitOptions { pretty, no_refs: false }) {
+            Ok(aliased) => assert_eq!(read_again(&aliased), again, "{aliased}"),
+            Err(error) => shown::error(&error, &read),
+        }
     }
     assert_eq!(compose(input).map(|document| document.root), Ok(document.root.clone()));
 }
