@@ -247,22 +247,50 @@ fn an_attribute_that_cannot_be_kept_refuses_the_edit() {
     assert_eq!(&value[..length], b"label");
 }
 
-#[test]
-fn the_list_of_a_folder_lets_nobody_into_a_file_without_one() {
-    let (_folder, settings, file) = inventory();
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o660)).expect("a mode");
-    // Of version 2: for the owner all, for the user 4242 reading and writing, for group and others
-    // nothing, and a mask for all of these.
-    let entries: [(u16, u16, u32); 5] = [(1, 7, !0), (2, 6, 4242), (4, 0, !0), (16, 6, !0), (32, 0, !0)];
+/// An access list of version 2: the rights of the owner, and of the user 4242 and of the mask. Group
+/// and others have none.
+fn access_list(owner: u16, user: u16) -> Vec<u8> {
+    let entries: [(u16, u16, u32); 5] =
+        [(1, owner, !0), (2, user, 4242), (4, 0, !0), (16, user, !0), (32, 0, !0)];
     let mut list = 2_u32.to_le_bytes().to_vec();
     for (tag, rights, who) in entries {
         list.extend(tag.to_le_bytes());
         list.extend(rights.to_le_bytes());
         list.extend(who.to_le_bytes());
     }
+    list
+}
+
+#[test]
+fn a_file_that_its_owner_may_not_write_keeps_its_attributes() {
+    let (_folder, settings, file) = inventory();
+    let flags = rustix::fs::XattrFlags::empty();
+    let attributes = [("user.origin", b"test".to_vec()), ("system.posix_acl_access", access_list(4, 4))];
+    for (name, value) in &attributes {
+        if rustix::fs::setxattr(&file, *name, value, flags).is_err() {
+            println!("a file system without {name}");
+            return;
+        }
+    }
+    assert_eq!(fs::metadata(&file).expect("metadata").mode() & 0o7777, 0o440);
+    let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default());
+    // As whoever is not the administrator.
+    assert!(without(CapabilitySet::DAC_OVERRIDE, edit).expect("an edit").changed());
+    for (name, value) in &attributes {
+        let mut kept = [0; 256];
+        let length = rustix::fs::getxattr(&file, *name, &mut kept).expect("the attribute");
+        assert_eq!(&kept[..length], value, "{name}");
+    }
+    assert_eq!(fs::metadata(&file).expect("metadata").mode() & 0o7777, 0o440);
+}
+
+#[test]
+fn the_list_of_a_folder_lets_nobody_into_a_file_without_one() {
+    let (_folder, settings, file) = inventory();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o660)).expect("a mode");
     let folder = file.parent().expect("a folder");
     let flags = rustix::fs::XattrFlags::empty();
-    if rustix::fs::setxattr(folder, "system.posix_acl_default", &list, flags).is_err() {
+    if rustix::fs::setxattr(folder, "system.posix_acl_default", &access_list(7, 6), flags).is_err() {
         println!("a file system without access lists");
         return;
     }

@@ -29,14 +29,15 @@ const OF_THE_BYTES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 /// of `trusted.*` to all but the administrator, are not known here.
 pub(super) fn take_over(from: &Path, old: &Metadata, to: &File) -> io::Result<()> {
     own(to, old)?;
-    let names = names(from)?;
+    let mut names = names(from)?;
     if !names.iter().any(|name| name == ACCESS_LIST) && value(to, ACCESS_LIST).is_ok() {
         fremovexattr(to, ACCESS_LIST).map_err(|error| lost(ACCESS_LIST, error))?;
     }
+    // List and mode come last: until then the file is for its owner alone, whose right to write may end
+    // with them. Without the list, the mode would let in others.
+    names.sort_by_key(|name| name == ACCESS_LIST);
     let kept = names.iter().filter(|name| !OF_THE_BYTES.contains(&name.as_slice()));
     kept.map(Vec::as_slice).try_for_each(|name| keep(name, from, to))?;
-    // Last: until then the file is for its owner alone, whose right to write may end here. Without the
-    // list of those who may, the mode would let in others.
     to.set_permissions(Permissions::from_mode(old.mode() & 0o7777))
 }
 
