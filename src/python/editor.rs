@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 
 use crate::edit::cluster::{self, File};
 use crate::edit::node::{self, Content};
@@ -41,8 +41,8 @@ impl Editor {
     fn cluster_data<'py>(
         &self,
         py: Python<'py>,
-        cluster: &str,
-        file_name: &str,
+        #[pyo3(from_py_with = argument)] cluster: &str,
+        #[pyo3(from_py_with = argument)] file_name: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
             let file = File { cluster, name: file_name };
@@ -53,7 +53,12 @@ impl Editor {
 
     /// The path of the metadata file of a cluster, which need not be there; its folder has to be.
     #[pyo3(signature = (cluster = "", file_name = ""))]
-    fn cluster_path(&self, py: Python<'_>, cluster: &str, file_name: &str) -> PyResult<String> {
+    fn cluster_path(
+        &self,
+        py: Python<'_>,
+        #[pyo3(from_py_with = argument)] cluster: &str,
+        #[pyo3(from_py_with = argument)] file_name: &str,
+    ) -> PyResult<String> {
         guard(|| {
             let file = File { cluster, name: file_name };
             Ok(display(&self.ask(py, |settings| cluster::path(settings, file))?))
@@ -66,10 +71,10 @@ impl Editor {
     fn set_cluster_param<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
+        #[pyo3(from_py_with = argument)] name: &str,
         value: &Bound<'py, PyAny>,
-        cluster: &str,
-        file_name: &str,
+        #[pyo3(from_py_with = argument)] cluster: &str,
+        #[pyo3(from_py_with = argument)] file_name: &str,
         interpolate: bool,
         test: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -86,9 +91,9 @@ impl Editor {
     fn delete_cluster_param<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
-        cluster: &str,
-        file_name: &str,
+        #[pyo3(from_py_with = argument)] name: &str,
+        #[pyo3(from_py_with = argument)] cluster: &str,
+        #[pyo3(from_py_with = argument)] file_name: &str,
         test: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
@@ -138,11 +143,11 @@ impl Editor {
     fn create_node<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
-        folder: &str,
-        classes: Vec<String>,
+        #[pyo3(from_py_with = argument)] name: &str,
+        #[pyo3(from_py_with = argument)] folder: &str,
+        #[pyo3(from_py_with = arguments)] classes: Vec<Text>,
         parameters: Option<&Bound<'py, PyDict>>,
-        entries: Vec<(Vec<String>, Bound<'py, PyAny>)>,
+        #[pyo3(from_py_with = entries_given)] entries: Vec<(Vec<Text>, Bound<'py, PyAny>)>,
         interpolate: bool,
         test: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -159,10 +164,10 @@ impl Editor {
     fn update_node<'py>(
         &self,
         py: Python<'py>,
-        name: &str,
-        classes: Vec<String>,
+        #[pyo3(from_py_with = argument)] name: &str,
+        #[pyo3(from_py_with = arguments)] classes: Vec<Text>,
         parameters: Option<&Bound<'py, PyDict>>,
-        entries: Vec<(Vec<String>, Bound<'py, PyAny>)>,
+        #[pyo3(from_py_with = entries_given)] entries: Vec<(Vec<Text>, Bound<'py, PyAny>)>,
         interpolate: bool,
         test: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
@@ -175,7 +180,12 @@ impl Editor {
 
     /// Takes the file of a node away.
     #[pyo3(signature = (name, *, test = false))]
-    fn delete_node<'py>(&self, py: Python<'py>, name: &str, test: bool) -> PyResult<Bound<'py, PyDict>> {
+    fn delete_node<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = argument)] name: &str,
+        test: bool,
+    ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let options = Options { test, interpolate: false };
             self.edit(py, |settings| node::delete(settings, name, options))
@@ -214,6 +224,23 @@ impl Editor {
     }
 }
 
+/// A string that was given. One that is no Unicode text is an error of ours, and not Python's.
+fn argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
+    incoming::str(object.cast::<PyString>()?, "an argument")
+}
+
+/// The same of several strings.
+fn arguments(object: &Bound<'_, PyAny>) -> PyResult<Vec<Text>> {
+    let strings: Vec<Bound<'_, PyString>> = object.extract()?;
+    strings.iter().map(|string| incoming::text(string, "an argument")).collect()
+}
+
+/// The same of keys, each with a value.
+fn entries_given<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<(Vec<Text>, Bound<'py, PyAny>)>> {
+    let entries: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = object.extract()?;
+    entries.into_iter().map(|(keys, value)| Ok((arguments(&keys)?, value))).collect()
+}
+
 /// A file that says nothing says an empty mapping.
 fn mapping(data: Value) -> Value {
     match data {
@@ -223,21 +250,20 @@ fn mapping(data: Value) -> Value {
 }
 
 fn content(
-    classes: Vec<String>,
+    classes: Vec<Text>,
     parameters: Option<&Bound<'_, PyDict>>,
-    entries: Vec<(Vec<String>, Bound<'_, PyAny>)>,
+    entries: Vec<(Vec<Text>, Bound<'_, PyAny>)>,
 ) -> PyResult<Content> {
     let parameters = match parameters {
         Some(parameters) => from_python(parameters.as_any(), "the parameters")?,
         None => Value::Null,
     };
     let mut content = Content {
-        classes: classes.into_iter().map(Text::from).collect(),
+        classes,
         parameters: parameters.as_map().cloned().unwrap_or_default(),
         ..Content::default()
     };
     for (keys, value) in entries {
-        let keys = keys.into_iter().map(Text::from).collect();
         content.entries.insert(keys, from_python(&value, "the value")?);
     }
     Ok(content)

@@ -51,6 +51,11 @@ pub fn text(string: &Bound<'_, PyString>, what: &str) -> PyResult<Text> {
     Intake::new(what).text(string)
 }
 
+/// The same, borrowed.
+pub fn str<'a>(string: &'a Bound<'_, PyString>, what: &str) -> PyResult<&'a str> {
+    Intake::new(what).str(string)
+}
+
 struct Intake<'a> {
     what: &'a str,
     path: Vec<String>,
@@ -111,10 +116,14 @@ impl<'a> Intake<'a> {
     }
 
     fn text(&mut self, string: &Bound<'_, PyString>) -> PyResult<Text> {
+        self.str(string).map(Text::from)
+    }
+
+    fn str<'s>(&mut self, string: &'s Bound<'_, PyString>) -> PyResult<&'s str> {
         let refused = |_| self.refuse(string.as_any(), "a string that is not Unicode text");
         let text = string.to_str().map_err(refused)?;
         self.count(string.as_any(), text.len())?;
-        Ok(text.into())
+        Ok(text)
     }
 
     /// Counts the bytes of a text or a number.

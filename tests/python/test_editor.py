@@ -141,6 +141,19 @@ def test_errors_have_codes_and_hold_no_value(base: Path, settings: dict[str, Any
         assert "hunter2" not in str(caught.value)
     with pytest.raises(WireError):
         editor.set_cluster_param("a", object(), "prague")
+    for refused in (
+        lambda: editor.create_node("\ud800"),
+        lambda: editor.create_node("web2", classes=["\ud800"]),
+        lambda: editor.create_node("web2", "\ud800"),
+        lambda: editor.update_node("web1", entries=[(["a", "\ud800"], 1)]),
+        lambda: editor.delete_node("\ud800"),
+        lambda: editor.cluster_data("\ud800"),
+        lambda: editor.cluster_path("prague", "\ud800"),
+        lambda: editor.set_cluster_param("\ud800", 1, "prague"),
+        lambda: editor.delete_cluster_param("\ud800", "prague"),
+    ):
+        with pytest.raises(WireError, match="not Unicode text"):
+            refused()
     with pytest.raises(NodeNotFoundError):
         editor.update_node("web9")
     with pytest.raises(ReclassError, match="node-exists"):
