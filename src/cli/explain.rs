@@ -39,8 +39,8 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
         exports: question.words("export"),
         classes: question.words("class"),
         applications: question.words("application"),
-        environment: false,
         secrets: question.secrets(),
+        ..Selection::default()
     };
     let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;

@@ -78,6 +78,7 @@ impl Evaluator<'_> {
         within: Option<(&Text, (usize, usize))>,
     ) -> Stop {
         let names: Vec<&str> = match &missing.inside {
+            _ if self.compared.get() > MOST_COMPARED => Vec::new(),
             Some(Head::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
             Some(Head::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
             Some(Head::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),

@@ -12,10 +12,13 @@ mod parts;
 mod paths;
 mod place;
 mod references;
+mod room;
 mod said;
 mod steps;
 mod teller;
 mod text;
+
+use rustc_hash::FxHashSet;
 
 use crate::catalog::Catalog;
 use crate::engine::exports::OtherNodes;
@@ -25,6 +28,7 @@ use crate::error::{Error, Fault, Kind, Result};
 use crate::pattern::{Glob, PathPattern, is_wild};
 use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
+use room::Room;
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing, environment};
 pub use data::place as place_value;
@@ -50,6 +54,8 @@ pub struct Selection {
     pub applications: Vec<String>,
     /// The environment.
     pub environment: bool,
+    /// All parameters at once, leaf by leaf.
+    pub values: bool,
     /// What is masked; nothing by default.
     pub secrets: Secrets,
 }
@@ -62,6 +68,7 @@ impl Selection {
             && self.classes.is_empty()
             && self.applications.is_empty()
             && !self.environment
+            && !self.values
     }
 }
 
@@ -137,6 +144,7 @@ fn explain_layers(
     selection: &Selection,
 ) -> Result<Explanation> {
     let everything = selection.is_everything();
+    let room = Room::new(computation.settings);
     let others = computation.others(layers, environment);
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let mut explanation = Explanation {
@@ -148,7 +156,7 @@ fn explain_layers(
         parameters: Vec::new(),
         exports: Vec::new(),
         faults: Vec::new(),
-        secrets: teller::Teller::new(computation, layers, &others, false).everything(),
+        secrets: teller::Teller::new(computation, layers, &others, false).within(&room).everything(),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
@@ -182,12 +190,14 @@ fn explain_layers(
     }
     for exports in [false, true] {
         let wanted = if exports { &selection.exports } else { &selection.parameters };
-        if !everything && wanted.is_empty() {
+        let whole = everything || (selection.values && !exports);
+        if !whole && wanted.is_empty() {
             continue;
         }
-        let mut teller = teller::Teller::new(computation, layers, &others, exports);
-        let mut stories = Vec::new();
-        if everything {
+        let mut teller = teller::Teller::new(computation, layers, &others, exports).within(&room);
+        let mut stories: Vec<Story> = Vec::new();
+        let mut asked: FxHashSet<Vec<Key>> = FxHashSet::default();
+        if whole {
             stories.push(teller.overview());
         }
         for text in wanted {
@@ -197,7 +207,10 @@ fn explain_layers(
                 missing.push(no_path(&teller, text, exports, layers));
             }
             for path in paths {
-                if !stories.iter().any(|story: &Story| story.path == path) {
+                if room.is_full() {
+                    break;
+                }
+                if asked.insert(path.clone()) {
                     stories.push(teller.story(&path));
                 }
             }
@@ -206,8 +219,12 @@ fn explain_layers(
             let secrets = &selection.secrets;
             let others =
                 OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
-            let mut teller = teller::Teller::without(computation, layers, &others, exports, secrets);
+            let mut teller =
+                teller::Teller::without(computation, layers, &others, exports, secrets).within(&room);
             for story in &mut stories {
+                if room.is_full() {
+                    break;
+                }
                 let path = story.path.clone();
                 let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
                 secrets.cover(story, Some(&without));
@@ -221,6 +238,9 @@ fn explain_layers(
     }
     if !missing.is_empty() {
         return Err(Error::new(missing));
+    }
+    if let Some(fault) = room.fault() {
+        return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
     let mut faults: Vec<Fault> = explanation
         .parameters

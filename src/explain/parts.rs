@@ -44,9 +44,6 @@ impl Bringing {
     }
 }
 
-/// How many parts are listed; what references repeat may be more than anyone reads.
-const MAX_PARTS: usize = 200_000;
-
 /// A slot below another, and how it is reached.
 struct Below<'s> {
     key: Key,
@@ -76,7 +73,7 @@ impl Teller<'_> {
             return;
         }
         for Below { key, slot } in below(&found.head) {
-            if parts.len() >= MAX_PARTS {
+            if self.room.is_full() {
                 break;
             }
             path.push(key);
@@ -100,13 +97,15 @@ impl Teller<'_> {
                 });
                 let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
                 let elsewhere = if automatic { "automatic parameters" } else { "input data" };
-                parts.push(Part {
+                let part = Part {
                     path: path.clone(),
                     value,
                     written: dynamic.then(|| written(said, &self.prefixes)),
                     place: self.places.of(said.origin(), elsewhere),
                     via: via.iter().filter_map(|one| one.of(said.origin())).collect(),
-                });
+                };
+                self.room.take_part(&part);
+                parts.push(part);
             }
             path.pop();
         }
@@ -147,20 +146,19 @@ impl Teller<'_> {
             .collect()
     }
 
-    /// Where all that is in a container is written.
-    fn origins(&mut self, found: &Found, around: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
-        let address = address(&found.head);
-        if origins.len() >= MAX_PARTS || address.is_some_and(|address| !around.insert(address)) {
+    /// Where all that is in a container is written; `seen` are those that were looked into.
+    fn origins(&mut self, found: &Found, seen: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
+        if address(&found.head).is_some_and(|address| !seen.insert(address)) {
             return;
         }
         for Below { slot, .. } in below(&found.head) {
+            if !self.room.take(1) {
+                break;
+            }
             origins.insert(winner(slot).origin());
             if let Some(head) = self.quietly(|evaluator| evaluator.head(slot)) {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.origins(&head, around, origins));
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.origins(&head, seen, origins));
             }
-        }
-        if let Some(address) = address {
-            around.remove(&address);
         }
     }
 
@@ -189,6 +187,9 @@ impl Teller<'_> {
             return;
         }
         for Below { key, slot } in below(&found.head) {
+            if !self.room.take(1) {
+                break;
+            }
             path.push(key);
             let before = self.evaluator.faults.len();
             let head = self.evaluator.head(slot).ok();

@@ -70,7 +70,7 @@ impl Teller<'_> {
             }
             _ => None,
         };
-        ReferenceStory {
+        let told = ReferenceStory {
             written: traced.written,
             path,
             value,
@@ -79,7 +79,9 @@ impl Teller<'_> {
             default_used: traced.default_used,
             inner,
             story,
-        }
+        };
+        self.room.take_reference(&told);
+        told
     }
 
     /// References name parameters, those of exports too.
