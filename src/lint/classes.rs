@@ -1,7 +1,7 @@
 //! Classes and nodes: what no node has, what is listed for nothing, what no mapping matches.
 
 use indexmap::IndexMap;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{Linter, lint_fault};
 use crate::error::Fault;
@@ -68,22 +68,22 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         class: Text,
         effective: bool,
         nodes: usize,
+        /// The node that was counted last: a mapping may name a class twice.
+        last: usize,
     }
-    let mut uses: IndexMap<Entry, Use> = IndexMap::new();
-    for node in &linter.survey.nodes {
+    let mut uses: IndexMap<Entry, Use, FxBuildHasher> = IndexMap::default();
+    for (at, node) in linter.survey.nodes.iter().enumerate() {
         let brought_by = |one: &Included| Entry::of(&one.name, &one.by, one.listed);
         let brought: FxHashSet<Entry> = node.included.iter().filter_map(brought_by).collect();
-        let mut counted = FxHashSet::default();
         for listed in &node.listings {
             let Some(entry) = Entry::of(&listed.class, &listed.by, listed.origin) else { continue };
-            let missing = !node.included.iter().any(|one| one.name == listed.class);
-            let effective = missing || brought.contains(&entry);
-            let one = uses.entry(entry.clone()).or_insert_with(|| Use {
-                class: listed.class.clone(),
-                effective: false,
-                nodes: 0,
-            });
-            one.nodes += usize::from(counted.insert(entry));
+            let is_in = || node.included.iter().any(|one| one.name == listed.class);
+            let effective = brought.contains(&entry) || !is_in();
+            let class = &listed.class;
+            let new = || Use { class: class.clone(), effective: false, nodes: 0, last: usize::MAX };
+            let one = uses.entry(entry).or_insert_with(new);
+            one.nodes += usize::from(one.last != at);
+            one.last = at;
             one.effective |= effective;
         }
     }
@@ -97,6 +97,8 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 let message = format!("'{class}' is in already when it is listed here, in {nodes}");
                 found.push(linter.at("class-redundant", message, Origin { file, node }));
             }
+            // What a mapping would bring into a node that cannot be ordered is not known.
+            Entry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
             Entry::Mapped(shown, _) => {
                 let message = format!("'{class}' is in already when '{shown}' gives it, in {nodes}");
                 let source = linter.computation.mappings.source(&shown).cloned();
