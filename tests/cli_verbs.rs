@@ -255,6 +255,36 @@ fn a_missing_class_of_a_mapping_is_in_the_graph() {
 }
 
 #[test]
+fn mappings_that_change_nothing_are_in_the_graph_and_have_a_place() {
+    let files = [("nodes/n.yml", "{}\n"), ("classes/d.yml", "classes: [b]\n"), ("classes/b.yml", "{}\n")];
+    let place = inventory("class_mappings: ['n* d', 'n b']\n", &files);
+    let folder = place.path().join("a");
+    let graph = text(&run(&folder, &["graph", "-b", ".", "-o", "mermaid"]));
+    // The node stands first, then the classes b and d.
+    assert!(graph.contains("v0 --> v1") && graph.contains("v0 --> v2"), "{graph}");
+    let found = text(&run(&folder, &["lint", "-b", ".", "-o", "concise", "--level", "info"]));
+    let redundant = "info: reclass-config.yml:1:26: 'b' is in already when 'n b' gives it, in its node";
+    assert!(found.contains(redundant), "{found}");
+}
+
+#[test]
+fn nodes_have_what_queries_and_the_indexes_of_references_find() {
+    let files = [
+        ("nodes/a.yml", "exports: {e: {k: 1}}\n"),
+        ("nodes/b.yml", "parameters: {q: '$[ exports:e ]', l: [{k: 1}, {m: 2}]}\n"),
+    ];
+    let place = inventory("", &files);
+    for (path, expected) in
+        [("q:a:k", "b"), ("q:*:k", "b"), ("l:-1:m", "b"), ("l:-2:m", ""), ("_reclass_:name:parts:0", "a b")]
+    {
+        let listed = run(place.path(), &["nodes", "-b", "a", "--param", path, "-o", "json"]);
+        let rows: Vec<Json> = serde_json::from_slice(&listed.stdout).unwrap();
+        let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{path}");
+    }
+}
+
+#[test]
 fn the_target_of_a_link_is_a_file_of_the_inventory() {
     let place = inventory("{}\n", &[("nodes/n.yml", "classes: [c]\n"), ("nodes/other.yml", "{}\n")]);
     fs::write(place.path().join("shared.yml"), "parameters: {a: .nan}\n").unwrap();

@@ -138,6 +138,8 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
             }
             // A list is complete after the lists of what it names.
             entries.sort_by_key(|listing: &Listing| !listing.effective);
+            // A mapping may stand twice, or name a class twice: the first entry brings it in.
+            entries.iter_mut().skip(1).for_each(|listing| listing.effective = false);
             ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
         })
         .collect()

@@ -8,6 +8,7 @@
 mod context;
 mod cover;
 mod data;
+mod matching;
 mod parts;
 mod paths;
 mod place;

@@ -9,6 +9,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Story;
+use super::parts::elsewhere;
 use super::place::Place;
 use super::references::ReferenceStory;
 use super::said::{Said, said, written};
@@ -147,7 +148,7 @@ impl<'a> Teller<'a> {
         // What is in a list is not merged: it has the history of the list, and its own place.
         let list = (1..path.len()).find(|end| {
             let found = self.find(&path[..*end]);
-            matches!(found, Some(Found { head: Head::List(_) | Head::Value(Value::List(_)), .. }))
+            matches!(found, Some(Found { head: Head::List(_), .. }))
         });
         let mut steps = self.steps(&path[..list.unwrap_or(path.len())]);
         if list.is_some() {
@@ -200,12 +201,12 @@ impl<'a> Teller<'a> {
         }
         Some(Step {
             effect: Effect::Sets,
-            place: self.places.of(slot.origin(), "input data"),
+            place: self.places.of(slot.origin(), elsewhere(path)),
             depth,
             written: written(slot, &self.prefixes),
             prefix: String::new(),
             references: self.references(slot, path.get(depth..).unwrap_or_default()),
-            answers: self.answers(slot),
+            answers: self.answers(slot, path.get(depth..).unwrap_or_default()),
             after: None,
             counts: true,
             setting: None,
@@ -361,7 +362,7 @@ impl<'a> Teller<'a> {
             written: written(slot, &self.prefixes),
             prefix: self.prefixes.text(prefix),
             references: self.references(slot, &path[said.depth..]),
-            answers: self.answers(slot),
+            answers: self.answers(slot, &path[said.depth..]),
             after: None,
             counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),
             setting,

@@ -18,7 +18,6 @@ use crate::evaluate::{Evaluator, Found, Head, Root, join_path};
 use crate::list::queries_in;
 use crate::measure::Measure;
 use crate::merge::Prefixes;
-use crate::pattern::{PathPattern, Progress};
 use crate::secrets::Secrets;
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Map, Value};
@@ -209,7 +208,7 @@ impl<'a> Teller<'a> {
         let merged = self.section().merged.clone();
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
-        let parts = self.parts(&[], &Found::from(Head::Map(merged)));
+        let parts = self.parts(&[], &Found::from(Head::Map(merged)), None);
         let story = Story { path: Vec::new(), value, fault, place: None, steps: Vec::new(), parts };
         self.room.take_story(&story);
         story
@@ -220,30 +219,9 @@ impl<'a> Teller<'a> {
         self.told.clear();
         let mut story = self.history(path);
         if let Some(found) = self.find(path) {
-            story.parts = self.parts(path, &found);
+            story.parts = self.parts(path, &found, story.place.as_ref());
         }
         story
-    }
-
-    /// The paths that match a pattern, in order; with `**` at its end only leaves.
-    pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
-        let mut paths = Vec::new();
-        let start = Found::from(Head::Map(self.section().merged.clone()));
-        let leaves = pattern.source.ends_with("**");
-        let room = self.room.clone();
-        self.walk(
-            &start,
-            &mut Vec::new(),
-            &mut |path, progress: &Progress, leaf| {
-                let next = path.last().map_or_else(|| progress.clone(), |key| pattern.step(progress, key));
-                if pattern.is_match(&next) && (leaf || !leaves) && !path.is_empty() && room.take(path.len()) {
-                    paths.push(path.to_vec());
-                }
-                next
-            },
-            &pattern.start(),
-        );
-        paths
     }
 
     /// The paths of everything, in the notation of references, for suggestions.

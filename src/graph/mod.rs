@@ -58,8 +58,8 @@ pub struct Rendered {
     pub applications: Vec<Text>,
     /// Its classes, in the order in which they merge.
     pub classes: Vec<Text>,
-    /// The class mappings that gave it classes: mapping and class.
-    pub mapped: Vec<(Text, Text)>,
+    /// The class mappings that give it classes: mapping and class, each pair once.
+    pub mapped: IndexSet<(Text, Text)>,
     /// Its values, where they were asked for.
     pub values: Option<Vec<Leaf>>,
     /// Why it does not render, one line each.
