@@ -79,17 +79,13 @@ fn comments(text: &str) -> Vec<Comment> {
 /// such a comment. A whole file is silenced for rules by their codes only.
 fn codes(after: &str, file: bool) -> Option<Vec<String>> {
     let blank = after.trim_start_matches([' ', '\t']);
-    match blank.strip_prefix('[') {
-        Some(rest) => {
-            let (codes, _) = rest.split_once(']')?;
-            Some(codes.split(',').map(|code| code.trim().to_owned()).collect())
-        }
-        // Another comment may give the reason.
-        None => {
-            let ends = blank.trim().is_empty() || blank.len() < after.len() && blank.starts_with('#');
-            (ends && !file).then(Vec::new)
-        }
+    if let Some(rest) = blank.strip_prefix('[') {
+        let (codes, _) = rest.split_once(']')?;
+        return Some(codes.split(',').map(|code| code.trim().to_owned()).collect());
     }
+    // Another comment may give the reason.
+    let ends = blank.trim().is_empty() || blank.len() < after.len() && blank.starts_with('#');
+    (ends && !file).then(Vec::new)
 }
 
 /// Where the scalars of a text stand, in bytes: what looks like a comment in one is data. Of a text that
