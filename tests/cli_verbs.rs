@@ -63,7 +63,7 @@ fn exit_codes() {
         (&["explain", "-b", "a", "n", "-o", "yaml"], 2),
         (&["lint", "-b", "a"], 1),
         (&["lint", "-b", "a", "nope"], 74),
-        (&["lint", "-b", "gone"], 74),
+        (&["lint", "-b", "gone"], 1),
         (&["diff", "-b", "a", "a", "."], 0),
         (&["diff", "-b", "a", "--", "--output=x", "."], 74),
         (&["diff", "-b", "a", "a", ".", "nope"], 74),
@@ -140,6 +140,56 @@ fn what_a_query_compares_with_a_secret_is_one() {
         }
         let said = text(&run(place.path(), &["params", "-l", "q", "-b", "a", "--show-secrets"]));
         assert!(said.contains(SECRET) || said.is_empty(), "{query}: {said}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_settings_is_found_by_lint_in_each_form() {
+    let place = workplace();
+    for (settings, code, line) in [
+        ("compose_node_name: perhaps\n", "setting-type", Some(1)),
+        ("output: json\nclass_mappings:\n  - /(/ default\n", "setting-pattern", Some(3)),
+        ("output: json\noutput: [\n", "config-file", Some(3)),
+        ("- a\n", "config-file", Some(0)),
+    ] {
+        fs::write(place.path().join("reclass-config.yml"), settings).unwrap();
+        let lint = |form: &str| {
+            let output = run(place.path(), &["lint", "-b", "a", "-o", form]);
+            assert_eq!(output.status.code(), Some(1), "{settings}{}", text(&output));
+            assert!(output.stderr.is_empty(), "{settings}{}", text(&output));
+            text(&output)
+        };
+        let found: Json = serde_json::from_str(&lint("json")).unwrap();
+        assert_eq!(found[0]["code"], code, "{settings}");
+        assert_eq!(found[0]["level"], "error");
+        assert_eq!(found[0]["site"]["file"], "reclass-config.yml");
+        assert_eq!(found[0]["site"]["line"].as_u64(), line, "{settings}");
+        let log: Json = serde_json::from_str(&lint("sarif")).unwrap();
+        assert_eq!(log["runs"][0]["results"][0]["ruleId"], code);
+        assert!(lint("github").starts_with("::error file=reclass-config.yml,"), "{settings}");
+        assert!(lint("concise").ends_with("1 error, 0 warnings\n"), "{settings}");
+        assert!(lint("full").starts_with(&format!("error[{code}]: ")), "{settings}");
+        // Nothing was asked that could be answered.
+        let other = run(place.path(), &["nodes", "-b", "a", "-o", "json"]);
+        assert_eq!(other.status.code(), Some(65), "{settings}");
+        assert!(other.stdout.is_empty() && !other.stderr.is_empty(), "{settings}");
+    }
+}
+
+#[test]
+fn what_a_class_mapping_may_give_to_a_broken_node_is_not_unused() {
+    for (mapping, class) in
+        [("* k.${p}", "classes: []\n"), ("* k.${_param:inmap::z}", "classes: [nowhere]\n")]
+    {
+        let settings = format!("class_mappings: ['{mapping}']\n");
+        let place = inventory(&settings, &[("nodes/n.yml", class), ("classes/k/z.yml", "parameters: {}\n")]);
+        let said =
+            |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
+        let found = said(&["lint", "--level", "info"]);
+        assert!(found.contains("'none'") && !found.contains("'k.z'"), "{found}");
+        let unused = said(&["classes", "--unused"]);
+        assert!(unused.starts_with("none ") && unused.lines().count() == 1, "{unused}");
+        assert!(said(&["nodes", "--file", "classes/k/z.yml"]).starts_with("n  (perhaps)"), "{mapping}");
     }
 }
 
