@@ -4,8 +4,8 @@
 //! looked at here, so that all problems of a node are told in one go (R5): the other references of a
 //! text, those inside of a reference, and the values that later layers have for the place. What may be a
 //! consequence is left alone: a reference with a missing one in its name, and what earlier layers say,
-//! which the missing value may replace. A container that does not fit what stands before it is looked
-//! into too. No value depends on anything here.
+//! which the missing value may replace. Of two containers that do not fit, both are looked into. No value
+//! depends on anything here.
 
 use super::fold::{Failed, standing};
 use super::{Evaluator, Found, Stop};
@@ -139,14 +139,19 @@ impl Evaluator<'_> {
             Ok(found) => return Some(found),
             Err(failed) => failed,
         };
-        let (before, behind) = entries.split_at(failed.at);
-        let conflict = behind.first().and_then(|entry| conflict(&failed.stop, entry));
-        if matches!(conflict, Some(Kind::MergeType { setting: None, .. }))
+        self.hide_before(&entries[..=failed.at], &failed.stop, forgive);
+        None
+    }
+
+    /// The last of these failed. If it is a container that cannot replace what stands before it by any
+    /// setting, that is kept to be looked into.
+    fn hide_before(&mut self, entries: &[StackEntry], stop: &Stop, forgive: bool) {
+        if let Some((last, before)) = entries.split_last()
+            && matches!(conflict(stop, last), Some(Kind::MergeType { setting: None, .. }))
             && let Ok(found) = self.fold_entries(before, before.len(), forgive)
         {
             self.hide(found);
         }
-        None
     }
 
     /// Tells what is wrong with the values of layers for one place, one after the other; gives back what
@@ -186,6 +191,9 @@ impl Evaluator<'_> {
                 matches!(entry.slot, Slot::Map(_) | Slot::Raw(_) | Slot::List(_))
                     && conflict(&stop, entry).is_some()
             });
+            if !replaced {
+                self.hide_before(failed, &stop, forgive);
+            }
             self.report_once(stop);
             if self.tells_one() {
                 return None;

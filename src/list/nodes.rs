@@ -149,9 +149,11 @@ fn node_row(
                 node.all_layers().any(|layer| asks(&layer.parameters)) && {
                     let environment = &layers.environment;
                     let all = node.all_layers().any(|layer| asks_all(&layer.parameters));
-                    let mut others = survey.nodes.iter();
-                    perhaps = !others.any(|other| (all || other.environment() == *environment) && has(other));
-                    !(perhaps && known)
+                    let mut others = survey.nodes.iter().filter(|other| has(other)).peekable();
+                    let reached = others.peek().is_some();
+                    // An edit may bring a node into the environment, or hide in which it is.
+                    perhaps = !others.any(|other| all || other.environment() == *environment);
+                    !(perhaps && known && !reached)
                 }
             });
             if !by_query {
