@@ -39,6 +39,7 @@ pub use place::{Place, Places};
 pub use references::ReferenceStory;
 pub(crate) use said::written;
 pub use steps::{Effect, Step};
+use teller::Teller;
 pub use teller::{Stands, Wanted, places, values_without};
 pub use text::{brief, explanation as to_text};
 
@@ -157,7 +158,7 @@ fn explain_layers(
         parameters: Vec::new(),
         exports: Vec::new(),
         faults: Vec::new(),
-        secrets: teller::Teller::new(computation, layers, &others, false).within(&room).everything(),
+        secrets: Teller::new(computation, layers, &others, false).within(&room).everything(),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
@@ -195,37 +196,15 @@ fn explain_layers(
         if !whole && wanted.is_empty() {
             continue;
         }
-        let mut teller = teller::Teller::new(computation, layers, &others, exports).within(&room);
-        let mut stories: Vec<Story> = Vec::new();
-        let mut asked: FxHashSet<Vec<Key>> = FxHashSet::default();
-        if whole {
-            stories.push(teller.overview());
-        }
-        for text in wanted {
-            let pattern = PathPattern::new(text, &computation.settings.delimiter);
-            let paths = teller.matching(&pattern);
-            if paths.is_empty() && !is_wild(text) {
-                missing.push(no_path(&teller, text, exports, layers));
-            }
-            for path in paths {
-                if room.is_full() {
-                    break;
-                }
-                if asked.insert(path.clone()) {
-                    stories.push(teller.story(&path));
-                }
-            }
-        }
+        let mut teller = Teller::new(computation, layers, &others, exports).within(&room);
+        let mut stories = if whole { vec![teller.overview()] } else { Vec::new() };
+        missing.extend(tell(&mut teller, wanted, &mut stories));
         if !selection.secrets.is_none() {
             let secrets = &selection.secrets;
             let others =
                 OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
-            let mut teller =
-                teller::Teller::without(computation, layers, &others, exports, secrets).within(&room);
-            for story in &mut stories {
-                if room.is_full() {
-                    break;
-                }
+            let mut teller = Teller::without(computation, layers, &others, exports, secrets).within(&room);
+            for story in stories.iter_mut().take_while(|_| !room.is_full()) {
                 let path = story.path.clone();
                 let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
                 secrets.cover(story, Some(&without));
@@ -237,11 +216,12 @@ fn explain_layers(
             explanation.parameters = stories;
         }
     }
-    if !missing.is_empty() {
-        return Err(Error::new(missing));
-    }
+    // What was not found may stand behind what there was no room for.
     if let Some(fault) = room.fault() {
         return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
+    }
+    if !missing.is_empty() {
+        return Err(Error::new(missing));
     }
     let mut faults: Vec<Fault> = explanation
         .parameters
@@ -256,6 +236,28 @@ fn explain_layers(
     faults.dedup();
     explanation.faults = faults;
     Ok(explanation)
+}
+
+/// Tells the paths that are wanted, each once; gives back a problem for each that is not there.
+fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) -> Vec<Fault> {
+    let mut missing = Vec::new();
+    let mut asked: FxHashSet<Vec<Key>> = FxHashSet::default();
+    for text in wanted {
+        let pattern = PathPattern::new(text, &teller.computation.settings.delimiter);
+        let paths = teller.matching(&pattern);
+        if paths.is_empty() && !is_wild(text) {
+            missing.push(no_path(teller, text));
+        }
+        for path in paths {
+            if teller.room.is_full() {
+                break;
+            }
+            if asked.insert(path.clone()) {
+                stories.push(teller.story(&path));
+            }
+        }
+    }
+    missing
 }
 
 /// The names that were not found; a glob may find nothing.
@@ -276,13 +278,12 @@ fn not_found(
     missing.map(fault).collect()
 }
 
-fn no_path(teller: &teller::Teller<'_>, text: &str, exports: bool, layers: &Layers) -> Fault {
-    let what = if exports { "export" } else { "parameter" };
+fn no_path(teller: &Teller<'_>, text: &str) -> Fault {
+    let what = if teller.tells_exports { "export" } else { "parameter" };
     let known = teller.paths();
     let similar = crate::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);
-    let mut fault = Fault::new(Kind::NothingToExplain { what, name: text.to_owned(), similar });
-    fault.node = Some(layers.name.clone());
-    fault
+    let kind = Kind::NothingToExplain { what, name: text.to_owned(), similar };
+    Fault { node: Some(teller.places.layers().name.clone()), ..Fault::new(kind) }
 }
 
 /// The names of the nodes that globs choose, sorted; a glob that finds none is an error.
