@@ -202,6 +202,13 @@ impl<'a> Evaluator<'a> {
         self
     }
 
+    /// The same, beside one that has compared names for problems of the same node.
+    #[must_use]
+    pub(crate) fn beside(self, other: &Evaluator<'_>) -> Evaluator<'a> {
+        self.compared.set(other.compared.get());
+        self
+    }
+
     /// The same for a part of a node, of which only problems are to be known.
     #[must_use]
     pub fn in_extent(mut self, extent: Extent) -> Evaluator<'a> {

@@ -23,6 +23,37 @@ pub fn portable(value: &Value) -> Result<String> {
     Ok(writer.out)
 }
 
+/// What is read back from [`portable`]: keys are strings, dates and binary too, and sets are lists.
+pub fn plain(value: &Value) -> Value {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Str(_) => value.clone(),
+        Value::Float(number) if number.is_finite() => value.clone(),
+        Value::Float(number) => Value::text(float(*number)),
+        Value::Binary(bytes) => Value::text(encode_base64(bytes)),
+        Value::Date(_) | Value::DateTime(_) => Value::text(pystr::iso(value, 'T')),
+        Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
+            Value::list(items.iter().map(plain).collect())
+        }
+        Value::Map(map) => {
+            let entries = map.iter().map(|(key, value)| (plain_key(key), plain(value)));
+            Value::map(entries.collect())
+        }
+    })
+}
+
+fn plain_key(key: &Key) -> Key {
+    match &key.0 {
+        Value::Str(_) => key.clone(),
+        Value::Float(number) => Key(Value::text(float(*number))),
+        Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => Key(plain(&key.0)),
+        other => {
+            let mut writer = Writer { out: String::new(), indent: None, quotes: true };
+            writer.value(other);
+            Key(Value::text(writer.out))
+        }
+    }
+}
+
 struct Writer {
     out: String,
     /// Levels of indent; none on one line.
@@ -204,6 +235,10 @@ mod tests {
         assert_eq!(dumps(&value, false).expect("json"), r#"{"NaN":[NaN,-Infinity],"b":1.5}"#);
         let portable = portable(&value).expect("json");
         assert_eq!(portable.replace([' ', '\n'], ""), r#"{"NaN":["NaN","-Infinity"],"b":1.5}"#);
+        let value = parse_value("{1: .inf, 2001-01-01: [2001-01-01], b: !!binary AQI=, s: !!set {a}}");
+        let plain = plain(&value.expect("yaml"));
+        let expected = parse_value("{'1': Infinity, '2001-01-01': ['2001-01-01'], b: AQI=, s: [a]}");
+        assert_eq!(plain, expected.expect("yaml"));
         let value = parse_value("{a: [1], b: {c: d}}").expect("yaml");
         assert_eq!(
             dumps(&value, true).expect("json"),

@@ -5,6 +5,7 @@
 //! parse fails every node that includes the file, as in the Python forks.
 
 mod class_name;
+mod keys;
 mod path;
 mod slots;
 
@@ -23,6 +24,7 @@ use crate::value::{Text, Value};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
 pub use class_name::class_entry;
+pub use keys::same_text;
 
 /// The sections of one file.
 #[derive(Debug)]

@@ -110,8 +110,8 @@ pub struct Linearization {
     shown: Vec<Text>,
     /// The classes that the node's file lists, and where.
     listed: Vec<(Text, Origin)>,
-    /// Classes of mappings that are missing, and may be.
-    missing: Vec<Listed>,
+    /// What mappings list for nothing: classes that are missing and may be, or are in already.
+    idle: Vec<Listed>,
     /// The node.
     node: Included,
     /// What was noticed.
@@ -161,7 +161,7 @@ pub fn linearize(
         sequence: root.clone(),
         brought: Brought::default(),
         listed: Vec::new(),
-        missing: Vec::new(),
+        idle: Vec::new(),
         listed_as: None,
         shown: FxHashSet::default(),
         done: FxHashSet::default(),
@@ -192,7 +192,7 @@ pub fn linearize(
         mapped: linearizer.mapped,
         shown,
         listed: linearizer.listed,
-        missing: linearizer.missing,
+        idle: linearizer.idle,
         node: linearizer.node,
         warnings: linearizer.warnings,
     };
@@ -236,8 +236,8 @@ struct Linearizer<'a> {
     brought: Brought,
     /// Classes of the node's list, and where they stand there.
     listed: Vec<(Text, Origin)>,
-    /// Classes of mappings that are missing, and may be: no step has them.
-    missing: Vec<Listed>,
+    /// What mappings list for nothing: no step has it.
+    idle: Vec<Listed>,
     /// What a missing class is called in the list that is looked at, where that is not its name.
     listed_as: Option<Text>,
     /// Names for `classes` of the result, from all steps up to `noted` and this one.

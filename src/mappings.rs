@@ -59,6 +59,8 @@ pub struct Mapped {
     pub mapping: Text,
     /// The mapping as it is shown: without what references in it take in place of secrets.
     pub shown: Text,
+    /// Further mappings, as they are shown, that give the same name: they change nothing.
+    pub repeated: Vec<Text>,
     /// Whether it is a name as it stands: a reference in it would be the node's, whose name a
     /// machine chooses.
     pub literal: bool,
@@ -96,14 +98,26 @@ impl Mappings {
             .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.shown, word.text.as_str())))
     }
 
+    /// The mapping as it stands in the settings, by how it is shown.
+    pub fn source(&self, shown: &str) -> Option<&Text> {
+        self.mappings.iter().find(|mapping| *mapping.shown == *shown).map(|mapping| &mapping.source)
+    }
+
     /// The classes for a node that goes by any of these names, each class once.
     pub fn classes(&self, names: &[&str]) -> Result<Vec<Mapped>> {
-        let (mut found, mut known) = (Vec::new(), FxHashSet::default());
+        let mut found: Vec<Mapped> = Vec::new();
+        let mut known = FxHashSet::default();
         for mapping in &self.mappings {
             for name in names {
                 let classes = mapping.classes(name)?;
                 let Some(classes) = classes else { continue };
-                found.extend(classes.into_iter().filter(|mapped| known.insert(mapped.class.clone())));
+                for mapped in classes {
+                    if known.insert(mapped.class.clone()) {
+                        found.push(mapped);
+                    } else if let Some(first) = found.iter_mut().find(|one| one.class == mapped.class) {
+                        first.repeated.push(mapped.shown);
+                    }
+                }
                 break;
             }
         }
@@ -119,6 +133,7 @@ impl Mapping {
             class: class.into(),
             mapping: self.source.clone(),
             shown: self.shown.clone(),
+            repeated: Vec::new(),
             literal: matches!(self.pattern, Pattern::Regex(_)) && name.contains(self.open.as_str()),
         };
         match &self.pattern {

@@ -4,7 +4,8 @@
 //! `linux:system:name`; each of its keys may be a glob, and `**` stands for any number of keys.
 
 use crate::mappings::glob_matches;
-use crate::value::Key;
+use crate::template::{list_index, split_path};
+use crate::value::{Key, Text};
 
 /// A glob for names.
 #[derive(Clone, Debug)]
@@ -44,7 +45,15 @@ pub fn chosen(globs: &[Glob], name: &str) -> bool {
 enum Segment {
     /// `**`
     Any,
-    One(Glob),
+    /// A key, as it is written.
+    One(Glob, Text),
+}
+
+impl Segment {
+    /// Whether it is this key. One with a bracket in it goes by its own name too.
+    fn is(glob: &Glob, written: &str, name: &str) -> bool {
+        written == name || glob.matches(name)
+    }
 }
 
 /// A pattern for paths.
@@ -58,11 +67,10 @@ pub struct PathPattern {
 impl PathPattern {
     /// Reads a pattern; every text is one.
     pub fn new(text: &str, delimiter: &str) -> PathPattern {
-        let segments =
-            crate::template::split_path(text, delimiter).into_iter().map(|segment| match &*segment {
-                "**" => Segment::Any,
-                one => Segment::One(Glob::new(one)),
-            });
+        let segments = split_path(text, delimiter).into_iter().map(|segment| match &*segment {
+            "**" => Segment::Any,
+            one => Segment::One(Glob::new(one), segment),
+        });
         PathPattern { segments: segments.collect(), source: text.to_owned() }
     }
 
@@ -74,9 +82,22 @@ impl PathPattern {
     /// Where one is after one more key.
     pub fn step(&self, progress: &Progress, key: &Key) -> Progress {
         let name = crate::pystr::str(&key.0);
+        self.stepped(progress, |glob, written| Segment::is(glob, written, &name))
+    }
+
+    /// Where one is after an item of a list: its index may be written as in references, from the end too
+    /// (R10).
+    pub fn step_item(&self, progress: &Progress, item: usize, length: usize) -> Progress {
+        let name = item.to_string();
+        self.stepped(progress, |glob, written| {
+            Segment::is(glob, written, &name) || list_index(written, length) == Some(item)
+        })
+    }
+
+    fn stepped(&self, progress: &Progress, is: impl Fn(&Glob, &str) -> bool) -> Progress {
         let next = progress.0.iter().filter_map(|at| match self.segments.get(*at)? {
             Segment::Any => Some(*at),
-            Segment::One(glob) => glob.matches(&name).then_some(at + 1),
+            Segment::One(glob, written) => is(glob, written).then_some(at + 1),
         });
         self.closed(next.collect())
     }
@@ -135,10 +156,27 @@ mod tests {
             ("**:c", "c", true),
             ("a:[bx]*", "a:bee", true),
             (r"a\:b", r"a\:b", true),
+            ("a[0]", "a[0]", true),
             ("", "", true),
         ] {
-            let keys: Vec<Key> = crate::template::split_path(path, ":").into_iter().map(Key::from).collect();
+            let keys: Vec<Key> = split_path(path, ":").into_iter().map(Key::from).collect();
             assert_eq!(PathPattern::new(pattern, ":").matches(&keys), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn items_go_by_the_indexes_of_references() {
+        for (pattern, item, expected) in [
+            ("-1", 2, true),
+            ("-1", 1, false),
+            ("+1", 1, true),
+            ("1_0", 10, false),
+            ("-4", 0, false),
+            ("*", 1, true),
+        ] {
+            let pattern = PathPattern::new(pattern, ":");
+            let end = pattern.step_item(&pattern.start(), item, 3);
+            assert_eq!(pattern.is_match(&end), expected, "{pattern:?} {item}");
         }
     }
 }

@@ -170,9 +170,9 @@ settings! {
     strict_constant_parameters: bool = "true" as Shape::Flag;
     /// Separator of the keys in a reference.
     delimiter: Text = "':'" as Shape::Word;
-    /// Prefix of a key that replaces what earlier classes said.
+    /// Prefix of a key that replaces what earlier classes said: one character.
     dict_key_override_prefix: Text = "'~'" as Shape::Word;
-    /// Prefix of a key that later classes must not change.
+    /// Prefix of a key that later classes must not change: one character.
     dict_key_constant_prefix: Text = "'='" as Shape::Word;
     /// Character that makes a sentinel plain text.
     escape_character: Text = "'\\'" as Shape::Word;
@@ -292,6 +292,16 @@ impl Settings {
                 None => crate::yaml::parse_value(row.default),
             }
         })?;
+        let prefixes = [
+            ("dict_key_override_prefix", &settings.dict_key_override_prefix),
+            ("dict_key_constant_prefix", &settings.dict_key_constant_prefix),
+        ];
+        for (name, prefix) in prefixes.into_iter().filter(|(_, prefix)| prefix.chars().count() > 1) {
+            // The forks compare it with the first character of a key.
+            let expected = "one character to have an effect".to_owned();
+            let kind = Kind::SettingType { name: name.into(), expected, actual: format!("'{prefix}'") };
+            warnings.push(Warning::new(kind));
+        }
         Ok((settings, warnings))
     }
 }

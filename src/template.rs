@@ -17,7 +17,7 @@ use crate::settings::Settings;
 use crate::value::Text;
 
 use grammar::{Grammar, expand_tabs};
-pub use path::{join_path, split_default, split_path};
+pub use path::{join_path, list_index, split_default, split_path};
 pub use words::{Pool, Words};
 
 /// A string that holds at least one reference.

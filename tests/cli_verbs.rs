@@ -63,7 +63,7 @@ fn exit_codes() {
         (&["explain", "-b", "a", "n", "-o", "yaml"], 2),
         (&["lint", "-b", "a"], 1),
         (&["lint", "-b", "a", "nope"], 74),
-        (&["lint", "-b", "gone"], 74),
+        (&["lint", "-b", "gone"], 1),
         (&["diff", "-b", "a", "a", "."], 0),
         (&["diff", "-b", "a", "--", "--output=x", "."], 74),
         (&["diff", "-b", "a", "a", ".", "nope"], 74),
@@ -140,6 +140,56 @@ fn what_a_query_compares_with_a_secret_is_one() {
         }
         let said = text(&run(place.path(), &["params", "-l", "q", "-b", "a", "--show-secrets"]));
         assert!(said.contains(SECRET) || said.is_empty(), "{query}: {said}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_the_settings_is_found_by_lint_in_each_form() {
+    let place = workplace();
+    for (settings, code, line) in [
+        ("compose_node_name: perhaps\n", "setting-type", Some(1)),
+        ("output: json\nclass_mappings:\n  - /(/ default\n", "setting-pattern", Some(3)),
+        ("output: json\noutput: [\n", "config-file", Some(3)),
+        ("- a\n", "config-file", Some(0)),
+    ] {
+        fs::write(place.path().join("reclass-config.yml"), settings).unwrap();
+        let lint = |form: &str| {
+            let output = run(place.path(), &["lint", "-b", "a", "-o", form]);
+            assert_eq!(output.status.code(), Some(1), "{settings}{}", text(&output));
+            assert!(output.stderr.is_empty(), "{settings}{}", text(&output));
+            text(&output)
+        };
+        let found: Json = serde_json::from_str(&lint("json")).unwrap();
+        assert_eq!(found[0]["code"], code, "{settings}");
+        assert_eq!(found[0]["level"], "error");
+        assert_eq!(found[0]["site"]["file"], "reclass-config.yml");
+        assert_eq!(found[0]["site"]["line"].as_u64(), line, "{settings}");
+        let log: Json = serde_json::from_str(&lint("sarif")).unwrap();
+        assert_eq!(log["runs"][0]["results"][0]["ruleId"], code);
+        assert!(lint("github").starts_with("::error file=reclass-config.yml,"), "{settings}");
+        assert!(lint("concise").ends_with("1 error, 0 warnings\n"), "{settings}");
+        assert!(lint("full").starts_with(&format!("error[{code}]: ")), "{settings}");
+        // Nothing was asked that could be answered.
+        let other = run(place.path(), &["nodes", "-b", "a", "-o", "json"]);
+        assert_eq!(other.status.code(), Some(65), "{settings}");
+        assert!(other.stdout.is_empty() && !other.stderr.is_empty(), "{settings}");
+    }
+}
+
+#[test]
+fn what_a_class_mapping_may_give_to_a_broken_node_is_not_unused() {
+    for (mapping, class) in
+        [("* k.${p}", "classes: []\n"), ("* k.${_param:inmap::z}", "classes: [nowhere]\n")]
+    {
+        let settings = format!("class_mappings: ['{mapping}']\n");
+        let place = inventory(&settings, &[("nodes/n.yml", class), ("classes/k/z.yml", "parameters: {}\n")]);
+        let said =
+            |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
+        let found = said(&["lint", "--level", "info"]);
+        assert!(found.contains("'none'") && !found.contains("'k.z'"), "{found}");
+        let unused = said(&["classes", "--unused"]);
+        assert!(unused.starts_with("none ") && unused.lines().count() == 1, "{unused}");
+        assert!(said(&["nodes", "--file", "classes/k/z.yml"]).starts_with("n  (perhaps)"), "{mapping}");
     }
 }
 
@@ -252,6 +302,36 @@ fn a_missing_class_of_a_mapping_is_in_the_graph() {
         assert!(dot.contains(line), "{dot}");
     }
     assert_eq!(dot.matches(" -> ").count(), 2, "{dot}");
+}
+
+#[test]
+fn mappings_that_change_nothing_are_in_the_graph_and_have_a_place() {
+    let files = [("nodes/n.yml", "{}\n"), ("classes/d.yml", "classes: [b]\n"), ("classes/b.yml", "{}\n")];
+    let place = inventory("class_mappings: ['n* d', 'n b']\n", &files);
+    let folder = place.path().join("a");
+    let graph = text(&run(&folder, &["graph", "-b", ".", "-o", "mermaid"]));
+    // The node stands first, then the classes b and d.
+    assert!(graph.contains("v0 --> v1") && graph.contains("v0 --> v2"), "{graph}");
+    let found = text(&run(&folder, &["lint", "-b", ".", "-o", "concise", "--level", "info"]));
+    let redundant = "info: reclass-config.yml:1:26: 'b' is in already when 'n b' gives it, in its node";
+    assert!(found.contains(redundant), "{found}");
+}
+
+#[test]
+fn nodes_have_what_queries_and_the_indexes_of_references_find() {
+    let files = [
+        ("nodes/a.yml", "exports: {e: {k: 1}}\n"),
+        ("nodes/b.yml", "parameters: {q: '$[ exports:e ]', l: [{k: 1}, {m: 2}]}\n"),
+    ];
+    let place = inventory("", &files);
+    for (path, expected) in
+        [("q:a:k", "b"), ("q:*:k", "b"), ("l:-1:m", "b"), ("l:-2:m", ""), ("_reclass_:name:parts:0", "a b")]
+    {
+        let listed = run(place.path(), &["nodes", "-b", "a", "--param", path, "-o", "json"]);
+        let rows: Vec<Json> = serde_json::from_slice(&listed.stdout).unwrap();
+        let names: Vec<&str> = rows.iter().filter_map(|row| row["name"].as_str()).collect();
+        assert_eq!(names.join(" "), expected, "{path}");
+    }
 }
 
 #[test]

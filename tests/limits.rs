@@ -18,6 +18,8 @@ mod folders;
 #[path = "conformance/links.rs"]
 #[allow(dead_code, reason = "the conformance test uses all of it")]
 mod links;
+#[path = "limits/questions.rs"]
+mod questions;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -550,6 +552,31 @@ fn ask_one() {
     println!("\nASKED\t{code}\t{placed}\t{other}\t{seconds:.2}\t{}\t{said}", memory() - before);
 }
 
+/// What another child does: asks all else of one hostile inventory.
+#[test]
+#[ignore = "run by others in a process of its own"]
+fn ask_all() {
+    let number: usize = std::env::var("LIMITS_NUMBER").unwrap().parse().unwrap();
+    let (folder, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    inventory(empty.path());
+    write(&empty.path().join("nodes/n.yml"), "{}\n");
+    let mut options = inventory(folder.path());
+    set(&mut options, ALL[number].settings);
+    write(&folder.path().join("nodes/n.yml"), "classes: [c]\n");
+    (ALL[number].make)(folder.path());
+    let options = questions::alone(&options);
+    let names = Inventory::open(&options).and_then(|inventory| inventory.nodes());
+    let node = names.map_or_else(|_| "n".to_owned(), |names| names[0].to_string());
+    for (what, ask) in questions::QUESTIONS {
+        fs::write("/proc/self/clear_refs", "5").unwrap();
+        let (before, begin) = (memory(), Instant::now());
+        let asked = ask(&options, empty.path(), &node);
+        let seconds = begin.elapsed().as_secs_f64();
+        let code = asked.as_ref().map_or_else(|error| error.first().code(), |_| "ok");
+        println!("\nASKED\t{what}\t{code}\t{seconds:.2}\t{}", memory().saturating_sub(before));
+    }
+}
+
 /// The largest memory of this process so far, in MiB.
 fn memory() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
@@ -592,6 +619,50 @@ fn hostile_inventories_are_refused_soon_and_in_little_memory() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_question_about_a_hostile_inventory_is_bounded() {
+    let next = std::sync::atomic::AtomicUsize::new(0);
+    let wrong = std::sync::Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                loop {
+                    let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    let Some(hostile) = ALL.get(number) else { break };
+                    wrong.lock().unwrap().extend(asked_beyond_bounds(number, hostile));
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The questions about a hostile inventory that do not end within bounds.
+fn asked_beyond_bounds(number: usize, hostile: &Hostile) -> Vec<String> {
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["ask_all", "--exact", "--nocapture", "--include-ignored"])
+        .env("LIMITS_NUMBER", number.to_string())
+        .stderr(Stdio::inherit())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&output.stdout).into_owned();
+    let asked: Vec<&str> = output.lines().filter_map(|line| line.strip_prefix("ASKED\t")).collect();
+    let mut wrong = Vec::new();
+    if asked.len() != questions::QUESTIONS.len() {
+        wrong.push(format!("{}: no answer after {asked:?}: {}", hostile.name, output.len()));
+    }
+    for line in asked {
+        let words: Vec<&str> = line.split('\t').collect();
+        let (seconds, memory): (f64, u64) = (words[2].parse().unwrap(), words[3].parse().unwrap());
+        println!("{}: {}: {} in {seconds} s, {memory} MiB", hostile.name, words[0], words[1]);
+        if seconds >= MOST_SECONDS || memory >= MOST_MEMORY || words[1] == "internal" {
+            wrong.push(format!("{}: {line}", hostile.name));
+        }
+    }
+    wrong
 }
 
 #[test]

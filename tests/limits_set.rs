@@ -133,26 +133,21 @@ fn includes_hold_at_the_highest_limit() {
 /// What goes through classes apart from the answer to a node has room for as many, and for as deep folders.
 #[test]
 fn programs_hold_at_the_highest_limit() {
-    let cases: [(&str, &dyn Fn(&Path)); 2] = [
-        ("limit_include_depth: 10000\nlimit_classes: 20000\n", &|base| includes(base, 9_990)),
-        ("limit_folder_depth: 500\n", &|base| {
-            class(base, "parameters: {deep: 1}\n");
-            nested(base, 499);
-        }),
-    ];
-    for (settings, make) in cases {
-        let folder = tempfile::tempdir().unwrap();
-        let base = folder.path();
-        inventory(base);
-        write(&base.join("nodes/n.yml"), "classes: [c]\n");
-        write(&base.join("reclass-config.yml"), settings);
-        make(base);
-        programs_answer(base);
-    }
+    programs_answer("limit_include_depth: 10000\nlimit_classes: 20000\n", |base| includes(base, 9_990));
+    programs_answer("limit_folder_depth: 500\n", |base| {
+        class(base, "parameters: {deep: 1}\n");
+        nested(base, 499);
+    });
 }
 
 /// Each command ends by itself, with an answer.
-fn programs_answer(base: &Path) {
+fn programs_answer(settings: &str, make: impl Fn(&Path)) {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    inventory(base);
+    write(&base.join("nodes/n.yml"), "classes: [c]\n");
+    write(&base.join("reclass-config.yml"), settings);
+    make(base);
     for arguments in [
         &["-n", "n"] as &[&str],
         &["-i"],

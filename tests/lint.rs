@@ -64,27 +64,30 @@ fn every_rule_stands_in_the_page() {
 }
 
 #[test]
-fn wrong_levels_are_told_with_all_that_is_wrong_with_the_settings() {
+fn what_keeps_the_inventory_from_being_opened_is_a_finding_with_wrong_levels() {
     for (levels, expected) in [
         (
-            "{no-such-rule: off, tab: warnin}",
-            "setting 'output' must be one of yaml, json (setting-value); 'yaml' is similar\n\
-             setting 'lint_levels': no rule and no error has the code 'no-such-rule' (unknown-rule)\n\
-             setting 'lint_levels:tab' must be one of off, info, warning, error (setting-value); \
-             'warning' is similar",
+            "{no-such-rule: off, tab: warnin, setting-value: off}",
+            "error: setting 'output' must be one of yaml, json (setting-value); 'yaml' is similar\n\
+             error: setting 'lint_levels': no rule and no error has the code 'no-such-rule' (unknown-rule)\n",
         ),
         (
             "[]",
-            "setting 'output' must be one of yaml, json (setting-value); 'yaml' is similar\n\
-             setting 'lint_levels' must be a mapping of a code to a level, not list (setting-type)",
+            "error: setting 'lint_levels' must be a mapping of a code to a level, not list (setting-type)\n\
+             error: setting 'output' must be one of yaml, json (setting-value); 'yaml' is similar\n",
         ),
     ] {
-        let folder = tempfile::tempdir().unwrap();
-        let mut options = inventory(folder.path());
-        set(&mut options, &format!("{{lint_levels: {levels}, output: yml}}"));
-        let error = lint(&options, &[], &()).unwrap_err();
-        assert_eq!(error.to_string(), expected, "{levels}");
+        let settings =
+            Part { name: "settings".into(), text: format!("{{lint_levels: {levels}, output: yml}}") };
+        assert_eq!(findings(&[settings]), expected, "{levels}");
     }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_a_finding() {
+    let settings = Part { name: "settings".into(), text: "{nodes_uri: node}".into() };
+    let found = findings(&[settings]);
+    assert!(found.starts_with("error: ") && found.contains("(directory-not-found)"), "{found}");
 }
 
 #[test]

@@ -30,6 +30,8 @@ pub struct Configuration {
     /// The options.
     pub options: Map,
     file: Option<(Arc<str>, Document, String)>,
+    /// Why there are none, though there is a file.
+    unread: Option<Error>,
     /// Settings that the command line gives instead.
     overruled: Vec<Key>,
     /// Where its texts stand, once something is to be placed.
@@ -75,6 +77,16 @@ impl Places {
 }
 
 impl Configuration {
+    /// The options of a file that cannot be read.
+    pub fn unread(error: Error) -> Configuration {
+        Configuration { unread: Some(error), ..Configuration::default() }
+    }
+
+    /// Whether the options are those of the file; otherwise, what is wrong with it.
+    pub fn usable(&self) -> Result<()> {
+        self.unread.clone().map_or(Ok(()), Err)
+    }
+
     /// Takes note of what the command line says instead of the file.
     pub fn overrule(&mut self, settings: &Map) {
         self.overruled.extend(settings.keys().cloned());

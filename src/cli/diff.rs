@@ -4,7 +4,7 @@ use clap::{Arg, ArgAction, Command};
 use reclass::diff::{NAMED, diff, summary, text};
 use reclass::error::Result;
 
-use super::verbs::{Answer, Question, Verb, json, node_globs};
+use super::verbs::{Answer, Answering, Question, Verb, json, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -13,7 +13,7 @@ pub const VERB: Verb = Verb {
     page: "docs/diff.md",
     outputs: &["text", "json"],
     arguments,
-    answer,
+    answer: Answering::Opened(answer),
 };
 
 fn arguments(command: Command) -> Command {

@@ -5,7 +5,7 @@ use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 
 use super::flags;
-use super::verbs::{Answer, Question, Verb, json};
+use super::verbs::{Answer, Answering, Question, Verb, json};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -14,7 +14,7 @@ pub const VERB: Verb = Verb {
     page: "docs/explain.md",
     outputs: &["text", "json"],
     arguments,
-    answer,
+    answer: Answering::Opened(answer),
 };
 
 fn arguments(command: Command) -> Command {
@@ -39,8 +39,8 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
         exports: question.words("export"),
         classes: question.words("class"),
         applications: question.words("application"),
-        environment: false,
         secrets: question.secrets(),
+        ..Selection::default()
     };
     let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;

@@ -4,7 +4,7 @@ use clap::Command;
 use reclass::error::Result;
 use reclass::graph::{dot, graph, html, mermaid};
 
-use super::verbs::{Answer, Question, Verb, node_globs};
+use super::verbs::{Answer, Answering, Question, Verb, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -13,7 +13,7 @@ pub const VERB: Verb = Verb {
     page: "docs/graph.md",
     outputs: &["html", "dot", "mermaid"],
     arguments: |command: Command| command.arg(node_globs("Draw these nodes; all by default")),
-    answer,
+    answer: Answering::Opened(answer),
 };
 
 fn answer(question: &Question<'_>) -> Result<Answer> {

@@ -4,11 +4,11 @@ use clap::Command;
 use clap::builder::PossibleValuesParser;
 use reclass::error::{Error, Result};
 use reclass::lint::{RULES, lint};
-use reclass::report::{self, Finding, Level};
+use reclass::report::{self, Finding, Level, grouped};
 
 use super::list::count;
 use super::terminal;
-use super::verbs::{Answer, Question, Verb, json, node_globs};
+use super::verbs::{Answer, Answering, Asked, Verb, json, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -17,7 +17,7 @@ pub const VERB: Verb = Verb {
     page: "docs/lint.md",
     outputs: &["full", "concise", "json", "github", "sarif"],
     arguments,
-    answer,
+    answer: Answering::Settings(answer),
 };
 
 fn arguments(command: Command) -> Command {
@@ -31,8 +31,12 @@ fn arguments(command: Command) -> Command {
     )
 }
 
-fn answer(question: &Question<'_>) -> Result<Answer> {
-    let mut findings = lint(question.options, &question.words("nodes"), question.configuration)?;
+fn answer(question: &Asked<'_>) -> Result<Answer> {
+    let mut findings = match question.configuration.usable() {
+        Ok(()) => lint(question.options, &question.words("nodes"), question.configuration)?,
+        // Which inventory it is, and which rules count, nobody knows.
+        Err(error) => grouped(error.into_faults().into_iter().map(|fault| (Level::Error, fault))),
+    };
     for finding in &mut findings {
         finding.fault = question.configuration.placed(finding.fault.clone());
     }

@@ -11,7 +11,7 @@ use reclass::report::inert;
 use reclass::style::Style;
 use reclass::value::{Text, Value};
 
-use super::verbs::{Answer, Question, Verb, json};
+use super::verbs::{Answer, Answering, Question, Verb, json};
 
 const PAGE: &str = "docs/listings.md";
 const OUTPUTS: &[&str] = &["text", "json"];
@@ -32,7 +32,7 @@ pub const NODES: Verb = Verb {
             .arg(many("file", "FILE", "Only nodes that an edit of one of these files touches"))
             .arg(long())
     },
-    answer: |question| {
+    answer: Answering::Opened(|question| {
         let filter = NodeFilter {
             names: question.words("glob"),
             classes: question.words("class"),
@@ -70,7 +70,7 @@ pub const NODES: Verb = Verb {
             }
             line
         })))
-    },
+    }),
 };
 
 /// `reclass classes`
@@ -87,13 +87,13 @@ pub const CLASSES: Verb = Verb {
                 .help("Only classes that no node has, nor may have"),
         )
     },
-    answer: |question| {
+    answer: Answering::Opened(|question| {
         let mut rows = list::classes(&question.inventory, &question.words("glob"))?;
         if question.matches.get_flag("unused") {
             rows.retain(|row| row.nodes.is_empty() && row.complete);
         }
         names(question, &rows)
-    },
+    }),
 };
 
 /// `reclass applications`
@@ -103,7 +103,9 @@ pub const APPLICATIONS: Verb = Verb {
     page: PAGE,
     outputs: OUTPUTS,
     arguments: |command| command.arg(globs("APPLICATION", "Only applications of these names")).arg(long()),
-    answer: |question| names(question, &list::applications(&question.inventory, &question.words("glob"))?),
+    answer: Answering::Opened(|question| {
+        names(question, &list::applications(&question.inventory, &question.words("glob"))?)
+    }),
 };
 
 /// `reclass params`
@@ -118,7 +120,7 @@ pub const PARAMS: Verb = Verb {
             .arg(many("node", "GLOB", "Only what the files of these nodes set"))
             .arg(long())
     },
-    answer: |question| {
+    answer: Answering::Opened(|question| {
         let (globs, nodes, secrets) = (question.words("glob"), question.words("node"), question.secrets());
         let rows = list::parameters(&question.inventory, &globs, &nodes, &secrets)?;
         let delimiter = &question.inventory.settings().delimiter;
@@ -140,7 +142,7 @@ pub const PARAMS: Verb = Verb {
             }
             line
         })))
-    },
+    }),
 };
 
 /// `reclass refs`
@@ -150,7 +152,7 @@ pub const REFS: Verb = Verb {
     page: PAGE,
     outputs: OUTPUTS,
     arguments: |command| command.arg(globs("PATH", "Only references to these parameters")).arg(long()),
-    answer: |question| {
+    answer: Answering::Opened(|question| {
         let rows = list::references(&question.inventory, &question.words("glob"), &question.secrets())?;
         if question.output == "json" {
             return json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
@@ -168,7 +170,7 @@ pub const REFS: Verb = Verb {
             let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
             with_nodes(line, &row.nodes, long)
         })))
-    },
+    }),
 };
 
 fn names(question: &Question<'_>, rows: &[Name]) -> Result<Answer> {

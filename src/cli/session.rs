@@ -160,14 +160,17 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         defaults.extend(read.unwrap_or_default().options);
         return complete::answer(program, &defaults, arguments);
     }
-    let mut configuration = match read {
-        Ok(configuration) => configuration,
-        Err(error) => return fail(&error),
-    };
+    let mut configuration = read.unwrap_or_else(Configuration::unread);
     defaults.extend(configuration.options.clone());
     // To describe the verbs takes longer than all the rest; what is right without them is no verb.
     let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);
     let matches = matches.or_else(|_| program.command_line(&defaults).try_get_matches_from(arguments));
+    if let Err(error) = configuration.usable() {
+        let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand_name());
+        if !verb.is_some_and(verbs::tells_settings) {
+            return fail(&error);
+        }
+    }
     let matches = match matches {
         Ok(matches) => matches,
         Err(error) => return terminal::usage(&error),

@@ -4,6 +4,7 @@
 //! They stand beside the flags of the Python programs in one program: a word in the first place is
 //! a verb, and a command line without one is read as before.
 
+use std::ops::Deref;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -29,7 +30,15 @@ pub struct Verb {
     /// Its own arguments.
     pub arguments: fn(Command) -> Command,
     /// Answers.
-    pub answer: fn(&Question<'_>) -> Result<Answer>,
+    pub answer: Answering,
+}
+
+/// What answers to a verb.
+pub enum Answering {
+    /// An inventory: what keeps it from being opened is an error.
+    Opened(fn(&Question<'_>) -> Result<Answer>),
+    /// The settings: what is wrong with them is a part of the answer.
+    Settings(fn(&Asked<'_>) -> Result<Answer>),
 }
 
 /// All verbs.
@@ -45,20 +54,34 @@ pub const VERBS: &[Verb] = &[
     graph::VERB,
 ];
 
-/// What was asked.
-pub struct Question<'a> {
+/// What was asked, of no inventory yet.
+pub struct Asked<'a> {
     /// The arguments of the verb.
     pub matches: &'a ArgMatches,
     /// The settings of the inventory, by name.
     pub options: &'a Map,
     /// Where its settings stand.
     pub configuration: &'a Configuration,
-    /// The inventory.
-    pub inventory: Inventory,
     /// The form of the answer.
     pub output: &'a str,
     /// Colours for the answer.
     pub paint: Paint,
+}
+
+/// What was asked, and of which inventory.
+pub struct Question<'a> {
+    /// What was asked.
+    pub asked: Asked<'a>,
+    /// The inventory.
+    pub inventory: Inventory,
+}
+
+impl<'a> Deref for Question<'a> {
+    type Target = Asked<'a>;
+
+    fn deref(&self) -> &Asked<'a> {
+        &self.asked
+    }
 }
 
 /// What is printed, and how the program ends.
@@ -76,19 +99,26 @@ impl Answer {
     }
 }
 
-impl Question<'_> {
+impl Asked<'_> {
     /// All values of an argument that may stand several times.
     pub fn words(&self, name: &str) -> Vec<String> {
         self.matches.get_many::<String>(name).into_iter().flatten().cloned().collect()
     }
 
-    /// What is masked in the answer: nothing with `--show-secrets`.
-    pub fn secrets(&self) -> Secrets {
+    /// What is masked in an answer about this inventory: nothing with `--show-secrets`.
+    fn secrets_of(&self, inventory: &Inventory) -> Secrets {
         if self.matches.get_flag("show-secrets") {
             Secrets::none()
         } else {
-            Secrets::of(self.inventory.settings())
+            Secrets::of(inventory.settings())
         }
+    }
+}
+
+impl Question<'_> {
+    /// What is masked in the answer.
+    pub fn secrets(&self) -> Secrets {
+        self.asked.secrets_of(&self.inventory)
     }
 }
 
@@ -121,6 +151,12 @@ pub fn add(command: Command, defaults: &Map) -> Command {
     })
 }
 
+/// Whether a verb says what is wrong with the settings in its answer.
+pub fn tells_settings(name: &str) -> bool {
+    let verb = VERBS.iter().find(|verb| verb.name == name);
+    verb.is_some_and(|verb| matches!(verb.answer, Answering::Settings(_)))
+}
+
 /// Answers to a verb.
 pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration: Configuration) -> ExitCode {
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
@@ -128,21 +164,31 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     configuration.overrule(&given);
     options.extend(given);
     let configuration = &configuration;
-    let done = Inventory::open(&options).and_then(|inventory| {
-        if verb.name != lint::VERB.name {
-            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
+    let opened = configuration.usable().and_then(|()| Inventory::open(&options));
+    let output = matches.get_one::<String>("output").map_or("", String::as_str);
+    let paint = Paint(terminal::colours_in_answer());
+    let asked = Asked { matches, options: &options, configuration, output, paint };
+    let done = match (&verb.answer, opened) {
+        (Answering::Settings(answer), opened) => {
+            if let Ok(inventory) = &opened {
+                terminal::mask(asked.secrets_of(inventory));
+            }
+            let answer = progress::shown(verb.name, || answer(&asked));
+            opened.iter().flat_map(Inventory::storage_warnings).for_each(|warning| terminal::warn(&warning));
+            answer.map(|answer| (answer, Vec::new()))
         }
-        let output = matches.get_one::<String>("output").map_or("", String::as_str);
-        let paint = Paint(terminal::colours_in_answer());
-        let question = Question { matches, options: &options, configuration, inventory, output, paint };
-        terminal::mask(question.secrets());
-        let answer = progress::shown(verb.name, || (verb.answer)(&question));
-        question.inventory.storage_warnings().iter().for_each(terminal::warn);
-        let clashes = question.inventory.clashes();
-        // The process ends: taking everything apart would take longer than it took to make it.
-        std::mem::forget(question);
-        answer.map(|answer| (answer, clashes))
-    });
+        (Answering::Opened(answer), opened) => opened.and_then(|inventory| {
+            configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
+            let question = Question { asked, inventory };
+            terminal::mask(question.secrets());
+            let answer = progress::shown(verb.name, || answer(&question));
+            question.inventory.storage_warnings().iter().for_each(terminal::warn);
+            let clashes = question.inventory.clashes();
+            // The process ends: taking everything apart would take longer than it took to make it.
+            std::mem::forget(question);
+            answer.map(|answer| (answer, clashes))
+        }),
+    };
     match done {
         Ok((answer, clashes)) => {
             // Nothing found is no line, not an empty one: programs count lines.

@@ -143,11 +143,15 @@ impl Side {
             let section = group.change.section;
             let names: Vec<Option<Value>> =
                 group.change.items.iter().map(|item| group.change.item(item).cloned()).collect();
+            let places = match section {
+                Section::Classes => of.classes(),
+                Section::Applications => of.applications(),
+                Section::Environment | Section::Parameters | Section::Exports => continue,
+            };
             let items = group.change.items.iter_mut().zip(names).filter(|(item, _)| item.added != old);
             for (item, name) in items {
                 let Some(Value::Str(name)) = name else { continue };
-                let place = if section == Section::Classes { of.class(&name) } else { of.application(&name) };
-                item.place = place.map(|place| self.moved(place));
+                item.place = places.get(&name).map(|place| self.moved(place.clone()));
             }
         }
     }

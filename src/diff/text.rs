@@ -69,9 +69,10 @@ pub fn summary(difference: &Difference, delimiter: &str, named: usize) -> String
         ("renders again", of(&difference.mended)),
         ("fails otherwise", of(&difference.otherwise)),
     ];
-    for (what, nodes) in sides {
-        if !nodes.is_empty() {
-            let _ = writeln!(out, "{}  {what}: {}", count(nodes.len(), "node"), listed(&nodes, named));
+    for (what, on_one_side) in sides {
+        if !on_one_side.is_empty() {
+            let number = count(on_one_side.len(), "node");
+            let _ = writeln!(out, "{number}  {what}: {}", listed(&on_one_side, named));
         }
     }
     out.push_str(&line(difference));
@@ -83,10 +84,10 @@ fn count(number: usize, what: &str) -> String {
 }
 
 /// The first names, and how many more there are.
-fn listed(nodes: &[Text], named: usize) -> String {
-    let names: Vec<String> = nodes.iter().take(named).map(|name| inert(name)).collect();
+fn listed(nodes: &[Text], most: usize) -> String {
+    let names: Vec<String> = nodes.iter().take(most).map(|name| inert(name)).collect();
     let mut text = names.join(", ");
-    if let Some(more @ 1..) = nodes.len().checked_sub(named) {
+    if let Some(more @ 1..) = nodes.len().checked_sub(most) {
         let _ = write!(text, " and {more} more");
     }
     text

@@ -17,7 +17,7 @@ use crate::engine::counts::Counters;
 use crate::engine::held::{Held, Proof, read};
 use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
 use crate::evaluate::Locate;
-use crate::layer::{Layer, Subject, Unread};
+use crate::layer::{Layer, Subject, Unread, same_text};
 use crate::points::point;
 use crate::settings::Settings;
 use crate::source::{FileId, Origin, Site, Span, Spans};
@@ -377,6 +377,7 @@ impl Files {
         match layer {
             Ok(mut layer) => {
                 layer.warnings.extend(duplicates(&document, file));
+                layer.warnings.extend(same_text(&document, file));
                 layer.warnings.iter_mut().for_each(place);
                 Ok(Arc::new(layer))
             }

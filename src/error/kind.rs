@@ -118,8 +118,9 @@ kinds! {
     YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
         "{what} exceeds the limit of {limit}";
     /// A key that stands twice in a mapping; the last counts (Y2).
-    DuplicateKey { key: String } "duplicate-key" 65
-        "key '{key}' stands twice in this mapping; the last one counts";
+    /// Keys of two `types`, the earlier one first, become the same text, and their values merge (M7).
+    DuplicateKey { key: String, types: Option<(&'static str, &'static str)> } "duplicate-key" 65
+        "key '{key}' stands twice in this mapping{}", twice(*types);
 
     // The parts of a node or class file.
     /// A file that is not a mapping.
@@ -255,6 +256,18 @@ kinds! {
     /// A defect of ours.
     Internal { message: String } "internal" 1
         "internal error: {message}";
+}
+
+/// What becomes of a key that stands twice.
+fn twice(types: Option<(&str, &str)>) -> String {
+    match types {
+        None => "; the last one counts".to_owned(),
+        Some((earlier, later)) => format!(
+            ", as {} and as {}: keys become text, and the later value merges over the earlier",
+            article(earlier),
+            article(later)
+        ),
+    }
 }
 
 /// A noun with its article.

@@ -5,7 +5,7 @@ use crate::error::{Fault, Kind};
 use crate::points::point;
 use crate::slot::Slot;
 use crate::source::Origin;
-use crate::template::{FixedPath, Part, Reference, split_default};
+use crate::template::{FixedPath, Part, Reference, list_index, split_default};
 use crate::value::{Key, Text, Value};
 
 /// How many letters of names of one node are compared with each letter of others, to find similar ones:
@@ -78,6 +78,7 @@ impl Evaluator<'_> {
         within: Option<(&Text, (usize, usize))>,
     ) -> Stop {
         let names: Vec<&str> = match &missing.inside {
+            _ if self.compared.get() > MOST_COMPARED => Vec::new(),
             Some(Head::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
             Some(Head::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
             Some(Head::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),
@@ -202,7 +203,7 @@ impl Evaluator<'_> {
                 Some(slot) => slot,
                 None => return Ok(None),
             },
-            Head::List(list) => match index(segment, list.items.len()) {
+            Head::List(list) => match list_index(segment, list.items.len()) {
                 Some(at) => &list.items[at],
                 None => return Ok(None),
             },
@@ -210,7 +211,7 @@ impl Evaluator<'_> {
                 return Ok(map.get(segment.as_ref()).map(|value| Head::Value(value.clone()).into()));
             }
             Head::Value(Value::List(items) | Value::Tuple(items)) => {
-                return Ok(index(segment, items.len()).map(|at| Head::Value(items[at].clone()).into()));
+                return Ok(list_index(segment, items.len()).map(|at| Head::Value(items[at].clone()).into()));
             }
             Head::Value(_) => return Ok(None),
         };
@@ -256,18 +257,4 @@ impl Missing {
             ..Missing::default()
         }
     }
-}
-
-/// An index as Python's `int()` reads it: signs, spaces around, single underscores between
-/// digits; negative ones count from the end (R10).
-fn index(text: &str, length: usize) -> Option<usize> {
-    let trimmed = text.trim();
-    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
-    let plain = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
-    if !plain {
-        return None;
-    }
-    let number: usize = digits.replace('_', "").parse().ok()?;
-    let at = if trimmed.starts_with('-') { length.checked_sub(number)? } else { number };
-    (at < length).then_some(at)
 }

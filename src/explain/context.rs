@@ -1,6 +1,8 @@
 //! The context of a node turns into why it is so: which lists name a class, which layers add an
 //! application or take it away, what says the environment.
 
+use indexmap::IndexMap;
+
 use super::place::{Place, Places};
 use crate::engine::node::{Computation, Layers};
 use crate::error::Link;
@@ -136,6 +138,8 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
             }
             // A list is complete after the lists of what it names.
             entries.sort_by_key(|listing: &Listing| !listing.effective);
+            // A mapping may stand twice, or name a class twice: the first entry brings it in.
+            entries.iter_mut().skip(1).for_each(|listing| listing.effective = false);
             ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
         })
         .collect()
@@ -162,7 +166,7 @@ fn same(included: &Included, by: &By) -> bool {
 /// The applications that any of the globs choose, in the order of their first mention.
 pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ApplicationStory> {
     let places = Places::new(computation, layers);
-    let mut stories: Vec<ApplicationStory> = Vec::new();
+    let mut stories: IndexMap<Text, ApplicationStory> = IndexMap::new();
     for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
         let own = &layer.applications;
         let added = own.additions.iter().chain(&own.undone).map(|one| (one, false));
@@ -173,11 +177,8 @@ pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glo
             if !chosen(globs, name) {
                 continue;
             }
-            let at = stories.iter().position(|story| story.name == *name).unwrap_or_else(|| {
-                stories.push(ApplicationStory { name: name.clone(), present: false, steps: Vec::new() });
-                stories.len() - 1
-            });
-            let story = &mut stories[at];
+            let new = || ApplicationStory { name: name.clone(), present: false, steps: Vec::new() };
+            let story = stories.entry(name.clone()).or_insert_with(new);
             let effect = match (removes, story.present) {
                 (true, true) => "removes",
                 (true, false) => "misses",
@@ -188,5 +189,5 @@ pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glo
             story.steps.push(ApplicationStep { effect, place: places.of(*origin, "class mapping") });
         }
     }
-    stories
+    stories.into_values().collect()
 }

@@ -8,14 +8,18 @@
 mod context;
 mod cover;
 mod data;
+mod matching;
 mod parts;
 mod paths;
 mod place;
 mod references;
+mod room;
 mod said;
 mod steps;
 mod teller;
 mod text;
+
+use rustc_hash::FxHashSet;
 
 use crate::catalog::Catalog;
 use crate::engine::exports::OtherNodes;
@@ -25,6 +29,7 @@ use crate::error::{Error, Fault, Kind, Result};
 use crate::pattern::{Glob, PathPattern, is_wild};
 use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
+use room::Room;
 
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing, environment};
 pub use data::place as place_value;
@@ -34,6 +39,7 @@ pub use place::{Place, Places};
 pub use references::ReferenceStory;
 pub(crate) use said::written;
 pub use steps::{Effect, Step};
+use teller::Teller;
 pub use teller::{Stands, Wanted, places, values_without};
 pub use text::{brief, explanation as to_text};
 
@@ -50,6 +56,8 @@ pub struct Selection {
     pub applications: Vec<String>,
     /// The environment.
     pub environment: bool,
+    /// All parameters at once, leaf by leaf.
+    pub values: bool,
     /// What is masked; nothing by default.
     pub secrets: Secrets,
 }
@@ -62,6 +70,7 @@ impl Selection {
             && self.classes.is_empty()
             && self.applications.is_empty()
             && !self.environment
+            && !self.values
     }
 }
 
@@ -137,6 +146,7 @@ fn explain_layers(
     selection: &Selection,
 ) -> Result<Explanation> {
     let everything = selection.is_everything();
+    let room = Room::new(computation.settings);
     let others = computation.others(layers, environment);
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let mut explanation = Explanation {
@@ -148,7 +158,7 @@ fn explain_layers(
         parameters: Vec::new(),
         exports: Vec::new(),
         faults: Vec::new(),
-        secrets: teller::Teller::new(computation, layers, &others, false).everything(),
+        secrets: Teller::new(computation, layers, &others, false).within(&room).everything(),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
@@ -182,32 +192,19 @@ fn explain_layers(
     }
     for exports in [false, true] {
         let wanted = if exports { &selection.exports } else { &selection.parameters };
-        if !everything && wanted.is_empty() {
+        let whole = everything || (selection.values && !exports);
+        if !whole && wanted.is_empty() {
             continue;
         }
-        let mut teller = teller::Teller::new(computation, layers, &others, exports);
-        let mut stories = Vec::new();
-        if everything {
-            stories.push(teller.overview());
-        }
-        for text in wanted {
-            let pattern = PathPattern::new(text, &computation.settings.delimiter);
-            let paths = teller.matching(&pattern);
-            if paths.is_empty() && !is_wild(text) {
-                missing.push(no_path(&teller, text, exports, layers));
-            }
-            for path in paths {
-                if !stories.iter().any(|story: &Story| story.path == path) {
-                    stories.push(teller.story(&path));
-                }
-            }
-        }
+        let mut teller = Teller::new(computation, layers, &others, exports).within(&room);
+        let mut stories = if whole { vec![teller.overview()] } else { Vec::new() };
+        missing.extend(tell(&mut teller, wanted, &mut stories));
         if !selection.secrets.is_none() {
             let secrets = &selection.secrets;
             let others =
                 OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
-            let mut teller = teller::Teller::without(computation, layers, &others, exports, secrets);
-            for story in &mut stories {
+            let mut teller = Teller::without(computation, layers, &others, exports, secrets).within(&room);
+            for story in stories.iter_mut().take_while(|_| !room.is_full()) {
                 let path = story.path.clone();
                 let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
                 secrets.cover(story, Some(&without));
@@ -218,6 +215,10 @@ fn explain_layers(
         } else {
             explanation.parameters = stories;
         }
+    }
+    // What was not found may stand behind what there was no room for.
+    if let Some(fault) = room.fault() {
+        return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
     if !missing.is_empty() {
         return Err(Error::new(missing));
@@ -235,6 +236,28 @@ fn explain_layers(
     faults.dedup();
     explanation.faults = faults;
     Ok(explanation)
+}
+
+/// Tells the paths that are wanted, each once; gives back a problem for each that is not there.
+fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) -> Vec<Fault> {
+    let mut missing = Vec::new();
+    let mut asked: FxHashSet<Vec<Key>> = FxHashSet::default();
+    for text in wanted {
+        let pattern = PathPattern::new(text, &teller.computation.settings.delimiter);
+        let paths = teller.matching(&pattern);
+        if paths.is_empty() && !is_wild(text) {
+            missing.push(no_path(teller, text));
+        }
+        for path in paths {
+            if teller.room.is_full() {
+                break;
+            }
+            if asked.insert(path.clone()) {
+                stories.push(teller.story(&path));
+            }
+        }
+    }
+    missing
 }
 
 /// The names that were not found; a glob may find nothing.
@@ -255,13 +278,12 @@ fn not_found(
     missing.map(fault).collect()
 }
 
-fn no_path(teller: &teller::Teller<'_>, text: &str, exports: bool, layers: &Layers) -> Fault {
-    let what = if exports { "export" } else { "parameter" };
+fn no_path(teller: &Teller<'_>, text: &str) -> Fault {
+    let what = if teller.tells_exports { "export" } else { "parameter" };
     let known = teller.paths();
     let similar = crate::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);
-    let mut fault = Fault::new(Kind::NothingToExplain { what, name: text.to_owned(), similar });
-    fault.node = Some(layers.name.clone());
-    fault
+    let kind = Kind::NothingToExplain { what, name: text.to_owned(), similar };
+    Fault { node: Some(teller.places.layers().name.clone()), ..Fault::new(kind) }
 }
 
 /// The names of the nodes that globs choose, sorted; a glob that finds none is an error.

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::place::Place;
+use super::room::Room;
 use super::said::written;
 use super::teller::Teller;
 use crate::evaluate::{Found, Head};
 use crate::linearize::AUTOMATIC;
-use crate::pattern::Progress;
 use crate::slot::Slot;
 use crate::source::Origin;
 use crate::value::{Key, Value};
@@ -44,22 +44,29 @@ impl Bringing {
     }
 }
 
-/// How many parts are listed; what references repeat may be more than anyone reads.
-const MAX_PARTS: usize = 200_000;
+/// What is below a container, and how it is reached.
+pub(super) struct Below<'s> {
+    pub(super) key: Key,
+    pub(super) inner: Inner<'s>,
+}
 
-/// A slot below another, and how it is reached.
-struct Below<'s> {
-    key: Key,
-    slot: &'s Slot,
+/// A slot, or a part of finished data: of what a query, a default or an automatic parameter brings in.
+#[derive(Clone, Copy)]
+pub(super) enum Inner<'s> {
+    Slot(&'s Slot),
+    Data(&'s Value),
 }
 
 impl Teller<'_> {
-    /// The leaves of a container, or the thing itself.
-    pub(super) fn parts(&mut self, path: &[Key], found: &Found) -> Vec<Part> {
+    /// The leaves of a container, each with its place; `place` is that of the container, for finished data.
+    pub(super) fn parts(&mut self, path: &[Key], found: &Found, place: Option<&Place>) -> Vec<Part> {
         let mut parts = Vec::new();
         let mut around = FxHashSet::default();
         let mut path = path.to_vec();
-        self.collect(found, &mut path, &mut Vec::new(), &mut around, &mut parts);
+        match (&found.head, place) {
+            (Head::Value(value), Some(place)) => data_parts(value, &mut path, place, &mut parts, &self.room),
+            _ => self.collect(found, &mut path, &mut Vec::new(), &mut around, &mut parts),
+        }
         parts
     }
 
@@ -75,8 +82,9 @@ impl Teller<'_> {
         if address.is_some_and(|address| !around.insert(address)) {
             return;
         }
-        for Below { key, slot } in below(&found.head) {
-            if parts.len() >= MAX_PARTS {
+        for Below { key, inner } in below(&found.head) {
+            let Inner::Slot(slot) = inner else { continue };
+            if self.room.is_full() {
                 break;
             }
             path.push(key);
@@ -98,15 +106,15 @@ impl Teller<'_> {
                     self.evaluator.faults.truncate(before);
                     value
                 });
-                let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
-                let elsewhere = if automatic { "automatic parameters" } else { "input data" };
-                parts.push(Part {
+                let part = Part {
                     path: path.clone(),
                     value,
                     written: dynamic.then(|| written(said, &self.prefixes)),
-                    place: self.places.of(said.origin(), elsewhere),
+                    place: self.places.of(said.origin(), elsewhere(path)),
                     via: via.iter().filter_map(|one| one.of(said.origin())).collect(),
-                });
+                };
+                self.room.take_part(&part);
+                parts.push(part);
             }
             path.pop();
         }
@@ -147,82 +155,46 @@ impl Teller<'_> {
             .collect()
     }
 
-    /// Where all that is in a container is written.
-    fn origins(&mut self, found: &Found, around: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
-        let address = address(&found.head);
-        if origins.len() >= MAX_PARTS || address.is_some_and(|address| !around.insert(address)) {
+    /// Where all that is in a container is written; `seen` are those that were looked into.
+    fn origins(&mut self, found: &Found, seen: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
+        if address(&found.head).is_some_and(|address| !seen.insert(address)) {
             return;
         }
-        for Below { slot, .. } in below(&found.head) {
+        for Below { inner, .. } in below(&found.head) {
+            let Inner::Slot(slot) = inner else { continue };
+            if !self.room.take(1) {
+                break;
+            }
             origins.insert(winner(slot).origin());
             if let Some(head) = self.quietly(|evaluator| evaluator.head(slot)) {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.origins(&head, around, origins));
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.origins(&head, seen, origins));
             }
-        }
-        if let Some(address) = address {
-            around.remove(&address);
-        }
-    }
-
-    /// Visits every place below a head, outer ones first.
-    pub(super) fn walk(
-        &mut self,
-        found: &Found,
-        path: &mut Vec<Key>,
-        visit: &mut dyn FnMut(&[Key], &Progress, bool) -> Progress,
-        progress: &Progress,
-    ) {
-        let mut around = FxHashSet::default();
-        self.visit(found, path, visit, progress, &mut around);
-    }
-
-    fn visit(
-        &mut self,
-        found: &Found,
-        path: &mut Vec<Key>,
-        visit: &mut dyn FnMut(&[Key], &Progress, bool) -> Progress,
-        progress: &Progress,
-        around: &mut FxHashSet<usize>,
-    ) {
-        let address = address(&found.head);
-        if address.is_some_and(|address| !around.insert(address)) {
-            return;
-        }
-        for Below { key, slot } in below(&found.head) {
-            path.push(key);
-            let before = self.evaluator.faults.len();
-            let head = self.evaluator.head(slot).ok();
-            self.evaluator.faults.truncate(before);
-            let is_leaf = head.as_ref().is_none_or(|found| leaf(&found.head));
-            let next = visit(path, progress, is_leaf);
-            if let (Some(head), false, false) = (&head, is_leaf, next.is_dead()) {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
-                    self.visit(head, path, visit, &next, around);
-                });
-            }
-            path.pop();
-        }
-        if let Some(address) = address {
-            around.remove(&address);
         }
     }
 }
 
-/// The entries of a container of slots. What an export or input data brought in as finished data
-/// has no places inside.
-fn below(head: &Head) -> Vec<Below<'_>> {
+/// The entries of a container. What is in finished data has no place of its own.
+pub(super) fn below(head: &Head) -> Vec<Below<'_>> {
+    fn slots<'s>(entries: impl Iterator<Item = (&'s Key, &'s Slot)>) -> Vec<Below<'s>> {
+        entries.map(|(key, slot)| Below { key: key.clone(), inner: Inner::Slot(slot) }).collect()
+    }
+    fn items<'s>(inner: impl Iterator<Item = Inner<'s>>) -> Vec<Below<'s>> {
+        (0i64..).zip(inner).map(|(at, inner)| Below { key: Key(Value::Int(at)), inner }).collect()
+    }
     match head {
-        Head::Map(map) => map.entries.iter().map(|(key, slot)| Below { key: key.clone(), slot }).collect(),
-        Head::Raw(raw) => raw.entries.iter().map(|(key, slot)| Below { key: key.clone(), slot }).collect(),
-        Head::List(list) => {
-            (0i64..).zip(&list.items).map(|(at, slot)| Below { key: Key(Value::Int(at)), slot }).collect()
+        Head::Map(map) => slots(map.entries.iter()),
+        Head::Raw(raw) => slots(raw.entries.iter()),
+        Head::List(list) => items(list.items.iter().map(Inner::Slot)),
+        Head::Value(Value::Map(map)) => {
+            map.iter().map(|(key, value)| Below { key: key.clone(), inner: Inner::Data(value) }).collect()
         }
+        Head::Value(Value::List(list) | Value::Tuple(list)) => items(list.iter().map(Inner::Data)),
         Head::Value(_) => Vec::new(),
     }
 }
 
 /// Whether nothing below it has a place of its own.
-fn leaf(head: &Head) -> bool {
+pub(super) fn leaf(head: &Head) -> bool {
     match head {
         Head::Map(map) => map.entries.is_empty(),
         Head::Raw(raw) => raw.entries.is_empty(),
@@ -231,7 +203,34 @@ fn leaf(head: &Head) -> bool {
     }
 }
 
-fn address(head: &Head) -> Option<usize> {
+/// The leaves of finished data: they stand where what brings it in does.
+fn data_parts(value: &Value, path: &mut Vec<Key>, place: &Place, parts: &mut Vec<Part>, room: &Room) {
+    let head = Head::Value(value.clone());
+    for Below { key, inner } in below(&head) {
+        let Inner::Data(value) = inner else { continue };
+        if room.is_full() {
+            break;
+        }
+        path.push(key);
+        let before = parts.len();
+        stacker::maybe_grow(64 * 1024, 1024 * 1024, || data_parts(value, path, place, parts, room));
+        if parts.len() == before {
+            let (path, place) = (path.clone(), place.clone());
+            let part = Part { path, value: Some(value.clone()), written: None, place, via: Vec::new() };
+            room.take_part(&part);
+            parts.push(part);
+        }
+        path.pop();
+    }
+}
+
+/// The layer of what no file wrote, by its path.
+pub(super) fn elsewhere(path: &[Key]) -> &'static str {
+    let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
+    if automatic { "automatic parameters" } else { "input data" }
+}
+
+pub(super) fn address(head: &Head) -> Option<usize> {
     match head {
         Head::Map(map) => Some(std::sync::Arc::as_ptr(map) as usize),
         Head::Raw(raw) => Some(std::sync::Arc::as_ptr(raw) as usize),

@@ -1,9 +1,12 @@
 //! Places turn the origin of a value into what a person can open: a file with line and column, the
 //! layer that it belongs to, and the chain of includes that brought the layer in.
 
+use rustc_hash::FxHashMap;
+
+use super::context::ApplicationStory;
 use crate::engine::node::{Computation, Layers};
 use crate::error::Link;
-use crate::linearize::By;
+use crate::linearize::{By, Included};
 use crate::source::{FileId, Origin, Site};
 use crate::value::Text;
 
@@ -68,10 +71,16 @@ impl<'a> Places<'a> {
         crate::evaluate::site(self.computation.inputs, origin, None)
     }
 
-    /// Where a class is listed that the node has.
-    pub fn class(&self, name: &Text) -> Option<Place> {
+    /// Where each class is listed that the node has, by its name.
+    pub fn classes(&self) -> FxHashMap<Text, Place> {
         let trail = self.layers.linearization.trail();
-        let included = trail.all().into_iter().skip(1).find(|included| included.name == *name)?;
+        let included = trail.all().into_iter().skip(1);
+        included.filter_map(|included| Some((included.name.clone(), self.listed(&included)?))).collect()
+    }
+
+    /// Where a file that came in is listed.
+    fn listed(&self, included: &Included) -> Option<Place> {
+        let trail = self.layers.linearization.trail();
         let chain = trail.chain_of_file(included.file, self.computation.inputs);
         let (last, before) = chain.split_last()?;
         let class = match included.by {
@@ -86,10 +95,13 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// Where an application is added that the node has.
-    pub fn application(&self, name: &Text) -> Option<Place> {
+    /// Where each application is added that the node has, by its name.
+    pub fn applications(&self) -> FxHashMap<Text, Place> {
         let stories = super::context::applications(self.computation, self.layers, &[]);
-        let story = stories.into_iter().find(|story| story.name == *name)?;
-        story.steps.into_iter().rfind(|step| step.effect == "adds").map(|step| step.place)
+        let added = |story: ApplicationStory| {
+            let step = story.steps.into_iter().rfind(|step| step.effect == "adds")?;
+            Some((story.name, step.place))
+        };
+        stories.into_iter().filter_map(added).collect()
     }
 }

@@ -11,6 +11,7 @@ use crate::error::Fault;
 use crate::evaluate::{Found, Head, Traced};
 use crate::slot::{MapSlot, Slot};
 use crate::source::Origin;
+use crate::template::list_index;
 use crate::value::{Key, Text, Value};
 
 /// What a reference found, and where that comes from.
@@ -70,7 +71,7 @@ impl Teller<'_> {
             }
             _ => None,
         };
-        ReferenceStory {
+        let told = ReferenceStory {
             written: traced.written,
             path,
             value,
@@ -79,7 +80,9 @@ impl Teller<'_> {
             default_used: traced.default_used,
             inner,
             story,
-        }
+        };
+        self.room.take_reference(&told);
+        told
     }
 
     /// References name parameters, those of exports too.
@@ -99,10 +102,7 @@ impl Teller<'_> {
                 Some(Head::Value(Value::List(items))) => Some(items.len()),
                 _ => None,
             };
-            let number = length.and_then(|length| {
-                let number: i64 = segment.trim().parse().ok()?;
-                Some(if number < 0 { number + i64::try_from(length).ok()? } else { number })
-            });
+            let number = length.and_then(|length| i64::try_from(list_index(segment, length)?).ok());
             keys.push(number.map_or_else(|| Key::from(segment.clone()), |number| Key(Value::Int(number))));
         }
         keys
@@ -115,21 +115,35 @@ impl Teller<'_> {
         self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
     }
 
-    /// The nodes that an inventory query found, and where those exports are written.
-    pub(super) fn answers(&mut self, slot: &Slot) -> Vec<(Text, Option<Place>)> {
+    /// The nodes that an inventory query found, and where those exports are written. `rest` is the way on
+    /// into what the query came to: of what one node answered, only that node is named.
+    pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<(Text, Option<Place>)> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
         self.others.asked.borrow_mut().clear();
-        let _ = self.quietly(|evaluator| evaluator.compute(slot));
+        let found = self.quietly(|evaluator| evaluator.compute(slot));
         let asked = self.others.asked.take();
+        let (only, inside) = match (rest.split_first(), &query.value) {
+            (Some((node, inside)), Some(_)) => (node.as_str().map(Text::from), inside),
+            (Some((item, _)), None) => {
+                let found = found.and_then(|found| self.quietly(|evaluator| evaluator.part(&found, item)));
+                match found.flatten().map(|found| found.head) {
+                    Some(Head::Value(Value::Str(node))) => (Some(node), &[][..]),
+                    _ => (None, &[][..]),
+                }
+            }
+            (None, _) => (None, &[][..]),
+        };
         let paths: Vec<&[Text]> =
             query.comparisons().map(|test| test.export.as_slice()).chain(query.value.as_deref()).collect();
         let nodes = asked.iter().flat_map(Asked::found);
         nodes
+            .filter(|node| only.as_ref().is_none_or(|only| only == *node))
             .map(|node| {
                 let layers = self.computation.layers(NodeRequest::plain(node)).ok();
                 let place = layers.as_ref().and_then(|layers| {
                     let path = paths.last()?;
-                    let keys: Vec<Key> = path.iter().cloned().map(Key::from).collect();
+                    let keys = path.iter().cloned().map(Key::from).chain(inside.iter().cloned());
+                    let keys: Vec<Key> = keys.collect();
                     let origin = deepest(&layers.exports, &keys)?;
                     Some(Places::new(self.computation, layers).of(origin, "node"))
                 });

@@ -5,15 +5,18 @@
 //! it that brings it in or takes it away: a reference, a null, a `~`. What stands there afterwards
 //! is what the engine makes of the layers up to this one.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use super::Story;
+use super::parts::elsewhere;
 use super::place::Place;
 use super::references::ReferenceStory;
 use super::said::{Said, said, written};
 use super::teller::Teller;
-use crate::error::Kind;
+use crate::error::{Fault, Kind};
 use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
+use crate::measure::TEXT;
 use crate::merge::merge_maps;
 use crate::slot::{MapSlot, Prefix, Slot};
 use crate::value::{Key, Text, Value};
@@ -106,6 +109,26 @@ impl Shape {
     }
 }
 
+/// A map with one key alone, as it stands after a layer.
+pub(super) struct State {
+    /// Which of the layers.
+    at: usize,
+    /// The map: the evaluator remembers its slots.
+    merged: Arc<MapSlot>,
+}
+
+/// How many slots take the memory of a value that is told.
+const SLOTS: usize = 4;
+
+/// How many slots a merge copies.
+fn width(slot: &Slot) -> usize {
+    match slot {
+        Slot::Map(map) => map.entries.len(),
+        Slot::Stack(stack) => stack.entries.len(),
+        _ => 1,
+    }
+}
+
 impl<'a> Teller<'a> {
     /// Value, place and steps of a path.
     pub(super) fn history(&mut self, path: &[Key]) -> Story {
@@ -118,14 +141,14 @@ impl<'a> Teller<'a> {
                     Ok(value) => (value, None),
                     Err(Some(fault)) => (None, Some(fault)),
                     // It was told where it was first met; here it is told again.
-                    Err(None) => (None, self.anew().value_of(path, slot).err().flatten()),
+                    Err(None) => (None, self.told_again(path, slot)),
                 },
             },
         };
         // What is in a list is not merged: it has the history of the list, and its own place.
         let list = (1..path.len()).find(|end| {
             let found = self.find(&path[..*end]);
-            matches!(found, Some(Found { head: Head::List(_) | Head::Value(Value::List(_)), .. }))
+            matches!(found, Some(Found { head: Head::List(_), .. }))
         });
         let mut steps = self.steps(&path[..list.unwrap_or(path.len())]);
         if list.is_some() {
@@ -143,10 +166,19 @@ impl<'a> Teller<'a> {
         Story { path: path.to_vec(), value, fault, place, steps, parts: Vec::new() }
     }
 
+    /// The problem of a place whose problem was told. What is made to tell it takes room.
+    fn told_again(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
+        let mut evaluator = self.anew();
+        let fault = evaluator.value_of(path, slot).err().flatten();
+        self.room.take(evaluator.weight / TEXT);
+        fault
+    }
+
     /// An evaluator that remembers nothing yet.
     fn anew(&self) -> Evaluator<'a> {
         let root = Root::whole(self.parameters.merged.clone());
         let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
+        let evaluator = evaluator.beside(&self.evaluator);
         if self.tells_exports { evaluator } else { evaluator.with_others(self.others) }
     }
 
@@ -169,12 +201,12 @@ impl<'a> Teller<'a> {
         }
         Some(Step {
             effect: Effect::Sets,
-            place: self.places.of(slot.origin(), "input data"),
+            place: self.places.of(slot.origin(), elsewhere(path)),
             depth,
             written: written(slot, &self.prefixes),
             prefix: String::new(),
             references: self.references(slot, path.get(depth..).unwrap_or_default()),
-            answers: self.answers(slot),
+            answers: self.answers(slot, path.get(depth..).unwrap_or_default()),
             after: None,
             counts: true,
             setting: None,
@@ -184,20 +216,18 @@ impl<'a> Teller<'a> {
     fn steps(&mut self, path: &[Key]) -> Vec<Step> {
         let Some((first, rest)) = path.split_first() else { return Vec::new() };
         let mut steps: Vec<Step> = Vec::new();
-        let mut state = Arc::new(MapSlot::empty());
         let mut shape = Shape::Nothing;
         let mut constant: Option<usize> = None;
-        for at in 0..self.section().ordered.len() {
+        for State { at, merged } in self.states(first).iter() {
+            let at = *at;
             let map = self.section().ordered[at].map.clone();
             let Some(slot) = map.entries.get(first) else { continue };
             let mut all = Vec::new();
             said(slot, path, &mut Said::new(&map, first), &mut all);
-            let entries = std::iter::once((first.clone(), slot.clone())).collect();
-            let part = Arc::new(MapSlot::new(entries, map.origin, false));
-            state = merge_maps(state, &part, &self.prefixes);
-            self.kept.push(state.clone());
-            let kept = state.clone();
-            let Some(slot) = kept.entries.get(first) else { continue };
+            let Some(slot) = merged.entries.get(first) else { continue };
+            if self.room.is_full() {
+                break;
+            }
             let found = self.quietly(|evaluator| evaluator.descend(slot, rest));
             let failed = found.is_none();
             let now = found.flatten();
@@ -227,6 +257,7 @@ impl<'a> Teller<'a> {
                             earlier.counts = false;
                         }
                     }
+                    self.room.take_step(&step);
                     steps.push(step);
                 }
             }
@@ -238,6 +269,29 @@ impl<'a> Teller<'a> {
             last.counts = true;
         }
         steps
+    }
+
+    /// What stands at a first key after each layer that has it, made once for all paths below.
+    fn states(&mut self, first: &Key) -> Rc<[State]> {
+        let section = (self.tells_exports, first.clone());
+        if let Some(states) = self.states.get(&section) {
+            return states.clone();
+        }
+        let mut merged = Arc::new(MapSlot::empty());
+        let mut states = Vec::new();
+        for (at, ordered) in self.section().ordered.iter().enumerate() {
+            let Some(slot) = ordered.map.entries.get(first) else { continue };
+            let entries = std::iter::once((first.clone(), slot.clone())).collect();
+            let part = Arc::new(MapSlot::new(entries, ordered.map.origin, false));
+            merged = merge_maps(merged, &part, &self.prefixes);
+            if !self.room.take(1 + merged.entries.get(first).map_or(0, width) / SLOTS) {
+                break;
+            }
+            states.push(State { at, merged: merged.clone() });
+        }
+        let states: Rc<[State]> = states.into();
+        self.states.insert(section, states.clone());
+        states
     }
 
     /// What one layer does to the path.
@@ -308,7 +362,7 @@ impl<'a> Teller<'a> {
             written: written(slot, &self.prefixes),
             prefix: self.prefixes.text(prefix),
             references: self.references(slot, &path[said.depth..]),
-            answers: self.answers(slot),
+            answers: self.answers(slot, &path[said.depth..]),
             after: None,
             counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),
             setting,

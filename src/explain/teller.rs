@@ -1,20 +1,23 @@
 //! The teller holds what explanations of one node need: its layers' maps, all of them merged, and an
 //! evaluator that remembers.
 
+use std::rc::Rc;
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Story;
 use super::parts::winner;
 use super::place::{Place, Places};
+use super::room::Room;
 use super::said::{Ordered, ordered};
+use super::steps::State;
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
 use crate::evaluate::{Evaluator, Found, Head, Root, join_path};
 use crate::list::queries_in;
+use crate::measure::Measure;
 use crate::merge::Prefixes;
-use crate::pattern::{PathPattern, Progress};
 use crate::secrets::Secrets;
 use crate::slot::{MapSlot, Slot};
 use crate::value::{Key, Map, Value};
@@ -30,12 +33,14 @@ pub struct Teller<'a> {
     pub(super) exports: Section,
     /// Whether it is the exports that are told.
     pub(super) tells_exports: bool,
-    /// Merged maps whose slots the evaluator remembers.
-    pub(super) kept: Vec<Arc<MapSlot>>,
+    /// What stands at first keys of parameters and exports after each layer.
+    pub(super) states: FxHashMap<(bool, Key), Rc<[State]>>,
     /// Paths that references led to, told in this story already.
     pub(super) told: FxHashSet<Vec<Key>>,
     /// References inside of what references found.
     pub(super) depth: usize,
+    /// How much may be told.
+    pub(super) room: Room,
 }
 
 /// The maps of one section of a node.
@@ -164,10 +169,18 @@ impl<'a> Teller<'a> {
             exports: Section { ordered: parts(true), merged: merged_exports },
             prefixes,
             tells_exports: exports,
-            kept: Vec::new(),
+            states: FxHashMap::default(),
             told: FxHashSet::default(),
             depth: 0,
+            room: Room::new(computation.settings),
         }
+    }
+
+    /// The same, with what is told of a room that others have too.
+    #[must_use]
+    pub(super) fn within(mut self, room: &Room) -> Teller<'a> {
+        self.room = room.clone();
+        self
     }
 
     pub(super) fn section(&self) -> &Section {
@@ -180,6 +193,10 @@ impl<'a> Teller<'a> {
         let mut map = Map::default();
         for (key, slot) in &merged.entries {
             if let Some(value) = self.quietly(|evaluator| evaluator.deep(slot)) {
+                // It is searched for secrets, not told.
+                if !self.room.take(Measure::of(&value).size / 8) {
+                    break;
+                }
                 map.insert(key.clone(), value);
             }
         }
@@ -191,8 +208,10 @@ impl<'a> Teller<'a> {
         let merged = self.section().merged.clone();
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
-        let parts = self.parts(&[], &Found::from(Head::Map(merged)));
-        Story { path: Vec::new(), value, fault, place: None, steps: Vec::new(), parts }
+        let parts = self.parts(&[], &Found::from(Head::Map(merged)), None);
+        let story = Story { path: Vec::new(), value, fault, place: None, steps: Vec::new(), parts };
+        self.room.take_story(&story);
+        story
     }
 
     /// The history of one path.
@@ -200,29 +219,9 @@ impl<'a> Teller<'a> {
         self.told.clear();
         let mut story = self.history(path);
         if let Some(found) = self.find(path) {
-            story.parts = self.parts(path, &found);
+            story.parts = self.parts(path, &found, story.place.as_ref());
         }
         story
-    }
-
-    /// The paths that match a pattern, in order; with `**` at its end only leaves.
-    pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
-        let mut paths = Vec::new();
-        let start = Found::from(Head::Map(self.section().merged.clone()));
-        let leaves = pattern.source.ends_with("**");
-        self.walk(
-            &start,
-            &mut Vec::new(),
-            &mut |path, progress: &Progress, leaf| {
-                let next = path.last().map_or_else(|| progress.clone(), |key| pattern.step(progress, key));
-                if pattern.is_match(&next) && (leaf || !leaves) && !path.is_empty() {
-                    paths.push(path.to_vec());
-                }
-                next
-            },
-            &pattern.start(),
-        );
-        paths
     }
 
     /// The paths of everything, in the notation of references, for suggestions.

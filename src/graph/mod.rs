@@ -9,7 +9,7 @@ use indexmap::{IndexMap, IndexSet};
 use crate::engine::Inventory;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::error::Result;
-use crate::explain::{Selection, chosen_nodes, explain_in};
+use crate::explain::{Part, Selection, chosen_nodes, explain_in};
 use crate::linearize::By;
 use crate::list::{knowing, leaves};
 use crate::merge::{Prefixes, settled};
@@ -58,8 +58,8 @@ pub struct Rendered {
     pub applications: Vec<Text>,
     /// Its classes, in the order in which they merge.
     pub classes: Vec<Text>,
-    /// The class mappings that gave it classes: mapping and class.
-    pub mapped: Vec<(Text, Text)>,
+    /// The class mappings that give it classes: mapping and class, each pair once.
+    pub mapped: IndexSet<(Text, Text)>,
     /// Its values, where they were asked for.
     pub values: Option<Vec<Leaf>>,
     /// Why it does not render, one line each.
@@ -111,9 +111,14 @@ fn rendered(
         Err(error) => crate::report::concise(error).lines().map(str::to_owned).collect(),
     };
     let values = node.layers.as_ref().ok().filter(|_| with_values).and_then(|layers| {
-        let everything =
-            Selection { parameters: vec!["**".to_owned()], secrets: secrets.clone(), ..Selection::default() };
-        let explanation = explain_in(computation, layers, &everything).ok()?;
+        let values = Selection { values: true, secrets: secrets.clone(), ..Selection::default() };
+        let explanation = match explain_in(computation, layers, &values) {
+            Ok(explanation) => explanation,
+            Err(error) => {
+                problems.extend(crate::report::concise(&error).lines().map(str::to_owned));
+                return None;
+            }
+        };
         explanation.teach(secrets);
         if !explanation.faults.is_empty()
             && let Err(error) = computation.answer(NodeRequest::plain(&node.name))
@@ -121,12 +126,12 @@ fn rendered(
             problems.extend(crate::report::concise(&error).lines().map(str::to_owned));
         }
         let delimiter = &computation.settings.delimiter;
-        let leaf = |story: &crate::explain::Story| Leaf {
-            path: crate::evaluate::join_path(&story.path, delimiter),
-            value: story.value.as_ref().map(|value| secrets.value(&story.path, value)),
-            site: story.place.as_ref().and_then(|place| place.site.clone()),
+        let leaf = |part: &Part| Leaf {
+            path: crate::evaluate::join_path(&part.path, delimiter),
+            value: part.value.as_ref().map(|value| secrets.value(&part.path, value)),
+            site: part.place.site.clone(),
         };
-        Some(explanation.parameters.iter().map(leaf).collect())
+        Some(explanation.parameters.iter().flat_map(|story| &story.parts).map(leaf).collect())
     });
     let mut classes: Vec<Text> = layers.cloned().collect();
     classes.pop();

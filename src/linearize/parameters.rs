@@ -21,7 +21,7 @@ impl Linearization {
         Trail {
             node: &self.node,
             listed: &self.listed,
-            missing: &self.missing,
+            idle: &self.idle,
             sequence: &self.sequence,
             brought: None,
         }

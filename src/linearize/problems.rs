@@ -20,7 +20,7 @@ impl Linearizer<'_> {
         if may_be_missing {
             if matches!(by, By::Mapping(_)) {
                 let class = self.listed_name(entry, name);
-                self.missing.push(Listed { class, by: by.clone(), origin: Origin::NONE });
+                self.idle.push(Listed { class, by: by.clone(), origin: Origin::NONE });
             } else if entry.template.is_some() {
                 let shown = self.listed_name(entry, name);
                 match self.listed.iter_mut().find(|(_, origin)| *origin == entry.origin) {
@@ -92,7 +92,7 @@ impl Linearizer<'_> {
         Trail {
             node: &self.node,
             listed: &self.listed,
-            missing: &self.missing,
+            idle: &self.idle,
             sequence: &self.sequence,
             brought: Some(&self.brought),
         }

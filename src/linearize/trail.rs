@@ -16,8 +16,8 @@ pub struct Trail<'a> {
     pub node: &'a Included,
     /// The classes that its file lists, and where.
     pub listed: &'a [(Text, Origin)],
-    /// Classes of mappings that are missing, and may be.
-    pub missing: &'a [Listed],
+    /// What mappings list for nothing: classes that are missing and may be, or are in already.
+    pub idle: &'a [Listed],
     /// What complete steps brought in.
     pub sequence: &'a Sequence,
     /// What the step that is not complete brought in.
@@ -50,7 +50,7 @@ impl<'a> Trail<'a> {
         let mapped =
             mapped.map(|one| Listed { class: one.name.clone(), by: one.by.clone(), origin: one.listed });
         let steps = self.sequence.steps().into_iter().flat_map(|step| step.brought.listings.iter().cloned());
-        mapped.chain(self.missing.iter().cloned()).chain(own).chain(steps).collect()
+        mapped.chain(self.idle.iter().cloned()).chain(own).chain(steps).collect()
     }
 
     /// The files after the node's own, in the order in which they came in.

@@ -28,7 +28,7 @@ impl Linearizer<'_> {
             match entry {
                 Ok(mut entry) => {
                     entry.alternatives.extend(mapped.alternative.clone());
-                    shown.extend(self.top(std::slice::from_ref(&entry), Some(&by)));
+                    shown.extend(self.top(std::slice::from_ref(&entry), Some((&by, &mapped.repeated))));
                 }
                 Err(fault) => self.fail(self.in_mapping(fault, &mapped.shown)),
             }
@@ -57,8 +57,9 @@ impl Linearizer<'_> {
     }
 
     /// Brings in classes that the node lists, or a mapping gives to it, step by step.
-    pub(super) fn top(&mut self, entries: &[ClassEntry], mapping: Option<&By>) -> Vec<Text> {
-        let by = mapping.unwrap_or(&By::Includer(0));
+    /// `mapping` is the one that gives them, with further ones that give the same.
+    pub(super) fn top(&mut self, entries: &[ClassEntry], mapping: Option<(&By, &[Text])>) -> Vec<Text> {
+        let by = mapping.map_or(&By::Includer(0), |(by, _)| by);
         let mut shown = Vec::with_capacity(entries.len());
         for entry in entries {
             if self.is_over() {
@@ -68,6 +69,7 @@ impl Linearizer<'_> {
             if mapping.is_none() {
                 self.listed.push((resolved.clone(), entry.origin));
             }
+            let before = (Arc::as_ptr(&self.sequence), self.idle.len(), self.faults.len());
             if entry.alternatives.is_empty() {
                 let mapping = match by {
                     By::Mapping(text) => Some(text.clone()),
@@ -84,8 +86,25 @@ impl Linearizer<'_> {
                 shown.push(self.include(entry, &resolved, by));
                 self.complete();
             }
+            if let (Some((by, repeated)), true) = (mapping, self.faults.len() == before.2) {
+                let class = shown.last().filter(|shown| **shown != entry.name).unwrap_or(&resolved);
+                let brought = Arc::as_ptr(&self.sequence) != before.0;
+                self.list_idle(class, (!brought).then_some(by), before.1, repeated);
+            }
         }
         shown
+    }
+
+    /// Takes note of what mappings list for nothing: a class by the first of them where that brought
+    /// nothing in, and by those that repeat it. `noted` is how much was noted before the class.
+    fn list_idle(&mut self, class: &Text, first: Option<&By>, noted: usize, repeated: &[Text]) {
+        // A missing class is noted under its name.
+        let missing = self.idle.get(noted).map(|listed| listed.class.clone());
+        let first = first.filter(|_| missing.is_none()).cloned();
+        let class = missing.unwrap_or_else(|| class.clone());
+        let repeated = repeated.iter().cloned().map(By::Mapping);
+        let all = first.into_iter().chain(repeated);
+        self.idle.extend(all.map(|by| Listed { class: class.clone(), by, origin: Origin::NONE }));
     }
 
     /// Takes a step that another node has taken, or takes it for all.

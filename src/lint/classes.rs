@@ -1,11 +1,13 @@
 //! Classes and nodes: what no node has, what is listed for nothing, what no mapping matches.
 
-use rustc_hash::FxHashMap;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{Linter, lint_fault};
 use crate::error::Fault;
-use crate::linearize::By;
+use crate::linearize::{By, Included};
 use crate::source::{FileId, Origin, Site};
+use crate::value::Text;
 
 /// Looks at the classes of the nodes that are looked at.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
@@ -41,40 +43,68 @@ fn unused(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
 }
 
-/// Entries of lists that bring nothing in, in none of the nodes.
+/// An entry that names a class.
+#[derive(Clone, PartialEq, Eq, Hash)]
+enum Entry {
+    /// In a list of classes: the file, and the number of its node.
+    Listed(FileId, u32),
+    /// In a class mapping, as it is shown, and the class.
+    Mapped(Text, Text),
+}
+
+impl Entry {
+    fn of(class: &Text, by: &By, origin: Origin) -> Option<Entry> {
+        match by {
+            By::Mapping(shown) => Some(Entry::Mapped(shown.clone(), class.clone())),
+            By::Includer(_) if origin != Origin::NONE => Some(Entry::Listed(origin.file, origin.node)),
+            By::Node | By::Includer(_) => None,
+        }
+    }
+}
+
+/// Entries of lists and of class mappings that bring nothing in, in none of the nodes.
 fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    struct Entry {
-        class: crate::value::Text,
+    struct Use {
+        class: Text,
         effective: bool,
         nodes: usize,
+        /// The node that was counted last: a mapping may name a class twice.
+        last: usize,
     }
-    let mut entries: FxHashMap<(FileId, u32), Entry> = FxHashMap::default();
-    let mut order = Vec::new();
-    for node in &linter.survey.nodes {
-        let brought: rustc_hash::FxHashSet<(FileId, u32)> =
-            node.included.iter().map(|one| (one.listed.file, one.listed.node)).collect();
+    let mut uses: IndexMap<Entry, Use, FxBuildHasher> = IndexMap::default();
+    for (at, node) in linter.survey.nodes.iter().enumerate() {
+        let brought_by = |one: &Included| Entry::of(&one.name, &one.by, one.listed);
+        let brought: FxHashSet<Entry> = node.included.iter().filter_map(brought_by).collect();
         for listed in &node.listings {
-            if !matches!(listed.by, By::Includer(_)) || listed.origin == Origin::NONE {
-                continue;
-            }
-            let key = (listed.origin.file, listed.origin.node);
-            let entry = entries.entry(key).or_insert_with(|| {
-                order.push(key);
-                Entry { class: listed.class.clone(), effective: false, nodes: 0 }
-            });
-            entry.nodes += 1;
-            entry.effective |=
-                brought.contains(&key) || !node.included.iter().any(|one| one.name == listed.class);
+            let Some(entry) = Entry::of(&listed.class, &listed.by, listed.origin) else { continue };
+            let is_in = || node.included.iter().any(|one| one.name == listed.class);
+            let effective = brought.contains(&entry) || !is_in();
+            let class = &listed.class;
+            let new = || Use { class: class.clone(), effective: false, nodes: 0, last: usize::MAX };
+            let one = uses.entry(entry).or_insert_with(new);
+            one.nodes += usize::from(one.last != at);
+            one.last = at;
+            one.effective |= effective;
         }
     }
-    for key in order {
-        let Some(entry) = entries.get(&key).filter(|entry| !entry.effective) else { continue };
-        if linter.survey.file(key.0).is_some_and(|file| !linter.is_known(file)) {
-            continue;
+    for (entry, Use { class, nodes, .. }) in uses.into_iter().filter(|(_, one)| !one.effective) {
+        let nodes = if nodes == 1 { "its node".into() } else { format!("all of its {nodes} nodes") };
+        match entry {
+            Entry::Listed(file, node) => {
+                if linter.survey.file(file).is_some_and(|file| !linter.is_known(file)) {
+                    continue;
+                }
+                let message = format!("'{class}' is in already when it is listed here, in {nodes}");
+                found.push(linter.at("class-redundant", message, Origin { file, node }));
+            }
+            // What a mapping would bring into a node that cannot be ordered is not known.
+            Entry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
+            Entry::Mapped(shown, _) => {
+                let message = format!("'{class}' is in already when '{shown}' gives it, in {nodes}");
+                let source = linter.computation.mappings.source(&shown).cloned();
+                let setting = source.map(|source| ("class_mappings", source));
+                found.push(Fault { setting, ..lint_fault("class-redundant", message, None) });
+            }
         }
-        let nodes =
-            if entry.nodes == 1 { "its node".into() } else { format!("all of its {} nodes", entry.nodes) };
-        let message = format!("'{}' is in already when it is listed here, in {nodes}", entry.class);
-        found.push(linter.at("class-redundant", message, Origin { file: key.0, node: key.1 }));
     }
 }

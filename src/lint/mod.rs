@@ -5,7 +5,9 @@
 //! rendering notices. Nothing is merged or evaluated in another way than for a pillar.
 
 mod classes;
+mod names;
 mod parameters;
+mod plain;
 mod repeated;
 mod rules;
 mod silence;
@@ -52,16 +54,24 @@ impl OptionsFile for () {
 
 /// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
 /// Findings are ordered by file and line; those that are off are left out. `file` is where the options
-/// stand, which come without places.
+/// stand, which come without places. With options that no inventory can be opened with, what is wrong with
+/// them is all that is found; names and globs that choose no node are an error.
 pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
     let mut options = options.clone();
     // What rendering notices by itself, all of it.
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
     let (levels, wrong) = Levels::of(options.get("lint_levels"));
-    let with_levels =
-        |error: Error| Error::new(error.into_faults().into_iter().chain(wrong.iter().cloned()).collect());
-    let inventory = Inventory::open(&options).map_err(with_levels)?;
+    let refused = |error: Error| {
+        let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of_code(fault.code()), fault));
+        // Whatever the levels say: nothing else was looked at.
+        let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
+        grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)))
+    };
+    let inventory = match Inventory::open(&options) {
+        Ok(inventory) => inventory,
+        Err(error) => return Ok(refused(error)),
+    };
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let looked = inventory.inspect(|computation| {
         if !nodes.is_empty() {
@@ -71,7 +81,10 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
         linter.look();
         Ok::<_, Error>(linter.problems)
     });
-    let problems = looked.map_err(with_levels)??;
+    let problems = match looked {
+        Ok(problems) => problems?,
+        Err(error) => return Ok(refused(error)),
+    };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
     let problems = file.noticed(&noticed).into_iter().chain(problems);
     let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
@@ -177,6 +190,7 @@ impl<'a> Linter<'a> {
         let rendered = self.render();
         let mut found = Vec::new();
         for file in self.files() {
+            names::look(self, file, &mut found);
             written::look(self, file, &mut found);
             // What nodes told already is the same finding.
             match &file.layer {

@@ -13,10 +13,11 @@ use crate::list::{each, queries_in, texts_in};
 use crate::merge::{Prefixes, settled};
 use crate::pattern::Glob;
 use crate::query::{Operand, Query};
+use crate::secrets::MASK;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
 use crate::survey::SurveyedFile;
-use crate::template::{self, Parsed, Part, Reference, split_path};
+use crate::template::{self, Parsed, Part, Reference, Template, split_path};
 use crate::value::{Key, Text};
 
 /// The key whose entries exist to be referred to.
@@ -28,6 +29,8 @@ struct Referring {
     site: Option<Site>,
     /// Whether it is in the name of a class.
     in_class: bool,
+    /// Whether it stands under a secret key: what looks like a reference may be the secret.
+    secret: bool,
     /// The file, by its index in the survey.
     file: usize,
 }
@@ -62,20 +65,20 @@ fn references(linter: &Linter<'_>) -> Vec<Referring> {
     let mut all = Vec::new();
     for (file, surveyed) in linter.survey.files.iter().enumerate() {
         let Ok(layer) = &surveyed.layer else { continue };
-        let mut take = |parts: &[Part], source: &Text, origin: Origin, in_class: bool| {
-            each(parts, &mut |reference| {
-                let site = site(linter.computation.inputs, origin, Some((source, reference.span)));
-                all.push(Referring { reference: reference.clone(), site, in_class, file });
+        let mut take = |template: &Template, origin: Origin, in_class: bool, secret: bool| {
+            each(&template.parts, &mut |reference| {
+                let site = site(linter.computation.inputs, origin, Some((&template.source, reference.span)));
+                all.push(Referring { reference: reference.clone(), site, in_class, secret, file });
             });
         };
         for entry in &layer.classes {
             if let Some(template) = &entry.template {
-                take(&template.parts, &template.source, entry.origin, true);
+                take(template, entry.origin, true, false);
             }
         }
         for map in [&layer.parameters, &layer.exports] {
-            texts_in(map, &mut |_, template, origin| {
-                take(&template.parts, &template.source, origin, false);
+            texts_in(map, &mut |path, template, origin| {
+                take(template, origin, false, linter.secrets.covers(path));
             });
         }
     }
@@ -146,7 +149,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
             each(&template.parts, &mut |reference| used.take(reference, delimiter));
         }
     }
-    each_query(linter, &mut |query, _| {
+    each_query(linter, &mut |_, query, _| {
         for test in query.comparisons() {
             if let Operand::Parameter(path) = &test.operand {
                 used.path(path);
@@ -194,9 +197,9 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
         // With a default, a key may be for what some day sets it; a slip it is where another one is similar.
         let optional = path.default.is_some() && similar.is_none();
         let rule = if optional { "parameter-optional" } else { "parameter-never-set" };
-        let help = similar.map(|name| format!("'{name}' is similar"));
-        let message = format!("no file sets '{PARAM}{delimiter}{key}'");
-        let mut fault = lint_fault(rule, message, help);
+        let help = similar.filter(|_| !one.secret).map(|name| format!("'{name}' is similar"));
+        let named = if one.secret { MASK.to_owned() } else { format!("{PARAM}{delimiter}{key}") };
+        let mut fault = lint_fault(rule, format!("no file sets '{named}'"), help);
         fault.site.clone_from(&one.site);
         found.push(fault);
     }
@@ -241,7 +244,8 @@ fn defaults(
         {
             continue;
         }
-        let message = format!("the default of '{}' is taken in no node", one.reference.written);
+        let written = if one.secret { MASK } else { &*one.reference.written };
+        let message = format!("the default of '{written}' is taken in no node");
         let mut fault = lint_fault("default-unused", message, None);
         fault.site.clone_from(&one.site);
         found.push(fault);
@@ -266,7 +270,7 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
         answers.answered |= asked.found().next().is_some();
     }
     let mut unanswered = Vec::new();
-    each_query(linter, &mut |query, origin| {
+    each_query(linter, &mut |holder, query, origin| {
         let paths = query.comparisons().map(|test| &test.export).chain(&query.value);
         for path in paths {
             let has = *known.entry(path.clone()).or_insert_with(|| {
@@ -279,7 +283,10 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
             if !has {
                 let delimiter = &linter.computation.settings.delimiter;
                 let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
-                unanswered.push((format!("no node exports '{}'", keys.join(delimiter)), origin));
+                // Below a secret key, what looks like a query may be the secret.
+                let secret = linter.secrets.covers(holder);
+                let named = if secret { MASK.to_owned() } else { keys.join(delimiter) };
+                unanswered.push((format!("no node exports '{named}'"), origin));
                 return;
             }
         }
@@ -324,11 +331,11 @@ fn exports(map: &MapSlot, path: &[Text]) -> bool {
     map.entries.get(&**first).is_some_and(|slot| inside(slot, rest))
 }
 
-/// Visits the queries in the parameters of all files.
-fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&Query, Origin)) {
+/// Visits the queries in the parameters of all files, with their paths.
+fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&[Key], &Query, Origin)) {
     for file in &linter.survey.files {
         if let Ok(layer) = &file.layer {
-            queries_in(&layer.parameters, &mut |_, query, origin| visit(query, origin));
+            queries_in(&layer.parameters, visit);
         }
     }
 }

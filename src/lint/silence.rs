@@ -2,8 +2,8 @@
 //!
 //! `# reclass: ignore` at the end of a line, or alone on the line above it, is about everything on
 //! that line; `# reclass: ignore[tab, secret-plain]` about these rules. `# reclass: ignore-file[odd-name]`
-//! is about these rules in the whole file, and about what is said of the file as such. Errors cannot be
-//! silenced: no node renders with them.
+//! is about these rules in the whole file, and about what is said of the file as such. What is not written
+//! like that, or names no rule, silences nothing. Errors cannot be silenced: no node renders with them.
 
 use rustc_hash::FxHashMap;
 
@@ -67,17 +67,25 @@ fn comments(text: &str) -> Vec<Comment> {
         let Some(at) = marks.find(|at| !inside(*at)) else { continue };
         let (before, after) = (&line[..at], &line[at + MARK.len()..]);
         let (after, file) = after.strip_prefix("-file").map_or((after, false), |after| (after, true));
-        let codes = match after.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((codes, _)) => codes.split(',').map(|code| code.trim().to_owned()).collect(),
-            // A whole file is silenced for rules by their codes only.
-            None if file => continue,
-            None => Vec::new(),
-        };
+        let Some(codes) = codes(after, file) else { continue };
         let own_line = before.trim().is_empty();
         let line = (!file).then_some(if own_line { number + 1 } else { number });
         found.push(Comment { line, codes });
     }
     found
+}
+
+/// The rules that a comment names behind its mark, none for all of them; `None` if it is not written as
+/// such a comment. A whole file is silenced for rules by their codes only.
+fn codes(after: &str, file: bool) -> Option<Vec<String>> {
+    let blank = after.trim_start_matches([' ', '\t']);
+    if let Some(rest) = blank.strip_prefix('[') {
+        let (codes, _) = rest.split_once(']')?;
+        return Some(codes.split(',').map(|code| code.trim().to_owned()).collect());
+    }
+    // Another comment may give the reason.
+    let ends = blank.trim().is_empty() || blank.len() < after.len() && blank.starts_with('#');
+    (ends && !file).then(Vec::new)
 }
 
 /// Where the scalars of a text stand, in bytes: what looks like a comment in one is data. Of a text that
@@ -126,6 +134,26 @@ mod tests {
         let (one, other) = (Comment { line: Some(1), codes: Vec::new() }, Comment { line: Some(3), codes });
         let file = Comment { line: None, codes: vec!["odd-name".to_owned()] };
         assert_eq!(comments(text), vec![one, other, file]);
+    }
+
+    #[test]
+    fn what_is_no_such_comment_silences_nothing() {
+        let named = |code: &str| vec![Comment { line: Some(1), codes: vec![code.to_owned()] }];
+        for (text, found) in [
+            ("a: 1 # reclass: ignore [tab]\n", named("tab")),
+            ("a: 1 # reclass: ignore\t[ tab ] why\n", named("tab")),
+            ("a: 1 # reclass: ignore[]\n", named("")),
+            ("a: 1 # reclass: ignore  # why\n", vec![Comment { line: Some(1), codes: Vec::new() }]),
+            ("a: 1 # reclass: ignore[tab\n", Vec::new()),
+            ("a: 1 # reclass: ignore [tab\n", Vec::new()),
+            ("a: 1 # reclass: ignored\n", Vec::new()),
+            ("a: 1 # reclass: ignore tab\n", Vec::new()),
+            ("a: 1 # reclass: ignore# why\n", Vec::new()),
+            ("a: 1 # reclass: ignore-flie[tab]\n", Vec::new()),
+            ("a: 1 # reclass: ignore-file\n", Vec::new()),
+        ] {
+            assert_eq!(comments(text), found, "{text}");
+        }
     }
 
     #[test]

@@ -41,7 +41,10 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             }
         }
         for (name, origin) in &layer.applications.removals {
-            if !takes_away(linter, file, layer.file, name) {
+            // Or out of the list itself.
+            let mut own = layer.applications.undone.iter();
+            let is_own = own.any(|(undone, place)| undone == name && place.node < origin.node);
+            if !is_own && !takes_away(linter, file, layer.file, name) {
                 let message = format!("'~{name}' takes nothing away in any node");
                 found.push(linter.at("removal-without-effect", message, *origin));
             }

@@ -1,12 +1,13 @@
 //! What is written in one file: scalars that are not what they look like, plain secrets, tabs,
-//! entries that stand twice, odd names.
+//! entries that stand twice.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::plain::plain;
 use super::{Linter, lint_fault};
 use crate::engine::files::duplicates;
 use crate::error::Fault;
-use crate::layer::unknown_sections;
+use crate::layer::{same_text, unknown_sections};
 use crate::merge::Prefixes;
 use crate::secrets::MASK;
 use crate::source::{FileId, Origin, Site, Span};
@@ -16,7 +17,6 @@ use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
 /// Looks at one file.
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
-    odd_name(linter, file, found);
     let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };
     let mut reader = Reader {
@@ -59,31 +59,6 @@ fn document(text: &str) -> Option<(Document, &str)> {
     let (first, rest) = text.split_at_checked(end)?;
     rest.starts_with("---").then_some(())?;
     Some((compose(first.as_bytes()).ok()?, first))
-}
-
-fn odd_name(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
-    let settings = linter.computation.settings;
-    let sentinels = [&settings.reference_sentinels.0, &settings.export_sentinels.0];
-    // In a repository, the branch and a space come before the path. What has a space in its own name is
-    // odd for that.
-    let name = file.path.rsplit([' ', '/']).next().unwrap_or_default();
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let what = if file.is_class { "class" } else { "node" };
-    let reason = if file.name.chars().any(char::is_whitespace) {
-        "it contains a space, so that no list can name it"
-    } else if file.is_class && stem.contains('.') {
-        "a dot in the name of a file reads like a folder"
-    } else if sentinels.iter().any(|open| file.name.contains(open.as_str())) {
-        "it reads like a reference"
-    } else if !file.name.is_ascii() {
-        "it is not ASCII"
-    } else if file.name.starts_with(['.', '~', '=']) || file.name.ends_with('.') || file.name.contains("..") {
-        "its dots or prefixes read like something else"
-    } else {
-        return;
-    };
-    let message = format!("odd name of the {what} '{}': {reason}", file.name);
-    found.push(lint_fault("odd-name", message, None).at_site(Site::file(file.path.clone())));
 }
 
 struct Reader<'a, 'f> {
@@ -222,7 +197,8 @@ impl<'a> Reader<'a, '_> {
         let unknown =
             unknown.map(|(kind, key)| Fault::new(kind).at(Origin { file: FileId::NONE, node: key }));
         let twice = duplicates(self.document, FileId::NONE).into_iter();
-        for mut fault in unknown.chain(twice) {
+        let same = same_text(self.document, FileId::NONE).into_iter();
+        for mut fault in unknown.chain(twice).chain(same) {
             let span = fault.origin.take().and_then(|origin| self.span(origin.node));
             fault.site = span.map(|span| Site {
                 path: self.file.path.clone(),
@@ -235,28 +211,27 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn secret(&mut self, value: &Value, index: u32) {
-        let plain = match value {
-            Value::Str(text) => !text.is_empty() && !is_covered(text, self.linter),
-            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => true,
-            _ => false,
-        };
+        let Some(what) = plain(value, self.linter.computation.settings) else { return };
         let key = self.path.last().map(|key| crate::pystr::str(&key.0)).unwrap_or_default();
-        if let (true, Some(span)) = (plain, self.span(index)) {
+        if let Some(span) = self.span(index) {
             let help = "encrypt it, or refer to it".to_owned();
             // An excerpt marks where, and shows no more than stars.
-            let message = format!("a secret stands here as plain text, under '{key}'");
-            self.say("secret-plain", message, Some(help), span);
+            self.say("secret-plain", format!("{what} as plain text, under '{key}'"), Some(help), span);
         }
     }
 
     /// Entries of a list that stand in it already.
     fn twice(&mut self, section: &str, node: &Node) {
         let Data::List(items) = &node.data else { return };
-        let mut seen: FxHashMap<&str, u32> = FxHashMap::default();
+        let mut seen: FxHashMap<(bool, &str), u32> = FxHashMap::default();
         for item in items.iter() {
             let Data::Value(Value::Str(name)) = &item.data else { continue };
-            match seen.get(&**name) {
-                None => drop(seen.insert(name, item.index)),
+            let taken = name.strip_prefix('~').filter(|_| section == "applications");
+            let (removes, bare) = (taken.is_some(), taken.unwrap_or(name));
+            // What is taken away may come again, and go again (S8).
+            seen.remove(&(!removes, bare));
+            match seen.get(&(removes, bare)) {
+                None => drop(seen.insert((removes, bare), item.index)),
                 Some(first) => {
                     let line = self.span(*first).map_or(0, |span| span.line + 1);
                     let message = format!("'{name}' stands in these {section} already, at line {line}");
@@ -314,25 +289,6 @@ fn collect_scalars(node: &Node, out: &mut Vec<u32>) {
             stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_scalars(&entry.value, out));
         }),
     }
-}
-
-/// Whether a text under a secret's key is no secret itself: a reference, or encrypted.
-fn is_covered(text: &str, linter: &Linter<'_>) -> bool {
-    let settings = linter.computation.settings;
-    let text = text.trim();
-    text.contains(&*settings.reference_sentinels.0)
-        || text.contains(&*settings.export_sentinels.0)
-        || [
-            "-----BEGIN PGP MESSAGE",
-            "-----BEGIN AGE ENCRYPTED",
-            "ENC[",
-            "?{",
-            "$ANSIBLE_VAULT;",
-            "sdb://",
-            "gAAAA",
-        ]
-        .iter()
-        .any(|begin| text.starts_with(begin))
 }
 
 /// What a scalar is read as, where that is not what it looks like (ruling Y1).

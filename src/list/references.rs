@@ -115,7 +115,7 @@ pub fn references(inventory: &Inventory, patterns: &[String], secrets: &Secrets)
                     finder.template(template, origin, &within(path), secrets.covers(path), users);
                 });
                 queries_in(&map, &mut |path, query, origin| {
-                    finder.query(query, origin, &within(path), users);
+                    finder.query(query, origin, &within(path), secrets.covers(path), users);
                 });
             }
         }
@@ -145,13 +145,13 @@ impl Finder<'_> {
     }
 
     /// What a query compares exports with: `self:` and a path.
-    fn query(&mut self, query: &Query, origin: Origin, within: &str, users: Users<'_>) {
+    fn query(&mut self, query: &Query, origin: Origin, within: &str, secret: bool, users: Users<'_>) {
         let delimiter = &self.computation.settings.delimiter;
         for test in query.comparisons() {
             let Operand::Parameter(path) = &test.operand else { continue };
             let bearing = self.patterns.iter().find_map(|pattern| bearing_of(pattern, path));
             let keys: Vec<&str> = std::iter::once("self").chain(path.iter().map(AsRef::as_ref)).collect();
-            let written = Text::from(keys.join(delimiter));
+            let written = Text::from(if secret { MASK.to_owned() } else { keys.join(delimiter) });
             let site = site(self.computation.inputs, origin, None);
             self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
         }

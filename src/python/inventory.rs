@@ -12,6 +12,7 @@ use pyo3::types::{PyDict, PyString};
 use crate::engine::{self, NodeInfo, Request};
 use crate::error::{Error, Fault, Kind, Result, Warning, article, tell_asked};
 use crate::explain::Selection;
+use crate::json;
 use crate::list::NodeFilter;
 use crate::points::point;
 use crate::python::errors::{exception, exception_with_excerpts, guard};
@@ -120,8 +121,9 @@ impl Inventory {
     }
 
     /// Where the values of a node come from: what `reclass explain -o json` prints. Without paths and
-    /// without anything else that is chosen, everything.
-    #[pyo3(signature = (node, *paths, exports = None, classes = None, applications = None, environment = None, show_secrets = false))]
+    /// without anything else that is chosen, everything. Values keep their types, unless they are to be
+    /// `plain`: dates and binary are strings then, as JSON has them.
+    #[pyo3(signature = (node, *paths, exports = None, classes = None, applications = None, environment = None, show_secrets = false, plain = false))]
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -132,6 +134,7 @@ impl Inventory {
         applications: Option<Vec<String>>,
         environment: Option<&str>,
         show_secrets: bool,
+        plain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
             let [exports, classes, applications] =
@@ -139,7 +142,9 @@ impl Inventory {
             let selection =
                 Selection { parameters: paths, exports, classes, applications, ..Selection::default() };
             let ask = |engine: &engine::Inventory| {
-                questions::explanation(engine, node, selection.clone(), environment, show_secrets)
+                let told =
+                    questions::explanation(engine, node, selection.clone(), environment, show_secrets)?;
+                Ok(if plain { json::plain(&told) } else { told })
             };
             self.answer(py, ask)
         })
@@ -152,8 +157,9 @@ impl Inventory {
         guard(|| self.answer(py, |_| questions::findings(&self.options, &nodes)))
     }
 
-    /// What differs between two states of the inventory: what `reclass diff -o json` prints.
-    #[pyo3(signature = (old, new = ".", *nodes, show_secrets = false))]
+    /// What differs between two states of the inventory: what `reclass diff -o json` prints. Values keep
+    /// their types, unless they are to be `plain`.
+    #[pyo3(signature = (old, new = ".", *nodes, show_secrets = false, plain = false))]
     fn diff<'py>(
         &self,
         py: Python<'py>,
@@ -161,10 +167,12 @@ impl Inventory {
         new: &str,
         nodes: Vec<String>,
         show_secrets: bool,
+        plain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
             self.answer(py, |engine| {
-                questions::difference(engine, &self.options, (old, new), &nodes, show_secrets)
+                let told = questions::difference(engine, &self.options, (old, new), &nodes, show_secrets)?;
+                Ok(if plain { json::plain(&told) } else { told })
             })
         })
     }

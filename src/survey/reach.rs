@@ -8,7 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::engine::node::Computation;
 use crate::layer::Layer;
 use crate::pattern::Glob;
-use crate::template::{Part, Template};
+use crate::template::{Parsed, Part, Template};
+use crate::value::Text;
 
 use super::{Survey, Surveyed, SurveyedFile};
 
@@ -45,10 +46,14 @@ impl Reach {
         for node in broken {
             waiting.extend(own.get(&*node.path));
             let item = computation.catalog.nodes.get(&node.name);
-            let mapped = item.and_then(|item| computation.mapped_classes(item).ok()).unwrap_or_default();
-            let names =
-                mapped.iter().flat_map(|mapped| std::iter::once(&mapped.class).chain(&mapped.alternative));
-            waiting.extend(names.filter_map(|name| classes.get(&**name)).flatten());
+            for mapped in item.and_then(|item| computation.mapped_classes(item).ok()).unwrap_or_default() {
+                let template = match crate::template::parse(&mapped.class, computation.settings) {
+                    Ok(Parsed::Template(template)) if !mapped.literal => Some(template),
+                    _ => None,
+                };
+                let names = std::iter::once(&mapped.class).chain(&mapped.alternative);
+                called(names, template.as_deref(), survey, &classes, &mut waiting);
+            }
         }
         while let Some(file) = waiting.pop().and_then(|at| survey.files.get(at)) {
             if !reach.paths.insert(file.path.clone()) {
@@ -81,17 +86,27 @@ impl Reach {
 /// The classes that a layer names, by their index.
 fn named(layer: &Layer, survey: &Survey, classes: &FxHashMap<&str, Vec<usize>>, out: &mut Vec<usize>) {
     for entry in &layer.classes {
-        match &entry.template {
-            None => {
-                let names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-                out.extend(names.filter_map(|name| classes.get(&**name)).flatten());
-            }
-            Some(template) => {
-                let glob = Glob::new(&glob_of(template));
-                let files = survey.files.iter().enumerate();
-                let matching = files.filter(|(_, file)| file.is_class && glob.matches(&file.name));
-                out.extend(matching.map(|(at, _)| at));
-            }
+        let names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
+        called(names, entry.template.as_deref(), survey, classes, out);
+    }
+}
+
+/// The classes that have one of these names, by their index; where references are in it, those that it may
+/// come to.
+fn called<'n>(
+    mut names: impl Iterator<Item = &'n Text>,
+    template: Option<&Template>,
+    survey: &Survey,
+    classes: &FxHashMap<&str, Vec<usize>>,
+    out: &mut Vec<usize>,
+) {
+    match template {
+        None => out.extend(names.by_ref().filter_map(|name| classes.get(&**name)).flatten()),
+        Some(template) => {
+            let glob = Glob::new(&glob_of(template));
+            let files = survey.files.iter().enumerate();
+            let matching = files.filter(|(_, file)| file.is_class && glob.matches(&file.name));
+            out.extend(matching.map(|(at, _)| at));
         }
     }
 }

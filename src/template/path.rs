@@ -45,6 +45,20 @@ fn behind(before: &mut String, text: &str) -> Text {
     std::mem::take(before).into()
 }
 
+/// An index as Python's `int()` reads it: signs, spaces around, single underscores between
+/// digits; negative ones count from the end (R10).
+pub fn list_index(text: &str, length: usize) -> Option<usize> {
+    let trimmed = text.trim();
+    let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
+    let plain = digits.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit()));
+    if !plain {
+        return None;
+    }
+    let number: usize = digits.replace('_', "").parse().ok()?;
+    let at = if trimmed.starts_with('-') { length.checked_sub(number)? } else { number };
+    (at < length).then_some(at)
+}
+
 /// Splits the flattened inside of a reference into path and default (R7).
 pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
     match find_default(inside, delimiter) {

@@ -100,7 +100,8 @@ pub fn configuration(case: &Case, changed: &serde_json::Map<String, Json>) -> Js
     serde_json::from_str(&text.replace("<INV>", &path(case))).expect("a path is no JSON syntax")
 }
 
-fn open(case: &Case, changed: &serde_json::Map<String, Json>) -> Result<Inventory, Error> {
+/// The inventory of a case, with some settings changed.
+pub fn open(case: &Case, changed: &serde_json::Map<String, Json>) -> Result<Inventory, Error> {
     match from_json(&configuration(case, changed), case) {
         Value::Map(map) => Inventory::open(&map),
         _ => Inventory::open(&Map::default()),

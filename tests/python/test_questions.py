@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import subprocess
 from collections.abc import Callable, Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -70,6 +72,15 @@ def test_explain_tells_of_classes_applications_and_everything(site: Inventory) -
     everything = site.explain("web1")
     assert everything["environment"]["from"] == "default_environment"
     assert "listen" in [part["path"] for part in everything["parameters"][0]["parts"]]
+
+
+def test_plain_answers_hold_what_json_has(site: Inventory, folder: Path) -> None:
+    (folder / "nodes" / "dated.yml").write_text("parameters: {day: 2001-02-03, file: !!binary aGVsbG8=}\n")
+    typed = site.explain("dated", "day", "file")["parameters"]
+    assert [story["value"] for story in typed] == [date(2001, 2, 3), b"hello"]
+    plain = site.explain("dated", "day", "file", plain=True)["parameters"]
+    assert [story["value"] for story in plain] == ["2001-02-03", "aGVsbG8="]
+    assert json.loads(json.dumps(plain)) == plain
 
 
 def test_what_is_not_there_cannot_be_explained(site: Inventory) -> None:

@@ -100,7 +100,7 @@ def top(settings: Settings, name: Any) -> dict[str, list[str]]:
 
 def explain(settings: Settings, name: Any, paths: tuple[Any, ...]) -> dict[str, Any]:
     """Where values come from, secrets masked."""
-    found: dict[str, Any] = _metadata.opened(settings).explain(text(name), *map(text, paths))
+    found: dict[str, Any] = _metadata.opened(settings).explain(text(name), *map(text, paths), plain=True)
     return found
 
 
@@ -116,7 +116,9 @@ def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict
         # A folder would be read, whichever it is.
         if state != "." and (not _REVISION.fullmatch(state) or Path(state).exists()):
             raise RefusedError("the states must be revisions of git, or '.' for the files as they are")
-    found: dict[str, Any] = _metadata.opened(settings).diff(text(old), text(new), *map(text, nodes))
+    found: dict[str, Any] = _metadata.opened(settings).diff(
+        text(old), text(new), *map(text, nodes), plain=True
+    )
     return found
 
 

@@ -143,11 +143,13 @@ class Inventory:
         applications: Sequence[str] | None = None,
         environment: str | None = None,
         show_secrets: bool = False,
+        plain: bool = False,
     ) -> dict[str, Any]:
         """Where the values of a node come from; ``docs/explain.md`` describes the answer.
 
         Paths are as in references, ``linux:system:name``; keys may be globs, ``**`` is any
-        number of keys. With nothing chosen, everything is explained.
+        number of keys. With nothing chosen, everything is explained. Values have the types that
+        PyYAML gives them, unless they are to be ``plain``, as ``reclass explain -o json`` prints them.
 
         Raises :class:`~saltext.reclass.ReclassError` with the code ``nothing-to-explain``
         for a path, class or application that the node does not have.
@@ -156,10 +158,13 @@ class Inventory:
     def lint(self, *nodes: str) -> list[dict[str, Any]]:
         """The findings of ``reclass lint``, notes included; see ``docs/lint.md``."""
 
-    def diff(self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False) -> dict[str, Any]:
+    def diff(
+        self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False, plain: bool = False
+    ) -> dict[str, Any]:
         """What differs between two states of the inventory; see ``docs/diff.md``.
 
-        A state is a git revision, the base folder of an inventory, or ``.`` for this one.
+        A state is a git revision, the base folder of an inventory, or ``.`` for this one. ``plain`` is
+        that of :meth:`explain`.
         """
 
     def cache_info(self) -> dict[str, Any]:

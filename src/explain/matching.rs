@@ -1,0 +1,78 @@
+//! Matching turns the pattern of a path into the paths of a node that it chooses: those of its slots, and
+//! those in finished data, which a query, a default or an automatic parameter brings in.
+
+use rustc_hash::FxHashSet;
+
+use super::parts::{Below, Inner, address, below, leaf};
+use super::teller::Teller;
+use crate::evaluate::{Found, Head};
+use crate::pattern::{PathPattern, Progress};
+use crate::value::{Key, Value};
+
+/// One walk through the parameters or the exports of a node.
+struct Walk<'p> {
+    pattern: &'p PathPattern,
+    /// Whether only leaves are asked for: finished data is one where it is met.
+    leaves: bool,
+    /// The keys on the way.
+    path: Vec<Key>,
+    /// The containers around: one that stands in itself is not gone into.
+    around: FxHashSet<usize>,
+    found: Vec<Vec<Key>>,
+}
+
+impl Teller<'_> {
+    /// The paths that match a pattern, outer ones first; with `**` at its end only leaves.
+    pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
+        let start = Found::from(Head::Map(self.section().merged.clone()));
+        let mut walk = Walk {
+            pattern,
+            leaves: pattern.source.ends_with("**"),
+            path: Vec::new(),
+            around: FxHashSet::default(),
+            found: Vec::new(),
+        };
+        self.walk(&start, &pattern.start(), &mut walk);
+        walk.found
+    }
+
+    fn walk(&mut self, found: &Found, progress: &Progress, walk: &mut Walk<'_>) {
+        let address = address(&found.head);
+        if address.is_some_and(|address| !walk.around.insert(address)) {
+            return;
+        }
+        let all = below(&found.head);
+        let is_list = !matches!(found.head, Head::Map(_) | Head::Raw(_) | Head::Value(Value::Map(_)));
+        let length = all.len();
+        for (at, Below { key, inner }) in all.into_iter().enumerate() {
+            let next = if is_list {
+                walk.pattern.step_item(progress, at, length)
+            } else {
+                walk.pattern.step(progress, &key)
+            };
+            if !self.room.take(1) {
+                break;
+            }
+            if next.is_dead() {
+                continue;
+            }
+            walk.path.push(key);
+            let head = match inner {
+                Inner::Slot(slot) => self.quietly(|evaluator| evaluator.head(slot)),
+                Inner::Data(value) => Some(Found::from(Head::Value(value.clone()))),
+            };
+            let is_leaf = head.as_ref().is_none_or(|found| leaf(&found.head));
+            let is_match = walk.pattern.is_match(&next) && (is_leaf || !walk.leaves);
+            if is_match && self.room.take(walk.path.len()) {
+                walk.found.push(walk.path.clone());
+            }
+            if let (Some(head), false) = (&head, is_match && walk.leaves) {
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.walk(head, &next, walk));
+            }
+            walk.path.pop();
+        }
+        if let Some(address) = address {
+            walk.around.remove(&address);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Keys that are two to YAML turn into warnings where reclass makes the same text of them (M7): `80` and
+//! `'80'`.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::grow;
+use crate::error::{Fault, Kind, MOST_TOLD, tell_most};
+use crate::pystr;
+use crate::source::{FileId, Origin};
+use crate::value::Value;
+use crate::yaml::compose::{Data, Document, Entry, Node};
+
+/// The keys of the parameters and exports of a file that become the same text as another key of their
+/// mapping, without their places, or the first of them. Mappings inside of lists keep the types of
+/// their keys.
+pub fn same_text(document: &Document, file: FileId) -> Vec<Fault> {
+    let mut look = Look { document, file, known: FxHashSet::default(), found: Vec::new() };
+    if let Some(Node { data: Data::Map(sections), .. }) = &document.root {
+        let sections = sections.iter();
+        for section in sections.filter(|one| matches!(one.key.as_str(), Some("parameters" | "exports"))) {
+            look.at(&section.value);
+        }
+    }
+    tell_most(&mut look.found, MOST_TOLD);
+    look.found
+}
+
+struct Look<'a> {
+    document: &'a Document,
+    file: FileId,
+    /// The mappings that were looked at: aliases stand for the same ones.
+    known: FxHashSet<u32>,
+    found: Vec<Fault>,
+}
+
+impl Look<'_> {
+    fn at(&mut self, node: &Node) {
+        let Data::Map(entries) = &node.data else { return };
+        if self.found.len() > MOST_TOLD || !self.known.insert(node.index) {
+            return;
+        }
+        if entries.iter().any(|entry| entry.key.as_str().is_none()) {
+            let mut seen: FxHashMap<String, &Entry> = FxHashMap::default();
+            // What `<<` brings in from an anchor is replaced on purpose.
+            for entry in entries.iter().filter(|entry| entry.key_index > node.index) {
+                let name = pystr::str(&entry.key.0);
+                match seen.get(&name) {
+                    None => drop(seen.insert(name, entry)),
+                    Some(earlier) => {
+                        let fault = self.meeting(name, earlier, entry);
+                        self.found.push(fault);
+                    }
+                }
+            }
+        }
+        for entry in entries.iter() {
+            grow(|| self.at(&entry.value));
+        }
+    }
+
+    fn meeting(&self, key: String, earlier: &Entry, later: &Entry) -> Fault {
+        let types = |entry: &Entry| Value::type_name(&entry.key.0);
+        let kind = Kind::DuplicateKey { key, types: Some((types(earlier), types(later))) };
+        let fault = Fault::new(kind).at(Origin { file: self.file, node: later.key_index });
+        match self.document.spans.get(earlier.key_index as usize) {
+            Some(span) => {
+                let (line, column) = (span.line + 1, span.column + 1);
+                fault.note(format!("the first one stands at line {line}, column {column}"), None)
+            }
+            None => fault,
+        }
+    }
+}

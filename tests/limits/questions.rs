@@ -1,0 +1,68 @@
+//! What is asked of a hostile inventory beside the answer for a node: each question ends, with an answer
+//! or an error, within the bounds of time and memory.
+
+use std::path::Path;
+
+use reclass::diff::{NAMED, diff};
+use reclass::engine::{Inventory, Request};
+use reclass::error::Error;
+use reclass::explain::{Selection, explain, to_text};
+use reclass::graph::{dot, graph, html};
+use reclass::lint::lint;
+use reclass::list;
+use reclass::secrets::Secrets;
+use reclass::style::Paint;
+use reclass::value::{Map, Value};
+
+/// The name of each question, and how long its answer is.
+type Question = (&'static str, fn(&Map, &Path, &str) -> Result<usize, Error>);
+
+/// All of them, as programs ask them: with the secrets masked, and written out.
+pub const QUESTIONS: [Question; 8] = [
+    ("explain", |options, _, node| explained(options, node, Selection::default())),
+    ("explain **", |options, _, node| {
+        explained(options, node, Selection { parameters: vec!["**".into()], ..Selection::default() })
+    }),
+    ("graph", |options, _, node| {
+        let inventory = Inventory::open(options)?;
+        let graph = graph(&inventory, &[node.into()], &Secrets::of(inventory.settings()))?;
+        Ok(html(&graph)?.len() + dot(&graph).len())
+    }),
+    ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),
+    ("diff", |options, empty, _| {
+        let empty = empty.to_str().unwrap();
+        let difference = diff(options, (empty, "."), &[], false)?;
+        let data = reclass::json::dumps(&difference.to_value(":"), false)?;
+        Ok(reclass::diff::text(&difference, ":", NAMED, Paint(false)).len() + data.len())
+    }),
+    ("nodes --param", |options, _, _| {
+        let filter =
+            list::NodeFilter { parameters: vec!["**:nothing".into()], ..list::NodeFilter::default() };
+        Ok(list::nodes(&Inventory::open(options)?, &filter)?.len())
+    }),
+    ("params", |options, _, _| {
+        let inventory = Inventory::open(options)?;
+        Ok(list::parameters(&inventory, &[], &[], &Secrets::of(inventory.settings()))?.len())
+    }),
+    ("refs", |options, _, _| {
+        let inventory = Inventory::open(options)?;
+        Ok(list::references(&inventory, &[], &Secrets::of(inventory.settings()))?.len())
+    }),
+];
+
+fn explained(options: &Map, node: &str, selection: Selection) -> Result<usize, Error> {
+    let inventory = Inventory::open(options)?;
+    let mut secrets = Secrets::of(inventory.settings());
+    let selection = Selection { secrets: secrets.clone(), ..selection };
+    let explanation = explain(&inventory, node, &Request::default(), &selection)?;
+    explanation.teach(&mut secrets);
+    let data = reclass::json::dumps(&explanation.to_value(":", &secrets), false)?;
+    Ok(to_text(&explanation, ":", &secrets, Paint(false)).len() + data.len())
+}
+
+/// The options without a cache: each question begins anew.
+pub fn alone(options: &Map) -> Map {
+    let mut options = options.clone();
+    options.insert("cache".into(), Value::text("off"));
+    options
+}
