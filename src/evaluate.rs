@@ -216,6 +216,11 @@ impl<'a> Evaluator<'a> {
         self
     }
 
+    /// How many values the memory and the time of what was computed here would make.
+    pub(crate) fn spent(&self) -> usize {
+        self.heads.len() + self.weight / crate::measure::TEXT
+    }
+
     /// The value of all exports, after that of the parameters; what fails is recorded.
     pub fn evaluate_exports(&mut self, exports: &Arc<MapSlot>) -> Option<Value> {
         self.others = None;

@@ -35,6 +35,11 @@ impl<T> Memo<T> {
         self.states.reserve(more);
     }
 
+    /// How many places were begun.
+    pub(super) fn len(&self) -> usize {
+        self.states.len()
+    }
+
     /// Begins to compute a place, to be ended by [`Memo::end`]; the error is what is known of one
     /// that was begun before.
     pub(super) fn begin(&mut self, address: usize) -> Result<usize, &State<T>> {

@@ -16,7 +16,6 @@ use super::said::{Said, said, written};
 use super::teller::Teller;
 use crate::error::{Fault, Kind};
 use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
-use crate::measure::TEXT;
 use crate::merge::merge_maps;
 use crate::slot::{MapSlot, Prefix, Slot};
 use crate::value::{Key, Text, Value};
@@ -170,7 +169,7 @@ impl<'a> Teller<'a> {
     fn told_again(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
         let mut evaluator = self.anew();
         let fault = evaluator.value_of(path, slot).err().flatten();
-        self.room.take(evaluator.weight / TEXT);
+        self.room.take(evaluator.spent());
         fault
     }
 
