@@ -7,7 +7,7 @@
 mod regex;
 
 use fancy_regex::Regex;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
 use crate::secrets::Secrets;
@@ -106,16 +106,16 @@ impl Mappings {
     /// The classes for a node that goes by any of these names, each class once.
     pub fn classes(&self, names: &[&str]) -> Result<Vec<Mapped>> {
         let mut found: Vec<Mapped> = Vec::new();
-        let mut known = FxHashSet::default();
+        let mut known: FxHashMap<Text, usize> = FxHashMap::default();
         for mapping in &self.mappings {
             for name in names {
                 let classes = mapping.classes(name)?;
                 let Some(classes) = classes else { continue };
                 for mapped in classes {
-                    if known.insert(mapped.class.clone()) {
-                        found.push(mapped);
-                    } else if let Some(first) = found.iter_mut().find(|one| one.class == mapped.class) {
-                        first.repeated.push(mapped.shown);
+                    let first = *known.entry(mapped.class.clone()).or_insert(found.len());
+                    match found.get_mut(first) {
+                        Some(first) => first.repeated.push(mapped.shown),
+                        None => found.push(mapped),
                     }
                 }
                 break;
