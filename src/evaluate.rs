@@ -150,6 +150,8 @@ pub struct Evaluator<'a> {
     compared: Cell<usize>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
+    /// Whether the first problem of a place is all that is to be known of it, and no warning.
+    curt: bool,
 }
 
 /// How many steps into one another fit into the stack that one of them asks for.
@@ -192,7 +194,15 @@ impl<'a> Evaluator<'a> {
             faults: Vec::new(),
             compared: Cell::new(0),
             warnings: Vec::new(),
+            curt: false,
         }
+    }
+
+    /// The same for who asks for values: it tells the first problem of a place alone, and no warnings.
+    #[must_use]
+    pub(crate) fn curtly(mut self) -> Evaluator<'a> {
+        self.curt = true;
+        self
     }
 
     /// The same, with other nodes to ask.

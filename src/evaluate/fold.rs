@@ -275,7 +275,7 @@ impl Evaluator<'_> {
     }
 
     fn warn_overwritten(&mut self, fault: &Fault) {
-        if let Kind::ReferenceNotFound { reference, .. } = &fault.kind {
+        if let (Kind::ReferenceNotFound { reference, .. }, false) = (&fault.kind, self.curt) {
             let kind = Kind::OverwrittenReference { reference: reference.clone() };
             self.warn(Fault { kind, ..fault.clone() });
         }

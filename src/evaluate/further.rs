@@ -68,7 +68,7 @@ impl Evaluator<'_> {
 
     /// Whether one problem says all that is asked for.
     fn tells_one(&self) -> bool {
-        self.is_quiet() || !self.settings.group_errors || self.faults.len() > MOST_TOLD
+        self.curt || self.is_quiet() || !self.settings.group_errors || self.faults.len() > MOST_TOLD
     }
 
     fn rest_of(&mut self, slot: &Slot, rest: Rest) {

@@ -158,7 +158,9 @@ impl Evaluator<'_> {
 
     /// Takes note of a warning. Each node that meets it is told, so it is found anew for each.
     pub(super) fn warn(&mut self, warning: Warning) {
-        self.warnings.push(warning);
+        if !self.curt {
+            self.warnings.push(warning);
+        }
         self.own = true;
     }
 

@@ -177,7 +177,7 @@ impl<'a> Teller<'a> {
     fn anew(&self) -> Evaluator<'a> {
         let root = Root::whole(self.parameters.merged.clone());
         let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
-        let evaluator = evaluator.beside(&self.evaluator);
+        let evaluator = evaluator.beside(&self.evaluator).curtly();
         if self.tells_exports { evaluator } else { evaluator.with_others(self.others) }
     }
 

@@ -156,7 +156,8 @@ impl<'a> Teller<'a> {
         let merged_exports = secrets.without(&layers.exports);
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs)
-                .with_others(others);
+                .with_others(others)
+                .curtly();
         if exports && has_query(&merged_exports) {
             evaluator = after_parameters(evaluator, &parameters);
         }
