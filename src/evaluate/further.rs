@@ -139,17 +139,20 @@ impl Evaluator<'_> {
             Ok(found) => return Some(found),
             Err(failed) => failed,
         };
-        self.hide_before(&entries[..=failed.at], &failed.stop, forgive);
+        self.hide_around(entries, &failed, forgive);
         None
     }
 
-    /// The last of these failed. If it is a container that cannot replace what stands before it by any
-    /// setting, that is kept to be looked into.
-    fn hide_before(&mut self, entries: &[StackEntry], stop: &Stop, forgive: bool) {
-        if let Some((last, before)) = entries.split_last()
-            && matches!(conflict(stop, last), Some(Kind::MergeType { setting: None, .. }))
-            && let Ok(found) = self.fold_entries(before, before.len(), forgive)
-        {
+    /// One of these failed. If it is a container that cannot replace what stands before it by any setting,
+    /// what the others come to is kept to be looked into: later ones may replace what is wrong in earlier.
+    fn hide_around(&mut self, entries: &[StackEntry], failed: &Failed, forgive: bool) {
+        let conflict = entries.get(failed.at).and_then(|entry| conflict(&failed.stop, entry));
+        if !matches!(conflict, Some(Kind::MergeType { setting: None, .. })) {
+            return;
+        }
+        let (before, behind) = entries.split_at(failed.at);
+        let others = [before, &behind[1..]].concat();
+        if let Ok(found) = self.fold_entries(&others, others.len(), forgive) {
             self.hide(found);
         }
     }
@@ -170,7 +173,7 @@ impl Evaluator<'_> {
                 return None;
             }
             let total = if replaced { usize::MAX } else { rest.len() };
-            let Failed { at, stop, certain } = match self.fold_entries(rest, total, forgive) {
+            let problem = match self.fold_entries(rest, total, forgive) {
                 Ok(found) => {
                     if found.head.is_container() {
                         // Nothing makes up for what a container replaces (R6).
@@ -182,6 +185,10 @@ impl Evaluator<'_> {
                 }
                 Err(failed) => failed,
             };
+            if !replaced {
+                self.hide_around(rest, &problem, forgive);
+            }
+            let Failed { at, stop, certain } = problem;
             let circle = |fault: &Fault| matches!(fault.kind, Kind::ReferenceCycle { .. });
             if replaced && matches!(&stop, Stop::Fault(fault) if circle(fault)) {
                 return None;
@@ -191,9 +198,6 @@ impl Evaluator<'_> {
                 matches!(entry.slot, Slot::Map(_) | Slot::Raw(_) | Slot::List(_))
                     && conflict(&stop, entry).is_some()
             });
-            if !replaced {
-                self.hide_before(failed, &stop, forgive);
-            }
             self.report_once(stop);
             if self.tells_one() {
                 return None;
@@ -224,8 +228,16 @@ impl Evaluator<'_> {
             for Hidden { found, path, export } in std::mem::take(&mut self.hidden) {
                 let before = self.enter(path.iter());
                 self.exports = export;
+                let told = self.faults.len();
                 if let Err(stop) = self.deep_found(&found) {
                     self.report_once(stop);
+                }
+                // Two containers may hold the same, at another index.
+                let new = self.faults.split_off(told);
+                for fault in new {
+                    if !self.faults.iter().any(|told| is_told(told, &fault)) {
+                        self.faults.push(fault);
+                    }
                 }
                 self.leave(before);
             }
@@ -235,11 +247,7 @@ impl Evaluator<'_> {
     /// Takes note of a problem that may have been told.
     pub(super) fn report_once(&mut self, stop: Stop) {
         let (Stop::Missing(fault) | Stop::Fault(fault)) = &stop else { return };
-        let same = |told: &Fault| {
-            (told.origin, told.within, &told.path) == (fault.origin, fault.within, &fault.path)
-                && told.kind.to_string() == fault.kind.to_string()
-        };
-        if !self.faults.iter().any(same) {
+        if !self.faults.iter().any(|told| told.path == fault.path && is_told(told, fault)) {
             self.report(stop);
         }
     }
@@ -250,4 +258,10 @@ fn conflict<'s>(stop: &'s Stop, entry: &StackEntry) -> Option<&'s Kind> {
     let Stop::Fault(fault) = stop else { return None };
     let own = matches!(fault.kind, Kind::MergeType { .. }) && fault.origin == Some(entry.slot.origin());
     own.then_some(&fault.kind)
+}
+
+/// Whether a problem stands where another one does, in the same words.
+fn is_told(told: &Fault, fault: &Fault) -> bool {
+    (told.origin, told.within) == (fault.origin, fault.within)
+        && told.kind.to_string() == fault.kind.to_string()
 }

@@ -2,7 +2,7 @@
 //! to without the secrets among the parameters, and what differs is masked.
 
 use super::{Part, ReferenceStory, Step, Story};
-use crate::secrets::Secrets;
+use crate::secrets::{MASK, Secrets};
 use crate::value::Value;
 
 impl Secrets {
@@ -13,6 +13,9 @@ impl Secrets {
             let same = without.filter(|without| without.steps.len() == story.steps.len());
             for (at, step) in story.steps.iter_mut().enumerate() {
                 self.cover_step(step, same.and_then(|without| without.steps.get(at)));
+                if self.covers(&story.path) {
+                    hide_failed(&mut step.references);
+                }
             }
             let same = without.filter(|without| without.parts.len() == story.parts.len());
             for (at, part) in story.parts.iter_mut().enumerate() {
@@ -53,5 +56,18 @@ impl Secrets {
                 self.cover(story, without.and_then(|without| without.story.as_deref()));
             }
         }
+    }
+}
+
+/// Hides references that come to nothing below a secret key: what looks like one may be a part of the secret.
+fn hide_failed(references: &mut [ReferenceStory]) {
+    for reference in references {
+        if reference.failed {
+            reference.written = MASK.into();
+            reference.path = None;
+            reference.fault = None;
+            reference.inner.clear();
+        }
+        hide_failed(&mut reference.inner);
     }
 }

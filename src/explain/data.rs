@@ -34,7 +34,7 @@ fn optional<T>(item: Option<T>, value: impl FnOnce(T) -> Value) -> Value {
 impl Explanation {
     /// Tells the secrets in it, to know them where references carry them.
     pub fn teach(&self, secrets: &mut Secrets) {
-        secrets.learn(&self.secrets);
+        self.secrets.iter().for_each(|values| secrets.learn(values));
     }
 
     /// The explanation as plain data.

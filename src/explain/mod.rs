@@ -91,8 +91,8 @@ pub struct Explanation {
     pub exports: Vec<Story>,
     /// What cannot be computed.
     pub faults: Vec<Fault>,
-    /// All parameters, to know the secrets among them wherever they are shown.
-    secrets: Value,
+    /// All parameters and exports, to know the secrets among them wherever they are shown.
+    secrets: [Value; 2],
 }
 
 /// The history of one value.
@@ -146,7 +146,8 @@ fn explain_layers(
     selection: &Selection,
 ) -> Result<Explanation> {
     let everything = selection.is_everything();
-    let room = Room::new(computation.settings);
+    // What is told, and what that comes to without secrets.
+    let (room, room_without) = (Room::new(computation.settings), Room::new(computation.settings));
     let others = computation.others(layers, environment);
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let mut explanation = Explanation {
@@ -158,7 +159,8 @@ fn explain_layers(
         parameters: Vec::new(),
         exports: Vec::new(),
         faults: Vec::new(),
-        secrets: Teller::new(computation, layers, &others, false).within(&room).everything(),
+        secrets: [false, true]
+            .map(|exports| Teller::new(computation, layers, &others, exports).within(&room).everything()),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
@@ -203,8 +205,9 @@ fn explain_layers(
             let secrets = &selection.secrets;
             let others =
                 OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
-            let mut teller = Teller::without(computation, layers, &others, exports, secrets).within(&room);
-            for story in stories.iter_mut().take_while(|_| !room.is_full()) {
+            let mut teller =
+                Teller::without(computation, layers, &others, exports, secrets).within(&room_without);
+            for story in stories.iter_mut().take_while(|_| !room.is_full() && !room_without.is_full()) {
                 let path = story.path.clone();
                 let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
                 secrets.cover(story, Some(&without));
@@ -217,7 +220,7 @@ fn explain_layers(
         }
     }
     // What was not found may stand behind what there was no room for.
-    if let Some(fault) = room.fault() {
+    if let Some(fault) = room.fault().or_else(|| room_without.fault()) {
         return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
     if !missing.is_empty() {

@@ -27,6 +27,9 @@ pub(super) struct Room {
 /// How many values a story, a part or a step takes the memory of, beside what is in it.
 const EACH: usize = 4;
 
+/// How many values that are shared take as much as one with its place.
+const SHARED: usize = 4;
+
 /// How many letters of a reference take as long to tell as a value: those inside of it are looked up for
 /// each around them.
 const LETTERS: usize = 16;
@@ -45,9 +48,9 @@ impl Room {
         left.is_some()
     }
 
-    /// Takes a value for what is in it.
+    /// Takes a value for what is in it, which is shared until it is written out.
     pub fn take_value(&self, value: Option<&Value>) -> bool {
-        self.take(value.map_or(0, |value| Measure::of(value).size))
+        self.take(value.map_or(0, |value| Measure::of(value).size / SHARED))
     }
 
     /// Takes a part.

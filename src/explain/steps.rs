@@ -152,6 +152,11 @@ impl<'a> Teller<'a> {
         let mut steps = self.steps(&path[..list.unwrap_or(path.len())]);
         if list.is_some() {
             steps.retain(|step| step.counts);
+            // What the whole list was then is told by its own story.
+            steps.iter_mut().for_each(|step| step.after = None);
+        }
+        for step in &steps {
+            self.room.take_step(step);
         }
         let item = list.and_then(|end| self.item(path, end)).map(|step| Step {
             after: value.clone().filter(|value| !matches!(value, Value::Map(_))),
@@ -256,7 +261,6 @@ impl<'a> Teller<'a> {
                             earlier.counts = false;
                         }
                     }
-                    self.room.take_step(&step);
                     steps.push(step);
                 }
             }

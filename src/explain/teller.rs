@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Story;
-use super::parts::winner;
+use super::parts::{Below, Inner, address, below, leaf, winner};
 use super::place::{Place, Places};
 use super::room::Room;
 use super::said::{Ordered, ordered};
@@ -188,18 +188,40 @@ impl<'a> Teller<'a> {
         if self.tells_exports { &self.exports } else { &self.parameters }
     }
 
-    /// All parameters, as far as they can be computed.
+    /// All parameters, or exports, as far as they can be computed: to be searched for secrets.
     pub fn everything(&mut self) -> Value {
-        let merged = self.section().merged.clone();
+        let merged = Found::from(Head::Map(self.section().merged.clone()));
+        self.as_far(&merged, &mut FxHashSet::default())
+    }
+
+    /// What is in a container, but for what fails in it.
+    fn as_far(&mut self, found: &Found, around: &mut FxHashSet<usize>) -> Value {
+        let address = address(&found.head);
+        if address.is_some_and(|address| !around.insert(address)) {
+            return Value::Null;
+        }
         let mut map = Map::default();
-        for (key, slot) in &merged.entries {
-            if let Some(value) = self.quietly(|evaluator| evaluator.deep(slot)) {
-                // It is searched for secrets, not told.
-                if !self.room.take(Measure::of(&value).size / 8) {
-                    break;
+        for Below { key, inner } in below(&found.head) {
+            let Inner::Slot(slot) = inner else { continue };
+            let value = match self.quietly(|evaluator| evaluator.deep(slot)) {
+                Some(value) => {
+                    // It is searched, not told.
+                    self.room.take(1 + Measure::of(&value).size / 8);
+                    Some(value)
                 }
-                map.insert(key.clone(), value);
+                None => {
+                    self.quietly(|evaluator| evaluator.head(slot)).filter(|found| !leaf(&found.head)).map(
+                        |found| stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.as_far(&found, around)),
+                    )
+                }
+            };
+            if self.room.is_full() {
+                break;
             }
+            map.extend(value.map(|value| (key, value)));
+        }
+        if let Some(address) = address {
+            around.remove(&address);
         }
         Value::map(map)
     }
