@@ -153,7 +153,9 @@ impl<'a> Teller<'a> {
         if list.is_some() {
             steps.retain(|step| step.counts);
             // What the whole list was then is told by its own story.
-            steps.iter_mut().for_each(|step| step.after = None);
+            for step in &mut steps {
+                step.after = None;
+            }
         }
         for step in &steps {
             self.room.take_step(step);

@@ -197,9 +197,10 @@ fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found:
         // With a default, a key may be for what some day sets it; a slip it is where another one is similar.
         let optional = path.default.is_some() && similar.is_none();
         let rule = if optional { "parameter-optional" } else { "parameter-never-set" };
-        let help = similar.filter(|_| !one.secret).map(|name| format!("'{name}' is similar"));
-        let named = if one.secret { MASK.to_owned() } else { format!("{PARAM}{delimiter}{key}") };
-        let mut fault = lint_fault(rule, format!("no file sets '{named}'"), help);
+        let help = similar.map(|name| format!("'{name}' is similar"));
+        // What begins with `_param` is a reference, below a secret key too.
+        let message = format!("no file sets '{PARAM}{delimiter}{key}'");
+        let mut fault = lint_fault(rule, message, help);
         fault.site.clone_from(&one.site);
         found.push(fault);
     }
