@@ -69,11 +69,11 @@ impl Difference {
                 Node::Broken(faults) => self.broken.push((name, faults)),
                 Node::Mended(faults) => self.mended.push((name, faults)),
                 Node::Otherwise(faults) => self.otherwise.push((name, faults)),
-                Node::Changed { changes, parameters } => {
+                Node::Changed { changes, all } => {
                     // What other nodes change alike holds the same secrets.
                     if groups.take(&name, changes) {
-                        for parameters in &parameters {
-                            self.secrets.learn(parameters);
+                        for values in &all {
+                            self.secrets.learn(values);
                         }
                     }
                 }

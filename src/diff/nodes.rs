@@ -29,8 +29,8 @@ pub(super) enum Node {
     Mended(Vec<Fault>),
     /// It renders on neither side, with other problems than before.
     Otherwise(Vec<Fault>),
-    /// Its values, and the parameters that they are of.
-    Changed { changes: Vec<Change>, parameters: [Value; 2] },
+    /// Its values, and the parameters and exports that they are of.
+    Changed { changes: Vec<Change>, all: [Value; 4] },
 }
 
 /// The nodes of both sides that globs choose, sorted, each with what differs in it. One that is on
@@ -103,7 +103,10 @@ fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
         (Some(Err(_)), Some(Err(now))) => Node::Otherwise(now.into_faults()),
         (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
             changes if changes.is_empty() => Node::Same,
-            changes => Node::Changed { changes, parameters: [before.parameters, now.parameters] },
+            changes => {
+                let all = [before.parameters, now.parameters, before.exports, now.exports];
+                Node::Changed { changes, all }
+            }
         },
     }
 }

@@ -10,6 +10,10 @@ impl Secrets {
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
             self.cover_value(&mut story.value, without.and_then(|story| story.value.as_ref()));
+            if let Some(fault) = story.fault.as_mut().filter(|_| self.covers(&story.path)) {
+                fault.kind.withhold();
+                fault.notes.clear();
+            }
             let same = without.filter(|without| without.steps.len() == story.steps.len());
             for (at, step) in story.steps.iter_mut().enumerate() {
                 self.cover_step(step, same.and_then(|without| without.steps.get(at)));
@@ -66,6 +70,7 @@ fn hide_failed(references: &mut [ReferenceStory]) {
             reference.written = MASK.into();
             reference.path = None;
             reference.fault = None;
+            reference.story = None;
             reference.inner.clear();
         }
         hide_failed(&mut reference.inner);

@@ -35,6 +35,7 @@ impl Explanation {
     /// Tells the secrets in it, to know them where references carry them.
     pub fn teach(&self, secrets: &mut Secrets) {
         self.secrets.iter().for_each(|values| secrets.learn(values));
+        secrets.learn_all(self.written.iter());
     }
 
     /// The explanation as plain data.
