@@ -1,6 +1,8 @@
 //! Cover turns an explanation into what may be shown of it: each value is compared with what it comes
 //! to without the secrets among the parameters, and what differs is masked.
 
+use rustc_hash::FxHashMap;
+
 use super::{Part, ReferenceStory, Step, Story};
 use crate::secrets::{MASK, Secrets};
 use crate::value::Value;
@@ -10,7 +12,9 @@ impl Secrets {
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
             self.cover_value(&mut story.value, without.and_then(|story| story.value.as_ref()));
-            if let Some(fault) = story.fault.as_mut().filter(|_| self.covers(&story.path)) {
+            // What can be computed without the secrets fails in what one of them says.
+            let secret = without.is_some_and(|without| without.fault.is_none() && without.value.is_some());
+            if let Some(fault) = story.fault.as_mut().filter(|_| secret || self.covers(&story.path)) {
                 fault.kind.withhold();
                 fault.notes.clear();
             }
@@ -21,10 +25,17 @@ impl Secrets {
                     hide_failed(&mut step.references);
                 }
             }
-            let same = without.filter(|without| without.parts.len() == story.parts.len());
+            let without = without.map_or(&[][..], |without| &without.parts);
+            let mut by_path = None;
             for (at, part) in story.parts.iter_mut().enumerate() {
-                let without = same.and_then(|without| without.parts.get(at));
-                self.cover_part(part, without.filter(|without| without.path == part.path));
+                let same = without.get(at).filter(|without| without.path == part.path);
+                let same = same.or_else(|| {
+                    let by_path = by_path.get_or_insert_with(|| {
+                        without.iter().map(|part| (&part.path, part)).collect::<FxHashMap<_, _>>()
+                    });
+                    by_path.get(&part.path).copied()
+                });
+                self.cover_part(part, same);
             }
         });
     }
@@ -42,6 +53,11 @@ impl Secrets {
 
     fn cover_part(&self, part: &mut Part, without: Option<&Part>) {
         self.cover_value(&mut part.value, without.and_then(|part| part.value.as_ref()));
+        // A text of a secret that a reference brings in is one wherever it is brought in.
+        let written = without.and_then(|part| part.written.clone());
+        if part.written.is_some() && part.written != written {
+            part.written = Some(written.unwrap_or_else(|| Value::text(MASK)));
+        }
     }
 
     fn cover_references(&self, references: &mut [ReferenceStory], without: Option<&[ReferenceStory]>) {

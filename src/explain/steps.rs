@@ -337,7 +337,9 @@ impl<'a> Teller<'a> {
             (Effect::Missing, Some("ignore_overwritten_missing_references"))
         } else {
             match (before, new) {
-                (_, Shape::Nothing) if !whole && further_up && self.is_container(slot) => return None,
+                (_, Shape::Nothing) if !whole && further_up && result.is_ok() && self.is_container(slot) => {
+                    return None;
+                }
                 // What cannot be computed is something all the same.
                 (Shape::Nothing, Shape::Nothing) if result.is_err() => (Effect::Sets, None),
                 (_, Shape::Nothing) if result.is_err() => (Effect::Replaces, None),

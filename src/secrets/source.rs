@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use fancy_regex::{Captures, Regex};
 use rustc_hash::FxHashSet;
 
 use super::{Secrets, deeper};
@@ -16,6 +17,9 @@ use crate::yaml::outline::{Form, Outline, Piece};
 
 /// Of longer texts, in bytes, nothing is shown: to tell what is secret in them takes memory.
 const LARGEST: usize = 1 << 20;
+
+/// As many secrets of a text, the longest, are looked for in all of it.
+const MOST_COPIED: usize = 1_000;
 
 impl Secrets {
     /// The text of a YAML file with what stands behind secret keys as stars; nothing of
@@ -30,7 +34,6 @@ impl Secrets {
         // An outline is only there for what can be composed.
         let document = compose(text.as_bytes()).ok();
         let outline = document.as_ref().and_then(|_| Outline::read(text.as_bytes()).ok());
-        let star = |c: char| if c.is_whitespace() { c } else { '*' };
         let stars = |word: &str| word.chars().map(star).collect();
         let shown = |text: &str, known| self.lines(&self.defaults(&self.queries(text, stars), stars), known);
         let Some(root) = outline.as_ref().and_then(|outline| outline.root.as_ref()) else {
@@ -46,7 +49,8 @@ impl Secrets {
             let aliases = std::mem::take(&mut found.aliases);
             found.anchored(root, &aliases);
         }
-        shown(&found.starred(), true)
+        let starred = found.starred();
+        shown(&found.copied(starred), true)
     }
 
     /// Scalars in which escapes hide from the text what names a secret.
@@ -106,6 +110,7 @@ impl Secrets {
         let mut inside: Option<usize> = None;
         // Whether the value of a secret key must begin in the next line.
         let mut next = false;
+        let starred = if known { starred_around } else { starred };
         for line in text.split_inclusive('\n') {
             let indent = line.len() - line.trim_start_matches(' ').len();
             let blank = line.trim().is_empty();
@@ -211,11 +216,11 @@ impl Found<'_> {
         });
     }
 
-    fn starred(mut self) -> String {
+    fn starred(&mut self) -> String {
         self.ranges.sort_by_key(|range| (range.start, range.end));
         let mut out = String::with_capacity(self.text.len());
         let mut at = 0;
-        for range in self.ranges {
+        for range in &self.ranges {
             let start = range.start.max(at);
             if start < range.end {
                 out.push_str(&self.text[at..start]);
@@ -226,16 +231,61 @@ impl Found<'_> {
         out.push_str(&self.text[at..]);
         out
     }
+
+    /// Stars too where somebody wrote a secret of this text out once more.
+    fn copied(&self, text: String) -> String {
+        let secret = |range: &Range<usize>| {
+            let written = &self.text[range.clone()];
+            let quoted = |quote| written.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
+            quoted('"').or_else(|| quoted('\'')).unwrap_or(written)
+        };
+        let mut words: Vec<&str> = self.ranges.iter().map(secret).collect();
+        words.retain(|word| word.len() >= super::SHORTEST && !word.contains('\n'));
+        words.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        words.dedup();
+        words.truncate(MOST_COPIED);
+        let words: Vec<_> = words.into_iter().map(fancy_regex::escape).collect();
+        match Regex::new(&words.join("|")) {
+            Ok(pattern) if !words.is_empty() => pattern
+                .replace_all(&text, |found: &Captures<'_, str>| {
+                    found[0].chars().map(star).collect::<String>()
+                })
+                .into_owned(),
+            _ => text,
+        }
+    }
 }
 
-/// Stars for all but white space and what YAML itself needs: a text that looks like a reference may be a
-/// secret too.
+/// Stars for all of a secret but white space, and the quotes around it or the sign that it begins with:
+/// a text that looks like a reference may be a secret too.
 fn starred(text: &str) -> String {
-    let star = |c: char| {
-        let keeps = c.is_whitespace() || matches!(c, '\'' | '"' | '|' | '>' | '&' | '!' | '#' | '[' | ']');
-        if keeps { c } else { '*' }
+    let inner = text.trim();
+    let first = inner.chars().next().filter(|first| matches!(first, '\'' | '"' | '|' | '>' | '#' | '['));
+    let quote = first.filter(|first| matches!(first, '\'' | '"') && inner.len() > 1);
+    let start = text.len() - text.trim_start().len();
+    let end = start + inner.len();
+    let kept =
+        |at: usize, c: char| at == start && first.is_some() || at + c.len_utf8() == end && quote == Some(c);
+    text.char_indices().map(|(at, c)| if kept(at, c) { c } else { star(c) }).collect()
+}
+
+/// Stars for what stands around secrets that are stars already: the signs of YAML stay, but for those
+/// in a comment.
+fn starred_around(text: &str) -> String {
+    let mut comment = false;
+    let mut before = ' ';
+    let mut shown = |c: char| {
+        let begins = c == '#' && !comment && before.is_whitespace();
+        let keeps = begins || !comment && matches!(c, '\'' | '"' | '|' | '>' | '&' | '!' | '[' | ']');
+        comment |= begins;
+        before = c;
+        if keeps { c } else { star(c) }
     };
-    text.chars().map(star).collect()
+    text.chars().map(&mut shown).collect()
+}
+
+fn star(c: char) -> char {
+    if c.is_whitespace() { c } else { '*' }
 }
 
 #[cfg(test)]
@@ -257,6 +307,20 @@ mod tests {
             "a: b\npassword: '** ***********'\ntoken: |\n  ***\n  ***\nc: {user: u, passwd: *, d: 1}\nl:\n  - secret: *\n    d: y\n"
         );
         assert_eq!(shown.chars().count(), text.chars().count());
+    }
+
+    #[test]
+    fn signs_in_a_secret_are_stars_too() {
+        for (text, shown) in [
+            ("password: a!b#c'd\"e&f|g>h[i]\n", "password: ******************\n"),
+            ("password: 'a!b''[c]' # !x: #y\n", "password: '********' # *** **\n"),
+            ("password: |\n  a!b\"c\n  'd'\n", "password: |\n  *****\n  ***\n"),
+            ("b: [1\npassword: 'a!b\"c'\n", "b: [1\npassword: '*****'\n"),
+            ("b: [1\npassword: a!b\"c'\n", "b: [1\npassword: ******\n"),
+            ("b: [1\npassword:\n  \"a!b\n", "b: [1\npassword:\n  \"***\n"),
+        ] {
+            assert_eq!(secrets().source(text), shown);
+        }
     }
 
     #[test]
@@ -284,6 +348,8 @@ mod tests {
             "passwords:\n- {a: {b: \"${hunter2}\"}}\n- b${hunter2}\nopen: seen\n",
             "password: >-\n  hunter2\n\n  hunter2\nopen: seen\n",
             "l:\n  - password: hunter2\n    open: seen\n",
+            "open: seen\nurl: 'pg://hunter2@${nothing}'\npassword: 'hunter2' # hunter2\n",
+            "a: {password: hunter2, url: x-hunter2, open: seen}\n",
             "q: \"$[ exports:a if exports:pass\\x77ord == hunter2 ]\"\nopen: seen\n",
             "q: \"$[ if exports:pass\\\n  word == hunter2 ]\"\nopen: seen\n",
             "q: [\"${db:pass\\x77ord::hunter2}\"]\nopen: seen\n",
