@@ -212,6 +212,18 @@ fn owner_group_mode_and_attributes_stay() {
     }
 }
 
+#[test]
+fn another_name_of_an_edited_file_keeps_the_old_text() {
+    let (folder, settings, file) = inventory();
+    let other = folder.path().join("outside.yml");
+    fs::hard_link(&file, &other).expect("another name");
+    cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit");
+    assert_eq!(fs::read_to_string(&other).expect("the other name"), OLD);
+    assert_eq!(fs::read_to_string(&file).expect("the file"), format!("{OLD}    b: 2\n"));
+    let names = |path: &Path| fs::metadata(path).expect("metadata").nlink();
+    assert_eq!((names(&file), names(&other)), (1, 1));
+}
+
 /// Runs something in a thread that lacks a right of the administrator.
 fn without<T: Send>(right: CapabilitySet, work: impl FnOnce() -> T + Send) -> T {
     let run = || {
