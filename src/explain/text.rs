@@ -279,11 +279,15 @@ impl Writer<'_> {
             _ if reference.failed => self.paint.of(Style::Error, "nothing, as told elsewhere"),
             (Some(value), _, true) => format!("{}, its default", self.value(path, value)),
             (Some(value), _, _) => self.value(path, value),
-            (None, _, _) => "a mapping".into(),
+            (None, _, true) => "a mapping, its default".into(),
+            (None, _, false) => "a mapping".into(),
         };
         let written = self.paint.of(Style::Reference, &inert(&reference.written));
-        let resolved = match (&reference.path, reference.inner.is_empty()) {
-            (Some(path), false) => format!(" is {},", self.path(path)),
+        // Those inside may be references of the default alone.
+        let resolved = match reference.path.as_deref().map(|path| join_path(path, self.delimiter)) {
+            Some(path) if !reference.inner.is_empty() && !reference.written.contains(&path) => {
+                format!(" is {},", inert(&path))
+            }
             _ => String::new(),
         };
         let _ = writeln!(self.out, "{pad}{written}{resolved} is {found}");
