@@ -165,6 +165,7 @@ const ALL: &[Hostile] = &[
         "x${n}",
     ),
     hostile("classes in a row that references bring in", |base| named_classes(base, 5_000), "ok", ""),
+    hostile("four hundred classes, each of which lists all after it", classes_of_all, "ok", ""),
     hostile("eleven thousand classes", many_classes, "evaluation-limit", "number of classes"),
     with(
         "{class_mappings: ['/^(a|aa)+$(?<!x)/ c']}",
@@ -347,6 +348,16 @@ fn named_classes(base: &Path, count: usize) {
     }
     let all: String = (0..count - 1).map(|number| format!("'k${{n{number}}}', ")).collect();
     class(base, &format!("classes: [k0, {all}]\n"));
+}
+
+/// 80,000 entries of lists, to which chains of up to 400 links lead.
+fn classes_of_all(base: &Path) {
+    let count = 400;
+    for number in 0..count {
+        let names: String = (number + 1..count).map(|number| format!("k{number}, ")).collect();
+        write(&base.join(format!("classes/k{number}.yml")), &format!("classes: [{names}]\n"));
+    }
+    class(base, "classes: [k0]\n");
 }
 
 fn many_classes(base: &Path) {

@@ -2,11 +2,13 @@
 //! application or take it away, what says the environment.
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 
 use super::place::{Place, Places};
+use super::room::Room;
 use crate::engine::node::{Computation, Layers};
 use crate::error::Link;
-use crate::linearize::{By, Included};
+use crate::linearize::{By, Included, Listed};
 use crate::pattern::{Glob, chosen};
 use crate::source::{FileId, Origin, Site};
 use crate::value::{Text, Value};
@@ -92,28 +94,39 @@ fn section(computation: &Computation<'_>, file: FileId, name: &str) -> Option<Or
     Some(Origin { file, node: entry.value.index })
 }
 
-/// The classes that any of the globs choose.
-pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ClassStory> {
+/// The classes that any of the globs choose, as far as there is room.
+pub(super) fn classes(
+    computation: &Computation<'_>,
+    layers: &Layers,
+    globs: &[Glob],
+    room: &Room,
+) -> Vec<ClassStory> {
     let trail = layers.linearization.trail();
-    let (included, listings) = (trail.all(), trail.listings());
+    let (all, listings) = (trail.all(), trail.listings());
     let inputs = computation.inputs;
-    let mut names: Vec<&Text> = Vec::new();
-    // In the order in which they merge, then the missing ones.
-    let by_file = |file: FileId| included.iter().skip(1).find(|one| one.file == file);
-    names.extend(layers.linearization.layers().filter_map(|layer| by_file(layer.file).map(|one| &one.name)));
-    for listed in &listings {
-        if !names.contains(&&listed.class) {
-            names.push(&listed.class);
-        }
+    let (mut by_file, mut by_name) = (FxHashMap::default(), FxHashMap::default());
+    for one in all.iter().skip(1) {
+        by_file.entry(one.file).or_insert(one);
+        by_name.entry(&one.name).or_insert(one);
     }
-    names.retain(|name| chosen(globs, name));
+    // In the order in which they merge, then the missing ones.
+    let merged = layers.linearization.layers().filter_map(|layer| by_file.get(&layer.file));
+    let mut names: IndexMap<&Text, Vec<&Listed>> = merged.map(|one| (&one.name, Vec::new())).collect();
+    for listed in &listings {
+        names.entry(&listed.class).or_default().push(listed);
+    }
+    names.retain(|name, _| chosen(globs, name));
+    let again = again(layers);
     names
         .into_iter()
-        .map(|name| {
-            let included = included.iter().skip(1).find(|one| one.name == *name);
+        .map(|(name, listings)| {
+            let included = by_name.get(name).copied();
             let path = included.and_then(|included| inputs.files.path_of(included.file));
             let mut entries = Vec::new();
-            for listed in listings.iter().filter(|listed| listed.class == *name) {
+            for listed in listings {
+                if room.is_full() {
+                    break;
+                }
                 let mut chain = match &listed.by {
                     By::Includer(index) => trail.chain(*index, inputs),
                     By::Node | By::Mapping(_) => Vec::new(),
@@ -127,7 +140,11 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
                 let effective = included
                     .is_some_and(|included| included.listed == listed.origin && same(included, &listed.by));
                 entries.push(Listing { site, chain: chain.clone(), effective });
-                for origin in again(layers, listed.origin) {
+                room.take_links(chain.len());
+                for &origin in again.get(&listed.origin).into_iter().flatten() {
+                    if !room.take_links(chain.len()) {
+                        break;
+                    }
                     let site = crate::evaluate::site(inputs, origin, None);
                     let mut chain = chain.clone();
                     if let Some(last) = chain.last_mut() {
@@ -145,14 +162,21 @@ pub fn classes(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -
         .collect()
 }
 
-/// Where else the class of an entry stands in the same list.
-fn again(layers: &Layers, listed: Origin) -> impl Iterator<Item = Origin> {
-    let mut all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
-    let layer = all.find(|layer| layer.file == listed.file && listed != Origin::NONE);
-    let entry = layer.and_then(|layer| Some((layer, layer.classes.iter().find(|one| one.origin == listed)?)));
-    entry.into_iter().flat_map(|(layer, entry)| {
-        layer.listed_again.iter().filter(|(name, _)| *name == entry.name).map(|(_, origin)| *origin)
-    })
+/// Where else the class of an entry of a list stands in the same list.
+fn again(layers: &Layers) -> FxHashMap<Origin, Vec<Origin>> {
+    let mut again: FxHashMap<Origin, Vec<Origin>> = FxHashMap::default();
+    for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
+        if layer.listed_again.is_empty() {
+            continue;
+        }
+        let first: FxHashMap<_, _> = layer.classes.iter().map(|one| (&one.name, one.origin)).collect();
+        for (name, origin) in layer.listed_again.iter() {
+            if let Some(first) = first.get(name).filter(|first| **first != Origin::NONE) {
+                again.entry(*first).or_default().push(*origin);
+            }
+        }
+    }
+    again
 }
 
 fn same(included: &Included, by: &By) -> bool {
@@ -163,8 +187,14 @@ fn same(included: &Included, by: &By) -> bool {
     }
 }
 
-/// The applications that any of the globs choose, in the order of their first mention.
-pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glob]) -> Vec<ApplicationStory> {
+/// The applications that any of the globs choose, in the order of their first mention, as far as there is
+/// room.
+pub(super) fn applications(
+    computation: &Computation<'_>,
+    layers: &Layers,
+    globs: &[Glob],
+    room: &Room,
+) -> Vec<ApplicationStory> {
     let places = Places::new(computation, layers);
     let mut stories: IndexMap<Text, ApplicationStory> = IndexMap::new();
     for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
@@ -186,7 +216,11 @@ pub fn applications(computation: &Computation<'_>, layers: &Layers, globs: &[Glo
                 (false, false) => "adds",
             };
             story.present = !removes;
-            story.steps.push(ApplicationStep { effect, place: places.of(*origin, "class mapping") });
+            let place = places.of(*origin, "class mapping");
+            if !room.take_links(place.chain.len()) {
+                break;
+            }
+            story.steps.push(ApplicationStep { effect, place });
         }
     }
     stories.into_values().collect()

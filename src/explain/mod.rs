@@ -169,7 +169,7 @@ fn explain_layers(
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
-        explanation.classes = context::classes(computation, layers, &globs(&selection.classes));
+        explanation.classes = context::classes(computation, layers, &globs(&selection.classes), &room);
         let (classes, wanted) = (&explanation.classes, &selection.classes);
         missing.extend(not_found(
             "class",
@@ -184,7 +184,7 @@ fn explain_layers(
     }
     if everything || !selection.applications.is_empty() {
         explanation.applications =
-            context::applications(computation, layers, &globs(&selection.applications));
+            context::applications(computation, layers, &globs(&selection.applications), &room);
         let (stories, wanted) = (&explanation.applications, &selection.applications);
         missing.extend(not_found(
             "application",
@@ -192,7 +192,7 @@ fn explain_layers(
             |glob| stories.iter().any(|s| glob.matches(&s.name)),
             layers,
             || {
-                let all = context::applications(computation, layers, &[]);
+                let all = context::applications(computation, layers, &[], &Room::new(computation.settings));
                 all.iter().map(|story| story.name.to_string()).collect()
             },
         ));

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::context::ApplicationStory;
+use super::room::Room;
 use crate::engine::node::{Computation, Layers};
 use crate::error::Link;
 use crate::linearize::{By, Included};
@@ -95,9 +96,10 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// Where each application is added that the node has, by its name.
+    /// Where each application is added that the node has, by its name; of very many, some have no place.
     pub fn applications(&self) -> FxHashMap<Text, Place> {
-        let stories = super::context::applications(self.computation, self.layers, &[]);
+        let room = Room::new(self.computation.settings);
+        let stories = super::context::applications(self.computation, self.layers, &[], &room);
         let added = |story: ApplicationStory| {
             let step = story.steps.into_iter().rfind(|step| step.effect == "adds")?;
             Some((story.name, step.place))

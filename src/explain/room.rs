@@ -27,6 +27,9 @@ pub(super) struct Room {
 /// How many values a story, a part or a step takes the memory of, beside what is in it.
 const EACH: usize = 4;
 
+/// How many values a link of a chain takes the memory of, written out.
+const LINK: usize = 8;
+
 /// How many values that are shared take as much as one with its place.
 const SHARED: usize = 4;
 
@@ -51,6 +54,11 @@ impl Room {
     /// Takes a value for what is in it, which is shared until it is written out.
     pub fn take_value(&self, value: Option<&Value>) -> bool {
         self.take(value.map_or(0, |value| Measure::of(value).size / SHARED))
+    }
+
+    /// Takes one entry of a list, with the links of the chain that leads there.
+    pub fn take_links(&self, links: usize) -> bool {
+        self.take(EACH + LINK * links)
     }
 
     /// Takes a part.
