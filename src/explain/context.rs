@@ -170,7 +170,7 @@ fn again(layers: &Layers) -> FxHashMap<Origin, Vec<Origin>> {
             continue;
         }
         let first: FxHashMap<_, _> = layer.classes.iter().map(|one| (&one.name, one.origin)).collect();
-        for (name, origin) in layer.listed_again.iter() {
+        for (name, origin) in &layer.listed_again {
             if let Some(first) = first.get(name).filter(|first| **first != Origin::NONE) {
                 again.entry(*first).or_default().push(*origin);
             }
