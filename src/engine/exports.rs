@@ -19,6 +19,7 @@ use crate::parallel;
 use crate::points::point;
 use crate::query::Query;
 use crate::secrets::Secrets;
+use crate::slot::MapSlot;
 use crate::value::{Text, Value};
 
 /// What is known of the exports of all nodes.
@@ -44,6 +45,9 @@ struct Known {
     checked: u64,
     layers: Result<Arc<Layers>, Box<Fault>>,
     values: FxHashMap<Vec<Text>, Exported>,
+    /// Its exports without the secrets in them, and what is known of those.
+    without: Option<Arc<MapSlot>>,
+    values_without: FxHashMap<Vec<Text>, Option<Value>>,
 }
 
 /// The value of an export, `None` where the node has none.
@@ -121,11 +125,8 @@ impl Computation<'_> {
             Err(fault) => return Err(fault),
         };
         if let Some(secrets) = without {
-            let exports = secrets.without(&layers.exports);
-            let root = self.root(&layers).without(secrets);
-            let mut evaluator = Evaluator::new(root, self.settings, self.inputs);
-            // What fails without them is masked as a whole.
-            return Ok(Some(paths.iter().map(|path| evaluator.export(&exports, path, true)).collect()));
+            let value = |path: &&[Text]| self.export_without(node, &layers, path, secrets);
+            return Ok(Some(paths.iter().map(value).collect()));
         }
         let value = |path: &&[Text]| match self.export(node, &layers, path, ignore_errors) {
             Ok(value) => Ok(value),
@@ -136,7 +137,7 @@ impl Computation<'_> {
     }
 
     /// Forgets a node whose files changed, and orders the layers of one that is not known.
-    fn known_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
+    pub(crate) fn known_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
         let mut known = self.index.known.lock();
         point("the exports are looked up");
         if let Some(entry) = known.get_mut(node) {
@@ -170,6 +171,8 @@ impl Computation<'_> {
             checked: self.generation,
             layers: layers.clone(),
             values: FxHashMap::default(),
+            without: None,
+            values_without: FxHashMap::default(),
         };
         self.index.known.lock().insert(node.clone(), entry);
         layers.map_err(|fault| *fault)
@@ -199,6 +202,33 @@ impl Computation<'_> {
             known.values.insert(path.to_vec(), exported.clone());
         }
         exported
+    }
+
+    /// What an export comes to without the secrets among parameters and exports, which are those of the
+    /// settings; nothing where it fails without them: it is masked as a whole.
+    fn export_without(
+        &self,
+        node: &Text,
+        layers: &Layers,
+        path: &[Text],
+        secrets: &Secrets,
+    ) -> Option<Value> {
+        let known = {
+            let known = self.index.known.lock();
+            let entry = known.get(node);
+            if let Some(value) = entry.and_then(|entry| entry.values_without.get(path)) {
+                return value.clone();
+            }
+            entry.and_then(|entry| entry.without.clone())
+        };
+        let exports = known.unwrap_or_else(|| secrets.without(&layers.exports));
+        let root = self.root(layers).without(secrets);
+        let value = Evaluator::new(root, self.settings, self.inputs).export(&exports, path, true);
+        if let Some(entry) = self.index.known.lock().get_mut(node) {
+            entry.without = Some(exports);
+            entry.values_without.insert(path.to_vec(), value.clone());
+        }
+        value
     }
 }
 

@@ -1,14 +1,17 @@
 //! References turn the text that a layer has into what each of its references found, told in turn;
 //! and a query into the nodes that answered it.
 
+use std::rc::Rc;
+use std::sync::Arc;
+
 use super::Story;
 use super::parts::winner;
 use super::place::{Place, Places};
 use super::teller::{MAX_DEPTH, Teller};
 use crate::engine::exports::Asked;
-use crate::engine::node::NodeRequest;
 use crate::error::Fault;
 use crate::evaluate::{Found, Head, Traced};
+use crate::query::Query;
 use crate::slot::{MapSlot, Slot};
 use crate::source::Origin;
 use crate::template::list_index;
@@ -119,9 +122,10 @@ impl Teller<'_> {
     /// into what the query came to: of what one node answered, only that node is named.
     pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<(Text, Option<Place>)> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
-        self.others.asked.borrow_mut().clear();
-        let found = self.quietly(|evaluator| evaluator.compute(slot));
-        let asked = self.others.asked.take();
+        if self.places_alone {
+            return Vec::new();
+        }
+        let Answered { found, nodes, .. } = self.answered(query, slot);
         let (only, inside) = match (rest.split_first(), &query.value) {
             (Some((node, inside)), Some(_)) => (node.as_str().map(Text::from), inside),
             (Some((item, _)), None) => {
@@ -135,11 +139,11 @@ impl Teller<'_> {
         };
         let paths: Vec<&[Text]> =
             query.comparisons().map(|test| test.export.as_slice()).chain(query.value.as_deref()).collect();
-        let nodes = asked.iter().flat_map(Asked::found);
         nodes
+            .iter()
             .filter(|node| only.as_ref().is_none_or(|only| only == *node))
             .map(|node| {
-                let layers = self.computation.layers(NodeRequest::plain(node)).ok();
+                let layers = self.computation.known_layers(node).ok();
                 let place = layers.as_ref().and_then(|layers| {
                     let path = paths.last()?;
                     let keys = path.iter().cloned().map(Key::from).chain(inside.iter().cloned());
@@ -151,6 +155,29 @@ impl Teller<'_> {
             })
             .collect()
     }
+
+    /// What a query came to. Each part of it asks.
+    fn answered(&mut self, query: &Arc<Query>, slot: &Slot) -> Answered {
+        let address = Arc::as_ptr(query) as usize;
+        if let Some(answered) = self.answered.get(&address) {
+            return answered.clone();
+        }
+        self.others.asked.borrow_mut().clear();
+        let found = self.quietly(|evaluator| evaluator.compute(slot));
+        let nodes = self.others.asked.take().iter().flat_map(Asked::found).cloned().collect();
+        let answered = Answered { _query: query.clone(), found, nodes };
+        self.answered.insert(address, answered.clone());
+        answered
+    }
+}
+
+/// What a query came to, and the nodes that it found.
+#[derive(Clone)]
+pub(super) struct Answered {
+    /// Held, so that its address stands for it.
+    _query: Arc<Query>,
+    found: Option<Found>,
+    nodes: Rc<[Text]>,
 }
 
 /// Where the last key of a path that a map has stands.

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Story;
 use super::parts::{Below, Inner, address, below, leaf, winner};
 use super::place::{Place, Places};
+use super::references::Answered;
 use super::room::Room;
 use super::said::{Ordered, ordered};
 use super::steps::State;
@@ -39,6 +40,10 @@ pub struct Teller<'a> {
     pub(super) told: FxHashSet<Vec<Key>>,
     /// References inside of what references found.
     pub(super) depth: usize,
+    /// What queries came to, by their address.
+    pub(super) answered: FxHashMap<usize, Answered>,
+    /// Whether nothing is told but where values stand.
+    pub(super) places_alone: bool,
     /// How much may be told.
     pub(super) room: Room,
 }
@@ -173,6 +178,8 @@ impl<'a> Teller<'a> {
             states: FxHashMap::default(),
             told: FxHashSet::default(),
             depth: 0,
+            answered: FxHashMap::default(),
+            places_alone: false,
             room: Room::new(computation.settings),
         }
     }
@@ -279,9 +286,9 @@ impl<'a> Teller<'a> {
     fn place(&mut self, path: &[Key]) -> Option<Place> {
         self.told.clear();
         // What its references found is no matter here.
-        self.depth = MAX_DEPTH;
+        (self.depth, self.places_alone) = (MAX_DEPTH, true);
         let place = self.history(path).place;
-        self.depth = 0;
+        (self.depth, self.places_alone) = (0, false);
         place
     }
 
