@@ -24,8 +24,9 @@ use crate::value::{Key, Text};
 const PARAM: &str = "_param";
 
 /// A reference in a file.
-struct Referring {
-    reference: Reference,
+struct Referring<'a> {
+    /// Where its text is held: each copy of one would hold all that are inside of it.
+    reference: &'a Reference,
     site: Option<Site>,
     /// Whether it is in the name of a class.
     in_class: bool,
@@ -61,14 +62,14 @@ pub(super) fn look(
     }
 }
 
-fn references(linter: &Linter<'_>) -> Vec<Referring> {
+fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
     let mut all = Vec::new();
     for (file, surveyed) in linter.survey.files.iter().enumerate() {
         let Ok(layer) = &surveyed.layer else { continue };
-        let mut take = |template: &Template, origin: Origin, in_class: bool, secret: bool| {
+        let mut take = |template: &'a Template, origin: Origin, in_class: bool, secret: bool| {
             each(&template.parts, &mut |reference| {
                 let site = site(linter.computation.inputs, origin, Some((&template.source, reference.span)));
-                all.push(Referring { reference: reference.clone(), site, in_class, secret, file });
+                all.push(Referring { reference, site, in_class, secret, file });
             });
         };
         for entry in &layer.classes {
@@ -137,11 +138,11 @@ impl Used {
 }
 
 /// Keys of `_param` that nothing refers to, and those that are referred to and never set.
-fn keys(linter: &Linter<'_>, referring: &[Referring], problems: &[Fault], found: &mut Vec<Fault>) {
+fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], problems: &[Fault], found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
     let mut used = Used::default();
     for one in referring {
-        used.take(&one.reference, delimiter);
+        used.take(one.reference, delimiter);
     }
     for (_, name) in linter.computation.mappings.names() {
         // One that is no template fails where it matches.
@@ -219,7 +220,7 @@ fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &Slot
 /// names of classes nothing is known.
 fn defaults(
     linter: &Linter<'_>,
-    referring: &[Referring],
+    referring: &[Referring<'_>],
     rendered: &[Option<Arc<NodeInfo>>],
     found: &mut Vec<Fault>,
 ) {

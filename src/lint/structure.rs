@@ -1,11 +1,13 @@
 //! The structure of the layers: overrides that replace nothing, constants that hold, removals that
 //! find nothing.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Linter;
 use crate::error::Fault;
 use crate::evaluate::join_path;
+use crate::layer::Layer;
 use crate::merge::{Prefixes, settled};
 use crate::slot::{MapSlot, Prefix, Slot};
 use crate::source::{FileId, Origin};
@@ -25,6 +27,7 @@ struct Prefixed {
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
     let prefixes = Prefixes::new(linter.computation.settings);
+    let mut constants = Vec::new();
     for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
         let Ok(layer) = &file.layer else { continue };
         let mut keys = Vec::new();
@@ -37,19 +40,25 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 found.push(linter.at("override-without-effect", message, one.origin));
             }
             if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {
-                held(linter, file, layer.file, &one, &path, found);
+                constants.push(Constant::new(linter, file, layer.file, one, path));
             }
         }
-        for (name, origin) in &layer.applications.removals {
+        let removals = &layer.applications.removals;
+        let added = if removals.is_empty() { FxHashSet::default() } else { added(linter, file, layer.file) };
+        let mut undone: FxHashMap<&Text, u32> = FxHashMap::default();
+        for (name, place) in &layer.applications.undone {
+            undone.entry(name).and_modify(|first| *first = place.node.min(*first)).or_insert(place.node);
+        }
+        for (name, origin) in removals {
             // Or out of the list itself.
-            let mut own = layer.applications.undone.iter();
-            let is_own = own.any(|(undone, place)| undone == name && place.node < origin.node);
-            if !is_own && !takes_away(linter, file, layer.file, name) {
+            let is_own = undone.get(name).is_some_and(|first| *first < origin.node);
+            if !is_own && !added.contains(name) {
                 let message = format!("'~{name}' takes nothing away in any node");
                 found.push(linter.at("removal-without-effect", message, *origin));
             }
         }
     }
+    held(linter, constants, found);
 }
 
 /// The keys with prefixes in a map. One that replaces what stands in front of it in the same
@@ -115,44 +124,57 @@ fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) 
     false
 }
 
-/// The values that a constant keeps out.
-fn held(
-    linter: &Linter<'_>,
-    file: &SurveyedFile,
+/// A constant of a file.
+struct Constant<'a> {
+    file: &'a SurveyedFile,
     id: FileId,
-    constant: &Prefixed,
-    path: &str,
-    found: &mut Vec<Fault>,
-) {
+    key: Prefixed,
+    path: String,
+    /// How many layers stand before it, in the first node that has it.
+    before: usize,
+}
+
+impl<'a> Constant<'a> {
+    fn new(linter: &Linter<'_>, file: &'a SurveyedFile, id: FileId, key: Prefixed, path: String) -> Self {
+        let first = file.nodes.first().and_then(|at| linter.survey.nodes.get(*at));
+        let before = first.map_or(0, |node| node.all_layers().take_while(|layer| layer.file != id).count());
+        Constant { file, id, key, path, before }
+    }
+}
+
+/// The values that constants keep out, each told of the first one that does. What is always behind a
+/// constant is no constant of its own: what stands behind both is told of the first.
+fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<Fault>) {
     let prefixes = Prefixes::new(linter.computation.settings);
-    let mut known: FxHashSet<FileId> = FxHashSet::default();
-    for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
-        for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
-            if !known.insert(layer.file) {
-                continue;
+    let mut all: FxHashSet<(String, FileId)> = FxHashSet::default();
+    constants.sort_by_key(|constant| constant.before);
+    for Constant { file, id, key, path, .. } in constants {
+        if all.contains(&(path.clone(), id)) {
+            continue;
+        }
+        // How many nodes have each layer behind it.
+        let mut behind: IndexMap<FileId, (&Layer, usize), FxBuildHasher> = IndexMap::default();
+        for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
+            for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
+                behind.entry(layer.file).or_insert((layer, 0)).1 += 1;
             }
+        }
+        for (layer, nodes) in behind.into_values() {
             let parameters = settled(&layer.parameters, &prefixes);
-            let Some(origin) = has(&parameters, &constant.path) else { continue };
-            if constant.value.is_some() && value_at(&parameters, &constant.path) == constant.value {
+            let Some(origin) = has(&parameters, &key.path) else { continue };
+            let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
+            if has_it.is_none_or(|file| file.nodes.len() != nodes) || !all.insert((path.clone(), layer.file))
+            {
                 continue;
             }
-            if !always_behind(linter, layer.file, id) {
+            if key.value.is_some() && value_at(&parameters, &key.path) == key.value {
                 continue;
             }
             let message = format!("'{path}' is left out: it is a constant");
             let fault = linter.at("constant-held", message, origin);
-            found.push(fault.note("the constant is set here", linter.site(constant.origin)));
+            found.push(fault.note("the constant is set here", linter.site(key.origin)));
         }
     }
-}
-
-/// Whether all nodes that have a file have the other one before it.
-fn always_behind(linter: &Linter<'_>, file: FileId, other: FileId) -> bool {
-    let Some(file) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
-    let Ok(own) = &file.layer else { return false };
-    file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)).all(|node| {
-        node.all_layers().take_while(|layer| layer.file != own.file).any(|layer| layer.file == other)
-    })
 }
 
 /// The value that a map writes at a path as it is.
@@ -165,10 +187,16 @@ fn value_at(map: &MapSlot, path: &[Key]) -> Option<Value> {
     }
 }
 
-fn takes_away(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, name: &Text) -> bool {
-    let mut nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
-    nodes.any(|node| {
-        let mut layers = node.all_layers().take_while(|layer| layer.file != id);
-        layers.any(|layer| layer.applications.additions.iter().any(|(added, _)| added == name))
-    })
+/// The applications that layers before the file add in any node.
+fn added<'a>(linter: &'a Linter<'_>, file: &SurveyedFile, id: FileId) -> FxHashSet<&'a Text> {
+    let mut known: FxHashSet<FileId> = FxHashSet::default();
+    let mut added = FxHashSet::default();
+    for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
+        for layer in node.all_layers().take_while(|layer| layer.file != id) {
+            if known.insert(layer.file) {
+                added.extend(layer.applications.additions.iter().map(|(name, _)| name));
+            }
+        }
+    }
+    added
 }

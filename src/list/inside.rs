@@ -7,7 +7,7 @@ use crate::template::{Part, Reference, Template};
 use crate::value::{Key, Value};
 
 /// Visits references, inner ones after the one that they stand in.
-pub(crate) fn each(parts: &[Part], visit: &mut dyn FnMut(&Reference)) {
+pub(crate) fn each<'t>(parts: &'t [Part], visit: &mut dyn FnMut(&'t Reference)) {
     for part in parts {
         if let Part::Reference(reference) = part {
             visit(reference);
@@ -17,7 +17,7 @@ pub(crate) fn each(parts: &[Part], visit: &mut dyn FnMut(&Reference)) {
 }
 
 /// Visits the texts with references in a map, with their paths.
-pub(crate) fn texts_in(map: &MapSlot, visit: &mut dyn FnMut(&[Key], &Template, Origin)) {
+pub(crate) fn texts_in<'m>(map: &'m MapSlot, visit: &mut dyn FnMut(&[Key], &'m Template, Origin)) {
     inside(map, &mut Vec::new(), &mut |path, slot| {
         if let Slot::Text(template, origin) = slot {
             visit(path, template, *origin);
@@ -35,13 +35,13 @@ pub(crate) fn queries_in(map: &MapSlot, visit: &mut dyn FnMut(&[Key], &Query, Or
 }
 
 /// Visits what has to be evaluated in a map: texts with references, and queries.
-fn inside(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot)) {
-    fn step(key: Key, slot: &Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot)) {
+fn inside<'m>(map: &'m MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &'m Slot)) {
+    fn step<'m>(key: Key, slot: &'m Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &'m Slot)) {
         path.push(key);
         found(slot, path, visit);
         path.pop();
     }
-    fn found(slot: &Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot)) {
+    fn found<'m>(slot: &'m Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &'m Slot)) {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
             Slot::Text(..) | Slot::Query(..) => visit(path, slot),
             Slot::Map(map) => inside(map, path, visit),
