@@ -1,6 +1,8 @@
 //! Places turn the origin of a value into what a person can open: a file with line and column, the
 //! layer that it belongs to, and the chain of includes that brought the layer in.
 
+use std::cell::RefCell;
+
 use rustc_hash::FxHashMap;
 
 use super::context::ApplicationStory;
@@ -25,16 +27,17 @@ pub struct Place {
 }
 
 /// The places of one node.
-#[derive(Clone, Copy)]
 pub struct Places<'a> {
     computation: &'a Computation<'a>,
     layers: &'a Layers,
+    /// The place of each file that came in, without a line: the way to it leads through all of them.
+    files: RefCell<FxHashMap<FileId, Place>>,
 }
 
 impl<'a> Places<'a> {
     /// The places of a node whose layers are known.
     pub fn new(computation: &'a Computation<'a>, layers: &'a Layers) -> Places<'a> {
-        Places { computation, layers }
+        Places { computation, layers, files: RefCell::default() }
     }
 
     /// How the node is computed.
@@ -49,22 +52,27 @@ impl<'a> Places<'a> {
 
     /// The place of an origin; `elsewhere` names the layer of what no file wrote.
     pub fn of(&self, origin: Origin, elsewhere: &str) -> Place {
-        let trail = self.layers.linearization.trail();
         if origin.file == FileId::NONE {
             return Place { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
         }
-        let included = trail.of_file(origin.file);
-        let (layer, class) = match included {
+        let mut files = self.files.borrow_mut();
+        let place = files.entry(origin.file).or_insert_with(|| self.of_file(origin.file));
+        let mut place = Place { site: self.site(origin), ..place.clone() };
+        if place.layer.is_empty() {
+            elsewhere.clone_into(&mut place.layer);
+        }
+        place
+    }
+
+    /// The place of a file; without a layer where it did not come in.
+    fn of_file(&self, file: FileId) -> Place {
+        let trail = self.layers.linearization.trail();
+        let (layer, class) = match trail.of_file(file) {
             Some(included) if matches!(included.by, By::Node) => (format!("node '{}'", included.name), None),
             Some(included) => (format!("class '{}'", included.name), Some(included.name.clone())),
-            None => (elsewhere.to_owned(), None),
+            None => (String::new(), None),
         };
-        Place {
-            site: self.site(origin),
-            layer,
-            class,
-            chain: trail.chain_of_file(origin.file, self.computation.inputs),
-        }
+        Place { site: None, layer, class, chain: trail.chain_of_file(file, self.computation.inputs) }
     }
 
     /// File, line and column of an origin.

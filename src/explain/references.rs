@@ -43,6 +43,7 @@ impl Teller<'_> {
     /// is written as one.
     pub(super) fn references(&mut self, slot: &Slot, rest: &[Key]) -> Vec<ReferenceStory> {
         let Slot::Text(template, origin) = slot else { return Vec::new() };
+        self.room.take_defaults(template);
         let traced = self.evaluator.trace(template, *origin);
         // Of a container that a reference brings in, it is the way on that is told.
         let rest = if template.parts.len() == 1 { rest } else { &[] };

@@ -13,8 +13,10 @@ use super::place::Place;
 use super::references::ReferenceStory;
 use super::steps::Step;
 use crate::error::{Fault, Kind};
+use crate::list::each;
 use crate::measure::Measure;
 use crate::settings::Settings;
+use crate::template::Template;
 use crate::value::Value;
 
 /// How much may still be told, in values: shared by all that tell of one explanation.
@@ -80,6 +82,15 @@ impl Room {
     /// Takes a reference, but for those inside of it and what it found.
     pub fn take_reference(&self, reference: &ReferenceStory) -> bool {
         self.take(EACH + reference.written.len() / LETTERS) && self.take_value(reference.value.as_ref())
+    }
+
+    /// Takes the defaults of the references of a text, as far as others stand in them.
+    pub fn take_defaults(&self, template: &Template) -> bool {
+        let mut letters = 0;
+        each(&template.parts, &mut |reference| {
+            letters += reference.span.1.saturating_sub(reference.written.len());
+        });
+        self.take(letters / LETTERS)
     }
 
     /// Takes a story, but for its steps and parts.

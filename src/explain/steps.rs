@@ -12,7 +12,7 @@ use super::Story;
 use super::parts::elsewhere;
 use super::place::Place;
 use super::references::ReferenceStory;
-use super::said::{Said, said, written};
+use super::said::{Ordered, Said, said, written};
 use super::teller::Teller;
 use crate::error::{Fault, Kind};
 use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
@@ -100,10 +100,18 @@ impl Shape {
     fn of(found: Option<&Found>) -> Shape {
         match found.map(|found| &found.head) {
             None => Shape::Nothing,
-            Some(Head::Value(Value::Null)) => Shape::Null,
-            Some(Head::Map(_) | Head::Raw(_) | Head::Value(Value::Map(_))) => Shape::Map,
-            Some(Head::List(_) | Head::Value(Value::List(_))) => Shape::List,
-            Some(Head::Value(_)) => Shape::Scalar,
+            Some(Head::Value(value)) => Shape::of_value(value),
+            Some(Head::Map(_) | Head::Raw(_)) => Shape::Map,
+            Some(Head::List(_)) => Shape::List,
+        }
+    }
+
+    fn of_value(value: &Value) -> Shape {
+        match value {
+            Value::Null => Shape::Null,
+            Value::Map(_) => Shape::Map,
+            Value::List(_) => Shape::List,
+            _ => Shape::Scalar,
         }
     }
 }
@@ -119,11 +127,19 @@ pub(super) struct State {
 /// How many slots take the memory of a value that is told.
 const SLOTS: usize = 4;
 
-/// How many slots a merge copies.
-fn width(slot: &Slot) -> usize {
-    match slot {
-        Slot::Map(map) => map.entries.len(),
-        Slot::Stack(stack) => stack.entries.len(),
+/// How many slots a merge copied, for what stands there now and what a layer says: maps on the way to
+/// each of its keys, and what it extends.
+fn copied(now: &Slot, said: &Slot) -> usize {
+    match (now, said) {
+        (Slot::Map(now), Slot::Map(said)) => {
+            let inner = said.entries.iter().filter_map(|(key, said)| Some((now.entries.get(key)?, said)));
+            let inner =
+                inner.map(|(now, said)| stacker::maybe_grow(64 * 1024, 1024 * 1024, || copied(now, said)));
+            now.entries.len() + inner.sum::<usize>()
+        }
+        (Slot::Map(map), _) => map.entries.len(),
+        (Slot::Stack(stack), _) => stack.entries.len(),
+        (Slot::List(list), _) => list.items.len(),
         _ => 1,
     }
 }
@@ -238,7 +254,7 @@ impl<'a> Teller<'a> {
             let failed = found.is_none();
             let now = found.flatten();
             let after = match &now {
-                Some(found) if Shape::of(Some(found)) != Shape::Map => {
+                Some(found) if !self.places_alone && Shape::of(Some(found)) != Shape::Map => {
                     self.quietly(|evaluator| evaluator.deep_found(found))
                 }
                 _ => None,
@@ -289,7 +305,8 @@ impl<'a> Teller<'a> {
             let entries = std::iter::once((first.clone(), slot.clone())).collect();
             let part = Arc::new(MapSlot::new(entries, ordered.map.origin, false));
             merged = merge_maps(merged, &part, &self.prefixes);
-            if !self.room.take(1 + merged.entries.get(first).map_or(0, width) / SLOTS) {
+            let copies = merged.entries.get(first).map_or(0, |now| copied(now, slot));
+            if !self.room.take(1 + copies / SLOTS) {
                 break;
             }
             states.push(State { at, merged: merged.clone() });
@@ -297,6 +314,51 @@ impl<'a> Teller<'a> {
         let states: Rc<[State]> = states.into();
         self.states.insert(section, states.clone());
         states
+    }
+
+    /// Where the value of a path stands, if every layer that speaks of it has the path itself with the same
+    /// kind of value and no prefix: then the last of them has a part in it, and what stood there before
+    /// it is not asked.
+    pub(super) fn plain_place(&mut self, path: &[Key]) -> Option<Place> {
+        let first = path.first()?;
+        let speaking = self.speaking(first);
+        let mut shape = Shape::Nothing;
+        let mut last = None;
+        for &at in speaking.iter() {
+            let Ordered { map, elsewhere } = &self.section().ordered[at];
+            let mut all = Vec::new();
+            said(map.entries.get(first)?, path, &mut Said::new(map, first), &mut all);
+            for said in &all {
+                let slot = said.slot()?;
+                let new = match slot {
+                    Slot::Value(value, _) => Shape::of_value(value),
+                    Slot::List(_) => Shape::List,
+                    Slot::Map(_) => Shape::Map,
+                    _ => return None,
+                };
+                let prefixed = said.overrides.is_some() || said.constant.is_some();
+                let same = shape == Shape::Nothing || shape == new;
+                if said.depth < path.len() || prefixed || new == Shape::Null || !same {
+                    return None;
+                }
+                shape = new;
+                last = Some((slot.origin(), *elsewhere));
+            }
+        }
+        last.map(|(origin, elsewhere)| self.places.of(origin, elsewhere))
+    }
+
+    /// The layers that have a first key.
+    fn speaking(&mut self, first: &Key) -> Rc<[usize]> {
+        let section = (self.tells_exports, first.clone());
+        if let Some(speaking) = self.speaking.get(&section) {
+            return speaking.clone();
+        }
+        let all = self.section().ordered.iter().enumerate();
+        let speaking = all.filter(|(_, part)| part.map.entries.contains_key(first)).map(|(at, _)| at);
+        let speaking: Rc<[usize]> = speaking.collect();
+        self.speaking.insert(section, speaking.clone());
+        speaking
     }
 
     /// What one layer does to the path.

@@ -36,6 +36,8 @@ pub struct Teller<'a> {
     pub(super) tells_exports: bool,
     /// What stands at first keys of parameters and exports after each layer.
     pub(super) states: FxHashMap<(bool, Key), Rc<[State]>>,
+    /// The layers that have first keys of parameters and exports.
+    pub(super) speaking: FxHashMap<(bool, Key), Rc<[usize]>>,
     /// Paths that references led to, told in this story already.
     pub(super) told: FxHashSet<Vec<Key>>,
     /// References inside of what references found.
@@ -176,6 +178,7 @@ impl<'a> Teller<'a> {
             prefixes,
             tells_exports: exports,
             states: FxHashMap::default(),
+            speaking: FxHashMap::default(),
             told: FxHashSet::default(),
             depth: 0,
             answered: FxHashMap::default(),
@@ -282,14 +285,18 @@ impl<'a> Teller<'a> {
         found
     }
 
-    /// Where the value of a path stands.
+    /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
     fn place(&mut self, path: &[Key]) -> Option<Place> {
+        if let Some(place) = self.plain_place(path) {
+            return Some(place);
+        }
         self.told.clear();
         // What its references found is no matter here.
         (self.depth, self.places_alone) = (MAX_DEPTH, true);
         let place = self.history(path).place;
         (self.depth, self.places_alone) = (0, false);
-        place
+        // Some steps may not have been looked at.
+        place.filter(|_| !self.room.is_full())
     }
 
     /// Where items of the list at a path stand.
