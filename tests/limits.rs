@@ -136,6 +136,7 @@ const ALL: &[Hostile] = &[
     hostile("200,000 keys that stand twice", keys_twice, "ok", ""),
     hostile("a line of 80,000 colons", colons, "reference-not-found", ""),
     hostile("60,000 applications", applications, "ok", ""),
+    hostile("100,000 applications that are taken away again", undone_applications, "ok", ""),
     hostile("80,000 handles of tags", handles, "ok", ""),
     hostile("a large list that references repeat", large_list, "evaluation-limit", "values"),
     hostile("a long text that references repeat", long_text, "evaluation-limit", "values"),
@@ -179,6 +180,25 @@ const ALL: &[Hostile] = &[
             "setting-pattern",
             "backtracking",
         ),
+    ),
+    with(
+        "{strict_constant_parameters: false}",
+        hostile("a constant that 2,000 classes set", |base| in_each_class(base, 2_000, &["=x"]), "ok", ""),
+    ),
+    with(
+        "{strict_constant_parameters: false}",
+        hostile(
+            "lists of 3,000 classes, with all prefixes",
+            |base| in_each_class(base, 3_000, &["x", "~y", "z", "=v", "w", "u", "~t", "s", "=r", "q"]),
+            "ok",
+            "",
+        ),
+    ),
+    hostile("lists that 9,000 classes extend", |base| in_each_class(base, 9_000, &["x", "y", "z"]), "ok", ""),
+    hostile("defaults nested 150 deep, in 600 parameters", nested_defaults, "ok", ""),
+    with(
+        "{ignore_class_notfound: true}",
+        hostile("100,000 classes that are missing and may be", missing_classes, "ok", ""),
     ),
     hostile("a pipe as a class", pipe, "file-unreadable", "not a regular file"),
     hostile(
@@ -504,6 +524,32 @@ fn colons(base: &Path) {
 fn applications(base: &Path) {
     let names = (0..60_000).map(|number| format!("- a{number}\n"));
     write(&base.join("nodes/n.yml"), &format!("applications:\n{}", names.collect::<String>()));
+}
+
+fn undone_applications(base: &Path) {
+    let names = (0..100_000).map(|number| format!("- a{number}\n- ~a{number}\n"));
+    write(&base.join("nodes/n.yml"), &format!("applications:\n{}", names.collect::<String>()));
+}
+
+/// Each class has a list of one item for each of these keys, below one.
+fn in_each_class(base: &Path, count: usize, keys: &[&str]) {
+    let mut names = String::new();
+    for number in 0..count {
+        let lists: String = keys.iter().map(|key| format!("    {key}: [{number}]\n")).collect();
+        write(&base.join(format!("classes/k{number}.yml")), &format!("parameters:\n  a:\n{lists}"));
+        write!(names, "k{number}, ").unwrap();
+    }
+    class(base, &format!("classes: [{names}]\n"));
+}
+
+fn nested_defaults(base: &Path) {
+    let nested = (0..150).fold("x".to_owned(), |inner, number| format!("${{a{number}::{inner}}}"));
+    parameters(base, &(0..600).map(|number| format!("  p{number}: '{nested}'\n")).collect::<String>());
+}
+
+fn missing_classes(base: &Path) {
+    let names: String = (0..100_000).map(|number| format!("missing{number}, ")).collect();
+    write(&base.join("nodes/n.yml"), &format!("classes: [{names}]\n"));
 }
 
 fn handles(base: &Path) {
