@@ -6,6 +6,7 @@ import inspect
 import os
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,18 @@ def test_the_difference_of_an_edit_is_exact(tmp_path: Path, text: str) -> None:
         else:
             assert told["diff"] == ""
         assert file.read_bytes() == after
+
+
+def test_the_difference_in_a_large_file_takes_little_memory(tmp_path: Path) -> None:
+    file = tmp_path / "classes/cluster/overrides.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text("parameters:\n  _param:\n    a: 1\n" + "#\n" * 2_000_000)
+    tracemalloc.start()
+    told = _edits.set_param({"inventory_base_uri": str(tmp_path)}, "a", 2)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert told["diff"].splitlines()[2:] == ["@@ -3 +3 @@", "-    a: 1", "+    a: 2"]
+    assert most < 8 * file.stat().st_size, most
 
 
 def test_the_difference_of_a_file_that_comes_or_goes(base: Path, settings: dict[str, Any]) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import datetime
 import difflib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from saltext.reclass._salt import RefusedError, missing
@@ -191,17 +192,55 @@ def _told(edit: Mapping[str, Any], subject: str, done: str, already: str, test: 
 
 
 def _diff(before: str | None, after: str | None, path: str) -> str:
+    old, new = before or "", after or ""
+    begin, end = _common(old, new)
     lines = difflib.unified_diff(
-        _lines(before),
-        _lines(after),
+        _lines(old[begin : len(old) - end]),
+        _lines(new[begin : len(new) - end]),
         path if before is not None else "/dev/null",
         path if after is not None else "/dev/null",
         # Without the lines around: they may hold what is nobody's business here.
         n=0,
     )
+    above = old.count("\n", 0, begin)
     return "".join(
-        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+        _moved(line, above)
+        if line.startswith("@@ ")
+        else line
+        if line.endswith("\n")
+        else f"{line}\n\\ No newline at end of file\n"
+        for line in lines
     )
+
+
+def _moved(heading: str, above: int) -> str:
+    """The heading of a hunk, so many lines further down."""
+    return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + above), heading)
+
+
+def _common(old: str, new: str) -> tuple[int, int]:
+    """How much two texts have in common, in whole lines: at the beginning, and at the end behind that.
+
+    To look for differences in all lines of a large file takes a hundred times as much memory as it has.
+    """
+    begin = old.rfind("\n", 0, _first(min(len(old), len(new)), lambda to: old[:to] != new[:to])) + 1
+    rest = min(len(old), len(new)) - begin
+    end = _first(rest, lambda to: old[len(old) - to :] != new[len(new) - to :])
+    # What is behind the first line break in it.
+    start = old.find("\n", len(old) - end) + 1
+    return begin, len(old) - start if end and start else 0
+
+
+def _first(most: int, differ: Callable[[int], bool]) -> int:
+    """How many characters are the same, of so many."""
+    same = 0
+    while same < most:
+        middle = (same + most + 1) // 2
+        if differ(middle):
+            most = middle - 1
+        else:
+            same = middle
+    return same
 
 
 def _lines(text: str | None) -> list[str]:
