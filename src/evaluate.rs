@@ -129,6 +129,8 @@ pub struct Evaluator<'a> {
     measure: Measure,
     /// The length of all text that references built.
     text: usize,
+    /// The number of values of layers that were folded.
+    folded: usize,
     /// About how many bytes the values take that were made here.
     pub weight: usize,
     /// Keeps alive what was made on the way: addresses are keys.
@@ -182,6 +184,7 @@ impl<'a> Evaluator<'a> {
             values: Memo::default(),
             measure: Measure::default(),
             text: 0,
+            folded: 0,
             weight: 0,
             made: Vec::new(),
             way: Way::default(),

@@ -275,16 +275,24 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 fn stack(earlier: Slot, later: Slot) -> Slot {
-    let alone = |slot: Slot| StackEntry { slot, prefix: Prefix::default() };
-    let mut entries = match earlier {
-        Slot::Stack(stack) => stack.entries.clone(),
-        other => vec![alone(other)],
+    let alone = |slot: Slot| StackSlot::new(vec![StackEntry { slot, prefix: Prefix::default() }]);
+    // What nobody else holds grows in place.
+    let mut merged = match earlier {
+        Slot::Stack(stack) => Arc::try_unwrap(stack).unwrap_or_else(|shared| (*shared).clone()),
+        other => alone(other),
     };
     match later {
-        Slot::Stack(stack) => entries.extend(stack.entries.iter().cloned()),
-        other => entries.push(alone(other)),
+        Slot::Stack(stack) => {
+            merged.dynamic |= stack.dynamic;
+            merged.entries.extend(stack.entries.iter().cloned());
+        }
+        other => {
+            let StackSlot { entries, dynamic } = alone(other);
+            merged.dynamic |= dynamic;
+            merged.entries.extend(entries);
+        }
     }
-    Slot::Stack(Arc::new(StackSlot::new(entries)))
+    Slot::Stack(Arc::new(merged))
 }
 
 /// A value with a prefix. The two prefixes of `~=key` come one after the other.

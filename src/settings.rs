@@ -228,7 +228,7 @@ settings! {
     limit_depth: u32 = "1000" as Shape::UpTo(1_000);
     /// How many references may lead from one to the next.
     limit_references: u32 = "20000" as Shape::UpTo(20_000);
-    /// Most values that the parameters of a node may come to, those that references repeat counted each time; a text counts once more for every 64 bytes. As many values, with their places, are told by one explanation.
+    /// Most values that the parameters of a node may come to, those that references repeat counted each time; a text counts once more for every 64 bytes. As many values of layers are merged by references, and as many values, with their places, are told by one explanation.
     limit_values: u32 = "2000000" as Shape::UpTo(100_000_000);
     /// Most text that the references of a node may build, in MiB.
     limit_text: u32 = "64" as Shape::UpTo(1_024);

@@ -79,7 +79,7 @@ pub struct MapSlot {
 }
 
 /// The values of several layers for one place, earliest first.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct StackSlot {
     /// The values.
     pub entries: Vec<StackEntry>,

@@ -2,19 +2,24 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use std::fs;
+use std::path::Path;
 
 use reclass::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 
+/// An inventory with the parameters of a node and of a class that it includes.
+fn inventory(base: &Path, class: &str, node: &str) -> Map {
+    fs::create_dir_all(base.join("classes")).unwrap();
+    fs::create_dir_all(base.join("nodes")).unwrap();
+    fs::write(base.join("classes/c.yml"), format!("parameters:\n{class}\n")).unwrap();
+    fs::write(base.join("nodes/n.yml"), format!("classes: [c]\nparameters:\n{node}\n")).unwrap();
+    Map::from_iter([("inventory_base_uri".into(), Value::text(base.to_str().unwrap()))])
+}
+
 /// The circle, and where the reference stands that closes it, of a node that includes a class.
 fn circle(class: &str, node: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
-    fs::create_dir_all(folder.path().join("classes")).unwrap();
-    fs::create_dir_all(folder.path().join("nodes")).unwrap();
-    fs::write(folder.path().join("classes/c.yml"), format!("parameters:\n{class}\n")).unwrap();
-    fs::write(folder.path().join("nodes/n.yml"), format!("classes: [c]\nparameters:\n{node}\n")).unwrap();
-    let mut options = Map::default();
-    options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().unwrap()));
+    let options = inventory(folder.path(), class, node);
     let inventory = Inventory::open(&options).unwrap();
     let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
     let fault = error.first();
@@ -50,9 +55,29 @@ fn where_a_later_layer_writes_over_it() {
 }
 
 #[test]
+fn where_a_later_layer_ends_it_there_is_none() {
+    let value = |class: &str, node: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = inventory(folder.path(), class, node);
+        let inventory = Inventory::open(&options).unwrap();
+        let answer = inventory.nodeinfo("n", &Request::default()).unwrap().parameters.clone();
+        let text = reclass::json::dumps(&answer, false).unwrap();
+        text.rsplit_once("\"a\":").unwrap().1.to_owned()
+    };
+    assert_eq!(value("  a:\n    b: ${a}", "  a: {b: {~b: 5}}"), r#"{"b":{"b":5}}}"#);
+    assert_eq!(value("  a:\n    b: ${a}", "  a: {~b: 5}"), r#"{"b":5}}"#);
+}
+
+#[test]
 fn where_a_container_is_merged_into_its_own_inside() {
     let found = circle("  a:\n    c: ${a}", "  a:\n    c: ${b}\n  b: {e: 1}");
     assert_eq!(found, ("a -> a:c -> a".into(), "c.yml:3:8 a:c".into()));
     let found = circle("  a: {c: '${b}'}\n  b: {d: '${a}'}", "  a: {c: {x: 1}}\n  b: {d: {y: 1}}");
     assert_eq!(found, ("a -> a:c:d -> a".into(), "c.yml:3:10 a:c:d".into()));
+    // Each level has twice as many values as the one above it.
+    for [class, node] in [["${a}", "${a}"], ["${a::x}", "${a}"], ["${a}", "${a::x}"]] {
+        let layer = |text: &str| format!("  a:\n    b: {text}");
+        let found = circle(&layer(class), &layer(node));
+        assert_eq!(found, ("a -> a:b -> a".into(), "n.yml:4:8 a:b".into()), "{class} {node}");
+    }
 }

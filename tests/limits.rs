@@ -146,6 +146,7 @@ const ALL: &[Hostile] = &[
         "evaluation-limit",
         "nesting",
     ),
+    hostile("a mapping that two layers merge into its own inside", own_inside, "reference-cycle", "a -> a:b"),
     hostile(
         "a hundred thousand references in a row",
         |base| chain(base, "${p#}", 100_000),
@@ -279,6 +280,12 @@ fn parameters(base: &Path, text: &str) {
 
 fn class(base: &Path, text: &str) {
     write(&base.join("classes/c.yml"), text);
+}
+
+/// Each level has twice as many values as the one above it.
+fn own_inside(base: &Path) {
+    write(&base.join("classes/d.yml"), "parameters: {a: {b: '${x}', c: 1}}\n");
+    class(base, "classes: [d]\nparameters: {a: {b: '${x}'}, x: '${a}', z: '${a:b:b:b:b:b:b:b:b:b:c}'}\n");
 }
 
 /// `p0` to `p{count}`, each made from the number of the next.

@@ -7,6 +7,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use rustc_hash::FxHashSet;
+
 use super::{Evaluator, Found, Head, Stop, join_path};
 use crate::error::{Fault, Kind};
 use crate::merge::{brought_in, map_of_values, merge_maps, normalize};
@@ -38,6 +40,12 @@ impl Failed {
         Failed { at, stop, certain: true }
     }
 }
+
+/// More values of layers than the places of a node have together.
+const MANY: usize = 10_000;
+
+/// As many levels of containers in one another as a layer is thought to end in the inside of its own.
+const FEW: usize = 8;
 
 /// The kinds of values that merging tells apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -97,6 +105,9 @@ impl Evaluator<'_> {
         total: usize,
         forgive: bool,
     ) -> Result<Found, Failed> {
+        if let Some(stop) = self.too_alike(entries) {
+            return Err(Failed::at(0, stop));
+        }
         let mut output: Found = Head::Value(Value::Null).into();
         let mut output_origin = Origin::NONE;
         let mut missing = None;
@@ -106,6 +117,10 @@ impl Evaluator<'_> {
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
             self.at_entry(origin);
+            self.folded += 1;
+            if self.folded > self.settings.limit_values as usize {
+                return Err(Failed::at(index, self.too_many(origin)));
+            }
             // Nothing overwrites a constant.
             let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
             let new = match self.compute(&entry.slot) {
@@ -121,10 +136,7 @@ impl Evaluator<'_> {
                     return Err(Failed { at: index, stop, certain });
                 }
             };
-            // Each level of a container that merges into its own inside is new, so that only their
-            // number tells: what is written in files nests less than half as deep as it may.
-            let most = self.settings.limit_depth as usize / 2;
-            if new.brought && new.head.is_container() && self.nesting() > most {
+            if new.brought && new.head.is_container() && self.never_ends(&new) {
                 return Err(Failed::at(index, self.endless(&new, origin).into()));
             }
             let at = |stop| Failed::at(index, stop);
@@ -179,6 +191,32 @@ impl Evaluator<'_> {
             Err(Stop::Reported) if self.faults.len() < recorded => Ok(false),
             Err(stop) => Err(stop),
         }
+    }
+
+    fn too_many(&self, origin: Origin) -> Stop {
+        let limit = self.settings.limit_values as usize;
+        self.beyond("the number of values of layers that are merged", limit, "limit_values", origin)
+    }
+
+    /// The error of very many values that stand at a few places: who asks for one path of a container that
+    /// merges into its own inside gets twice as many of them at each level.
+    fn too_alike(&self, entries: &[StackEntry]) -> Option<Stop> {
+        if entries.len() <= 2 * MANY {
+            return None;
+        }
+        let places: FxHashSet<Origin> = entries.iter().map(|entry| entry.slot.origin()).collect();
+        (places.len() < entries.len() / 64).then(|| self.too_many(entries[0].slot.origin()))
+    }
+
+    /// Whether a container merges into its own inside, level after level. Each of them is new, and a later
+    /// layer may end it, so that only their number tells: what is written in files nests less than half as
+    /// deep as it may. Where several layers bring the container in, each level has twice as many values:
+    /// then it is their number. Without names all of it is asked again where this is a problem.
+    fn never_ends(&self, found: &Found) -> bool {
+        let home = || found.home.as_deref().is_some_and(|home| self.path_keys().starts_with(home));
+        let inside = || self.is_quiet() || home();
+        self.nesting() > self.settings.limit_depth as usize / 2
+            || self.folded > MANY && self.nesting() > FEW && inside()
     }
 
     /// The fault of a container that merges into its own inside, level after level: the end of the

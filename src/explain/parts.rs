@@ -139,6 +139,8 @@ impl Teller<'_> {
         }
         let mut all = Vec::new();
         references(slot, &mut all);
+        let mut told = FxHashSet::default();
+        all.retain(|reference| told.insert(reference.origin()));
         let alone = !matches!(slot, Slot::Stack(stack) if stack.entries.len() > 1);
         all.into_iter()
             .map(|reference| {
