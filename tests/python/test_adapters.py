@@ -176,9 +176,16 @@ def test_show_pillar_shows_what_the_minion_gets(opts: dict[str, Any], base: str)
 
 
 def test_the_pillar_so_far_is_propagated(opts: dict[str, Any], write: Write) -> None:
-    base = str(write({"nodes/n": "parameters: {seen: '${from:sls}'}"}))
+    base = str(write({"nodes/n": "parameters: {seen: '${from:sls}', address: ours}"}))
     options = {"inventory_base_uri": base, "propagate_pillar_data_to_reclass": True}
+    lenient = {**options, "strict_constant_parameters": False}
     assert pillar_module.ext_pillar("n", {"from": {"sls": [1]}}, **options)["seen"] == [1]
+    text = pillar_module.ext_pillar("n", {"from": {"sls": "${address}"}}, **options)["seen"]
+    assert text == "${address}"
+    held = pillar_module.ext_pillar("n", {"from": {"sls": 1}, "=address": "theirs"}, **lenient)
+    assert held["address"] == "theirs"
+    with pytest.raises(SaltInvocationError, match=r"constant-changed"):
+        pillar_module.ext_pillar("n", {"from": {"sls": 1}, "=address": "theirs"}, **options)
     with pytest.raises(SaltInvocationError, match=r"\$\{from:sls\}"):
         pillar_module.ext_pillar("n", {"from": {"sls": [1]}}, inventory_base_uri=base)
 

@@ -246,12 +246,12 @@ def test_what_is_shared_may_be_deep(write: Write, depth: int) -> None:
                 assert type(value) is dict
                 value = value["a"]
             assert value == [1]
-            if depth < 250:
+            if depth < 125:
                 pillar = inventory.pillar(node)
                 del pillar["__reclass__"]
                 assert pillar == inventory.nodeinfo(node)["parameters"]
             else:
-                with pytest.raises(reclass.WireError, match="256 levels"):
+                with pytest.raises(reclass.WireError, match="128 levels"):
                     inventory.pillar(node)
 
 

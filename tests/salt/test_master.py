@@ -154,6 +154,21 @@ def test_a_value_that_cannot_be_carried(site: Site, inventory: Edit) -> None:
     assert "9999" not in error
 
 
+def test_what_is_too_deep_for_a_minion_is_an_error(site: Site, inventory: Edit) -> None:
+    def nested(levels: int) -> str:
+        return f"parameters: {{a: {'[' * levels}1{']' * levels}}}"
+
+    # One level is the mapping of the parameters.
+    inventory({"nodes/web1": nested(127)})
+    assert site.call("web1", "state.show_top").code == 0
+    assert site.salt("web1", "pillar.items").data["web1"]["a"]
+    assert site.call("web1", "test.ping").code == 0
+    inventory({"nodes/web1": nested(128)})
+    [error] = site.salt("web1", "pillar.items").data["web1"]["_errors"]
+    assert "more than 128 levels" in error
+    assert f"{site.inventory}/nodes/web1.yml:1:" in error
+
+
 def test_orchestration_renders_a_pillar_for_the_master(site: Site) -> None:
     site.write({"base/orchestrate": "nothing:\n  test.nop\n"}, "states", ".sls")
     answer = site.runner("state.orchestrate", "orchestrate")
