@@ -27,6 +27,7 @@ impl Difference {
             ("nodes", number(self.nodes)),
             ("touched", number(self.touched().len())),
             ("added", names(&self.added)),
+            ("unrendered", problems(&self.unrendered)),
             ("removed", names(&self.removed)),
             ("broken", problems(&self.broken)),
             ("mended", problems(&self.mended)),

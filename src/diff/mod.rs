@@ -34,6 +34,8 @@ pub struct Difference {
     pub changes: Vec<Group>,
     /// Nodes of the second side alone.
     pub added: Vec<Text>,
+    /// Those of them that do not render, with their problems.
+    pub unrendered: Vec<(Text, Vec<Fault>)>,
     /// Nodes of the first side alone.
     pub removed: Vec<Text>,
     /// Nodes that render on the first side only, with their problems on the second.
@@ -64,7 +66,12 @@ impl Difference {
         for (name, node) in nodes {
             match node {
                 Node::Same => {}
-                Node::Added => self.added.push(name),
+                Node::Added(faults) => {
+                    self.added.push(name.clone());
+                    if !faults.is_empty() {
+                        self.unrendered.push((name, faults));
+                    }
+                }
                 Node::Removed => self.removed.push(name),
                 Node::Broken(faults) => self.broken.push((name, faults)),
                 Node::Mended(faults) => self.mended.push((name, faults)),
@@ -124,9 +131,12 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
         })
     });
     let mut difference = looked.map_err(|error| old.named(error))?.map_err(|error| new.named(error))??;
-    for (faults, side) in
-        [(&mut difference.broken, &new), (&mut difference.mended, &old), (&mut difference.otherwise, &new)]
-    {
+    for (faults, side) in [
+        (&mut difference.unrendered, &new),
+        (&mut difference.broken, &new),
+        (&mut difference.mended, &old),
+        (&mut difference.otherwise, &new),
+    ] {
         faults.iter_mut().flat_map(|(_, faults)| faults).for_each(|fault| side.show(fault));
     }
     Ok(difference)

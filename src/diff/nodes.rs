@@ -19,8 +19,8 @@ use crate::value::{Text, Value};
 pub(super) enum Node {
     /// Nothing.
     Same,
-    /// It is on the second side alone.
-    Added,
+    /// It is on the second side alone; its problems there.
+    Added(Vec<Fault>),
     /// It is on the first side alone.
     Removed,
     /// It renders on the first side only; its problems on the second.
@@ -95,7 +95,8 @@ impl<'a> Side<'a> {
 
 fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
     match (old.render(name), new.render(name)) {
-        (None, _) => Node::Added,
+        (None, Some(Err(error))) => Node::Added(error.into_faults()),
+        (None, _) => Node::Added(Vec::new()),
         (_, None) => Node::Removed,
         (Some(Ok(_)), Some(Err(error))) => Node::Broken(error.into_faults()),
         (Some(Err(error)), Some(Ok(_))) => Node::Mended(error.into_faults()),

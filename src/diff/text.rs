@@ -20,6 +20,7 @@ pub const NAMED: usize = 6;
 pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint) -> String {
     let mut writer = Writer { out: String::new(), difference, delimiter, named, paint };
     writer.nodes("new nodes", &difference.added, Style::Added);
+    writer.problems("is new, and does not render", &difference.unrendered, Style::Error);
     writer.nodes("nodes that are gone", &difference.removed, Style::Error);
     writer.problems("stops rendering", &difference.broken, Style::Error);
     writer.problems("renders again; before it was", &difference.mended, Style::Added);
@@ -62,8 +63,9 @@ pub fn summary(difference: &Difference, delimiter: &str, named: usize) -> String
         let _ = writeln!(out, "{}  {path}", count(nodes, "node"));
     }
     let of = |nodes: &[(Text, Vec<Fault>)]| nodes.iter().map(|(node, _)| node.clone()).collect();
-    let sides: [(&str, Vec<Text>); 5] = [
+    let sides: [(&str, Vec<Text>); 6] = [
         ("new", difference.added.clone()),
+        ("new, and does not render", of(&difference.unrendered)),
         ("gone", difference.removed.clone()),
         ("stops rendering", of(&difference.broken)),
         ("renders again", of(&difference.mended)),
@@ -102,6 +104,7 @@ fn line(difference: &Difference) -> String {
     for (number, what, whats) in [
         (difference.changes.len(), "change", "changes"),
         (difference.added.len(), "new node", "new nodes"),
+        (difference.unrendered.len(), "of them does not render", "of them do not render"),
         (difference.removed.len(), "node gone", "nodes gone"),
         (difference.broken.len(), "stops rendering", "stop rendering"),
         (difference.mended.len(), "renders again", "render again"),
