@@ -9,9 +9,12 @@
 //! reference takes in place of one (`defaults`).
 
 mod defaults;
+mod known;
 mod queries;
 mod slots;
 mod source;
+
+use known::Known;
 
 use crate::error::Fault;
 use crate::pattern::Glob;
@@ -22,14 +25,11 @@ use crate::value::{Key, Map, Text, Value};
 /// What is shown for a secret.
 pub const MASK: &str = "***";
 
-/// A text shorter than this is not looked for in other values: it would be found by chance.
-const SHORTEST: usize = 4;
-
 /// What is secret, and the texts that are known to be.
 #[derive(Clone, Debug, Default)]
 pub struct Secrets {
     keys: Vec<Glob>,
-    known: Vec<String>,
+    known: Known,
     /// What separates the keys of a path.
     delimiter: String,
     /// What opens and closes a query.
@@ -45,7 +45,7 @@ impl Secrets {
         let texts = |(open, close): &(Text, Text)| (open.to_string(), close.to_string());
         Secrets {
             keys,
-            known: Vec::new(),
+            known: Known::default(),
             delimiter: settings.delimiter.to_string(),
             sentinels: texts(&settings.export_sentinels),
             references: texts(&settings.reference_sentinels),
@@ -106,7 +106,6 @@ impl Secrets {
     pub fn learn(&mut self, value: &Value) {
         if !self.keys.is_empty() {
             self.collect(value, false);
-            self.settle();
         }
     }
 
@@ -114,14 +113,7 @@ impl Secrets {
     pub fn learn_all<'v>(&mut self, secrets: impl Iterator<Item = &'v Value>) {
         if !self.keys.is_empty() {
             secrets.for_each(|secret| self.collect(secret, true));
-            self.settle();
         }
-    }
-
-    /// Longer texts come first: one may be in another.
-    fn settle(&mut self) {
-        self.known.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        self.known.dedup();
     }
 
     fn collect(&mut self, value: &Value, secret: bool) {
@@ -137,12 +129,9 @@ impl Secrets {
                     deeper(|| self.collect(item, secret));
                 }
             }
-            Value::Str(text) if secret && text.len() >= SHORTEST => self.known.push(text.to_string()),
+            Value::Str(text) if secret => self.known.learn(text),
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) if secret => {
-                let text = crate::pystr::str(value);
-                if text.len() >= SHORTEST {
-                    self.known.push(text);
-                }
+                self.known.learn(&crate::pystr::str(value));
             }
             _ => {}
         }
@@ -150,13 +139,7 @@ impl Secrets {
 
     /// A text without the secrets that are known.
     pub fn text(&self, text: &str) -> String {
-        let mut out = text.to_owned();
-        for secret in &self.known {
-            if out.contains(secret.as_str()) {
-                out = out.replace(secret.as_str(), MASK);
-            }
-        }
-        out
+        self.known.masked(text)
     }
 
     /// The value at a path, masked.
@@ -185,7 +168,7 @@ impl Secrets {
             }
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
                 let text = crate::pystr::str(value);
-                if self.known.contains(&text) { Value::text(MASK) } else { value.clone() }
+                if self.known.is(&text) { Value::text(MASK) } else { value.clone() }
             }
             other => other.clone(),
         }

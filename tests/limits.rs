@@ -137,6 +137,8 @@ const ALL: &[Hostile] = &[
     hostile("a line of 80,000 colons", colons, "reference-not-found", ""),
     hostile("60,000 applications", applications, "ok", ""),
     hostile("100,000 applications that are taken away again", undone_applications, "ok", ""),
+    hostile("40,000 secrets, and as many other texts", many_secrets, "ok", ""),
+    hostile("300 queries over 100 nodes with 300 exports", many_queries, "ok", ""),
     hostile("80,000 handles of tags", handles, "ok", ""),
     hostile("a large list that references repeat", large_list, "evaluation-limit", "values"),
     hostile("a long text that references repeat", long_text, "evaluation-limit", "values"),
@@ -280,6 +282,20 @@ fn parameters(base: &Path, text: &str) {
 
 fn class(base: &Path, text: &str) {
     write(&base.join("classes/c.yml"), text);
+}
+
+fn many_secrets(base: &Path) {
+    let one = |number: u32| format!("  password{number}: sec{number:05}\n  text{number}: text{number:05}\n");
+    parameters(base, &(0..40_000).map(one).collect::<String>());
+}
+
+fn many_queries(base: &Path) {
+    let exports: String = (0..300).map(|number| format!("e{number}: {number}, ")).collect();
+    for node in 0..100 {
+        write(&base.join(format!("nodes/x{node}.yml")), &format!("exports: {{{exports}}}\n"));
+    }
+    let queries = (0..300).map(|number| format!("  q{number}: $[ exports:e{number} ]\n"));
+    parameters(base, &queries.collect::<String>());
 }
 
 /// Each level has twice as many values as the one above it.

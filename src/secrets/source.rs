@@ -7,9 +7,9 @@
 
 use std::ops::Range;
 
-use fancy_regex::{Captures, Regex};
 use rustc_hash::FxHashSet;
 
+use super::known::Known;
 use super::{Secrets, deeper};
 use crate::value::Value;
 use crate::yaml::compose::{Data, Document, Node, compose};
@@ -17,9 +17,6 @@ use crate::yaml::outline::{Form, Outline, Piece};
 
 /// Of longer texts, in bytes, nothing is shown: to tell what is secret in them takes memory.
 const LARGEST: usize = 1 << 20;
-
-/// As many secrets of a text, the longest, are looked for in all of it.
-const MOST_COPIED: usize = 1_000;
 
 impl Secrets {
     /// The text of a YAML file with what stands behind secret keys as stars; nothing of
@@ -50,7 +47,7 @@ impl Secrets {
             found.anchored(root, &aliases);
         }
         let starred = found.starred();
-        shown(&found.copied(starred), true)
+        shown(&found.copied(&starred), true)
     }
 
     /// Scalars in which escapes hide from the text what names a secret.
@@ -233,26 +230,25 @@ impl Found<'_> {
     }
 
     /// Stars too where somebody wrote a secret of this text out once more.
-    fn copied(&self, text: String) -> String {
+    fn copied(&self, text: &str) -> String {
         let secret = |range: &Range<usize>| {
             let written = &self.text[range.clone()];
             let quoted = |quote| written.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
             quoted('"').or_else(|| quoted('\'')).unwrap_or(written)
         };
-        let mut words: Vec<&str> = self.ranges.iter().map(secret).collect();
-        words.retain(|word| word.len() >= super::SHORTEST && !word.contains('\n'));
-        words.sort_unstable_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-        words.dedup();
-        words.truncate(MOST_COPIED);
-        let words: Vec<_> = words.into_iter().map(fancy_regex::escape).collect();
-        match Regex::new(&words.join("|")) {
-            Ok(pattern) if !words.is_empty() => pattern
-                .replace_all(&text, |found: &Captures<'_, str>| {
-                    found[0].chars().map(star).collect::<String>()
-                })
-                .into_owned(),
-            _ => text,
+        let mut known = Known::default();
+        for word in self.ranges.iter().map(secret).filter(|word| !word.contains('\n')) {
+            known.learn(word);
         }
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for range in known.ranges(text) {
+            out.push_str(&text[at..range.start]);
+            out.extend(text[range.clone()].chars().map(star));
+            at = range.end;
+        }
+        out.push_str(&text[at..]);
+        out
     }
 }
 
