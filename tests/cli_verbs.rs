@@ -551,6 +551,33 @@ fn problems_of_a_revision_are_told_by_its_name() {
 }
 
 #[test]
+fn settings_that_differ_between_states_are_told() {
+    let place = workplace();
+    let base = place.path().join("a");
+    let git = |arguments: &[&str]| git(&base, arguments);
+    let settings = |text: &str| fs::write(base.join("reclass-config.yml"), text).unwrap();
+    settings("class_mappings: ['* one']\n");
+    git(&["init", "-q"]);
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "one"]);
+    settings("class_mappings: ['* two']\n");
+    let note = "reclass-config.yml differs: both states are rendered with the settings as they stand\n";
+    for states in [&["HEAD"][..], &["HEAD", "."], &[".", "HEAD"]] {
+        for summary in [&[][..], &["--summary"]] {
+            let output = run(place.path(), &[&["diff", "-b", "a"], summary, states].concat());
+            assert_eq!(text(&output), format!("{note}nothing differs in 4 nodes\n"));
+            assert_eq!(output.status.code(), Some(0));
+        }
+    }
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD", "-o", "json"]);
+    assert!(text(&output).contains("\"settings_differ\": true"), "{}", text(&output));
+    for states in [["HEAD", "HEAD"], [".", "."]] {
+        let output = run(place.path(), &[&["diff", "-b", "a"][..], &states].concat());
+        assert_eq!(text(&output), "nothing differs in 4 nodes\n");
+    }
+}
+
+#[test]
 fn a_comparison_that_is_killed_leaves_nothing_behind() {
     let place = workplace();
     let base = place.path().join("a");

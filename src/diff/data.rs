@@ -24,6 +24,7 @@ impl Difference {
         map([
             ("old", Value::text(self.names.0.as_str())),
             ("new", Value::text(self.names.1.as_str())),
+            ("settings_differ", Value::Bool(self.settings_differ)),
             ("nodes", number(self.nodes)),
             ("touched", number(self.touched().len())),
             ("added", names(&self.added)),

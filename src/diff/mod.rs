@@ -30,6 +30,8 @@ pub struct Difference {
     pub names: (String, String),
     /// How many nodes there are on either side.
     pub nodes: usize,
+    /// Whether the settings files in the base folders differ, which are not heeded.
+    pub settings_differ: bool,
     /// Changes of values, in the order in which they were met.
     pub changes: Vec<Group>,
     /// Nodes of the second side alone.
@@ -115,8 +117,12 @@ pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: 
     };
     let (old, new) = (old.map_err(internal)??, new?);
     let secrets = if show_secrets { Secrets::none() } else { Secrets::of(new.inventory.settings()) };
-    let begun =
-        Difference { names: (names.0.to_owned(), names.1.to_owned()), secrets, ..Difference::default() };
+    let begun = Difference {
+        names: (names.0.to_owned(), names.1.to_owned()),
+        settings_differ: old.settings_file != new.settings_file,
+        secrets,
+        ..Difference::default()
+    };
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let looked = old.inventory.inspect(|before| {
         new.inventory.inspect(|now| {

@@ -21,6 +21,18 @@ pub struct Side {
     /// The inventory.
     pub inventory: Inventory,
     checkout: Option<Checkout>,
+    /// The settings file in the base folder, which is not heeded.
+    pub(super) settings_file: Option<Vec<u8>>,
+}
+
+/// The name of the settings file that stands beside an inventory.
+const SETTINGS_FILE: &str = "reclass-config.yml";
+
+/// The largest that is compared, in bytes: as large as one that is read.
+const LARGEST: usize = 4 * 1024 * 1024;
+
+fn settings_file(base: &Path) -> Option<Vec<u8>> {
+    fs::read(&base.join(SETTINGS_FILE), LARGEST).ok().map(|(bytes, _)| bytes)
 }
 
 impl Side {
@@ -31,12 +43,14 @@ impl Side {
         let mut options = options.clone();
         // It is asked once: nothing has to be watched.
         options.insert("cache".into(), Value::text("stat"));
-        if name == "." {
-            return Ok(Side { inventory: Inventory::open(&options)?, checkout: None });
-        }
-        if Path::new(name).is_dir() {
-            options.insert("inventory_base_uri".into(), Value::text(name));
-            return Ok(Side { inventory: Inventory::open(&options)?, checkout: None });
+        if name == "." || Path::new(name).is_dir() {
+            if name != "." {
+                options.insert("inventory_base_uri".into(), Value::text(name));
+            }
+            let inventory = Inventory::open(&options)?;
+            let base = inventory.settings().inventory_base_uri.as_deref();
+            let settings_file = base.and_then(|base| settings_file(Path::new(base)));
+            return Ok(Side { inventory, checkout: None, settings_file });
         }
         let (settings, _) = Settings::from_options(&options)?;
         if &*settings.storage_type != "yaml_fs" {
@@ -54,7 +68,9 @@ impl Side {
         options.insert("nodes_uri".into(), moved(&nodes));
         options.insert("classes_uri".into(), moved(&classes));
         let inventory = Inventory::open(&options)?;
-        Ok(Side { inventory, checkout: Some(checkout) })
+        let base = base.and_then(|base| fs::absolute(None, Path::new(base)));
+        let settings_file = base.and_then(|base| settings_file(&checkout.place(&base)));
+        Ok(Side { inventory, checkout: Some(checkout), settings_file })
     }
 
     /// The inventory with those of its repositories that have the revision at that.
@@ -65,7 +81,7 @@ impl Side {
             let message = "no repository of the inventory has it".into();
             return Err(Fault::new(Kind::Revision { revision: revision.into(), message }).into());
         }
-        Ok(Side { inventory, checkout: None })
+        Ok(Side { inventory, checkout: None, settings_file: None })
     }
 
     /// Fills in where the values of changes stand on this side, and masks what secrets have a part in.

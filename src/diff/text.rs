@@ -95,8 +95,13 @@ fn listed(nodes: &[Text], most: usize) -> String {
     text
 }
 
-/// `3 of 12 nodes differ: 2 changes, 1 new node`
+/// `3 of 12 nodes differ: 2 changes, 1 new node`, behind what is not compared.
 fn line(difference: &Difference) -> String {
+    let note = "reclass-config.yml differs: both states are rendered with the settings as they stand\n";
+    if difference.settings_differ { format!("{note}{}", counted(difference)) } else { counted(difference) }
+}
+
+fn counted(difference: &Difference) -> String {
     if difference.is_empty() {
         return format!("nothing differs in {}", count(difference.nodes, "node"));
     }
