@@ -23,13 +23,22 @@ pub(super) struct Said {
     way: Vec<Turn>,
     /// How many keys of the path lead to the slot.
     pub(super) depth: usize,
-    /// How many keys lead to a `~`.
-    pub(super) overrides: Option<usize>,
-    /// How many keys lead to a `=`.
-    pub(super) constant: Option<usize>,
+    /// The `~` on the way, outermost first.
+    pub(super) overrides: Vec<Mark>,
+    /// The `=` on the way, outermost first.
+    pub(super) constants: Vec<Mark>,
 }
 
-#[derive(Clone)]
+/// A prefix on the way to a slot.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    /// How many keys lead to it.
+    pub(super) depth: usize,
+    /// How many steps of the way do: what shares them stands below this very prefix.
+    pub(super) steps: usize,
+}
+
+#[derive(Clone, PartialEq)]
 pub(super) enum Turn {
     Key(Key),
     Entry(usize),
@@ -58,12 +67,26 @@ impl Said {
             map: map.clone(),
             way: vec![Turn::Key(first.clone())],
             depth: 1,
-            overrides: None,
-            constant: None,
+            overrides: Vec::new(),
+            constants: Vec::new(),
         }
     }
     fn here(&self) -> Said {
-        Said { map: self.map.clone(), way: self.way.clone(), ..*self }
+        Said {
+            map: self.map.clone(),
+            way: self.way.clone(),
+            depth: self.depth,
+            overrides: self.overrides.clone(),
+            constants: self.constants.clone(),
+        }
+    }
+    /// How many steps of the way it shares with what the same layer says before it.
+    pub(super) fn shared(&self, before: &Said) -> usize {
+        self.way.iter().zip(&before.way).take_while(|(one, other)| one == other).count()
+    }
+    /// The outermost of its constants that another way, which shares these steps, is not below.
+    pub(super) fn holds_from(&self, shared: usize) -> Option<usize> {
+        self.constants.iter().find(|mark| mark.steps > shared).map(|mark| mark.depth)
     }
 }
 
@@ -72,13 +95,15 @@ pub(super) fn said(slot: &Slot, path: &[Key], here: &mut Said, out: &mut Vec<Sai
     match slot {
         Slot::Stack(stack) => {
             for (index, entry) in stack.entries.iter().enumerate() {
-                let before = (here.overrides, here.constant);
-                here.overrides = here.overrides.or(entry.prefix.overrides.then_some(here.depth));
-                here.constant = here.constant.or(entry.prefix.constant.then_some(here.depth));
+                let before = (here.overrides.len(), here.constants.len());
                 here.way.push(Turn::Entry(index));
+                let mark = Mark { depth: here.depth, steps: here.way.len() };
+                here.overrides.extend(entry.prefix.overrides.then_some(mark));
+                here.constants.extend(entry.prefix.constant.then_some(mark));
                 said(&entry.slot, path, here, out);
                 here.way.pop();
-                (here.overrides, here.constant) = before;
+                here.overrides.truncate(before.0);
+                here.constants.truncate(before.1);
             }
         }
         Slot::Map(inner) if here.depth < path.len() => {
@@ -91,7 +116,8 @@ pub(super) fn said(slot: &Slot, path: &[Key], here: &mut Said, out: &mut Vec<Sai
                     here.depth -= 1;
                     here.way.pop();
                 }
-                None if here.overrides.is_some() => out.push(here.here()),
+                // What it has not, a `~` takes away, and a `=` keeps out.
+                None if !here.overrides.is_empty() || !here.constants.is_empty() => out.push(here.here()),
                 None => {}
             }
         }

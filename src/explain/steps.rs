@@ -239,7 +239,10 @@ impl<'a> Teller<'a> {
         let Some((first, rest)) = path.split_first() else { return Vec::new() };
         let mut steps: Vec<Step> = Vec::new();
         let mut shape = Shape::Nothing;
+        // How many keys lead to the outermost constant that holds.
         let mut constant: Option<usize> = None;
+        // The one that says nothing of the path, as long as it keeps nothing out.
+        let mut silent: Option<Step> = None;
         for State { at, merged } in self.states(first).iter() {
             let at = *at;
             let map = self.section().ordered[at].map.clone();
@@ -259,29 +262,42 @@ impl<'a> Teller<'a> {
                 }
                 _ => None,
             };
+            let elsewhere = self.section().ordered[at].elsewhere;
+            let mut last: Option<Said> = None;
             for said in all {
-                let elsewhere = self.section().ordered[at].elsewhere;
-                if let Some(mut step) = self.step(&said, path, shape, &mut constant, elsewhere) {
-                    step.after.clone_from(&after);
-                    if failed && step.setting.is_some_and(|setting| setting.starts_with("allow_")) {
-                        step.effect = Effect::Conflicts;
-                    }
-                    if failed && step.effect == Effect::Repeats {
-                        // It says something else, and constants are strict.
-                        step.effect = Effect::Conflicts;
-                        step.setting = Some("strict_constant_parameters");
-                    }
-                    if matches!(
-                        step.effect,
-                        Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing
-                    ) {
-                        for earlier in &mut steps {
-                            earlier.counts = false;
-                        }
-                    }
-                    steps.push(step);
+                let shared = last.as_ref().map_or(0, |last| said.shared(last));
+                let begins = last.take().and_then(|last| last.holds_from(shared));
+                constant = constant.into_iter().chain(begins).min();
+                let step = self.step(&said, shared, path, &mut shape, &mut constant, elsewhere);
+                last = Some(said);
+                silent = silent.filter(|_| constant.is_some());
+                let Some(mut step) = step else { continue };
+                step.after.clone_from(&after);
+                if !step.counts && matches!(step.effect, Effect::Sets | Effect::Merges) {
+                    silent = Some(step);
+                    continue;
                 }
+                if matches!(step.effect, Effect::Held | Effect::Repeats) {
+                    steps.extend(silent.take());
+                }
+                if failed && step.setting.is_some_and(|setting| setting.starts_with("allow_")) {
+                    step.effect = Effect::Conflicts;
+                }
+                if failed && step.effect == Effect::Repeats {
+                    // It says something else, and constants are strict.
+                    step.effect = Effect::Conflicts;
+                    step.setting = Some("strict_constant_parameters");
+                }
+                if matches!(step.effect, Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing)
+                {
+                    for earlier in &mut steps {
+                        earlier.counts = false;
+                    }
+                }
+                steps.push(step);
             }
+            let begins = last.and_then(|last| last.holds_from(0));
+            constant = constant.into_iter().chain(begins).min();
             shape = Shape::of(now.as_ref());
         }
         if let Some(last) = steps.last_mut().filter(|step| step.effect == Effect::Missing) {
@@ -336,7 +352,7 @@ impl<'a> Teller<'a> {
                     Slot::Map(_) => Shape::Map,
                     _ => return None,
                 };
-                let prefixed = said.overrides.is_some() || said.constant.is_some();
+                let prefixed = !said.overrides.is_empty() || !said.constants.is_empty();
                 let same = shape == Shape::Nothing || shape == new;
                 if said.depth < path.len() || prefixed || new == Shape::Null || !same {
                     return None;
@@ -361,34 +377,49 @@ impl<'a> Teller<'a> {
         speaking
     }
 
-    /// What one layer does to the path.
+    /// What one layer does to the path: `shared` are the steps of the way that what it said of it before
+    /// has too, `shape` is what stands there, and `constant` how many keys lead to one that holds.
     fn step(
         &mut self,
         said: &Said,
+        shared: usize,
         path: &[Key],
-        before: Shape,
+        shape: &mut Shape,
         constant: &mut Option<usize>,
         elsewhere: &str,
     ) -> Option<Step> {
         let slot = said.slot()?;
+        let whole = said.depth == path.len();
+        let replacing = said.overrides.iter().find(|mark| mark.steps > shared).map(|mark| mark.depth);
+        // A mapping without the key says nothing of it, but where it replaces all.
+        if matches!(slot, Slot::Map(_)) && !whole && replacing.is_none() {
+            return self.silent(said, shared, Effect::Merges, elsewhere);
+        }
         let faults = self.evaluator.faults.len();
-        let result = self.evaluator.descend(slot, &path[said.depth..]);
-        let missing = result.is_err()
+        let reached = self.reach(slot, &path[said.depth..]);
+        let missing = reached.is_err()
             && self.evaluator.faults[faults..]
                 .iter()
                 .any(|f| matches!(f.kind, Kind::ReferenceNotFound { .. }));
         self.evaluator.faults.truncate(faults);
-        let new = Shape::of(result.as_ref().ok().and_then(Option::as_ref));
-        let settings = self.computation.settings;
-        if constant.is_some_and(|held| said.overrides.is_some_and(|at| at < held)) {
-            *constant = None;
-        }
-        let whole = said.depth == path.len();
-        // Something further up that has not this key says nothing of it, but what takes it away.
-        let further_up = match slot {
-            Slot::Text(..) | Slot::Query(..) => said.overrides.is_none(),
-            _ => false,
+        let (depth, end) = match &reached {
+            Ok((keys, found)) => (said.depth + keys, Shape::of(Some(found))),
+            Err(_) => (path.len(), Shape::Nothing),
         };
+        let new = if depth == path.len() { end } else { Shape::Nothing };
+        let settings = self.computation.settings;
+        // Something further up that has not this key says nothing of it, but what takes it away.
+        let further_up = matches!(slot, Slot::Text(..) | Slot::Query(..)) && replacing.is_none();
+        if depth < path.len() && further_up && matches!(end, Shape::Map | Shape::List) {
+            return self.silent(said, shared, Effect::Merges, elsewhere);
+        }
+        // A constant goes with the mapping that it is in.
+        let gone = |held: usize| match replacing {
+            Some(at) => at < held,
+            None => depth < held && end != Shape::Map,
+        };
+        *constant = constant.filter(|held| !gone(*held));
+        let before = *shape;
         let (effect, setting) = if constant.is_some() {
             if settings.strict_constant_parameters {
                 (Effect::Repeats, None)
@@ -399,16 +430,15 @@ impl<'a> Teller<'a> {
             (Effect::Missing, Some("ignore_overwritten_missing_references"))
         } else {
             match (before, new) {
-                (_, Shape::Nothing) if !whole && further_up && result.is_ok() && self.is_container(slot) => {
-                    return None;
-                }
                 // What cannot be computed is something all the same.
-                (Shape::Nothing, Shape::Nothing) if result.is_err() => (Effect::Sets, None),
-                (_, Shape::Nothing) if result.is_err() => (Effect::Replaces, None),
-                (Shape::Nothing, Shape::Nothing) => return None,
+                (Shape::Nothing, Shape::Nothing) if reached.is_err() => (Effect::Sets, None),
+                (_, Shape::Nothing) if reached.is_err() => (Effect::Replaces, None),
+                (Shape::Nothing, Shape::Nothing) => {
+                    return self.silent(said, shared, Effect::Sets, elsewhere);
+                }
                 (_, Shape::Nothing) => (Effect::Removes, None),
                 (Shape::Nothing, _) => (Effect::Sets, None),
-                _ if said.overrides.is_some() => (Effect::Replaces, None),
+                _ if replacing.is_some() => (Effect::Replaces, None),
                 (Shape::Map, Shape::Map) => (Effect::Merges, None),
                 (Shape::List, Shape::List) => (Effect::Extends, None),
                 (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (Effect::Conflicts, None),
@@ -420,27 +450,54 @@ impl<'a> Teller<'a> {
                 (Shape::Null | Shape::Scalar, _) => (Effect::Replaces, None),
             }
         };
-        if constant.is_none() {
-            *constant = said.constant;
+        match effect {
+            Effect::Sets | Effect::Replaces | Effect::Removes => *shape = new,
+            Effect::Extends => *shape = Shape::List,
+            _ => {}
         }
-        let prefix = Prefix { overrides: said.overrides.is_some(), constant: said.constant.is_some() };
+        Some(Step {
+            references: self.references(slot, &path[said.depth..]),
+            answers: self.answers(slot, &path[said.depth..]),
+            counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),
+            setting,
+            ..self.bare(said, effect, elsewhere)?
+        })
+    }
+
+    /// A constant further up that says nothing of the path: it is told of where it keeps something out.
+    fn silent(&mut self, said: &Said, shared: usize, effect: Effect, elsewhere: &str) -> Option<Step> {
+        said.holds_from(shared)?;
+        self.bare(said, effect, elsewhere)
+    }
+
+    /// A step with what is written there alone.
+    fn bare(&mut self, said: &Said, effect: Effect, elsewhere: &str) -> Option<Step> {
+        let slot = said.slot()?;
+        let prefix = Prefix { overrides: !said.overrides.is_empty(), constant: !said.constants.is_empty() };
         Some(Step {
             effect,
             place: self.places.of(slot.origin(), elsewhere),
             depth: said.depth,
             written: written(slot, &self.prefixes),
             prefix: self.prefixes.text(prefix),
-            references: self.references(slot, &path[said.depth..]),
-            answers: self.answers(slot, &path[said.depth..]),
+            references: Vec::new(),
+            answers: Vec::new(),
             after: None,
-            counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),
-            setting,
+            counts: false,
+            setting: None,
         })
     }
 
-    fn is_container(&mut self, slot: &Slot) -> bool {
-        let found = self.quietly(|evaluator| evaluator.head(slot));
-        found.is_some_and(|found| found.head.is_container())
+    /// How many keys of a path a slot has, and what stands where they lead to.
+    fn reach(&mut self, slot: &Slot, path: &[Key]) -> Result<(usize, Found), Stop> {
+        let mut found = self.evaluator.head(slot)?;
+        for (keys, key) in path.iter().enumerate() {
+            match self.evaluator.part(&found, key)? {
+                Some(next) => found = next,
+                None => return Ok((keys, found)),
+            }
+        }
+        Ok((path.len(), found))
     }
 
     pub(super) fn quietly<T>(

@@ -6,9 +6,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::Linter;
 use crate::error::Fault;
 use crate::evaluate::join_path;
-use crate::list::leaves;
 use crate::merge::{Prefixes, settled};
-use crate::slot::{MapSlot, Slot};
+use crate::slot::{MapSlot, Prefix, Slot};
 use crate::source::{FileId, Origin};
 use crate::survey::SurveyedFile;
 use crate::value::{Key, Value};
@@ -19,14 +18,27 @@ struct Setting<'a> {
     id: FileId,
     value: Value,
     origin: Origin,
+    /// Whether it has a prefix, which matters whatever the value is.
+    has_prefix: bool,
 }
 
 /// What a map says of a path.
 enum Said<'a> {
     Nothing,
     Scalar(&'a Value),
-    /// Something whose effect is not known here.
-    Other,
+    Constant(&'a Value),
+    /// Something whose effect is not known here; with a constant in it, neither is that of what follows.
+    Other {
+        constant: bool,
+    },
+}
+
+/// What stands at a path.
+enum Stands {
+    /// Nothing, or something that is not known here.
+    Unknown,
+    Scalar(Value, FileId),
+    Constant(Value, FileId),
 }
 
 /// Looks at all files that are looked at, in all nodes that have them, where those are known.
@@ -35,13 +47,11 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.survey.files.iter().filter(|file| !file.nodes.is_empty()) {
         let Ok(layer) = &file.layer else { continue };
-        leaves(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, origin| {
-            if let Slot::Value(value, _) = slot
-                && !matches!(value, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_))
-            {
-                let setting = Setting { file, id: layer.file, value: value.clone(), origin };
-                paths.entry(path.to_vec()).or_default().push(setting);
-            }
+        scalars(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, prefix| {
+            let Slot::Value(value, origin) = slot else { return };
+            let (value, origin, has_prefix) = (value.clone(), *origin, prefix.any());
+            let setting = Setting { file, id: layer.file, value, origin, has_prefix };
+            paths.entry(path.to_vec()).or_default().push(setting);
         });
     }
     // Few paths are set twice with the same value: only those are looked at node by node.
@@ -51,7 +61,8 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let mut repeated: Vec<(&Vec<Key>, &Setting<'_>, Origin)> = Vec::new();
     #[expect(clippy::iter_over_hash_type, reason = "findings are sorted in the end")]
     for (path, settings) in &paths {
-        for one in settings.iter().filter(|one| linter.is_known(one.file) && twice(settings, one)) {
+        let plain = settings.iter().filter(|one| !one.has_prefix);
+        for one in plain.filter(|one| linter.is_known(one.file) && twice(settings, one)) {
             if let Some(first) = earlier(linter, path, one, settings) {
                 repeated.push((path, one, first));
             }
@@ -77,27 +88,82 @@ fn earlier(linter: &Linter<'_>, path: &[Key], one: &Setting<'_>, settings: &[Set
         if automatic.is_some_and(|map| !matches!(said(map, path), Said::Nothing)) {
             return None;
         }
-        // The last layer before the file that says anything of the path.
-        let before: Vec<_> = node.all_layers().take_while(|layer| layer.file != one.id).collect();
-        let layer = before.into_iter().rev().find_map(|layer| {
-            match said(&settled(&layer.parameters, &prefixes), path) {
-                Said::Nothing => None,
-                Said::Scalar(value) => Some((*value == one.value).then_some(layer.file)),
-                Said::Other => Some(None),
-            }
-        });
-        let file = layer.flatten()?;
+        let mut stands = Stands::Unknown;
+        for layer in node.all_layers().take_while(|layer| layer.file != one.id) {
+            stands = match (stands, said(&settled(&layer.parameters, &prefixes), path)) {
+                (stands, Said::Nothing)
+                | (stands @ Stands::Constant(..), Said::Scalar(_) | Said::Constant(_)) => stands,
+                // What goes with a mapping around it, and what holds, is not known here.
+                (Stands::Constant(..), Said::Other { .. }) | (_, Said::Other { constant: true }) => {
+                    return None;
+                }
+                (_, Said::Scalar(value)) => Stands::Scalar(value.clone(), layer.file),
+                (_, Said::Constant(value)) => Stands::Constant(value.clone(), layer.file),
+                (_, Said::Other { constant: false }) => Stands::Unknown,
+            };
+        }
+        let file = match stands {
+            Stands::Scalar(value, file) | Stands::Constant(value, file) if value == one.value => file,
+            _ => return None,
+        };
         first = first.or_else(|| settings.iter().find(|other| other.id == file).map(|other| other.origin));
     }
     first
 }
 
 fn said<'m>(map: &'m MapSlot, path: &[Key]) -> Said<'m> {
-    let Some((first, rest)) = path.split_first() else { return Said::Other };
+    let Some((first, rest)) = path.split_first() else { return Said::Other { constant: false } };
     match map.entries.get(first) {
         None => Said::Nothing,
         Some(Slot::Value(value, _)) if rest.is_empty() => Said::Scalar(value),
         Some(Slot::Map(inner)) if !rest.is_empty() => said(inner, rest),
-        Some(_) => Said::Other,
+        Some(slot) => match alone(slot) {
+            Some((Slot::Value(value, _), Prefix { constant: true, overrides: false })) if rest.is_empty() => {
+                Said::Constant(value)
+            }
+            _ => Said::Other { constant: holds(slot, rest) },
+        },
+    }
+}
+
+/// Whether something on the way is a constant.
+fn holds(slot: &Slot, path: &[Key]) -> bool {
+    match (slot, path.split_first()) {
+        (Slot::Stack(stack), _) => {
+            stack.entries.iter().any(|entry| entry.prefix.constant || holds(&entry.slot, path))
+        }
+        (Slot::Map(map), Some((first, rest))) => map.entries.get(first).is_some_and(|slot| holds(slot, rest)),
+        _ => false,
+    }
+}
+
+/// The only value that a map has for one name, with its prefix.
+fn alone(slot: &Slot) -> Option<(&Slot, Prefix)> {
+    match slot {
+        Slot::Stack(stack) => match stack.entries.as_slice() {
+            [only] => Some((&only.slot, only.prefix)),
+            _ => None,
+        },
+        other => Some((other, Prefix::default())),
+    }
+}
+
+/// Visits the scalars of a map, each with its prefix. What stands below a `~` is what is left of
+/// what was there: there no scalar is set already.
+fn scalars(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Prefix)) {
+    for (key, slot) in &map.entries {
+        path.push(key.clone());
+        match alone(slot) {
+            Some((Slot::Map(inner), prefix)) if !prefix.overrides => {
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || scalars(inner, path, visit));
+            }
+            Some((slot @ Slot::Value(value, _), prefix))
+                if !matches!(value, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_)) =>
+            {
+                visit(path, slot, prefix);
+            }
+            _ => {}
+        }
+        path.pop();
     }
 }

@@ -34,7 +34,7 @@ pub const RULES: &[Rule] = &[
     ),
     new("listed-twice", Level::Warning, "A class or application stands twice in one list."),
     new("removal-without-effect", Level::Warning, "A ~application takes nothing away in any node."),
-    new("override-without-effect", Level::Warning, "A ~key replaces nothing in any node."),
+    new("override-without-effect", Level::Warning, "A ~ in front of a key changes nothing in any node."),
     new(
         "value-repeated",
         Level::Info,

@@ -19,8 +19,19 @@ struct Prefixed {
     path: Vec<Key>,
     prefix: Prefix,
     origin: Origin,
-    /// What a constant is, where that is written as it is.
-    value: Option<Value>,
+    /// What is written there.
+    slot: Slot,
+}
+
+/// What stands at a path, as far as it is known without references.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stands {
+    Nothing,
+    Null,
+    Scalar,
+    EmptyList,
+    EmptyMap,
+    Unknown,
 }
 
 /// Looks at all files that are looked at, in all nodes that have them, where those are known.
@@ -34,9 +45,16 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         collect(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut keys);
         for one in keys {
             let path = join_path(&one.path, delimiter);
-            if one.prefix.overrides && !replaces(linter, file, layer.file, &one.path) {
+            let says = match one.prefix.overrides {
+                true if !replaces(linter, file, layer.file, &one.path) => {
+                    Some("replaces nothing in any node")
+                }
+                true if is_vain(linter, file, layer.file, &one) => Some("changes nothing in any node"),
+                _ => None,
+            };
+            if let Some(says) = says {
                 let prefix = prefixes.text(Prefix { constant: false, ..one.prefix });
-                let message = format!("the {prefix} in front of '{path}' replaces nothing in any node");
+                let message = format!("the {prefix} in front of '{path}' {says}");
                 found.push(linter.at("override-without-effect", message, one.origin));
             }
             if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {
@@ -71,12 +89,8 @@ fn collect(map: &MapSlot, path: &mut Vec<Key>, out: &mut Vec<Prefixed>) {
             Slot::Stack(stack) => {
                 for (index, entry) in stack.entries.iter().enumerate() {
                     if entry.prefix.any() && index == 0 {
-                        let value = match &entry.slot {
-                            Slot::Value(value, _) => Some(value.clone()),
-                            _ => None,
-                        };
-                        let (path, prefix) = (path.clone(), entry.prefix);
-                        out.push(Prefixed { path, prefix, origin: entry.slot.origin(), value });
+                        let (path, prefix, slot) = (path.clone(), entry.prefix, entry.slot.clone());
+                        out.push(Prefixed { path, prefix, origin: slot.origin(), slot });
                     }
                     if let Slot::Map(inner) = &entry.slot {
                         stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, out));
@@ -124,6 +138,63 @@ fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) 
     false
 }
 
+/// Whether in every node a value replaces what is there with its `~` and without it. What is not known for
+/// sure is something that the `~` replaces.
+fn is_vain(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
+    let prefixes = Prefixes::new(linter.computation.settings);
+    let new = stands(&one.slot);
+    // Prefixes that are still text count by how often layers merge.
+    let plain = !one.prefix.constant && !matches!(&one.slot, Slot::Map(map) if map.prefixed);
+    let mut nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
+    plain
+        && nodes.all(|node| {
+            let given = node.layers.as_ref().ok().map(|layers| &layers.given);
+            let given = given.into_iter().flat_map(|given| [&given.input, &given.automatic]).flatten();
+            let layers = node.all_layers().take_while(|layer| layer.file != id);
+            let says = |before: Stands, said: Stands| match (before, said) {
+                (before, Stands::Nothing) => before,
+                (Stands::Nothing | Stands::Null, said) => said,
+                (Stands::Scalar, Stands::Scalar | Stands::Null) => said,
+                (before, said) if before == said => said,
+                _ => Stands::Unknown,
+            };
+            let before = layers
+                .map(|layer| stands_at(&settled(&layer.parameters, &prefixes), &one.path))
+                .fold(Stands::Nothing, says);
+            let given = given.map(|map| stands_at(map, &one.path)).any(|said| said != Stands::Nothing);
+            !given
+                && match before {
+                    Stands::Nothing | Stands::Null => true,
+                    Stands::Scalar => matches!(new, Stands::Scalar | Stands::Null),
+                    Stands::EmptyList => new == Stands::EmptyList || matches!(&one.slot, Slot::List(_)),
+                    Stands::EmptyMap => matches!(&one.slot, Slot::Map(_)),
+                    Stands::Unknown => false,
+                }
+        })
+}
+
+/// What a map alone brings to stand at a path.
+fn stands_at(map: &MapSlot, path: &[Key]) -> Stands {
+    let Some((first, rest)) = path.split_first() else { return Stands::Unknown };
+    match map.entries.get(first) {
+        None => Stands::Nothing,
+        Some(slot) if rest.is_empty() => stands(slot),
+        Some(Slot::Map(inner)) => stands_at(inner, rest),
+        Some(_) => Stands::Unknown,
+    }
+}
+
+fn stands(slot: &Slot) -> Stands {
+    match slot {
+        Slot::Value(Value::Null, _) => Stands::Null,
+        Slot::Value(Value::List(items), _) if items.is_empty() => Stands::EmptyList,
+        Slot::Value(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_), _) => Stands::Scalar,
+        Slot::List(list) if list.items.is_empty() => Stands::EmptyList,
+        Slot::Map(map) if map.entries.is_empty() => Stands::EmptyMap,
+        _ => Stands::Unknown,
+    }
+}
+
 /// A constant of a file.
 struct Constant<'a> {
     file: &'a SurveyedFile,
@@ -152,6 +223,7 @@ fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<F
         if all.contains(&(path.clone(), id)) {
             continue;
         }
+        let mut gone = FxHashMap::default();
         // How many nodes have each layer behind it.
         let mut behind: IndexMap<FileId, (&Layer, usize), FxBuildHasher> = IndexMap::default();
         for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
@@ -163,11 +235,17 @@ fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<F
             let parameters = settled(&layer.parameters, &prefixes);
             let Some(origin) = has(&parameters, &key.path) else { continue };
             let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
-            if has_it.is_none_or(|file| file.nodes.len() != nodes) || !all.insert((path.clone(), layer.file))
+            if has_it.is_none_or(|file| file.nodes.len() != nodes)
+                || !always_holds(linter, layer.file, id, &key.path, &mut gone)
+                || !all.insert((path.clone(), layer.file))
             {
                 continue;
             }
-            if key.value.is_some() && value_at(&parameters, &key.path) == key.value {
+            let value = match &key.slot {
+                Slot::Value(value, _) => Some(value),
+                _ => None,
+            };
+            if value.is_some() && value_at(&parameters, &key.path) == value {
                 continue;
             }
             let message = format!("'{path}' is left out: it is a constant");
@@ -177,11 +255,59 @@ fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<F
     }
 }
 
+/// Whether all nodes that have a file have the other one before it, and the constant of that at a path holds
+/// until then. `gone` is what is known of files already.
+fn always_holds(
+    linter: &Linter<'_>,
+    file: FileId,
+    other: FileId,
+    path: &[Key],
+    gone: &mut FxHashMap<FileId, bool>,
+) -> bool {
+    let Some(surveyed) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
+    let prefixes = Prefixes::new(linter.computation.settings);
+    surveyed.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)).all(|node| {
+        let mut layers = node.all_layers().skip_while(|layer| layer.file != other);
+        for layer in layers.by_ref() {
+            let is_own = layer.file == other;
+            let lost = || may_replace(&settled(&layer.parameters, &prefixes), path, is_own);
+            if *gone.entry(layer.file).or_insert_with(lost) {
+                return false;
+            }
+            if layer.file == file {
+                return !is_own;
+            }
+        }
+        false
+    })
+}
+
+/// Whether a map may replace a mapping around a path, and what is in it: by something that is no
+/// mapping, or by a `~`. In the file `of_constant` that `~` is in front of the constant.
+fn may_replace(map: &MapSlot, path: &[Key], of_constant: bool) -> bool {
+    let Some((first, rest)) = path.split_first() else { return false };
+    let Some(mut slot) = map.entries.get(first).filter(|_| !rest.is_empty()) else { return false };
+    if let Slot::Stack(stack) = slot
+        && let [only] = stack.entries.as_slice()
+        && (of_constant || !only.prefix.overrides)
+    {
+        slot = &only.slot;
+    }
+    match slot {
+        Slot::Map(inner) => may_replace(inner, rest, of_constant),
+        _ => true,
+    }
+}
+
 /// The value that a map writes at a path as it is.
-fn value_at(map: &MapSlot, path: &[Key]) -> Option<Value> {
+fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
     let (first, rest) = path.split_first()?;
-    match map.entries.get(first)? {
-        Slot::Value(value, _) if rest.is_empty() => Some(value.clone()),
+    let slot = match map.entries.get(first)? {
+        Slot::Stack(stack) if stack.entries.len() == 1 => &stack.entries[0].slot,
+        slot => slot,
+    };
+    match slot {
+        Slot::Value(value, _) if rest.is_empty() => Some(value),
         Slot::Map(inner) => value_at(inner, rest),
         _ => None,
     }
