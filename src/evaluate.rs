@@ -231,7 +231,7 @@ impl<'a> Evaluator<'a> {
 
     /// How many values the memory and the time of what was computed here would make.
     pub(crate) fn spent(&self) -> usize {
-        self.heads.len() + self.weight / crate::measure::TEXT
+        self.heads.len() + self.folded + self.weight / crate::measure::TEXT
     }
 
     /// The value of all exports, after that of the parameters; what fails is recorded.

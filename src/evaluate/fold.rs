@@ -118,7 +118,7 @@ impl Evaluator<'_> {
             let origin = entry.slot.origin();
             self.at_entry(origin);
             self.folded += 1;
-            if self.folded > self.settings.limit_values as usize {
+            if self.folded > self.most_folded() {
                 return Err(Failed::at(index, self.too_many(origin)));
             }
             // Nothing overwrites a constant.
@@ -191,6 +191,12 @@ impl Evaluator<'_> {
             Err(Stop::Reported) if self.faults.len() < recorded => Ok(false),
             Err(stop) => Err(stop),
         }
+    }
+
+    /// As many values of layers as are merged at most: fewer for an explanation, which asks more than once.
+    fn most_folded(&self) -> usize {
+        let limit = self.settings.limit_values as usize;
+        if self.is_curt() { limit / 8 } else { limit }
     }
 
     fn too_many(&self, origin: Origin) -> Stop {

@@ -183,6 +183,10 @@ impl Evaluator<'_> {
         let from = self.way.active.iter().rposition(|active| active.address == address).unwrap_or(0);
         let path = |active: &Active| &self.way.keys[active.base..active.end];
         let mut steps: Vec<&Active> = self.way.active[from..].iter().collect();
+        // An explanation meets a long one at each of its places, and shows its ends.
+        if self.is_curt() && steps.len() > 2 * ENDS {
+            steps.drain(ENDS..steps.len() - ENDS);
+        }
         // On the way into a container, the place that leads out again is what counts.
         for index in (1..steps.len().saturating_sub(1)).rev() {
             if path(steps[index + 1]).starts_with(path(steps[index])) {
@@ -212,6 +216,9 @@ impl Evaluator<'_> {
         }
     }
 }
+
+/// How many steps of a long circle are told at each of its ends, of one that is met often.
+const ENDS: usize = 16;
 
 /// The place of a node, or of a part of a scalar.
 pub(crate) fn site(
