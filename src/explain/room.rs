@@ -27,7 +27,7 @@ pub(super) struct Room {
 }
 
 /// How many values a story, a part or a step takes the memory of, beside what is in it.
-const EACH: usize = 16;
+const EACH: usize = 8;
 
 /// How many values a link of a chain takes the memory of, written out.
 const LINK: usize = 8;
@@ -113,5 +113,5 @@ impl Room {
 
 /// How many values the links of a place take the memory of.
 fn links(place: &Place) -> usize {
-    4 + 4 * place.chain.len()
+    2 + 2 * place.chain.len()
 }
