@@ -202,7 +202,7 @@ fn parse(source: &Text, settings: &Settings, secrets: &Secrets) -> Result<Mappin
     };
     let pattern = match between_slashes {
         Some(text) => {
-            let translated = translate(text);
+            let translated = translate(text).map_err(|message| fault(&message))?;
             let regex = regex(&translated, settings).map_err(|message| fault(&message))?;
             Pattern::Regex(Box::new(regex))
         }

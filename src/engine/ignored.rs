@@ -22,10 +22,12 @@ impl Ignored {
             return Ok(None);
         }
         let pattern = settings.ignore_class_notfound_regexp.join("|");
-        match regex(&format!("\\A(?:{})", translate(&pattern)), settings) {
+        let joined = translate(&pattern).and_then(|all| regex(&format!("\\A(?:{all})"), settings));
+        match joined {
             Ok(regex) => Ok(Some(Ignored { regex, pattern })),
             Err(message) => {
-                let alone = |expression: &&Text| regex(&translate(expression), settings).is_err();
+                let alone =
+                    |expression: &&Text| translate(expression).and_then(|one| regex(&one, settings)).is_err();
                 let wrong = settings.ignore_class_notfound_regexp.iter().find(alone);
                 Err(Fault::new(kind(wrong.map_or(pattern, Text::to_string), message)).into())
             }

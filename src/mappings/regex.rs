@@ -94,8 +94,9 @@ fn escaped(c: char) -> Result<impl Iterator<Item = char>, String> {
 
 /// Writes a Python pattern so that the regex crate means the same by it: `[`, `&`, `~` and `-`
 /// pairs in a character class are plain there, escapes of `<` and `>` are no word boundaries,
-/// and a brace that is no repetition is a character.
-pub fn translate(pattern: &str) -> String {
+/// and a brace that is no repetition is a character. What only the regex crate has is the error that
+/// Python has: a pattern that calls itself (`\g<0>`, `(?R)`) takes memory without bound.
+pub fn translate(pattern: &str) -> Result<String, String> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut out = String::with_capacity(pattern.len() + 8);
     let (mut at, mut class_start) = (0, None);
@@ -107,6 +108,9 @@ pub fn translate(pattern: &str) -> String {
                 match next {
                     Some('Z') => out.push_str("\\z"),
                     Some(c @ ('<' | '>')) => out.push(c),
+                    Some(c) if c.is_ascii_alphabetic() && !ESCAPES.contains(c) => {
+                        return Err(format!("bad escape \\{c}"));
+                    }
                     Some(c) => {
                         out.push('\\');
                         out.push(c);
@@ -114,6 +118,13 @@ pub fn translate(pattern: &str) -> String {
                     None => out.push('\\'),
                 }
                 at += 1;
+            }
+            ('(', None) if chars.get(at + 1) == Some(&'?') => {
+                let extension: String = chars[at + 2..].iter().take(2).collect();
+                if !is_extension(&extension) {
+                    return Err(format!("unknown extension ?{extension}"));
+                }
+                out.push('(');
             }
             ('[', None) => {
                 out.push('[');
@@ -160,12 +171,55 @@ pub fn translate(pattern: &str) -> String {
         }
         at += 1;
     }
-    out
+    Ok(out)
+}
+
+/// The letters that Python's patterns have behind a backslash.
+const ESCAPES: &str = "AbBdDsSwWZafnrtvxuUN";
+
+/// Whether Python has an extension that begins so, behind `(?`.
+fn is_extension(text: &str) -> bool {
+    let mut chars = text.chars();
+    match (chars.next(), chars.next()) {
+        (Some('P'), next) => next.is_none_or(|next| matches!(next, '<' | '=')),
+        (Some('<'), next) => next.is_none_or(|next| matches!(next, '=' | '!')),
+        (Some('-'), next) => next.is_none_or(|next| next.is_ascii_alphabetic()),
+        (Some(first), _) => matches!(first, ':' | '#' | '=' | '!' | '(' | '>') || "aiLmsux".contains(first),
+        (None, _) => true,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn patterns_are_pythons() {
+        // As Python's `re.compile` takes or refuses them.
+        for pattern in [
+            r"(?P<n>a)(?P=n)",
+            r"(?:a)(?=a)(?!a)(?<=a)(?<!a)",
+            r"(?i)a",
+            r"(?i:a)",
+            r"(?-i:a)",
+            r"(a)?(?(1)b|c)",
+            r"(?>a)",
+            r"(?#x)a",
+            r"\A\bB\B\d\D\s\S\w\W\Z",
+            r"\a\f\n\r\t\v\x41\u0041",
+            r"\.\-\/\#\<",
+            r"[\b\d(?&]",
+        ] {
+            let translated = translate(pattern).expect("Python takes it");
+            assert!(fancy_regex::Regex::new(&translated).is_ok(), "{pattern}");
+        }
+        for pattern in [
+            r"\g0", r"a\g<0>", r"(?R)", r"(?&n)", r"(?P>n)", r"(?1)", r"(?<n>a)", r"(?|a|b)", r"\K", r"\h",
+            r"\G", r"[\z]", r"(?-1)", r"(?+1)", r"(?~a)",
+        ] {
+            assert!(translate(pattern).is_err(), "{pattern}");
+        }
+    }
 
     #[test]
     fn templates_are_pythons() {
