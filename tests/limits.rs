@@ -172,10 +172,6 @@ const ALL: &[Hostile] = &[
     hostile("four hundred classes, each of which lists all after it", classes_of_all, "ok", ""),
     hostile("eleven thousand classes", many_classes, "evaluation-limit", "number of classes"),
     with(
-        "{class_mappings: ['/(|||||||||||||a\\g0|||||||||||||)+|||||||||||||a\\g0|||||||||||||/ c']}",
-        hostile("a mapping that calls itself", |_| (), "setting-pattern", "bad escape"),
-    ),
-    with(
         "{class_mappings: ['/^(a|aa)+$(?<!x)/ c']}",
         hostile("a mapping that goes back without end", backtracking, "setting-pattern", "backtracking"),
     ),
