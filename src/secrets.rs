@@ -176,7 +176,7 @@ impl Secrets {
 }
 
 /// A secret container shows its shape and nothing else.
-fn masked(value: &Value) -> Value {
+pub(crate) fn masked(value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
         Value::Map(map) => deeper(|| {

@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::{Part, ReferenceStory, Step, Story};
-use crate::secrets::{MASK, Secrets};
+use crate::secrets::{MASK, Secrets, masked};
 use crate::value::Value;
 
 impl Secrets {
@@ -23,6 +23,7 @@ impl Secrets {
                 self.cover_step(step, same.and_then(|without| without.steps.get(at)));
                 if self.covers(&story.path) {
                     hide_failed(&mut step.references);
+                    hide_values(&mut step.references);
                 }
             }
             let without = without.map_or(&[][..], |without| &without.parts);
@@ -76,6 +77,30 @@ impl Secrets {
                 self.cover(story, without.and_then(|without| without.story.as_deref()));
             }
         }
+    }
+}
+
+/// Hides what references come to that a secret is made of, or was before a later layer replaced it.
+fn hide_values(references: &mut [ReferenceStory]) {
+    for reference in references {
+        reference.value = reference.value.as_ref().map(masked);
+        hide_values(&mut reference.inner);
+        if let Some(story) = &mut reference.story {
+            stacker::maybe_grow(128 * 1024, 1024 * 1024, || hide_values_of(story));
+        }
+    }
+}
+
+fn hide_values_of(story: &mut Story) {
+    story.value = story.value.as_ref().map(masked);
+    for step in &mut story.steps {
+        step.written = masked(&step.written);
+        step.after = step.after.as_ref().map(masked);
+        hide_values(&mut step.references);
+    }
+    for part in &mut story.parts {
+        part.value = part.value.as_ref().map(masked);
+        part.written = part.written.as_ref().map(masked);
     }
 }
 

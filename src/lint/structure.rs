@@ -45,7 +45,10 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         collect(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut keys);
         for one in keys {
             let path = join_path(&one.path, delimiter);
-            let says = match one.prefix.overrides {
+            // Prefixes that are still text count by how often layers merge.
+            let is_text = one.path.last().is_some_and(|key| prefixes.is_prefixed(key))
+                || matches!(&one.slot, Slot::Map(map) if map.prefixed);
+            let says = match one.prefix.overrides && !is_text {
                 true if !replaces(linter, file, layer.file, &one.path) => {
                     Some("replaces nothing in any node")
                 }

@@ -108,6 +108,8 @@ impl Secrets {
         // Whether the value of a secret key must begin in the next line.
         let mut next = false;
         let starred = if known { starred_around } else { starred };
+        // Whether a line ended with a secret key, whose colon may come in the next one.
+        let mut key = false;
         for line in text.split_inclusive('\n') {
             let indent = line.len() - line.trim_start_matches(' ').len();
             let blank = line.trim().is_empty();
@@ -119,6 +121,18 @@ impl Secrets {
                 next &= blank;
                 continue;
             }
+            let colon = indent + usize::from(line[indent..].starts_with(':'));
+            if key && !known && colon > indent {
+                out.push_str(&line[..colon]);
+                out.push_str(&starred(&line[colon..]));
+                inside = Some(indent);
+                next = line[colon..].trim().is_empty();
+                key = false;
+                continue;
+            }
+            let last = line.trim_end().rsplit(['{', ',', ' ', '\t']).next().unwrap_or_default();
+            key = key && blank
+                || self.is_secret_name(last.trim_matches(['"', '\'']).trim_start_matches(['~', '=']));
             match self.secret_key(line, known) {
                 Some(at) if !(known && line[..at].contains('{')) => {
                     out.push_str(&line[..at]);
@@ -358,6 +372,12 @@ mod tests {
             "open: seen\npassword: 'hunter2\n",
             "open: seen\na: {password: hunter2, b: [hunter2\n",
             "open: seen\nb: [1\npassword:\n   hunter2\n",
+            "open: seen\n? password\n: !foo hunter2\n",
+            "open: seen\n? password\n: !foo\n  hunter2\n",
+            "open: seen\na:\n  ? password\n    : hunter2\n",
+            "open: seen\npassword\n  : hunter2\n",
+            "open: seen\n? password\n: hunter2: x: y\n",
+            "open: seen\na: {\"password\"\n  :hunter2, b: [}\n",
         ] {
             let shown = secrets().source(text);
             assert!(!shown.contains("hunter2") && shown.contains("seen"), "{text}\n{shown}");
