@@ -121,7 +121,8 @@ impl Normalized {
         if prefix.any() {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
-            insert(&mut self.entries, key, single(slot, prefix), prefixes);
+            // What is below may never merge: prefixes that are still text take effect here (M9).
+            insert(&mut self.entries, key, single(settle(slot, prefixes), prefix), prefixes);
         } else {
             insert(&mut self.entries, key, slot, prefixes);
         }
