@@ -13,6 +13,12 @@ use crate::value::{Map, Text, Value};
 use value::FromValue;
 pub use value::{not_among, truth};
 
+/// The names of a settings file, the first one first.
+pub const FILE_NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
+
+/// The largest settings file that is read, in bytes: its own settings cannot say so.
+pub const LARGEST_FILE: usize = 4 * 1024 * 1024;
+
 /// What a setting may hold.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {

@@ -12,17 +12,11 @@ use std::sync::{Arc, OnceLock};
 use reclass::engine::files::duplicates;
 use reclass::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass::lint::OptionsFile;
-use reclass::settings::TABLE;
+use reclass::settings::{FILE_NAMES, LARGEST_FILE, TABLE};
 use reclass::source::{FileId, Site, Span};
 use reclass::value::{Key, Map, Value};
 use reclass::yaml::compose::{Data, Document, Node, compose};
 use reclass::{pystr, storage, yaml};
-
-/// The names of the file, the first one first.
-const NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
-
-/// The largest file that is read, in bytes: its own settings cannot say so.
-const LARGEST: usize = 4 * 1024 * 1024;
 
 /// The options of a configuration file.
 #[derive(Default)]
@@ -178,7 +172,7 @@ fn site(path: &Arc<str>, span: Span, length: u32) -> Site {
 pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
     let found = directories(program)
         .into_iter()
-        .flat_map(|directory| NAMES.map(|name| directory.join(name)))
+        .flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)))
         .find(|path| path.symlink_metadata().is_ok());
     match found {
         Some(path) => read_file(&path),
@@ -216,10 +210,10 @@ fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
 fn read_file(path: &Path) -> Result<Configuration> {
     let name = path.display().to_string();
     let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.clone(), message });
-    let text = storage::fs::read(path, LARGEST)
+    let text = storage::fs::read(path, LARGEST_FILE)
         .map_err(|error| match &error.first().kind {
             Kind::FileUnreadable { message, .. } => fault(message.clone()),
-            Kind::YamlLimit { .. } => fault(format!("it has more than {LARGEST} bytes")),
+            Kind::YamlLimit { .. } => fault(format!("it has more than {LARGEST_FILE} bytes")),
             other => fault(other.to_string()),
         })
         .and_then(|(bytes, _)| String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into())))?;

@@ -9,7 +9,7 @@ use crate::engine::node::{Computation, NodeRequest};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::explain::{Place, Places, Wanted, environment, places, values_without};
 use crate::secrets::Secrets;
-use crate::settings::Settings;
+use crate::settings::{FILE_NAMES, LARGEST_FILE, Settings};
 use crate::source::Site;
 use crate::storage::fs;
 use crate::storage::git::revision::Checkout;
@@ -25,14 +25,8 @@ pub struct Side {
     pub(super) settings_file: Option<Vec<u8>>,
 }
 
-/// The name of the settings file that stands beside an inventory.
-const SETTINGS_FILE: &str = "reclass-config.yml";
-
-/// The largest that is compared, in bytes: as large as one that is read.
-const LARGEST: usize = 4 * 1024 * 1024;
-
 fn settings_file(base: &Path) -> Option<Vec<u8>> {
-    fs::read(&base.join(SETTINGS_FILE), LARGEST).ok().map(|(bytes, _)| bytes)
+    fs::read(&base.join(FILE_NAMES[0]), LARGEST_FILE).ok().map(|(bytes, _)| bytes)
 }
 
 impl Side {

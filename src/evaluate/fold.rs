@@ -196,7 +196,7 @@ impl Evaluator<'_> {
     /// As many values of layers as are merged at most: fewer for an explanation, which asks more than once.
     fn most_folded(&self) -> usize {
         let limit = self.settings.limit_values as usize;
-        if self.is_curt() { limit / 8 } else { limit }
+        if self.curt { limit / 8 } else { limit }
     }
 
     fn too_many(&self, origin: Origin) -> Stop {

@@ -66,11 +66,6 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether the first problem of a place is all that is asked for.
-    pub(super) fn is_curt(&self) -> bool {
-        self.curt
-    }
-
     /// Whether one problem says all that is asked for.
     fn tells_one(&self) -> bool {
         self.curt || self.is_quiet() || !self.settings.group_errors || self.faults.len() > MOST_TOLD

@@ -184,7 +184,7 @@ impl Evaluator<'_> {
         let path = |active: &Active| &self.way.keys[active.base..active.end];
         let mut steps: Vec<&Active> = self.way.active[from..].iter().collect();
         // An explanation meets a long one at each of its places, and shows its ends.
-        if self.is_curt() && steps.len() > 2 * ENDS {
+        if self.curt && steps.len() > 2 * ENDS {
             steps.drain(ENDS..steps.len() - ENDS);
         }
         // On the way into a container, the place that leads out again is what counts.

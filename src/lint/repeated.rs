@@ -138,7 +138,7 @@ fn holds(slot: &Slot, path: &[Key]) -> bool {
 }
 
 /// The only value that a map has for one name, with its prefix.
-fn alone(slot: &Slot) -> Option<(&Slot, Prefix)> {
+pub(super) fn alone(slot: &Slot) -> Option<(&Slot, Prefix)> {
     match slot {
         Slot::Stack(stack) => match stack.entries.as_slice() {
             [only] => Some((&only.slot, only.prefix)),

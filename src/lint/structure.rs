@@ -5,6 +5,7 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::Linter;
+use super::repeated::alone;
 use crate::error::Fault;
 use crate::evaluate::join_path;
 use crate::layer::Layer;
@@ -146,10 +147,8 @@ fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) 
 fn is_vain(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
     let prefixes = Prefixes::new(linter.computation.settings);
     let new = stands(&one.slot);
-    // Prefixes that are still text count by how often layers merge.
-    let plain = !one.prefix.constant && !matches!(&one.slot, Slot::Map(map) if map.prefixed);
     let mut nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
-    plain
+    !one.prefix.constant
         && nodes.all(|node| {
             let given = node.layers.as_ref().ok().map(|layers| &layers.given);
             let given = given.into_iter().flat_map(|given| [&given.input, &given.automatic]).flatten();
@@ -270,8 +269,7 @@ fn always_holds(
     let Some(surveyed) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
     let prefixes = Prefixes::new(linter.computation.settings);
     surveyed.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)).all(|node| {
-        let mut layers = node.all_layers().skip_while(|layer| layer.file != other);
-        for layer in layers.by_ref() {
+        for layer in node.all_layers().skip_while(|layer| layer.file != other) {
             let is_own = layer.file == other;
             let lost = || may_replace(&settled(&layer.parameters, &prefixes), path, is_own);
             if *gone.entry(layer.file).or_insert_with(lost) {
@@ -305,11 +303,7 @@ fn may_replace(map: &MapSlot, path: &[Key], of_constant: bool) -> bool {
 /// The value that a map writes at a path as it is.
 fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
     let (first, rest) = path.split_first()?;
-    let slot = match map.entries.get(first)? {
-        Slot::Stack(stack) if stack.entries.len() == 1 => &stack.entries[0].slot,
-        slot => slot,
-    };
-    match slot {
+    match alone(map.entries.get(first)?)?.0 {
         Slot::Value(value, _) if rest.is_empty() => Some(value),
         Slot::Map(inner) => value_at(inner, rest),
         _ => None,

@@ -12,7 +12,7 @@ use rustc_hash::FxHashSet;
 use super::MASK;
 
 /// A text shorter than this is not looked for in other values: it would be found by chance.
-pub(super) const SHORTEST: usize = 4;
+const SHORTEST: usize = 4;
 
 /// How many bytes all texts have at most that are looked for at once: the search takes some ten times as
 /// much memory.
@@ -49,11 +49,16 @@ impl Known {
 
     /// A text with the mask where any of them stand.
     pub fn masked(&self, text: &str) -> String {
+        self.replaced(text, |_, out| out.push_str(MASK))
+    }
+
+    /// A text in which something else is written where any of them stand.
+    pub fn replaced(&self, text: &str, write: impl Fn(&str, &mut String)) -> String {
         let mut out = String::with_capacity(text.len());
         let mut at = 0;
         for range in self.ranges(text) {
             out.push_str(&text[at..range.start]);
-            out.push_str(MASK);
+            write(&text[range.clone()], &mut out);
             at = range.end;
         }
         out.push_str(&text[at..]);
@@ -61,7 +66,7 @@ impl Known {
     }
 
     /// Where any of them stand in a text, in order; those that overlap are one.
-    pub fn ranges(&self, text: &str) -> Vec<Range<usize>> {
+    fn ranges(&self, text: &str) -> Vec<Range<usize>> {
         let mut found: Vec<Range<usize>> = Vec::new();
         if self.words.is_empty() || text.len() < SHORTEST {
             return found;

@@ -254,15 +254,7 @@ impl Found<'_> {
         for word in self.ranges.iter().map(secret).filter(|word| !word.contains('\n')) {
             known.learn(word);
         }
-        let mut out = String::with_capacity(text.len());
-        let mut at = 0;
-        for range in known.ranges(text) {
-            out.push_str(&text[at..range.start]);
-            out.extend(text[range.clone()].chars().map(star));
-            at = range.end;
-        }
-        out.push_str(&text[at..]);
-        out
+        known.replaced(text, |word, out| out.extend(word.chars().map(star)))
     }
 }
 
