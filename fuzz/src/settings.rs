@@ -36,7 +36,7 @@ pub fn check(input: &[u8]) {
     match classes {
         Ok(classes) => {
             for mapped in classes {
-                assert!(mappings.names().any(|(source, _)| *source == mapped.mapping), "{mapped:?}");
+                assert!(mappings.names().any(|(shown, _)| *shown == mapped.shown), "{mapped:?}");
             }
         }
         Err(error) => shown::error(&error, &|_| None),
