@@ -11,6 +11,7 @@ use std::fmt;
 
 pub use kind::{Kind, article};
 
+use crate::memory::{self, GROWTH};
 use crate::source::{Origin, Site};
 use crate::value::Text;
 
@@ -91,6 +92,7 @@ pub fn tell_asked(told: &mut Vec<Fault>, all: bool) {
 impl Fault {
     /// A problem without a place yet.
     pub fn new(kind: Kind) -> Fault {
+        memory::take(GROWTH * size_of::<Fault>());
         Fault {
             kind,
             origin: None,

@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use crate::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
 use crate::measure::Measure;
+use crate::memory::{self, GROWTH};
 use crate::merge::Prefixes;
 use crate::settings::Settings;
 use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
@@ -158,9 +159,6 @@ pub struct Evaluator<'a> {
 
 /// How many steps into one another fit into the stack that one of them asks for.
 const STEPS: usize = 8;
-
-/// What a container takes in memory beside its entries.
-const CONTAINER: usize = 96;
 
 /// What a text takes in memory beside its letters.
 const TEXT: usize = 24;
@@ -360,7 +358,10 @@ impl<'a> Evaluator<'a> {
                     let found = self.resolve(reference, source, origin)?;
                     let value = self.deep_found(&found)?;
                     match &value {
-                        Value::Str(text) => out.push_str(text),
+                        Value::Str(text) => {
+                            memory::take(GROWTH * text.len());
+                            out.push_str(text);
+                        }
                         Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),
                         value => out.push_str(&crate::pystr::str(value)),
                     }

@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use crate::error::Result;
+use crate::memory::{self, GROWTH};
 use crate::pystr;
 use crate::value::{Key, Value};
 
@@ -54,6 +55,9 @@ fn plain_key(key: &Key) -> Key {
     }
 }
 
+/// About how many bytes of punctuation and spaces are written for an item.
+const WRITTEN: usize = 32;
+
 struct Writer {
     out: String,
     /// Levels of indent; none on one line.
@@ -98,6 +102,7 @@ impl Writer {
         close: char,
         write: impl Fn(&mut Writer, T),
     ) {
+        memory::take(GROWTH * items.len() * WRITTEN);
         self.out.push(open);
         let empty = items.len() == 0;
         self.indent = self.indent.map(|levels| levels + 1);
@@ -143,6 +148,7 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
+        memory::take(GROWTH * text.len());
         self.out.reserve(text.len() + 2);
         self.out.push('"');
         // Nearly all text is plain, up to its end.

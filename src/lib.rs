@@ -20,6 +20,7 @@ pub mod lint;
 pub mod list;
 pub mod mappings;
 pub mod measure;
+pub mod memory;
 pub mod merge;
 pub mod narrow;
 pub mod parallel;

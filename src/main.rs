@@ -5,6 +5,8 @@ mod cli;
 
 use std::process::ExitCode;
 
+use reclass::memory;
+
 /// A whole inventory is some millions of small pieces.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -13,5 +15,8 @@ fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
     // A defect of ours has told of itself on standard error; the exit code is that of the
     // Python programs for what is unexpected (ruling Y8).
-    std::panic::catch_unwind(|| cli::main(arguments)).unwrap_or(ExitCode::FAILURE)
+    std::panic::catch_unwind(|| cli::main(arguments)).unwrap_or_else(|caught| match memory::error(&*caught) {
+        Some(error) => cli::session::fail(&error),
+        None => ExitCode::FAILURE,
+    })
 }

@@ -15,6 +15,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use crate::memory;
 use crate::points::point;
 use crate::settings::Settings;
 use crate::slot::{Entries, ListSlot, MapSlot, Prefix, RawSlot, Slot, StackEntry, StackSlot};
@@ -144,6 +145,7 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
         return later.clone();
     }
     point("two layers are merged");
+    memory::take((earlier.entries.len() + later.entries.len()) * 2 * size_of::<(Key, Slot)>());
     let mut merged = match Arc::get_mut(&mut earlier) {
         Some(own) => std::mem::take(own),
         // Keys and children are shared.

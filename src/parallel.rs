@@ -3,6 +3,7 @@
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::memory;
 use crate::points::point;
 
 /// Fewer items than this are not worth a thread.
@@ -78,6 +79,9 @@ pub fn each<'i, T: Sync, C, R: Send>(
         results
     };
     let worker = &worker;
+    if others > 0 {
+        memory::need(0);
+    }
     let mut results = std::thread::scope(|scope| {
         // Where no thread can be had, this one does it all.
         let others: Vec<_> = (1..=others)
@@ -95,6 +99,21 @@ pub fn each<'i, T: Sync, C, R: Send>(
     results.sort_unstable_by_key(|(index, _)| *index);
     results.truncate(end.into_inner());
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Does two pieces of work, the first in a thread of its own where one can be had.
+pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    memory::begin();
+    std::thread::scope(|scope| {
+        let other = std::thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        let first = match other.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(first)) => first,
+            Ok(Err(panic)) => std::panic::resume_unwind(panic),
+            Err(_none) => first(),
+        };
+        (first, second)
+    })
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::measure::Measure;
+use crate::memory;
 use crate::query::Query;
 use crate::source::Origin;
 use crate::table::Table;
@@ -162,6 +163,7 @@ impl ListSlot {
     pub fn extend(&mut self, items: impl Iterator<Item = Slot>, origin: Origin) {
         let before = self.items.len();
         self.items.extend(items);
+        memory::take((self.items.len() - before) * size_of::<Slot>());
         self.dynamic |= self.items[before..].iter().any(Slot::dynamic);
         self.origin = origin;
         self.constant = OnceLock::new();

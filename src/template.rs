@@ -12,6 +12,7 @@ mod words;
 use std::sync::Arc;
 
 use crate::error::Fault;
+use crate::memory::{self, GROWTH};
 use crate::query::Query;
 use crate::settings::Settings;
 use crate::value::Text;
@@ -78,6 +79,7 @@ pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
     if grammar.is_plain(source) {
         return Ok(Parsed::Text(source.clone()));
     }
+    memory::take(GROWTH * source.len());
     let expanded;
     let text: &Text = if settings.compat_flags.expand_tabs && source.contains('\t') {
         expanded = expand_tabs(source).into();

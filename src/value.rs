@@ -15,6 +15,11 @@ use std::sync::Arc;
 use arcstr::ArcStr;
 use num_bigint::BigInt;
 
+use crate::memory;
+
+/// What a container takes in memory beside its entries.
+pub const CONTAINER: usize = 96;
+
 /// Shared, immutable text, one word wide. Equal pointers are equal texts.
 #[derive(Clone, PartialOrd, Ord)]
 pub struct Text(ArcStr);
@@ -183,10 +188,12 @@ impl Value {
     }
     /// A list value.
     pub fn list(items: Vec<Value>) -> Value {
+        memory::take(CONTAINER + items.len() * size_of::<Value>());
         Value::List(Arc::new(items))
     }
     /// A map value.
     pub fn map(map: Map) -> Value {
+        memory::take(CONTAINER + 2 * map.len() * size_of::<Value>());
         Value::Map(Arc::new(map))
     }
     /// The text of a string.

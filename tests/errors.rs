@@ -19,6 +19,7 @@ use reclass::edit::node::{self, Content};
 use reclass::edit::tree::Options;
 use reclass::engine::{Inventory, Request};
 use reclass::error::{Error, Kind};
+use reclass::memory;
 use reclass::report;
 use reclass::settings::Settings;
 use reclass::storage::fs::reason;
@@ -161,6 +162,11 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
                 inventory.place_values("web1", &Request::default(), &mut error);
                 error
             })
+        }
+        // More than any system gives.
+        "memory-exhausted" => {
+            let refused = std::panic::catch_unwind(|| memory::need(usize::MAX)).unwrap_err();
+            Err(memory::error(refused.as_ref()).unwrap())
         }
         "internal" => Lock::take(&base.join("nodes"))?.remove(&base.join("classes/web.yml")),
         other => panic!("no call for {other}"),

@@ -13,9 +13,11 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::error::{Fault, Kind};
+use crate::memory::{self, GROWTH};
 use crate::settings::Settings;
 use crate::source::Site;
 use crate::storage::fs::display;
+use crate::storage::list::FILE;
 use crate::storage::{Found, Listing};
 use crate::value::Text;
 
@@ -179,6 +181,7 @@ impl Spelled {
 
     /// Adds the name of the next file.
     fn add(&mut self, name: &str, init: bool) {
+        memory::take(FILE + GROWTH * name.len());
         let hash = FxBuildHasher.hash_one(name);
         let known = self.numbers.find(hash, |number| self.name(*number) == name).is_some();
         let number = self.ends.len();

@@ -29,7 +29,7 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
     // The work stays in this thread: its stack is the one that is grown for deep inventories.
     std::thread::scope(|scope| {
         let (done, waits) = channel::<()>();
-        scope.spawn(move || {
+        let tell = move || {
             let begun = Instant::now();
             let mut pause = PATIENCE;
             while waits.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
@@ -37,7 +37,9 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
                 pause = PAUSE;
             }
             wipe();
-        });
+        };
+        // Without a thread nothing is said.
+        let _thread = std::thread::Builder::new().spawn_scoped(scope, tell);
         let answer = work();
         drop(done);
         answer

@@ -11,6 +11,7 @@ mod values;
 
 use crate::error::{Error, Fault, Result};
 use crate::explain::check_nodes;
+use crate::parallel::both;
 use crate::pattern::Glob;
 use crate::secrets::Secrets;
 use crate::value::{Map, Text, Value};
@@ -106,16 +107,8 @@ impl Difference {
 /// `secrets` is what is masked.
 pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: bool) -> Result<Difference> {
     // Each side takes its files while the other one does.
-    let (old, new) = std::thread::scope(|scope| {
-        let old = scope.spawn(|| Side::open(options, names.0));
-        let new = Side::open(options, names.1);
-        (old.join(), new)
-    });
-    let internal = |_| {
-        let message = "one side of a comparison failed".to_owned();
-        crate::error::Error::from(Fault::new(crate::error::Kind::Internal { message }))
-    };
-    let (old, new) = (old.map_err(internal)??, new?);
+    let (old, new) = both(|| Side::open(options, names.0), || Side::open(options, names.1));
+    let (old, new) = (old?, new?);
     let secrets = if show_secrets { Secrets::none() } else { Secrets::of(new.inventory.settings()) };
     let begun = Difference {
         names: (names.0.to_owned(), names.1.to_owned()),

@@ -25,6 +25,7 @@ use std::time::SystemTime;
 
 use crate::engine::memo::State;
 use crate::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
+use crate::memory;
 use crate::settings::{Settings, TABLE};
 use crate::value::{Map, Text, Value};
 
@@ -118,6 +119,7 @@ pub struct Inventory {
 impl Inventory {
     /// Opens the inventory that options describe. Touches no file yet.
     pub fn open(options: &Map) -> Result<Inventory> {
+        memory::begin();
         let (settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_the_rest(options, error))?;
         let settings = Arc::new(settings);
@@ -216,6 +218,7 @@ impl Inventory {
     /// Shows the records of the engine to `look`: names, layers, and how they are merged and
     /// evaluated. All that it sees is of one state of the files, for which it may run again.
     pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
+        memory::begin();
         self.state().inspect(&look)
     }
 

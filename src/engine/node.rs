@@ -21,6 +21,7 @@ use crate::evaluate::Root;
 use crate::layer::{Applications, Layer, Rest, Unread};
 use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::mappings::{Mapped, Mappings};
+use crate::memory::{self, GROWTH};
 use crate::merge::{Prefixes, map_of_values, merge_maps};
 use crate::parallel;
 use crate::secrets::Secrets;
@@ -142,6 +143,7 @@ pub struct Layers {
 impl Computation<'_> {
     /// Computes a node.
     pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {
+        memory::begin();
         let merged = self.layers_or_problems(request)?;
         let others = self.others(&merged, request.environment);
         let evaluated = self.evaluate(&merged, &others);
@@ -185,6 +187,7 @@ impl Computation<'_> {
         let layers: Vec<_> = linearization.layers().chain(std::iter::once(&merged.layer)).collect();
         let mut all = Vec::new();
         for layer in &layers {
+            memory::take(GROWTH * layer.warnings.len() * size_of::<Warning>());
             all.extend(layer.warnings.iter().cloned());
         }
         all.extend(linearization.warnings.iter().cloned());

@@ -51,6 +51,10 @@ impl Kind {
                 Some(help.to_owned())
             }
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
+            Kind::MemoryExhausted {} => Some(
+                "raise the limit of the process (ulimit -v, LimitAS= of systemd), or lower 'cache_size'"
+                    .into(),
+            ),
             Kind::Lint { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())

@@ -6,13 +6,13 @@
 use std::sync::{Arc, OnceLock};
 
 use super::memo::State;
-use super::{CONTAINER, Evaluator, Found, Head, Stop};
+use super::{Evaluator, Found, Head, Stop};
 use crate::error::MOST_TOLD;
 use crate::measure::Measure;
 use crate::points::point;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::Origin;
-use crate::value::{Map, Value};
+use crate::value::{CONTAINER, Map, Value};
 
 impl Evaluator<'_> {
     /// The whole value of a place.

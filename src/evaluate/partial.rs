@@ -16,11 +16,11 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memo::{Keeping, Kept, Memo};
-use super::{CONTAINER, Evaluator, Found, Head};
+use super::{Evaluator, Found, Head};
 use crate::measure::Measure;
 use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::template::Words;
-use crate::value::{Key, Value};
+use crate::value::{CONTAINER, Key, Value};
 
 /// The places of a map that later ones have a say in.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

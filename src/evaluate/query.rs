@@ -5,13 +5,13 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::error::{Fault, Kind};
-use crate::evaluate::{CONTAINER, Evaluator, Extent, Found, Head, Stop};
+use crate::evaluate::{Evaluator, Extent, Found, Head, Stop};
 use crate::measure::Measure;
 use crate::points::point;
 use crate::query::{Connective, Operand, Query};
 use crate::slot::{Entries, MapSlot, Slot};
 use crate::source::Origin;
-use crate::value::{Key, Text, Value};
+use crate::value::{CONTAINER, Key, Text, Value};
 
 /// The other nodes, as far as a query may ask.
 pub trait Others {

@@ -2,6 +2,7 @@
 
 use super::{Evaluator, Found, Head, Stop};
 use crate::error::{Fault, Kind};
+use crate::memory::{self, GROWTH};
 use crate::points::point;
 use crate::slot::Slot;
 use crate::source::Origin;
@@ -129,7 +130,10 @@ impl Evaluator<'_> {
                     })?;
                     let value = self.deep_found(&found)?;
                     match &value {
-                        Value::Str(plain) => text.push_str(plain),
+                        Value::Str(plain) => {
+                            memory::take(GROWTH * plain.len());
+                            text.push_str(plain);
+                        }
                         Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
                         // A container in a default is read as YAML again, so it is written so.
                         value @ (Value::List(_) | Value::Map(_))

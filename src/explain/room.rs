@@ -15,6 +15,7 @@ use super::steps::Step;
 use crate::error::{Fault, Kind};
 use crate::list::each;
 use crate::measure::Measure;
+use crate::memory;
 use crate::settings::Settings;
 use crate::template::Template;
 use crate::value::Value;
@@ -35,6 +36,9 @@ const LINK: usize = 8;
 /// How many values that are shared take as much as one with its place.
 const SHARED: usize = 4;
 
+/// About how many bytes a value takes.
+const VALUE: usize = 64;
+
 /// How many letters of a reference take as long to tell as a value: those inside of it are looked up for
 /// each around them.
 const LETTERS: usize = 16;
@@ -50,6 +54,7 @@ impl Room {
     pub fn take(&self, values: usize) -> bool {
         let left = self.left.get().checked_sub(values);
         self.left.set(left.unwrap_or(0));
+        memory::take(values.saturating_mul(VALUE));
         left.is_some()
     }
 

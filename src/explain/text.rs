@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
 use super::{Effect, Part, Place, ReferenceStory, Step, Story};
 use crate::evaluate::join_path;
+use crate::memory::{self, GROWTH};
 use crate::report::inert;
 use crate::secrets::Secrets;
 use crate::style::{Paint, Style};
@@ -122,6 +123,7 @@ impl Writer<'_> {
 
     /// A line without blanks at its end.
     fn line(&mut self, text: &str) {
+        memory::take(GROWTH * text.len());
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use super::{Builder, grow};
 use crate::error::{Fault, Kind};
+use crate::memory;
 use crate::merge::Normalized;
 use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::source::Origin;
 use crate::template::{Parsed, Template};
 use crate::value::Value;
 use crate::yaml::compose::{Data, Entry, Node};
+
+/// About how many bytes a slot takes, with its key and its text.
+const SLOT: usize = 256;
 
 impl Builder<'_> {
     /// A mapping that merges: what [`crate::merge::normalize`] makes of one that does not.
@@ -68,6 +72,7 @@ impl Builder<'_> {
     }
 
     fn slot(&mut self, node: &Node) -> Slot {
+        memory::take(SLOT);
         let origin = self.origin(node.index);
         match &node.data {
             Data::Value(Value::Str(text)) => match self.words.parse(text, self.subject.settings) {

@@ -12,6 +12,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
 use crate::error::{Error, Fault, Kind};
+use crate::memory;
 use crate::report::{inert, short};
 use crate::source::Site;
 
@@ -121,9 +122,13 @@ pub fn note_places_of_panics() {
 ///
 /// A panic that reaches Salt is a `BaseException`, and takes a worker of the master out for good.
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_payload| {
-        let place = PANICKED_AT.take();
+    memory::reset();
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
         crate::engine::Inventory::forget_all();
+        if let Some(error) = memory::error(payload.as_ref()) {
+            return Python::attach(|py| Err(exception(py, &error)));
+        }
+        let place = PANICKED_AT.take();
         Python::attach(|py| {
             let kind = Kind::Internal { message: format!("panic at {place}") };
             Err(Exception::InternalError.raise(py, &kind.to_string(), kind.code(), None, Vec::new(), ""))

@@ -11,6 +11,7 @@ use pyo3::types::{
     PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PySet, PyString, PyTuple, PyTzInfo,
 };
 
+use crate::memory;
 use crate::points::point;
 use crate::python::form::scalar;
 use crate::python::known::{Taken, is_shared};
@@ -38,6 +39,9 @@ enum Stopped {
 }
 
 type Made<T> = Result<T, Stopped>;
+
+/// About how many bytes Python takes for an item of a container, and the item.
+pub(super) const OBJECT: usize = 160;
 
 /// How many levels of containers fit on the stack that one look at it makes sure of.
 const LEVELS: usize = 16;
@@ -118,11 +122,13 @@ impl<'py> Outgoing<'py> {
     }
 
     fn objects(&mut self, items: &[Value]) -> Made<Vec<Bound<'py, PyAny>>> {
+        memory::take(items.len() * OBJECT);
         self.nested(|outgoing| items.iter().map(|item| outgoing.any(item)).collect())
     }
 
     fn map(&mut self, map: &Map) -> Made<Bound<'py, PyDict>> {
         if let Some(form) = self.known.form(self.py, map, self.limit)? {
+            memory::take(map.len() * OBJECT);
             let dict = form.dict.bind(self.py).copy()?;
             for (index, value) in map.values().enumerate() {
                 if let Some(key) = form.other(index, value) {
@@ -131,6 +137,7 @@ impl<'py> Outgoing<'py> {
             }
             return Ok(dict);
         }
+        memory::take(map.len() * OBJECT);
         let dict = PyDict::new(self.py);
         for (key, value) in map {
             if self.plain && !wire::is_plain(&key.0) {

@@ -6,9 +6,11 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
+use crate::memory;
 use crate::points::point;
 use crate::python::form::scalar;
 use crate::python::known::{Known, has_plain_keys};
+use crate::python::outgoing::OBJECT;
 use crate::value::{Map, Value};
 use crate::wire;
 
@@ -116,6 +118,7 @@ impl Making<'_, '_> {
     }
 
     fn place(&mut self, value: &Value) {
+        memory::take(OBJECT);
         self.objects.push(if wire::is_plain(value) {
             scalar(self.py, value, &mut self.known.strings).unbind()
         } else {
@@ -149,6 +152,7 @@ impl<'py> Copying<'py, '_> {
                 self.objects = rest;
                 let copy = dict.bind(py).cast::<PyDict>()?.copy()?;
                 point("a prototype is copied");
+                memory::take((1 + *count as usize) * OBJECT);
                 for other in others.chunks_exact(2) {
                     if self.is_container(&other[1]) {
                         copy.set_item(&other[0], self.container()?)?;

@@ -12,6 +12,7 @@ use rustix::fs::{FileType, OFlags};
 use rustix::io::Errno;
 
 use crate::error::{Fault, Kind, Result};
+use crate::memory;
 use crate::similar;
 use crate::value::{Text, Value};
 
@@ -129,7 +130,10 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
         if usize::try_from(stamp.size).is_ok_and(|size| size > most) {
             return Err(too_large(path, most));
         }
-        let mut bytes = vec![0; usize::try_from(stamp.size).unwrap_or(0)];
+        let size = usize::try_from(stamp.size).unwrap_or(0);
+        memory::begin();
+        memory::take(size);
+        let mut bytes = vec![0; size];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
         let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
         why = match (whole, after.is_same_file_state(&stamp)) {

@@ -14,9 +14,10 @@ use std::collections::hash_map::Entry as Place;
 
 use rustc_hash::FxHashMap;
 
-use super::compose::{Data, Document, Duplicate, Entry, Limits, Node};
+use super::compose::{Data, Document, Duplicate, Entry, Limits, NODE, Node};
 use super::resolve::{self, Tag};
 use crate::error::{Fault, Kind};
+use crate::memory;
 use crate::pystr;
 use crate::source::Span;
 use crate::value::{Key, Text, Value};
@@ -210,6 +211,7 @@ impl<'a> Reader<'a> {
         } else {
             self.text.get(self.line_start..start).map_or(0, |before| before.chars().count())
         };
+        memory::take(NODE);
         let index = narrow(self.spans.len());
         self.spans.push(Span {
             start: narrow(start),

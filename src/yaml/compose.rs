@@ -16,6 +16,7 @@ use super::events::{Event, Events, site};
 use super::{block, construct};
 use crate::error::{Error, Fault, Kind, Result, Warning};
 use crate::measure::TEXT;
+use crate::memory;
 use crate::source::{Span, Spans};
 use crate::value::{Key, Text, Value};
 
@@ -27,6 +28,9 @@ pub struct Limits {
     /// How many nodes it may have.
     pub nodes: usize,
 }
+
+/// About how many bytes a node takes, with its text.
+pub(super) const NODE: usize = 256;
 
 impl Limits {
     /// What no settings can go beyond.
@@ -246,6 +250,7 @@ impl Composer<'_> {
         if self.graph.nodes.len() >= self.limits.nodes {
             return Err(too_many_nodes(self.limits, span));
         }
+        memory::take(NODE);
         self.graph.nodes.push(Written { tag: tag.map(String::into_boxed_str), content });
         self.graph.spans.push(span);
         Ok(index)

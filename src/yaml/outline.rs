@@ -10,6 +10,7 @@ use rustc_hash::FxHashMap;
 use super::events::{Event, Events};
 use super::resolve::{self, Tag};
 use crate::error::Result;
+use crate::memory;
 use crate::source::Span;
 use crate::value::{Key, Value};
 
@@ -75,6 +76,9 @@ pub struct Pair {
     /// The value.
     pub value: Piece,
 }
+
+/// About how many bytes a piece takes, beside its event.
+const PIECE: usize = 384;
 
 /// What a key says.
 #[derive(Clone, PartialEq, Debug)]
@@ -231,6 +235,7 @@ impl Reader<'_> {
     }
 
     fn attach(&mut self, piece: Piece, name: Name) {
+        memory::take(PIECE);
         match self.open.last_mut() {
             Some(open) => open.parts.push((piece, name)),
             None => self.outline.root = Some(piece),

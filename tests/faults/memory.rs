@@ -1,11 +1,13 @@
-//! A process that gets no memory: Rust ends it, as a kill does, and files are whole.
+//! A process that gets no memory: an edit is made or is an error, and files are whole.
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
 use reclass::edit::cluster::{self, File};
 use reclass::edit::tree::Options;
+use reclass::memory;
 use reclass::settings::Settings;
 use reclass::value::Value;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -26,8 +28,15 @@ fn editing_in_little_memory() {
     let limit = Some(now * 1024 + more);
     setrlimit(Resource::As, Rlimit { current: limit, maximum: limit }).unwrap();
     let file = File { cluster: "prague", name: "" };
-    let edited = cluster::set(&settings, file, "a", Value::Int(2), Options::default());
-    println!("\nEDITED\t{}", edited.is_ok());
+    let edit = || cluster::set(&settings, file, "a", Value::Int(2), Options::default());
+    let edited = match catch_unwind(AssertUnwindSafe(edit)) {
+        Ok(edited) => edited.is_ok(),
+        Err(caught) => {
+            assert!(memory::error(caught.as_ref()).is_some());
+            false
+        }
+    };
+    println!("\nEDITED\t{edited}");
 }
 
 #[test]
@@ -35,7 +44,7 @@ fn a_process_without_memory_leaves_the_old_file_or_the_new_one() {
     const MIB: u64 = 1024 * 1024;
     let large = format!("{OLD}    list: [{}]\n", "x, ".repeat(400_000));
     let mut ended = BTreeMap::new();
-    for limit in (0..96).step_by(8) {
+    for limit in (0..384).step_by(16) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("classes/cluster/prague/overrides.yml");
         write(&path, &large);
@@ -58,5 +67,6 @@ fn a_process_without_memory_leaves_the_old_file_or_the_new_one() {
         *ended.entry(word).or_insert(0) += 1;
     }
     println!("{ended:?}");
-    assert!(ended.contains_key("ended") && ended.contains_key("edited"), "{ended:?}");
+    assert!(ended.contains_key("refused") && ended.contains_key("edited"), "{ended:?}");
+    assert!(!ended.contains_key("ended"), "{ended:?}");
 }

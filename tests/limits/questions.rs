@@ -15,7 +15,7 @@ use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
 /// The name of each question, and how long its answer is.
-type Question = (&'static str, fn(&Map, &Path, &str) -> Result<usize, Error>);
+pub type Question = (&'static str, fn(&Map, &Path, &str) -> Result<usize, Error>);
 
 /// All of them, as programs ask them: with the secrets masked, and written out.
 pub const QUESTIONS: [Question; 8] = [

@@ -9,7 +9,9 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::program::{Failure, In, LOCAL, git, output};
+use crate::memory::{self, GROWTH};
 use crate::storage::Limits;
+use crate::storage::list::FILE;
 
 /// How many links may lead to links: as many as Linux follows.
 const MAX_LINKS: usize = 40;
@@ -141,6 +143,7 @@ impl Tree<'_> {
         }
         let (mut here, mut inner) = (Vec::new(), Vec::new());
         for (name, is_folder) in self.children(folder) {
+            memory::take(FILE + GROWTH * name.as_encoded_bytes().len());
             self.met.set(self.met.get() + 1);
             if self.met.get() > self.limits.files {
                 let what = "the number of files and folders";
