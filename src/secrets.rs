@@ -6,9 +6,10 @@
 //! letter. Beside that, secrets of the same node are known by their text, to mask them where somebody
 //! wrote them out once more. In excerpts of files the text behind such keys becomes stars, one for one,
 //! so that columns hold. What a query compares with a secret is one too (`queries`), and so is what a
-//! reference takes in place of one (`defaults`).
+//! reference takes in place of one (`defaults`), and what files write out of all that (`files`).
 
 mod defaults;
+mod files;
 mod known;
 mod queries;
 mod slots;

@@ -83,6 +83,57 @@ fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
 }
 
 #[test]
+fn what_files_write_of_secrets_is_masked_wherever_it_stands() {
+    // In a list with references, in place of a secret that is not set, and where a secret key refers to:
+    // what another layer or another node has there is a secret of somebody, too.
+    const NODE: &str = "classes: [c]
+parameters:
+  name: bob
+  users: [{name: '${name}', password: SECRET-a}, [{token: SECRET-b}]]
+  tokens: ['${name}', SECRET-c]
+  secret: '${nothing::SECRET-d}'
+  copies: [SECRET-a, x SECRET-b, SECRET-c, {d: SECRET-d}]
+  _param: {crm_pw: SECRET-new, table: {x: SECRET-table}, way: '${_param:table:x}'}
+";
+    const CLASS: &str = "parameters:
+  _param: {crm_pw: SECRET-old}
+  db: {password: '${_param:crm_pw}', password2: 'x${_param:way}'}
+";
+    let nodes: Vec<String> = (0..30).map(|number| format!("nodes/n{number}.yml")).collect();
+    let mut files: Vec<(&str, &str)> = nodes.iter().map(|name| (name.as_str(), NODE)).collect();
+    files.extend([
+        ("classes/c.yml", CLASS),
+        ("nodes/other.yml", "parameters: {_param: {crm_pw: SECRET-other}}\n"),
+    ]);
+    let (_folder, inventory) = inventory(&files);
+    let secrets = Secrets::of(inventory.settings());
+
+    let parameters = reclass::list::parameters(&inventory, &[], &[], &secrets).unwrap();
+    for row in &parameters {
+        let shown = format!("{:?}", row.places);
+        assert!(!shown.contains("SECRET"), "{shown}");
+    }
+    assert!(format!("{parameters:?}").contains("\"bob\""));
+
+    let graph = reclass::graph::graph(&inventory, &[], &secrets).unwrap();
+    let page = reclass::graph::html(&graph).unwrap();
+    assert!(page.contains("bob") && !page.contains("SECRET"));
+
+    let selection = reclass::explain::Selection {
+        parameters: vec!["**".into()],
+        secrets: secrets.clone(),
+        ..reclass::explain::Selection::default()
+    };
+    let told = reclass::explain::explain(&inventory, "n1", &Request::default(), &selection).unwrap();
+    let mut secrets = secrets;
+    told.teach(&mut secrets);
+    let text = reclass::explain::to_text(&told, ":", &secrets, reclass::style::Paint(false));
+    let data = reclass::json::dumps(&told.to_value(":", &secrets), false).unwrap();
+    assert!(text.contains("bob") && !text.contains("SECRET"), "{text}");
+    assert!(!data.contains("SECRET"), "{data}");
+}
+
+#[test]
 fn a_class_name_that_holds_no_secret_is_told() {
     let base = "parameters: {role: web, db: {password: S3CRETVALUE}}\n";
     for (node, note) in [

@@ -26,7 +26,6 @@ use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::engine::{Inventory, Request};
 use crate::error::{Error, Fault, Kind, Result};
-use crate::list::written_secrets;
 use crate::merge::Prefixes;
 use crate::pattern::{Glob, PathPattern, is_wild};
 use crate::secrets::Secrets;
@@ -165,7 +164,10 @@ fn explain_layers(
         faults: Vec::new(),
         secrets: [false, true]
             .map(|exports| Teller::new(computation, layers, &others, exports).within(&room).everything()),
-        written: written_secrets_of(computation, layers, &selection.secrets),
+        written: selection.secrets.written_in(
+            layers.linearization.layers().chain(std::iter::once(&layers.layer)).map(|layer| &**layer),
+            &Prefixes::new(computation.settings),
+        ),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
@@ -244,18 +246,6 @@ fn explain_layers(
     faults.dedup();
     explanation.faults = faults;
     Ok(explanation)
-}
-
-/// The secrets that the files of a node write out.
-fn written_secrets_of(computation: &Computation<'_>, layers: &Layers, secrets: &Secrets) -> Vec<Value> {
-    let prefixes = Prefixes::new(computation.settings);
-    let mut found = Vec::new();
-    if !secrets.is_none() {
-        for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
-            written_secrets(secrets, layer, &prefixes, &mut found);
-        }
-    }
-    found
 }
 
 /// Tells the paths that are wanted, each once; gives back a problem for each that is not there.

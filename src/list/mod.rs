@@ -14,7 +14,7 @@ pub(crate) use inside::{each, queries_in, texts_in};
 pub use names::{Name, applications, classes};
 pub use nodes::{NodeFilter, NodeRow, nodes};
 pub use parameters::{ParameterRow, parameters};
-pub(crate) use parameters::{knowing, leaves, written_secrets};
+pub(crate) use parameters::{knowing, leaves};
 pub use references::{Bearing, ReferenceRow, references};
 
 /// What the lists are made of.

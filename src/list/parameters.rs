@@ -6,7 +6,6 @@ use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
 use crate::explain::written;
-use crate::layer::Layer;
 use crate::merge::{Prefixes, settled};
 use crate::pattern::{Glob, PathPattern, chosen};
 use crate::report::site_value;
@@ -100,44 +99,11 @@ pub fn parameters(
 /// The same secrets, with those that the files write out: they may stand elsewhere too.
 pub(crate) fn knowing(secrets: &Secrets, survey: &Survey, settings: &Settings) -> Secrets {
     let prefixes = Prefixes::new(settings);
-    let mut found = Vec::new();
-    for layer in survey.files.iter().filter_map(|file| file.layer.as_ref().ok()) {
-        written_secrets(secrets, layer, &prefixes, &mut found);
-    }
+    let layers = survey.files.iter().filter_map(|file| file.layer.as_deref().ok());
+    let found = secrets.written_in(layers, &prefixes);
     let mut secrets = secrets.clone();
     secrets.learn_all(found.iter());
     secrets
-}
-
-/// The secrets that a file writes out, those in mappings of lists too.
-pub(crate) fn written_secrets(secrets: &Secrets, layer: &Layer, prefixes: &Prefixes, found: &mut Vec<Value>) {
-    for map in [&layer.parameters, &layer.exports] {
-        leaves(&settled(map, prefixes), &mut Vec::new(), &mut |path, slot, _| {
-            let list = matches!(slot, Slot::List(list) if !list.dynamic);
-            if secrets.covers(path) && (list || matches!(slot, Slot::Value(..))) {
-                found.push(written(slot, prefixes));
-            } else if list {
-                secrets_in(secrets, &written(slot, prefixes), found);
-            }
-        });
-    }
-}
-
-/// The values under secret keys in a value.
-fn secrets_in(secrets: &Secrets, value: &Value, found: &mut Vec<Value>) {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
-        Value::Map(map) => {
-            for (key, value) in map.iter() {
-                if secrets.is_secret(key) {
-                    found.push(value.clone());
-                } else {
-                    secrets_in(secrets, value, found);
-                }
-            }
-        }
-        Value::List(items) => items.iter().for_each(|item| secrets_in(secrets, item, found)),
-        _ => {}
-    });
 }
 
 /// Visits what a map sets, prefixes seen through.
