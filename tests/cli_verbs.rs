@@ -578,6 +578,99 @@ fn settings_that_differ_between_states_are_told() {
 }
 
 #[test]
+fn in_the_base_folder_each_state_has_the_settings_of_its_own() {
+    let place = tempfile::tempdir().unwrap();
+    let base = place.path();
+    let put = |name: &str, text: &str| {
+        let path = base.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put("hosts/web1.yml", "parameters: {a: 1}\n");
+    put("classes/one.yml", "parameters: {b: 1}\n");
+    put("reclass-config.yml", "nodes_uri: hosts\nclass_mappings: ['web* one']\n");
+    git(base, &["init", "-q"]);
+    git(base, &["add", "-A"]);
+    git(base, &["commit", "-q", "-m", "one"]);
+    // A class is renamed, and its mapping with it; the folder of the nodes moves.
+    fs::rename(base.join("classes/one.yml"), base.join("classes/two.yml")).unwrap();
+    fs::rename(base.join("hosts"), base.join("nodes")).unwrap();
+    put("reclass-config.yml", "class_mappings: ['web* two']\n");
+    let note = "reclass-config.yml differs: each state is rendered with its own\n";
+    let changes =
+        "\nweb1\n  classes\n    - one  class mapping 'web* one'\n    + two  class mapping 'web* two'\n";
+    let output = run(base, &["diff", "-b", ".", "HEAD"]);
+    let said = text(&output);
+    assert!(
+        said.contains(changes.trim_start())
+            && said.ends_with(&format!("{note}1 of 1 node differs: 1 change\n")),
+        "{said}"
+    );
+    assert_eq!(output.status.code(), Some(1));
+    // So has another folder.
+    let copy = tempfile::tempdir().unwrap();
+    git(copy.path(), &["clone", "-q", base.to_str().unwrap(), "old"]);
+    let old = copy.path().join("old");
+    let output = run(base, &["diff", "-b", ".", old.to_str().unwrap(), "--summary"]);
+    assert!(text(&output).contains(note), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(1));
+    // What the command line says counts for both.
+    let output = run(base, &["diff", "-b", ".", "--nodes-uri", "nowhere", "HEAD"]);
+    assert!(text(&output).contains("nowhere"), "{}", text(&output));
+    // Without a file, and with one that is broken.
+    fs::remove_file(base.join("reclass-config.yml")).unwrap();
+    let output = run(base, &["diff", "-b", ".", "HEAD", "--summary"]);
+    assert!(text(&output).contains(note), "{}", text(&output));
+    put("reclass-config.yml", "class_mappings: [\n");
+    git(base, &["commit", "-q", "-a", "-m", "two"]);
+    fs::remove_file(base.join("reclass-config.yml")).unwrap();
+    let said = text(&run(base, &["diff", "-b", ".", "HEAD"]));
+    assert!(said.contains("'HEAD:reclass-config.yml'"), "{said}");
+}
+
+#[test]
+fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
+    let place = tempfile::tempdir().unwrap();
+    let (system, base) = (place.path().join("system"), place.path().join("a"));
+    let put = |path: &Path, text: &str| {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    put(&system.join("db.yml"), "parameters: {connections: 40}\n");
+    put(&base.join("nodes/n.yml"), "classes: [system.db]\n");
+    fs::create_dir(base.join("classes")).unwrap();
+    for folder in [&system, &base] {
+        git(folder, &["init", "-q"]);
+        git(folder, &["add", "-A"]);
+        git(folder, &["commit", "-q", "-m", "one"]);
+    }
+    let from = system.to_str().unwrap();
+    git(&base, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", from, "classes/system"]);
+    git(&base, &["commit", "-q", "-a", "-m", "two"]);
+    let inside = base.join("classes/system");
+    put(&inside.join("db.yml"), "parameters: {connections: 41}\n");
+    git(&inside, &["commit", "-q", "-a", "-m", "more connections"]);
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD"]);
+    let said = text(&output);
+    for part in [
+        "n\n  parameters connections\n",
+        "- 40  HEAD:classes/system/db.yml:1:27",
+        "+ 41",
+        "1 of 1 node differs: 1 change",
+    ] {
+        assert!(said.contains(part), "{said}");
+    }
+    // Its commit is gone from where it was fetched.
+    git(&base, &["commit", "-q", "-a", "-m", "three"]);
+    fs::remove_dir_all(base.join(".git/modules")).unwrap();
+    fs::remove_file(inside.join(".git")).unwrap();
+    git(&inside, &["init", "-q"]);
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]);
+    assert!(text(&output).contains("submodule 'classes/system':"), "{}", text(&output));
+    assert_eq!(output.status.code(), Some(74));
+}
+
+#[test]
 fn a_comparison_that_is_killed_leaves_nothing_behind() {
     let place = workplace();
     let base = place.path().join("a");

@@ -30,7 +30,7 @@ fn difference(base: &Path, example: &str) -> Difference {
         }
     }
     let side = |name: &str| base.join(name).to_str().unwrap().to_owned();
-    diff(&options, (&side("old"), &side("new")), &[], false).unwrap()
+    diff(&options, None, (&side("old"), &side("new")), &[], false).unwrap()
 }
 
 #[test]

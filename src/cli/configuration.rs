@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use reclass::diff::SettingsFile;
 use reclass::engine::files::duplicates;
 use reclass::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass::lint::OptionsFile;
@@ -27,7 +28,9 @@ pub struct Configuration {
     /// Why there are none, though there is a file.
     unread: Option<Error>,
     /// Settings that the command line gives instead.
-    overruled: Vec<Key>,
+    overruled: Map,
+    /// What a program takes without any file.
+    defaults: Map,
     /// Where its texts stand, once something is to be placed.
     places: OnceLock<Places>,
 }
@@ -83,7 +86,22 @@ impl Configuration {
 
     /// Takes note of what the command line says instead of the file.
     pub fn overrule(&mut self, settings: &Map) {
-        self.overruled.extend(settings.keys().cloned());
+        self.overruled.extend(settings.clone());
+    }
+
+    /// Takes note of the options of a program without any file.
+    pub fn stand_on(&mut self, defaults: &Map) {
+        self.defaults.clone_from(defaults);
+    }
+
+    /// The options that another settings file gives in place of this one.
+    pub fn options_of(&self, file: Option<&SettingsFile>) -> Result<Map> {
+        let mut options = self.defaults.clone();
+        if let Some((name, bytes)) = file {
+            options.extend(parsed(name, bytes.clone())?.options);
+        }
+        options.extend(self.overruled.clone());
+        Ok(options)
     }
 
     /// What was noticed in the file, keys that stand twice, and in the settings.
@@ -123,7 +141,7 @@ impl Configuration {
             let names: Vec<&str> = std::iter::once(*name)
                 .chain(row.into_iter().flat_map(|row| row.aliases.iter().copied()))
                 .collect();
-            if self.overruled.iter().filter_map(Key::as_str).any(|key| names.contains(&key)) {
+            if self.overruled.keys().filter_map(Key::as_str).any(|key| names.contains(&key)) {
                 return fault.note("the command line says so", None);
             }
             let site = self.site(&names, part.as_deref());
@@ -210,18 +228,22 @@ fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
 fn read_file(path: &Path) -> Result<Configuration> {
     let name = path.display().to_string();
     let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.clone(), message });
-    let text = storage::fs::read(path, LARGEST_FILE)
-        .map_err(|error| match &error.first().kind {
-            Kind::FileUnreadable { message, .. } => fault(message.clone()),
-            Kind::YamlLimit { .. } => fault(format!("it has more than {LARGEST_FILE} bytes")),
-            other => fault(other.to_string()),
-        })
-        .and_then(|(bytes, _)| String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into())))?;
+    let read = storage::fs::read(path, LARGEST_FILE).map_err(|error| match &error.first().kind {
+        Kind::FileUnreadable { message, .. } => fault(message.clone()),
+        Kind::YamlLimit { .. } => fault(format!("it has more than {LARGEST_FILE} bytes")),
+        other => fault(other.to_string()),
+    });
+    parsed(&name, read?.0)
+}
+
+fn parsed(name: &str, bytes: Vec<u8>) -> Result<Configuration> {
+    let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.to_owned(), message });
+    let text = String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into()))?;
     match compose(text.as_bytes()) {
         Ok(document) => match document.root.as_ref().map_or(Value::Null, yaml::to_value) {
             Value::Map(map) => {
                 let options = map.as_ref().clone();
-                let file = Some((name.as_str().into(), document, text));
+                let file = Some((name.into(), document, text));
                 Ok(Configuration { options, file, ..Configuration::default() })
             }
             Value::Null => Ok(Configuration::default()),
@@ -232,7 +254,7 @@ fn read_file(path: &Path) -> Result<Configuration> {
         },
         Err(error) => {
             let first = error.first();
-            let place = first.site.as_ref().map(|site| Site { path: name.as_str().into(), ..site.clone() });
+            let place = first.site.as_ref().map(|site| Site { path: name.into(), ..site.clone() });
             let mut fault = fault(first.kind.to_string());
             fault.site = place;
             Err(fault.into())

@@ -1,7 +1,9 @@
 //! `reclass diff` turns two states of an inventory into what differs.
 
+use std::path::Path;
+
 use clap::{Arg, ArgAction, Command};
-use reclass::diff::{NAMED, diff, summary, text};
+use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 
 use super::verbs::{Answer, Answering, Question, Verb, json, node_globs};
@@ -40,7 +42,13 @@ fn arguments(command: Command) -> Command {
 fn answer(question: &Question<'_>) -> Result<Answer> {
     let name = |name: &str| question.matches.get_one::<String>(name).map_or(".", String::as_str);
     let shows = question.matches.get_flag("show-secrets");
-    let difference = diff(question.options, (name("old"), name("new")), &question.words("nodes"), shows)?;
+    // In its base folder, the settings of an inventory are those of the file there: of each state its own.
+    let real = |path: &str| reclass::storage::fs::real(Path::new(path));
+    let base = question.inventory.settings().inventory_base_uri.as_deref().and_then(real);
+    let own = |file: Option<&SettingsFile>| question.configuration.options_of(file);
+    let own = (base.is_some() && base == real(".")).then_some(&own as &OwnOptions<'_>);
+    let states = (name("old"), name("new"));
+    let difference = diff(question.options, own, states, &question.words("nodes"), shows)?;
     let delimiter = &question.inventory.settings().delimiter;
     let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = if question.output == "json" {

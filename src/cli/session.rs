@@ -161,6 +161,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         return complete::answer(program, &defaults, arguments);
     }
     let mut configuration = read.unwrap_or_else(Configuration::unread);
+    configuration.stand_on(&defaults);
     defaults.extend(configuration.options.clone());
     // To describe the verbs takes longer than all the rest; what is right without them is no verb.
     let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);

@@ -20,7 +20,7 @@ pub use groups::Group;
 use groups::{Groups, together};
 pub use items::Item;
 use nodes::Node;
-pub use side::Side;
+pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
 pub use values::{Change, Section};
 
@@ -31,8 +31,10 @@ pub struct Difference {
     pub names: (String, String),
     /// How many nodes there are on either side.
     pub nodes: usize,
-    /// Whether the settings files in the base folders differ, which are not heeded.
+    /// Whether the settings files in the base folders differ.
     pub settings_differ: bool,
+    /// Whether each state is rendered with the settings of its own.
+    pub own_settings: bool,
     /// Changes of values, in the order in which they were met.
     pub changes: Vec<Group>,
     /// Nodes of the second side alone.
@@ -103,16 +105,27 @@ impl Difference {
     }
 }
 
+fn content(side: &Side) -> Option<&[u8]> {
+    side.settings_file.as_ref().map(|(_, bytes)| bytes.as_slice())
+}
+
 /// Compares two states. A name or glob in `nodes` that finds no node on either side is an error. `names` are revisions, folders, or `.` for the inventory as it stands;
-/// `secrets` is what is masked.
-pub fn diff(options: &Map, names: (&str, &str), nodes: &[String], show_secrets: bool) -> Result<Difference> {
+/// `own` makes the options of a state that has settings of its own, where these count.
+pub fn diff(
+    options: &Map,
+    own: Option<&OwnOptions<'_>>,
+    names: (&str, &str),
+    nodes: &[String],
+    show_secrets: bool,
+) -> Result<Difference> {
     // Each side takes its files while the other one does.
-    let (old, new) = both(|| Side::open(options, names.0), || Side::open(options, names.1));
+    let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
     let (old, new) = (old?, new?);
     let secrets = if show_secrets { Secrets::none() } else { Secrets::of(new.inventory.settings()) };
     let begun = Difference {
         names: (names.0.to_owned(), names.1.to_owned()),
-        settings_differ: old.settings_file != new.settings_file,
+        settings_differ: content(&old) != content(&new),
+        own_settings: own.is_some(),
         secrets,
         ..Difference::default()
     };

@@ -13,7 +13,7 @@ use crate::settings::{FILE_NAMES, LARGEST_FILE, Settings};
 use crate::source::Site;
 use crate::storage::fs;
 use crate::storage::git::revision::Checkout;
-use crate::value::{Map, Value};
+use crate::value::{Key, Map, Value};
 
 /// One side of a comparison.
 #[derive(Debug)]
@@ -21,49 +21,69 @@ pub struct Side {
     /// The inventory.
     pub inventory: Inventory,
     checkout: Option<Checkout>,
-    /// The settings file in the base folder, which is not heeded.
-    pub(super) settings_file: Option<Vec<u8>>,
+    /// The settings file in the base folder.
+    pub(super) settings_file: Option<SettingsFile>,
 }
 
-fn settings_file(base: &Path) -> Option<Vec<u8>> {
-    fs::read(&base.join(FILE_NAMES[0]), LARGEST_FILE).ok().map(|(bytes, _)| bytes)
+/// A settings file: its path, and what is in it.
+pub type SettingsFile = (String, Vec<u8>);
+
+/// Makes the options of a state from the settings file in its base folder.
+pub type OwnOptions<'o> = dyn Fn(Option<&SettingsFile>) -> Result<Map> + Sync + 'o;
+
+fn settings_file(base: &Path) -> Option<SettingsFile> {
+    FILE_NAMES.iter().find_map(|name| {
+        let path = base.join(name);
+        let (bytes, _) = fs::read(&path, LARGEST_FILE).ok()?;
+        Some((fs::display(&path), bytes))
+    })
 }
 
 impl Side {
     /// Opens a side: `.` is the inventory that the options describe, a folder that exists is the
     /// base of an inventory with the same settings, anything else a revision of the repository
-    /// that holds the inventory, or of those that its settings name.
-    pub fn open(options: &Map, name: &str) -> Result<Side> {
+    /// that holds the inventory, or of those that its settings name. With `own`, the settings of a folder
+    /// or a revision are those of the file in its base folder.
+    pub fn open(options: &Map, name: &str, own: Option<&OwnOptions<'_>>) -> Result<Side> {
         let mut options = options.clone();
         // It is asked once: nothing has to be watched.
-        options.insert("cache".into(), Value::text("stat"));
+        let once = (Key::from("cache"), Value::text("stat"));
+        options.extend([once.clone()]);
         if name == "." || Path::new(name).is_dir() {
+            let folder = (Key::from("inventory_base_uri"), Value::text(name));
             if name != "." {
-                options.insert("inventory_base_uri".into(), Value::text(name));
+                if let Some(own) = own {
+                    options = own(settings_file(Path::new(name)).as_ref())?;
+                }
+                options.extend([once, folder]);
             }
             let inventory = Inventory::open(&options)?;
             let base = inventory.settings().inventory_base_uri.as_deref();
             let settings_file = base.and_then(|base| settings_file(Path::new(base)));
             return Ok(Side { inventory, checkout: None, settings_file });
         }
-        let (settings, _) = Settings::from_options(&options)?;
+        let (mut settings, _) = Settings::from_options(&options)?;
         if &*settings.storage_type != "yaml_fs" {
             return Side::of_repositories(&mut options, name);
         }
-        let base = settings.inventory_base_uri.as_deref();
-        let nodes = fs::roots(base, &settings.nodes_uri, "nodes_uri")?;
-        let classes = fs::roots(base, &settings.classes_uri, "classes_uri")?;
+        let base = settings.inventory_base_uri.clone();
+        let nodes = fs::roots(base.as_deref(), &settings.nodes_uri, "nodes_uri")?;
         let here = nodes.iter().find_map(|folder| existing(folder)).unwrap_or_else(|| PathBuf::from("."));
         let checkout = Checkout::of(name, &here)?;
-        let moved = |folders: &[PathBuf]| {
+        let folder = base.as_deref().and_then(|base| fs::absolute(None, Path::new(base)));
+        let settings_file = folder.and_then(|folder| settings_file(&checkout.place(&folder)));
+        let settings_file = settings_file.map(|(path, bytes)| (checkout.shown(&path), bytes));
+        if let Some(own) = own {
+            options = own(settings_file.as_ref())?;
+            options.extend([once]);
+            settings = Settings::from_options(&options)?.0;
+        }
+        for (setting, uri) in [("nodes_uri", &settings.nodes_uri), ("classes_uri", &settings.classes_uri)] {
+            let folders = fs::roots(base.as_deref(), uri, setting)?;
             let texts = folders.iter().map(|folder| Value::text(fs::display(&checkout.place(folder))));
-            Value::list(texts.collect())
-        };
-        options.insert("nodes_uri".into(), moved(&nodes));
-        options.insert("classes_uri".into(), moved(&classes));
+            options.insert(setting.into(), Value::list(texts.collect()));
+        }
         let inventory = Inventory::open(&options)?;
-        let base = base.and_then(|base| fs::absolute(None, Path::new(base)));
-        let settings_file = base.and_then(|base| settings_file(&checkout.place(&base)));
         Ok(Side { inventory, checkout: Some(checkout), settings_file })
     }
 

@@ -97,7 +97,11 @@ fn listed(nodes: &[Text], most: usize) -> String {
 
 /// `3 of 12 nodes differ: 2 changes, 1 new node`, behind what is not compared.
 fn line(difference: &Difference) -> String {
-    let note = "reclass-config.yml differs: both states are rendered with the settings as they stand\n";
+    let note = if difference.own_settings {
+        "reclass-config.yml differs: each state is rendered with its own\n"
+    } else {
+        "reclass-config.yml differs: both states are rendered with the settings as they stand\n"
+    };
     if difference.settings_differ { format!("{note}{}", counted(difference)) } else { counted(difference) }
 }
 

@@ -42,7 +42,7 @@ pub fn difference(
     nodes: &[String],
     show_secrets: bool,
 ) -> Result<Value> {
-    let difference = diff(options, names, nodes, show_secrets)?;
+    let difference = diff(options, None, names, nodes, show_secrets)?;
     Ok(difference.to_value(&inventory.settings().delimiter))
 }
 

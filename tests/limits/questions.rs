@@ -31,7 +31,7 @@ pub const QUESTIONS: [Question; 8] = [
     ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),
     ("diff", |options, empty, _| {
         let empty = empty.to_str().unwrap();
-        let difference = diff(options, (empty, "."), &[], false)?;
+        let difference = diff(options, None, (empty, "."), &[], false)?;
         let data = reclass::json::dumps(&difference.to_value(":"), false)?;
         Ok(reclass::diff::text(&difference, ":", NAMED, Paint(false)).len() + data.len())
     }),

@@ -27,28 +27,42 @@ pub struct Entry {
     pub size: usize,
 }
 
+/// The commit of another repository in a folder of a tree: its path, and the name of the commit.
+pub type Submodule = (PathBuf, String);
+
 /// All files and links of a commit, by path. A path that leads out of the tree is none.
 pub fn entries(place: In<'_>, commit: &str) -> Result<BTreeMap<PathBuf, Entry>, Failure> {
+    Ok(entries_and_submodules(place, commit)?.0)
+}
+
+/// The same, and the submodules of the commit.
+pub fn entries_and_submodules(
+    place: In<'_>,
+    commit: &str,
+) -> Result<(BTreeMap<PathBuf, Entry>, Vec<Submodule>), Failure> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut command = git(place);
     command.args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
     let listing = output(command, b"", LOCAL)?;
-    let mut entries = BTreeMap::new();
+    let (mut entries, mut submodules) = (BTreeMap::new(), Vec::new());
     for line in listing.split(|byte| *byte == 0) {
         let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+        let path = PathBuf::from(std::ffi::OsStr::from_bytes(&line[tab + 1..]));
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            continue;
+        }
         let about = String::from_utf8_lossy(&line[..tab]);
         let mut words = about.split_ascii_whitespace();
-        let (Some(mode), Some("blob"), Some(object)) = (words.next(), words.next(), words.next()) else {
-            // A submodule: another repository's.
-            continue;
-        };
-        let size = words.next().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
-        let path = PathBuf::from(std::ffi::OsStr::from_bytes(&line[tab + 1..]));
-        if path.components().all(|part| matches!(part, Component::Normal(_))) {
-            entries.insert(path, Entry { link: mode == "120000", object: object.into(), size });
+        match (words.next(), words.next(), words.next()) {
+            (Some(mode), Some("blob"), Some(object)) => {
+                let size = words.next().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
+                entries.insert(path, Entry { link: mode == "120000", object: object.into(), size });
+            }
+            (_, Some("commit"), Some(commit)) => submodules.push((path, commit.to_owned())),
+            _ => {}
         }
     }
-    Ok(entries)
+    Ok((entries, submodules))
 }
 
 /// The bytes of objects.

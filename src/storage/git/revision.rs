@@ -4,6 +4,7 @@
 //! The repository is the user's own: git finds it, with its configuration, its alternates and its
 //! promisor remotes, as it does for the user's commands.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::objects;
@@ -36,8 +37,49 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output(command, b"", LOCAL)?).trim().to_owned())
 }
 
+/// A file or a link of a revision: its path, whether it is a link, and its bytes.
+type Taken = (PathBuf, bool, Vec<u8>);
+
+/// Takes what a commit has: of the repository, or of one of its submodules at `inside`.
+fn take(
+    top: &Path,
+    inside: &Path,
+    commit: &str,
+    folders: &mut BTreeSet<PathBuf>,
+    files: &mut Vec<Taken>,
+) -> Result<(), Failure> {
+    let here = top.join(inside);
+    let place = In::Around(&here);
+    let (mut entries, submodules) = objects::entries_and_submodules(place, commit)?;
+    // A folder of nodes or classes may hold no YAML file yet.
+    folders.extend(entries.keys().filter_map(|path| Some(inside.join(path.parent()?))));
+    entries.retain(|path, entry| {
+        entry.link || matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
+    });
+    if let Some((path, _)) = entries.iter().find(|(_, entry)| entry.size > LARGEST) {
+        let path = inside.join(path);
+        return Err(Failure::Said(format!("'{}' has more than {LARGEST} bytes", path.display())));
+    }
+    let read = objects::read(place, entries.values().map(|entry| &*entry.object))?;
+    let taken =
+        entries.iter().zip(read).map(|((path, entry), (_, bytes))| (inside.join(path), entry.link, bytes));
+    files.extend(taken);
+    for (path, commit) in submodules {
+        let inside = inside.join(path);
+        // One that nobody has fetched is no part of the inventory as it stands either.
+        if top.join(&inside).join(".git").exists() {
+            take(top, &inside, &commit, folders, files).map_err(|failure| match failure {
+                Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", inside.display())),
+                other => other,
+            })?;
+        }
+    }
+    Ok(())
+}
+
 impl Checkout {
-    /// Takes the folders, YAML files and links of a revision of the repository that holds `folder`.
+    /// Takes the folders, YAML files and links of a revision of the repository that holds `folder`, and of
+    /// its submodules at the commits that it names.
     pub fn of(revision: &str, folder: &Path) -> Result<Checkout> {
         let failed = |failure: Failure| {
             let message = match failure {
@@ -53,21 +95,10 @@ impl Checkout {
         command.args(["rev-parse", "--show-toplevel"]);
         let top = output(command, b"", LOCAL).map_err(failed)?;
         let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
-        let place = In::Around(&top);
-        let commit = commit(place, revision).map_err(failed)?;
-        let mut entries = objects::entries(place, &commit).map_err(failed)?;
-        // A folder of nodes or classes may hold no YAML file yet.
-        let folders = entries.keys().filter_map(|path| path.parent()).map(Path::to_path_buf).collect();
-        entries.retain(|path, entry| {
-            entry.link || matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
-        });
-        if let Some((path, _)) = entries.iter().find(|(_, entry)| entry.size > LARGEST) {
-            return Err(
-                failed(Failure::Said(format!("'{}' has more than {LARGEST} bytes", path.display()))).into()
-            );
-        }
-        let read = objects::read(place, entries.values().map(|entry| &*entry.object)).map_err(failed)?;
-        let files = entries.iter().zip(&read).map(|((path, entry), (_, bytes))| (path, entry.link, bytes));
+        let commit = commit(In::Around(&top), revision).map_err(failed)?;
+        let (mut folders, mut files) = (BTreeSet::new(), Vec::new());
+        take(&top, Path::new(""), &commit, &mut folders, &mut files).map_err(failed)?;
+        let files = files.iter().map(|(path, link, bytes)| (path, *link, bytes));
         let folder = Scratch::with(&folders, files).map_err(broken)?;
         Ok(Checkout { folder, top, revision: revision.to_owned() })
     }
