@@ -34,6 +34,8 @@ pub struct Listing {
     pub chain: Vec<Link>,
     /// Whether this entry brought the class in: later ones change nothing.
     pub effective: bool,
+    /// The entry as it is written, where references in it are part of the name.
+    pub written: Option<Text>,
 }
 
 /// Who added an application, and who took it away.
@@ -117,6 +119,12 @@ pub(super) fn classes(
     }
     names.retain(|name, _| chosen(globs, name));
     let again = again(layers);
+    let own = layers.linearization.layers().chain(std::iter::once(&layers.layer));
+    let written: FxHashMap<Origin, &Text> = own
+        .flat_map(|layer| &layer.classes)
+        .filter(|entry| entry.template.is_some())
+        .map(|entry| (entry.origin, &entry.name))
+        .collect();
     names
         .into_iter()
         .map(|(name, listings)| {
@@ -139,7 +147,8 @@ pub(super) fn classes(
                 });
                 let effective = included
                     .is_some_and(|included| included.listed == listed.origin && same(included, &listed.by));
-                entries.push(Listing { site, chain: chain.clone(), effective });
+                let written = written.get(&listed.origin).map(|name| (*name).clone());
+                entries.push(Listing { site, chain: chain.clone(), effective, written: written.clone() });
                 room.take_links(chain.len());
                 for &origin in again.get(&listed.origin).into_iter().flatten() {
                     if !room.take_links(chain.len()) {
@@ -150,7 +159,7 @@ pub(super) fn classes(
                     if let Some(last) = chain.last_mut() {
                         last.site.clone_from(&site);
                     }
-                    entries.push(Listing { site, chain, effective: false });
+                    entries.push(Listing { site, chain, effective: false, written: written.clone() });
                 }
             }
             // A list is complete after the lists of what it names.

@@ -44,7 +44,7 @@ impl Explanation {
         map! {
             "node": text(&self.node),
             "environment": optional(self.environment.as_ref(), environment),
-            "classes": list(&self.classes, class),
+            "classes": list(&self.classes, |story| class(story, secrets)),
             "applications": list(&self.applications, application),
             "parameters": list(&self.parameters, |story| writer.story(story)),
             "exports": list(&self.exports, |story| writer.story(story)),
@@ -60,17 +60,18 @@ fn environment(story: &EnvironmentStory) -> Value {
     }
 }
 
-fn class(story: &ClassStory) -> Value {
+fn class(story: &ClassStory, secrets: &Secrets) -> Value {
     map! {
         "name": text(&story.name),
         "file": optional(story.file.as_ref(), |site| text(&site.path)),
-        "listings": list(&story.listings, listing),
+        "listings": list(&story.listings, |one| listing(one, secrets)),
     }
 }
 
-fn listing(listing: &Listing) -> Value {
+fn listing(listing: &Listing, secrets: &Secrets) -> Value {
     map! {
         "effective": Value::Bool(listing.effective),
+        "written": optional(listing.written.as_ref(), |name| text(&secrets.written(name))),
         "site": optional(listing.site.as_ref(), site_value),
         "chain": list(&listing.chain, link_value),
     }

@@ -185,7 +185,11 @@ impl Writer<'_> {
             let site = listing.site.as_ref().map_or_else(String::new, ToString::to_string);
             let site = if site.is_empty() { site } else { self.paint.of(Style::Place, &inert(&site)) };
             let place = if site.is_empty() { above } else { format!("{site}  {above}") };
-            self.line(&format!("    listed    {place}{late}"));
+            let written = listing.written.as_ref().map_or_else(String::new, |name| {
+                let name = inert(&self.secrets.written(name));
+                format!("  as {}", self.paint.of(Style::Value, &name))
+            });
+            self.line(&format!("    listed    {place}{written}{late}"));
         }
     }
 
