@@ -71,7 +71,7 @@ fn class(story: &ClassStory, secrets: &Secrets) -> Value {
 fn listing(listing: &Listing, secrets: &Secrets) -> Value {
     map! {
         "effective": Value::Bool(listing.effective),
-        "written": optional(listing.written.as_ref(), |name| text(&secrets.written(name))),
+        "written": optional(listing.written.as_ref(), |name| text(secrets.written(name))),
         "site": optional(listing.site.as_ref(), site_value),
         "chain": list(&listing.chain, link_value),
     }
