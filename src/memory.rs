@@ -11,6 +11,8 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::hint::black_box;
+use std::panic::resume_unwind;
 use std::sync::OnceLock;
 
 use rustix::process::{Resource, getrlimit};
@@ -76,8 +78,14 @@ fn ask(made: usize, bytes: usize) {
 /// Asks whether so many bytes could be had at once, and some more.
 pub fn need(bytes: usize) {
     let bytes = bytes.saturating_add(RESERVE);
-    if (bytes > HUGE || is_limited()) && Vec::<u8>::new().try_reserve_exact(bytes).is_err() {
-        std::panic::resume_unwind(Box::new(Exhausted));
+    if bytes > HUGE || is_limited() {
+        let mut block: Vec<u8> = Vec::new();
+        let refused = block.try_reserve_exact(bytes).is_err();
+        // A compiler may leave out a block that nobody looks at, and take it for granted.
+        black_box(&block);
+        if refused {
+            resume_unwind(Box::new(Exhausted));
+        }
     }
 }
 
