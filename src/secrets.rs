@@ -232,10 +232,24 @@ mod tests {
             "api_key2",
             "my_api_key_prod",
             "apiKey",
+            "api-key",
+            "privateKey",
+            "private-key",
+            "aws_access_key",
+            "pass",
+            "smtp_pass",
         ] {
             assert!(secrets.is_secret_name(name), "{name}");
         }
-        for name in ["port", "nginx_proxy_openstack_api_keystone", "public_key", "keys"] {
+        for name in [
+            "port",
+            "nginx_proxy_openstack_api_keystone",
+            "public_key",
+            "keys",
+            "bypass",
+            "passive",
+            "accessKeyName",
+        ] {
             assert!(!secrets.is_secret_name(name), "{name}");
         }
     }

@@ -215,7 +215,7 @@ settings! {
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
     /// Globs of keys whose values are secrets, in any case: explanations, comparisons, lints, graphs and excerpts show `***`.
-    secret_keys: Vec<Text> = "['*password*', '*passwd*', '*passphrase*', '*secret*', '*token*', '*private_key*', '*api_key', '*api_keys', '*api_key[!a-z]*', '*apikey*', '*credential*']" as Shape::Words;
+    secret_keys: Vec<Text> = "['*password*', '*passwd*', '*passphrase*', 'pass', '*[-_]pass', '*secret*', '*token*', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*']" as Shape::Words;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
