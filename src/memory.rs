@@ -91,7 +91,7 @@ pub fn need(bytes: usize) {
 
 /// Whether the system may refuse memory to this process.
 #[expect(clippy::disallowed_methods, reason = "the storage refuses what is in /proc")]
-fn is_limited() -> bool {
+pub fn is_limited() -> bool {
     static STRICT: OnceLock<bool> = OnceLock::new();
     let has = |resource| getrlimit(resource).current.is_some();
     has(Resource::As)

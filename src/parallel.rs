@@ -52,7 +52,7 @@ pub fn each<'i, T: Sync, C, R: Send>(
     work: impl Fn(&C, &'i T) -> R + Sync,
     stop: impl Fn(&R) -> bool + Sync,
 ) -> Vec<R> {
-    let others = if items.len() < WORTH { 0 } else { threads.saturating_sub(1) };
+    let others = if items.len() < WORTH || !may_start() { 0 } else { threads.saturating_sub(1) };
     let ranges: Vec<Range> = Range::split(items.len(), others + 1);
     let end = AtomicUsize::new(items.len());
     let worker = |own: usize| {
@@ -79,9 +79,6 @@ pub fn each<'i, T: Sync, C, R: Send>(
         results
     };
     let worker = &worker;
-    if others > 0 {
-        memory::need(0);
-    }
     let mut results = std::thread::scope(|scope| {
         // Where no thread can be had, this one does it all.
         let others: Vec<_> = (1..=others)
@@ -101,9 +98,16 @@ pub fn each<'i, T: Sync, C, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
+/// Whether threads may be started: one that gets no memory while it starts ends the process.
+pub fn may_start() -> bool {
+    !memory::is_limited()
+}
+
 /// Does two pieces of work, the first in a thread of its own where one can be had.
 pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
-    memory::begin();
+    if !may_start() {
+        return (first(), second());
+    }
     std::thread::scope(|scope| {
         let other = std::thread::Builder::new().spawn_scoped(scope, &first);
         let second = second();
