@@ -409,6 +409,32 @@ fn both_prefixes_of_a_key_are_no_part_of_its_path() {
 }
 
 #[test]
+fn parameters_are_found_by_what_holds_them_and_in_lists() {
+    let place = workplace();
+    let class = "parameters:\n  pg:\n    hba:\n      - {db: all, user: ada}\n      - {db: shop, user: [bob, eve]}\n    \
+                 port: 5432\n  admins: [ada, '${pg:port}', {password: hunter22}]\n  empty: {}\n";
+    fs::write(place.path().join("a/classes/paths.yml"), class).unwrap();
+    for (pattern, paths) in [
+        ("pg", &["pg:hba", "pg:port"][..]),
+        ("pg:hba:0", &["pg:hba:0:db", "pg:hba:0:user"]),
+        ("pg:hba:*:user", &["pg:hba:0:user", "pg:hba:1:user"]),
+        ("pg:hba:1:user:-1", &["pg:hba:1:user:1"]),
+        ("**:hba:*:db", &["pg:hba:0:db", "pg:hba:1:db"]),
+        ("pg:**", &["pg:hba", "pg:port"]),
+        ("admins:0", &["admins:0"]),
+        ("admins:9", &[]),
+        ("pg:port:x", &[]),
+        ("empty", &["empty"]),
+    ] {
+        let said = text(&run(place.path(), &["params", pattern, "-b", "a"]));
+        let found: Vec<&str> = said.lines().map(|line| line.split("  ").next().unwrap()).collect();
+        assert_eq!(found, paths, "{pattern}");
+    }
+    let said = text(&run(place.path(), &["params", "admins:1", "admins:2", "-l", "-b", "a"]));
+    assert!(said.contains("paths.yml:7:17  \"${pg:port}\"") && said.contains("\"***\""), "{said}");
+}
+
+#[test]
 fn what_a_broken_node_may_have_is_listed_as_such() {
     let place = workplace();
     for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("perhaps", "x: 2\n  z: ${x}\n")] {

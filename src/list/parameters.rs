@@ -2,6 +2,7 @@
 
 use indexmap::IndexMap;
 
+use super::choice::chosen_leaves;
 use super::{Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
@@ -47,8 +48,9 @@ impl ParameterRow {
 /// A path, its places, its nodes by their index, and whether these are all.
 type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>, bool);
 
-/// The paths that any of the patterns choose, sorted, as the files of the chosen nodes set them:
-/// scalars and lists, and mappings that are empty. Without a node all files count. `secrets` is what
+/// The paths that any of the patterns choose, and those in what they choose, sorted, as the files of the
+/// chosen nodes set them: scalars and lists, and mappings that are empty; items of a list where a pattern
+/// leads into it. Without a node all files count. `secrets` is what
 /// is masked.
 pub fn parameters(
     inventory: &Inventory,
@@ -74,10 +76,8 @@ pub fn parameters(
                 continue;
             }
             let Ok(layer) = &file.layer else { continue };
-            leaves(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, origin| {
-                if !patterns.is_empty() && !patterns.iter().any(|pattern| pattern.matches(path)) {
-                    return;
-                }
+            let map = settled(&layer.parameters, &prefixes);
+            chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
                 let Some(site) = site(computation.inputs, origin, None) else { return };
                 let entry = rows
                     .entry(join_path(path, delimiter))
