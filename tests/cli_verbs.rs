@@ -435,6 +435,32 @@ fn parameters_are_found_by_what_holds_them_and_in_lists() {
 }
 
 #[test]
+fn annotations_have_the_paths_of_the_repository() {
+    let place = workplace();
+    let base = place.path().join("salt/reclass");
+    fs::create_dir_all(base.join("nodes")).unwrap();
+    fs::create_dir_all(base.join("classes")).unwrap();
+    fs::write(base.join("nodes/n.yml"), "parameters: {x: no}\n").unwrap();
+    fs::write(base.join("reclass-config.yml"), "output: yaml\nunknown: 1\n").unwrap();
+    let files = |form: &str| {
+        let said = text(&run(&base, &["lint", "-b", ".", "-o", form]));
+        ["nodes/n.yml", "reclass-config.yml"].map(|name| {
+            let before = said.split(name).next().unwrap();
+            let from = before.rfind(['=', '"']).unwrap();
+            before[from + 1..].to_owned()
+        })
+    };
+    assert_eq!([files("github"), files("sarif")], [["", ""], ["", ""]]);
+    fs::create_dir(place.path().join(".git")).unwrap();
+    let folder = "salt/reclass/";
+    assert_eq!([files("github"), files("sarif")], [[folder, folder], [folder, folder]]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.current_dir(&base).env("GITHUB_WORKSPACE", place.path().join("salt"));
+    let said = text(&command.args(["lint", "-b", ".", "-o", "github"]).output().unwrap());
+    assert!(said.contains("file=reclass/nodes/n.yml,"), "{said}");
+}
+
+#[test]
 fn lists_look_only_at_the_nodes_that_are_asked_for() {
     let place = workplace();
     let base = place.path().join("b");

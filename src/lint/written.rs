@@ -153,11 +153,14 @@ impl<'a> Reader<'a, '_> {
     /// A prefix inside of a list is a part of the key.
     fn literal(&mut self, key: &Value, index: u32) {
         let Value::Str(key) = key else { return };
+        if !self.in_list {
+            return;
+        }
         let (name, mark) = (self.prefixes.bare(key), Prefix { overrides: true, constant: false });
         let mark = self.prefixes.text(mark);
         // `~/.bashrc` is a path.
         let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
-        if !self.in_list || name.len() == key.len() || !key.starts_with(&mark) || !is_name {
+        if name.len() == key.len() || !key.starts_with(&mark) || !is_name {
             return;
         }
         let message =
