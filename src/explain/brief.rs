@@ -14,8 +14,7 @@ const BEFORE: usize = 32;
 
 /// A value on one line, cut where it is too long.
 pub fn brief(value: &Value) -> String {
-    let flow = Flow::of(value, WIDTH * 8);
-    piece(&flow.text.chars().take(WIDTH + 1).collect::<Vec<_>>(), 0, WIDTH)
+    Window::of(&Flow::of(value, WIDTH * 8).text, 0).piece(0, WIDTH)
 }
 
 /// Two values, each on one line. Where they differ behind the cut, they are cut around the first
@@ -25,28 +24,34 @@ pub fn briefs(old: &Value, new: &Value) -> (String, String) {
         return (brief(old), brief(new));
     }
     let mut limit = WIDTH * 8;
-    loop {
+    let (old_flow, new_flow, same) = loop {
         let (old_flow, new_flow) = (Flow::of(old, limit), Flow::of(new, limit));
-        let chars = |flow: &Flow| flow.text.chars().collect::<Vec<char>>();
-        let (before, now) = (chars(&old_flow), chars(&new_flow));
-        let same = before.iter().zip(&now).take_while(|(old, new)| old == new).count();
-        let is_enough = |flow: &Flow, chars: &[char]| flow.whole || chars.len() >= same + WIDTH;
-        if !is_enough(&old_flow, &before) || !is_enough(&new_flow, &now) {
-            limit = limit.saturating_mul(8);
-            continue;
+        let chars = old_flow.text.char_indices().zip(new_flow.text.chars());
+        let same = chars.take_while(|((_, old), new)| old == new).last();
+        let same = same.map_or(0, |((at, last), _)| at + last.len_utf8());
+        let is_enough = |flow: &Flow| flow.whole || flow.text[same..].chars().nth(WIDTH).is_some();
+        if is_enough(&old_flow) && is_enough(&new_flow) {
+            break (old_flow, new_flow, same);
         }
-        let is_short = before.len() <= WIDTH && now.len() <= WIDTH;
-        let start = if is_short || same + BEFORE <= WIDTH { 0 } else { start(&before, same) };
-        let mut pieces = [&before, &now].map(|chars| piece(chars, start, end(chars, start, same)));
-        // Bytes and the text that they are shown as, for example.
-        if old_flow.text == new_flow.text && old.type_name() != new.type_name() {
-            for (piece, value) in pieces.iter_mut().zip([old, new]) {
-                let _ = write!(piece, " ({})", value.type_name());
-            }
+        limit = limit.saturating_mul(8);
+    };
+    let is_short = [&old_flow, &new_flow].iter().all(|flow| flow.text.chars().nth(WIDTH).is_none());
+    let mut pieces = [&old_flow, &new_flow].map(|flow| {
+        let window = Window::of(&flow.text, same);
+        if is_short || (window.is_first && window.same + BEFORE <= WIDTH) {
+            return window.piece(0, WIDTH);
         }
-        let [old, new] = pieces;
-        return (old, new);
+        let start = window.start();
+        window.piece(start, window.end(start))
+    });
+    // Bytes and the text that they are shown as, for example.
+    if old_flow.text == new_flow.text && old.type_name() != new.type_name() {
+        for (piece, value) in pieces.iter_mut().zip([old, new]) {
+            let _ = write!(piece, " ({})", value.type_name());
+        }
     }
+    let [old, new] = pieces;
+    (old, new)
 }
 
 /// All of a value: on one line, or of a text of several lines a mark as in YAML, and each of them.
@@ -63,44 +68,63 @@ pub fn whole(value: &Value) -> (String, Vec<String>) {
     }
 }
 
-/// Where the piece around a difference begins: at the beginning of its line, if that is near.
-fn start(chars: &[char], same: usize) -> usize {
-    let begins = |at: &usize| is_newline(chars, at - 2);
-    let near = same.saturating_sub(WIDTH - BEFORE).max(2);
-    if let Some(start) = (near..=same).rev().find(begins) {
-        return start;
+/// A part of a text, of which a piece is shown.
+struct Window {
+    chars: Vec<char>,
+    /// How many of these another text has too.
+    same: usize,
+    /// Whether it begins where the text does.
+    is_first: bool,
+    is_quoted: bool,
+}
+
+impl Window {
+    /// The part of a text around the place, in bytes, up to which it is the same as another.
+    fn of(text: &str, same: usize) -> Window {
+        let (before, after) = text.split_at(same);
+        let from = before.char_indices().rev().nth(2 * WIDTH).map_or(0, |(at, _)| at);
+        let before = before[from..].chars();
+        let mut chars: Vec<char> = before.collect();
+        let same = chars.len();
+        chars.extend(after.chars().take(2 * WIDTH));
+        Window { chars, same, is_first: from == 0, is_quoted: text.starts_with('"') }
     }
-    let start = same.saturating_sub(BEFORE);
-    // What is written out is not cut in the middle.
-    if backslashes(chars, start) % 2 == 1 { start - 1 } else { start }
-}
 
-/// Where it ends: with the line that differs, if that goes on behind what is the same.
-fn end(chars: &[char], start: usize, same: usize) -> usize {
-    let most = start + WIDTH;
-    if start == 0 {
-        return most;
+    /// Where the piece around a difference begins: at the beginning of its line, if that is near.
+    fn start(&self) -> usize {
+        let near = self.same.saturating_sub(WIDTH - BEFORE).max(2);
+        if let Some(start) = (near..=self.same).rev().find(|at| self.is_newline(at - 2)) {
+            return start;
+        }
+        let start = self.same.saturating_sub(BEFORE);
+        // What is written out is not cut in the middle.
+        if self.backslashes(start) % 2 == 1 { start - 1 } else { start }
     }
-    let is_end = |at: &usize| is_newline(chars, *at);
-    (start..most).find(is_end).filter(|end| *end > same).unwrap_or(most)
-}
 
-/// Whether a newline is written out here.
-fn is_newline(chars: &[char], at: usize) -> bool {
-    chars.get(at..at + 2) == Some(&['\\', 'n']) && backslashes(chars, at) % 2 == 0
-}
+    /// Where it ends: with the line that differs, if that goes on behind what is the same.
+    fn end(&self, start: usize) -> usize {
+        let most = start + WIDTH;
+        (start..most).find(|at| self.is_newline(*at)).filter(|end| *end > self.same).unwrap_or(most)
+    }
 
-/// How many backslashes stand in front.
-fn backslashes(chars: &[char], at: usize) -> usize {
-    chars[..at].iter().rev().take_while(|c| **c == '\\').count()
-}
+    /// Whether a newline is written out here.
+    fn is_newline(&self, at: usize) -> bool {
+        self.chars.get(at..at + 2) == Some(&['\\', 'n']) && self.backslashes(at) % 2 == 0
+    }
 
-fn piece(chars: &[char], start: usize, end: usize) -> String {
-    let shown: String = chars[start..].iter().take(end - start).collect();
-    let quote = if start > 0 && chars.first() == Some(&'"') { "\"" } else { "" };
-    let before = if start > 0 { "…" } else { "" };
-    let after = if end < chars.len() { format!("…{quote}") } else { String::new() };
-    format!("{quote}{before}{shown}{after}")
+    /// How many backslashes stand in front.
+    fn backslashes(&self, at: usize) -> usize {
+        self.chars[..at].iter().rev().take_while(|c| **c == '\\').count()
+    }
+
+    fn piece(&self, start: usize, end: usize) -> String {
+        let shown: String = self.chars[start..].iter().take(end - start).collect();
+        let is_cut = start > 0 || !self.is_first;
+        let quote = if is_cut && self.is_quoted { "\"" } else { "" };
+        let before = if is_cut { "…" } else { "" };
+        let after = if end < self.chars.len() { format!("…{quote}") } else { String::new() };
+        format!("{quote}{before}{shown}{after}")
+    }
 }
 
 /// The beginning of a value in flow style.
