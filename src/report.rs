@@ -50,7 +50,7 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
         let _ = write!(line, "node '{}': ", short(node));
     }
     let _ = write!(line, "{}", fault.kind);
-    if let Some(path) = &fault.path {
+    if let Some(path) = fault.path.as_ref().filter(|_| !names_its_path(&fault.kind)) {
         let export = if fault.export { "export " } else { "" };
         let _ = write!(line, ", at {export}'{}'", short(path));
     }
@@ -68,6 +68,11 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
 /// Whether the sentence already says which node it is about.
 fn names_its_node(kind: &Kind) -> bool {
     matches!(kind, Kind::NodeNotFound { .. } | Kind::DuplicateDefinition { what: "node", .. })
+}
+
+/// Whether it says which parameter it is about.
+fn names_its_path(kind: &Kind) -> bool {
+    matches!(kind, Kind::Lint { .. })
 }
 
 /// The same reader of files, which reads each of them once: many problems stand in one file.
@@ -92,7 +97,8 @@ fn remarks(fault: &Fault) -> Vec<Note> {
     }));
     let node = fault.node.as_ref().filter(|_| !names_its_node(&fault.kind));
     let what = if fault.export { "export" } else { "parameter" };
-    let text = match (&fault.path, node) {
+    let path = fault.path.as_ref().filter(|_| !names_its_path(&fault.kind));
+    let text = match (path, node) {
         (Some(path), Some(node)) => Some(format!("in {what} '{path}' of node '{node}'")),
         (Some(path), None) => Some(format!("in {what} '{path}'")),
         // A chain begins with the node and names it.

@@ -28,7 +28,7 @@ use std::fmt::Write;
 
 use num_bigint::BigInt;
 
-use crate::error::{Error, Fault, Kind, Result};
+use crate::error::{Error, Fault, Kind, Result, article};
 use crate::value::{Date, DateTime, Key, Map, Value};
 
 /// How deep containers may nest. A minion of Salt 3008, which looks for secrets in its pillar, ends in a
@@ -198,7 +198,7 @@ impl<'a> Walk<'a> {
                 text.to_owned()
             }
             Value::List(_) | Value::Tuple(_) | Value::Set(_) | Value::Map(_) => {
-                self.fault(&format!("a {} as a key cannot be carried to a minion", key.0.type_name()));
+                self.fault(&format!("{} as a key cannot be carried to a minion", article(key.0.type_name())));
                 return None;
             }
         };

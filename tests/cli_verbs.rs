@@ -409,6 +409,105 @@ fn both_prefixes_of_a_key_are_no_part_of_its_path() {
 }
 
 #[test]
+fn parameters_are_found_by_what_holds_them_and_in_lists() {
+    let place = workplace();
+    let class = "parameters:\n  pg:\n    hba:\n      - {db: all, user: ada}\n      - {db: shop, user: [bob, eve]}\n    \
+                 port: 5432\n  admins: [ada, '${pg:port}', {password: hunter22}]\n  empty: {}\n";
+    fs::write(place.path().join("a/classes/paths.yml"), class).unwrap();
+    for (pattern, paths) in [
+        ("pg", &["pg:hba", "pg:port"][..]),
+        ("pg:hba:0", &["pg:hba:0:db", "pg:hba:0:user"]),
+        ("pg:hba:*:user", &["pg:hba:0:user", "pg:hba:1:user"]),
+        ("pg:hba:1:user:-1", &["pg:hba:1:user:1"]),
+        ("**:hba:*:db", &["pg:hba:0:db", "pg:hba:1:db"]),
+        ("pg:**", &["pg:hba", "pg:port"]),
+        ("admins:0", &["admins:0"]),
+        ("admins:9", &[]),
+        ("pg:port:x", &[]),
+        ("empty", &["empty"]),
+    ] {
+        let said = text(&run(place.path(), &["params", pattern, "-b", "a"]));
+        let found: Vec<&str> = said.lines().map(|line| line.split("  ").next().unwrap()).collect();
+        assert_eq!(found, paths, "{pattern}");
+    }
+    let said = text(&run(place.path(), &["params", "admins:1", "admins:2", "-l", "-b", "a"]));
+    assert!(said.contains("paths.yml:7:17  \"${pg:port}\"") && said.contains("\"***\""), "{said}");
+}
+
+#[test]
+fn annotations_have_the_paths_of_the_repository() {
+    let place = workplace();
+    let base = place.path().join("salt/reclass");
+    fs::create_dir_all(base.join("nodes")).unwrap();
+    fs::create_dir_all(base.join("classes")).unwrap();
+    fs::write(base.join("nodes/n.yml"), "parameters: {x: no}\n").unwrap();
+    fs::write(base.join("reclass-config.yml"), "output: yaml\nunknown: 1\n").unwrap();
+    let files = |form: &str| {
+        let said = text(&run(&base, &["lint", "-b", ".", "-o", form]));
+        ["nodes/n.yml", "reclass-config.yml"].map(|name| {
+            let before = said.split(name).next().unwrap();
+            let from = before.rfind(['=', '"']).unwrap();
+            before[from + 1..].to_owned()
+        })
+    };
+    assert_eq!([files("github"), files("sarif")], [["", ""], ["", ""]]);
+    fs::create_dir(place.path().join(".git")).unwrap();
+    let folder = "salt/reclass/";
+    assert_eq!([files("github"), files("sarif")], [[folder, folder], [folder, folder]]);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
+    command.current_dir(&base).env("GITHUB_WORKSPACE", place.path().join("salt"));
+    let said = text(&command.args(["lint", "-b", ".", "-o", "github"]).output().unwrap());
+    assert!(said.contains("file=reclass/nodes/n.yml,"), "{said}");
+}
+
+#[test]
+fn lists_look_only_at_the_nodes_that_are_asked_for() {
+    let place = workplace();
+    let base = place.path().join("b");
+    fs::create_dir_all(base.join("classes")).unwrap();
+    fs::create_dir_all(base.join("nodes")).unwrap();
+    for (path, text) in [
+        ("classes/web.yml", "applications: [nginx]\nparameters: {x: '${y}'}\n"),
+        ("classes/db.yml", "applications: [pg]\nparameters: {y: 1, z: '${y}'}\n"),
+        ("classes/none.yml", "parameters: {n: '${y}'}\n"),
+        ("nodes/w1.yml", "classes: [web]\nenvironment: dev\nparameters: {y: 2}\n"),
+        ("nodes/w2.yml", "classes: [web, db]\n"),
+        ("nodes/d1.yml", "classes: [db]\n"),
+    ] {
+        fs::write(base.join(path), text).unwrap();
+    }
+    let listed = |arguments: &[&str]| {
+        let said = text(&run(place.path(), &[arguments, &["-b", "b"]].concat()));
+        let folder = format!("{}/", base.canonicalize().unwrap().display());
+        let line = |line: &str| {
+            let parts: Vec<&str> = line.split("  ").filter(|part| !part.contains(&*folder)).collect();
+            parts.join("  ")
+        };
+        said.lines().map(line).collect::<Vec<_>>().join("/")
+    };
+    for (arguments, expected) in [
+        (&["classes", "--environment", "dev"][..], "web  1 node"),
+        (&["classes", "--node", "w*", "--class", "db"], "db  1 node/web  1 node"),
+        (&["classes", "--node", "w1", "--unused"], "db  0 nodes/none  0 nodes"),
+        (&["classes", "--unused"], "none  0 nodes"),
+        (&["applications", "--node", "w1"], "nginx  1 node"),
+        (&["applications", "--class", "web"], "nginx  2 nodes/pg  1 node"),
+        (&["applications", "--application", "pg", "--environment", "base"], "nginx  1 node/pg  2 nodes"),
+        (&["params", "--class", "web", "x", "y", "n"], "x  1 place, 2 nodes/y  2 places, 2 nodes"),
+        (&["params", "--environment", "dev"], "x  1 place, 1 node/y  1 place, 1 node"),
+        (&["refs", "y", "--application", "nginx", "--node", "w*"], "${y} in z  1 node/${y} in x  2 nodes"),
+        (&["refs", "y", "--environment", "dev"], "${y} in x  1 node"),
+        (&["refs", "y", "--node", "x*"], ""),
+    ] {
+        assert_eq!(listed(arguments), expected, "{arguments:?}");
+    }
+    fs::write(base.join("nodes/lost.yml"), "classes: [nowhere, db]\n").unwrap();
+    assert_eq!(listed(&["classes", "--node", "lost"]), "db  at least 0 nodes");
+    assert_eq!(listed(&["classes", "--environment", "dev"]), "db  at least 0 nodes/web  1 node");
+    assert_eq!(listed(&["params", "--node", "w*", "y"]), "y  2 places, 2 nodes");
+}
+
+#[test]
 fn what_a_broken_node_may_have_is_listed_as_such() {
     let place = workplace();
     for (name, class) in [("free", "x: 1\n  y: ${x}\n"), ("perhaps", "x: 2\n  z: ${x}\n")] {

@@ -91,6 +91,18 @@ fn a_folder_that_is_not_there_is_a_finding() {
 }
 
 #[test]
+fn findings_about_a_path_have_it_as_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = inventory(folder.path());
+    let text = "parameters: {_param: {a: 1}, ~x: 1}\nexports: {~y: {z: 1}}\n";
+    write(&folder.path().join("nodes/n.yml"), text);
+    let findings = lint(&options, &[], &()).unwrap().into_iter();
+    let found: Vec<(String, bool)> =
+        findings.filter_map(|finding| Some((finding.fault.path?, finding.fault.export))).collect();
+    assert_eq!(found, [("_param:a".to_owned(), false), ("x".to_owned(), false), ("y".to_owned(), true)]);
+}
+
+#[test]
 fn files_without_a_name_of_their_own_are_a_finding() {
     let part = |name: &str| Part { name: name.into(), text: "parameters: {}\n".into() };
     let found = findings(&[part("classes/a.yml"), part("classes/a/init.yml")]);

@@ -108,7 +108,8 @@ parameters:
     let (_folder, inventory) = inventory(&files);
     let secrets = Secrets::of(inventory.settings());
 
-    let parameters = reclass::list::parameters(&inventory, &[], &[], &secrets).unwrap();
+    let parameters =
+        reclass::list::parameters(&inventory, &[], &reclass::list::NodeFilter::default(), &secrets).unwrap();
     for row in &parameters {
         let shown = format!("{:?}", row.places);
         assert!(!shown.contains("SECRET"), "{shown}");

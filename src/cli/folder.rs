@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use reclass::error::{Error, Fault, Kind, Result};
 use reclass::storage::fs::{display, reason};
 
+use super::configuration::environment;
+
 /// A folder that is there.
 pub struct Folder(PathBuf);
 
@@ -41,6 +43,16 @@ impl Folder {
         }
         replace(&path, bytes).map_err(|error| unwritable(&path, &error))
     }
+}
+
+/// The folder that the paths of a repository begin at: the workspace of GitHub or the top of the work tree,
+/// if the current folder lies in it, else the current folder.
+pub fn top(current: &Path) -> PathBuf {
+    let workspace = environment("GITHUB_WORKSPACE").and_then(|path| PathBuf::from(path).canonicalize().ok());
+    let workspace = workspace.filter(|folder| current.starts_with(folder));
+    // In a linked work tree it is a file.
+    let tree = || current.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
+    workspace.or_else(tree).unwrap_or_else(|| current.to_path_buf())
 }
 
 /// Whether a folder, which need not be there, is one of these or lies in one.

@@ -1,5 +1,7 @@
 //! `reclass lint` turns an inventory into findings.
 
+use std::path::Path;
+
 use clap::Command;
 use clap::builder::PossibleValuesParser;
 use reclass::error::{Error, Result};
@@ -7,8 +9,8 @@ use reclass::lint::{RULES, lint};
 use reclass::report::{self, Finding, Level, grouped};
 
 use super::list::count;
-use super::terminal;
 use super::verbs::{Answer, Answering, Asked, Verb, json, node_globs};
+use super::{folder, terminal};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -44,17 +46,18 @@ fn answer(question: &Asked<'_>) -> Result<Answer> {
     let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
     let summary = summary(&findings, level.unwrap_or(Level::Warning));
     findings.retain(|finding| Some(finding.level) >= level);
-    let folder = terminal::folder();
+    let current = terminal::current_folder().unwrap_or_default();
+    let top = folder::top(&current).to_string_lossy().into_owned();
     let text = match question.output {
         "json" => json(&report::findings_value(&findings))?.text,
-        "github" => report::github(&findings, &folder),
+        "github" => report::github(&whole_paths(findings, &current), &top),
         "sarif" => {
             let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
             let own = RULES.iter().map(|rule| (rule.id, rule.about));
             let rules: Vec<(&str, &str)> = own
                 .chain(codes.filter(|code| reclass::lint::rule(code).is_none()).map(|code| (*code, *code)))
                 .collect();
-            json(&report::sarif(&findings, &rules, &folder))?.text
+            json(&report::sarif(&whole_paths(findings, &current), &rules, &top))?.text
         }
         "concise" => lines(findings.iter().map(concise), &summary, "\n"),
         _ => lines(
@@ -66,6 +69,18 @@ fn answer(question: &Asked<'_>) -> Result<Answer> {
         ),
     };
     Ok(Answer { text, found })
+}
+
+/// The findings with paths that do not depend on the current folder, where they are paths of files: of a
+/// repository they have names of their own.
+fn whole_paths(mut findings: Vec<Finding>, current: &Path) -> Vec<Finding> {
+    for site in findings.iter_mut().filter_map(|finding| finding.fault.site.as_mut()) {
+        let whole = current.join(&*site.path);
+        if whole.is_file() {
+            site.path = whole.to_string_lossy().into();
+        }
+    }
+    findings
 }
 
 fn lines(lines: impl Iterator<Item = String>, summary: &str, between: &str) -> String {

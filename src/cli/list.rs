@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, ArgAction};
+use clap::{Arg, ArgAction, Command};
 use reclass::error::Result;
 use reclass::evaluate::join_path;
 use reclass::explain::brief;
@@ -23,11 +23,7 @@ pub const NODES: Verb = Verb {
     page: PAGE,
     outputs: OUTPUTS,
     arguments: |command| {
-        command
-            .arg(globs("NODE", "Only nodes of these names"))
-            .arg(many("class", "GLOB", "Only nodes with one of these classes"))
-            .arg(many("application", "GLOB", "Only nodes with one of these applications"))
-            .arg(many("environment", "GLOB", "Only nodes of these environments"))
+        nodes_with(command.arg(globs("NODE", "Only nodes of these names")))
             .arg(many("param", "PATH", "Only nodes with one of these parameters"))
             .arg(many("file", "FILE", "Only nodes that an edit of one of these files touches"))
             .arg(long())
@@ -35,11 +31,9 @@ pub const NODES: Verb = Verb {
     answer: Answering::Opened(|question| {
         let filter = NodeFilter {
             names: question.words("glob"),
-            classes: question.words("class"),
-            applications: question.words("application"),
-            environments: question.words("environment"),
             parameters: question.words("param"),
             files: question.words("file"),
+            ..nodes_asked_for(question)
         };
         let rows = list::nodes(&question.inventory, &filter)?;
         if question.output == "json" {
@@ -80,7 +74,7 @@ pub const CLASSES: Verb = Verb {
     page: PAGE,
     outputs: OUTPUTS,
     arguments: |command| {
-        command.arg(globs("CLASS", "Only classes of these names")).arg(long()).arg(
+        of_nodes(command.arg(globs("CLASS", "Only classes of these names"))).arg(long()).arg(
             Arg::new("unused")
                 .long("unused")
                 .action(ArgAction::SetTrue)
@@ -88,9 +82,11 @@ pub const CLASSES: Verb = Verb {
         )
     },
     answer: Answering::Opened(|question| {
-        let mut rows = list::classes(&question.inventory, &question.words("glob"))?;
-        if question.matches.get_flag("unused") {
-            rows.retain(|row| row.nodes.is_empty() && row.complete);
+        let filter = filter(question);
+        let mut rows = list::classes(&question.inventory, &question.words("glob"), &filter)?;
+        let unused = question.matches.get_flag("unused");
+        if unused || !filter.is_empty() {
+            rows.retain(|row| (row.nodes.is_empty() && row.complete) == unused);
         }
         names(question, &rows)
     }),
@@ -102,9 +98,12 @@ pub const APPLICATIONS: Verb = Verb {
     about: "List the applications, and the nodes that have them",
     page: PAGE,
     outputs: OUTPUTS,
-    arguments: |command| command.arg(globs("APPLICATION", "Only applications of these names")).arg(long()),
+    arguments: |command| {
+        of_nodes(command.arg(globs("APPLICATION", "Only applications of these names"))).arg(long())
+    },
     answer: Answering::Opened(|question| {
-        names(question, &list::applications(&question.inventory, &question.words("glob"))?)
+        let rows = list::applications(&question.inventory, &question.words("glob"), &filter(question))?;
+        names(question, &rows)
     }),
 };
 
@@ -115,14 +114,12 @@ pub const PARAMS: Verb = Verb {
     page: PAGE,
     outputs: OUTPUTS,
     arguments: |command| {
-        command
-            .arg(globs("PATH", "Only these parameters; keys may be globs, ** is any number of keys"))
-            .arg(many("node", "GLOB", "Only what the files of these nodes set"))
-            .arg(long())
+        let paths = globs("PATH", "Only these parameters; keys may be globs, ** is any number of keys");
+        of_nodes(command.arg(paths)).arg(long())
     },
     answer: Answering::Opened(|question| {
-        let (globs, nodes, secrets) = (question.words("glob"), question.words("node"), question.secrets());
-        let rows = list::parameters(&question.inventory, &globs, &nodes, &secrets)?;
+        let (globs, secrets) = (question.words("glob"), question.secrets());
+        let rows = list::parameters(&question.inventory, &globs, &filter(question), &secrets)?;
         let delimiter = &question.inventory.settings().delimiter;
         if question.output == "json" {
             let rows = rows.iter().map(|row| row.to_value(delimiter));
@@ -151,9 +148,12 @@ pub const REFS: Verb = Verb {
     about: "List the references, or those that lead to a parameter",
     page: PAGE,
     outputs: OUTPUTS,
-    arguments: |command| command.arg(globs("PATH", "Only references to these parameters")).arg(long()),
+    arguments: |command| {
+        of_nodes(command.arg(globs("PATH", "Only references to these parameters"))).arg(long())
+    },
     answer: Answering::Opened(|question| {
-        let rows = list::references(&question.inventory, &question.words("glob"), &question.secrets())?;
+        let (globs, secrets) = (question.words("glob"), question.secrets());
+        let rows = list::references(&question.inventory, &globs, &filter(question), &secrets)?;
         if question.output == "json" {
             return json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
         }
@@ -194,6 +194,33 @@ fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
         }
     }
     line
+}
+
+/// The options that choose nodes by what they have.
+fn nodes_with(command: Command) -> Command {
+    command
+        .arg(many("class", "GLOB", "Look only at nodes with one of these classes"))
+        .arg(many("application", "GLOB", "Look only at nodes with one of these applications"))
+        .arg(many("environment", "GLOB", "Look only at nodes of these environments"))
+}
+
+/// The same, and one that chooses them by name.
+fn of_nodes(command: Command) -> Command {
+    nodes_with(command.arg(many("node", "GLOB", "Look only at nodes of these names")))
+}
+
+fn nodes_asked_for(question: &Question<'_>) -> NodeFilter {
+    NodeFilter {
+        classes: question.words("class"),
+        applications: question.words("application"),
+        environments: question.words("environment"),
+        ..NodeFilter::default()
+    }
+}
+
+/// The nodes that a list of something else looks at.
+fn filter(question: &Question<'_>) -> NodeFilter {
+    NodeFilter { names: question.words("node"), ..nodes_asked_for(question) }
 }
 
 fn globs(value: &'static str, help: &'static str) -> Arg {

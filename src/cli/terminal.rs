@@ -130,11 +130,6 @@ pub fn current_folder() -> Option<PathBuf> {
     std::env::current_dir().ok()
 }
 
-/// The current directory, for paths below it.
-pub fn folder() -> String {
-    current_folder().map_or_else(String::new, |path| path.to_string_lossy().into_owned())
-}
-
 /// The local time as Python's `time.strftime('%c')` writes it. `SOURCE_DATE_EPOCH`, the
 /// convention for output that can be reproduced, stands for the time, in UTC.
 pub fn timestamp() -> String {

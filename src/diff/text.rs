@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashMap;
 
-use super::{Difference, Group};
+use super::{Change, Difference, Group, Item};
 use crate::error::{Error, Fault};
 use crate::evaluate::join_path;
-use crate::explain::{Place, brief};
+use crate::explain::{Place, brief, briefs};
 use crate::report::{concise, inert};
 use crate::style::{Paint, Style};
 use crate::value::{Text, Value};
@@ -193,31 +194,59 @@ impl Writer<'_> {
             format!("  (the values differ by node; these are of {})", inert(node))
         });
         let _ = writeln!(self.out, "  {}{whose}", place_of(group, self.delimiter));
-        for item in &change.items {
-            let (sign, style) = if item.added { ('+', Style::Added) } else { ('-', Style::Error) };
-            self.value(sign, style, group, change.item(item), item.place.as_ref());
-        }
         if !change.items.is_empty() {
+            for (item, value) in change.items.iter().zip(self.items(change)) {
+                self.value(item.added, &value, item.place.as_ref());
+            }
             return;
         }
-        for (sign, value, place, style) in [
-            ('-', &change.old, &group.old_place, Style::Error),
-            ('+', &change.new, &group.new_place, Style::Added),
-        ] {
-            self.value(sign, style, group, value.as_ref(), place.as_ref());
+        let masked = |value: &Option<Value>| {
+            value.as_ref().map(|value| self.difference.secrets.value(&change.path, value))
+        };
+        let (old, new) = match (masked(&change.old), masked(&change.new)) {
+            (Some(old), Some(new)) => {
+                let (old, new) = briefs(&old, &new);
+                (Some(old), Some(new))
+            }
+            (old, new) => (old.as_ref().map(brief), new.as_ref().map(brief)),
+        };
+        for (added, value, place) in [(false, old, &group.old_place), (true, new, &group.new_place)] {
+            if let Some(value) = value {
+                self.value(added, &value, place.as_ref());
+            }
         }
     }
 
-    fn value(
-        &mut self,
-        sign: char,
-        style: Style,
-        group: &Group,
-        value: Option<&Value>,
-        place: Option<&Place>,
-    ) {
-        let Some(value) = value else { return };
-        let value = brief(&self.difference.secrets.value(&group.change.path, value));
+    /// The items of a change, each on one line. Of those that are cut alike, one that is gone and one
+    /// that is new are cut around their difference.
+    fn items(&self, change: &Change) -> Vec<String> {
+        let values: Vec<Value> = change
+            .items
+            .iter()
+            .map(|item| {
+                let value = change.item(item).unwrap_or(&Value::Null);
+                self.difference.secrets.value(&change.path, value)
+            })
+            .collect();
+        let shown: Vec<String> = values.iter().map(brief).collect();
+        // Those that are gone, and those that are new.
+        let mut alike: FxHashMap<&str, [Vec<usize>; 2]> = FxHashMap::default();
+        for (at, (item, text)) in change.items.iter().zip(&shown).enumerate() {
+            alike.entry(text).or_default()[usize::from(item.added)].push(at);
+        }
+        let one = |(at, (item, text)): (usize, (&Item, &String))| {
+            let sides = alike.get(&**text)?;
+            let (own, others) = if item.added { (&sides[1], &sides[0]) } else { (&sides[0], &sides[1]) };
+            let rank = own.binary_search(&at).ok()?;
+            let other = others.get(rank).or(others.last())?;
+            Some(briefs(values.get(at)?, values.get(*other)?).0)
+        };
+        let items = change.items.iter().zip(&shown).enumerate();
+        items.map(|item| one(item).unwrap_or_else(|| item.1.1.clone())).collect()
+    }
+
+    fn value(&mut self, added: bool, value: &str, place: Option<&Place>) {
+        let (sign, style) = if added { ('+', Style::Added) } else { ('-', Style::Error) };
         let value = self.paint.of(style, &format!("{sign} {value}"));
         let text = format!("    {value}  {}", self.place(place));
         let _ = writeln!(self.out, "{}", text.trim_end());

@@ -168,7 +168,12 @@ fn scalar(value: &Value, in_flow: bool, quotes: Quotes) -> Result<String, Refusa
             let text = emit(value, &options).map_err(|error| Refusal::new(error.to_string()))?;
             text.trim_end().to_owned()
         }
-        _ => return Err(Refusal::new(format!("a {} cannot be written", value.type_name()))),
+        _ => {
+            return Err(Refusal::new(format!(
+                "{} cannot be written",
+                crate::error::article(value.type_name())
+            )));
+        }
     })
 }
 

@@ -119,8 +119,13 @@ kinds! {
         "{what} exceeds the limit of {limit}";
     /// A key that stands twice in a mapping; the last counts (Y2).
     /// Keys of two `types`, the earlier one first, become the same text, and their values merge (M7).
-    DuplicateKey { key: String, types: Option<(&'static str, &'static str)> } "duplicate-key" 65
-        "key '{key}' stands twice in this mapping{}", twice(*types);
+    /// Where one key is `written` in two ways, as `yes` and `on`, these are the earlier and the later.
+    DuplicateKey {
+        key: String,
+        types: Option<(&'static str, &'static str)>,
+        written: Option<(String, String)>
+    } "duplicate-key" 65
+        "key '{key}' stands twice in this mapping{}", twice(*types, written.as_ref());
 
     // The parts of a node or class file.
     /// A file that is not a mapping.
@@ -262,10 +267,13 @@ kinds! {
 }
 
 /// What becomes of a key that stands twice.
-fn twice(types: Option<(&str, &str)>) -> String {
-    match types {
-        None => "; the last one counts".to_owned(),
-        Some((earlier, later)) => format!(
+fn twice(types: Option<(&str, &str)>, written: Option<&(String, String)>) -> String {
+    match (types, written) {
+        (None, None) => "; the last one counts".to_owned(),
+        (None, Some((earlier, later))) => {
+            format!(", as '{earlier}' and as '{later}'; the last one counts")
+        }
+        (Some((earlier, later)), _) => format!(
             ", as {} and as {}: keys become text, and the later value merges over the earlier",
             article(earlier),
             article(later)

@@ -5,6 +5,7 @@
 //! with the functions of the engine, and what stands at the path after each of them is asked of
 //! the evaluator. What a layer itself says is read from the layer.
 
+mod brief;
 mod context;
 mod cover;
 mod data;
@@ -32,6 +33,7 @@ use crate::secrets::Secrets;
 use crate::value::{Key, Text, Value};
 use room::Room;
 
+pub use brief::{brief, briefs};
 pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing, environment};
 pub use data::place as place_value;
 pub use parts::Part;
@@ -42,7 +44,7 @@ pub(crate) use said::written;
 pub use steps::{Effect, Step};
 use teller::Teller;
 pub use teller::{Stands, Wanted, places, values_without};
-pub use text::{brief, explanation as to_text};
+pub use text::explanation as to_text;
 
 /// What is to be explained. With nothing chosen, everything is.
 #[derive(Clone, Debug, Default)]
@@ -103,6 +105,8 @@ pub struct Explanation {
 pub struct Story {
     /// Its path.
     pub path: Vec<Key>,
+    /// Whether it was asked for by this very path: then all of the value is shown.
+    pub exact: bool,
     /// The value; `None` where it cannot be computed or was removed again.
     pub value: Option<Value>,
     /// Why there is none.
@@ -263,7 +267,7 @@ fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) ->
                 break;
             }
             if asked.insert(path.clone()) {
-                stories.push(teller.story(&path));
+                stories.push(Story { exact: !is_wild(text), ..teller.story(&path) });
             }
         }
     }

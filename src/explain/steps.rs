@@ -185,7 +185,7 @@ impl<'a> Teller<'a> {
             None => steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone()),
         };
         steps.extend(item);
-        Story { path: path.to_vec(), value, fault, place, steps, parts: Vec::new() }
+        Story { path: path.to_vec(), exact: false, value, fault, place, steps, parts: Vec::new() }
     }
 
     /// The problem of a place whose problem was told. What is made to tell it takes room.

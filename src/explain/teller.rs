@@ -242,7 +242,8 @@ impl<'a> Teller<'a> {
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
         let parts = self.parts(&[], &Found::from(Head::Map(merged)), None);
-        let story = Story { path: Vec::new(), value, fault, place: None, steps: Vec::new(), parts };
+        let story =
+            Story { path: Vec::new(), exact: false, value, fault, place: None, steps: Vec::new(), parts };
         self.room.take_story(&story);
         story
     }

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::brief::{brief, whole};
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
 use super::{Effect, Part, Place, ReferenceStory, Step, Story};
 use crate::evaluate::join_path;
@@ -11,9 +12,6 @@ use crate::report::inert;
 use crate::secrets::Secrets;
 use crate::style::{Paint, Style};
 use crate::value::{Key, Value};
-
-/// The longest value that stands on a line, in characters.
-const WIDTH: usize = 96;
 
 /// The text of an explanation.
 pub fn explanation(explanation: &Explanation, delimiter: &str, secrets: &Secrets, paint: Paint) -> String {
@@ -46,66 +44,6 @@ pub fn explanation(explanation: &Explanation, delimiter: &str, secrets: &Secrets
     }
     writer.out.truncate(writer.out.trim_end().len());
     writer.out
-}
-
-/// A value on one line: flow style, cut where it is too long.
-pub fn brief(value: &Value) -> String {
-    let mut text = String::new();
-    flow(value, &mut text);
-    let mut chars = text.chars();
-    let cut: String = chars.by_ref().take(WIDTH).collect();
-    if chars.next().is_some() { format!("{cut}…") } else { cut }
-}
-
-fn flow(value: &Value, out: &mut String) {
-    // What is cut anyway is not written.
-    if out.len() > WIDTH * 8 {
-        return;
-    }
-    let mut items = |open: char, close: char, items: &mut dyn FnMut(&mut String)| {
-        out.push(open);
-        items(out);
-        out.push(close);
-    };
-    match value {
-        Value::Null => out.push_str("null"),
-        Value::Bool(flag) => out.push_str(if *flag { "true" } else { "false" }),
-        Value::Str(text) if is_plain(text) => out.push_str(text),
-        Value::Str(text) => {
-            let text = inert(text).replace('"', "\\\"");
-            let _ = write!(out, "\"{text}\"");
-        }
-        Value::Map(map) => items('{', '}', &mut |out| {
-            for (index, (key, value)) in map.iter().enumerate() {
-                let _ = write!(
-                    out,
-                    "{}{}: ",
-                    if index > 0 { ", " } else { "" },
-                    inert(&crate::pystr::str(&key.0))
-                );
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || flow(value, out));
-            }
-        }),
-        Value::List(list) | Value::Tuple(list) | Value::Set(list) => items('[', ']', &mut |out| {
-            for (index, value) in list.iter().enumerate() {
-                out.push_str(if index > 0 { ", " } else { "" });
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || flow(value, out));
-            }
-        }),
-        Value::Date(_) | Value::DateTime(_) => out.push_str(&crate::pystr::iso(value, 'T')),
-        Value::Binary(bytes) => out.push_str(&crate::json::encode_base64(bytes)),
-        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => out.push_str(&crate::pystr::str(value)),
-    }
-}
-
-/// Whether a string can stand without quotes and nobody takes it for something else.
-fn is_plain(text: &str) -> bool {
-    !text.is_empty()
-        && text.trim() == text
-        && !text.starts_with(['"', '\'', '[', '{', '&', '!', '|', '>', '%', '@', '`', '#'])
-        && !text.contains([',', ']', '}', '\n', '\t', '\r', '"'])
-        && inert(text) == text
-        && matches!(crate::yaml::parse_value(text), Ok(Value::Str(same)) if *same == *text)
 }
 
 struct Writer<'a> {
@@ -209,6 +147,16 @@ impl Writer<'_> {
         match (&story.value, &story.fault) {
             (Some(Value::Map(map)), _) if !self.secrets.covers(&story.path) => {
                 let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
+            }
+            // Of a list the items stand below.
+            (Some(value), _) if story.exact && !matches!(value, Value::List(_)) => {
+                let (first, lines) = whole(&self.secrets.value(&story.path, value));
+                let first = if lines.is_empty() { self.paint.of(Style::Value, &first) } else { first };
+                let _ = writeln!(self.out, "{heading}: {first}");
+                for line in lines {
+                    let line = self.paint.of(Style::Value, &line);
+                    self.line(&format!("    {line}"));
+                }
             }
             (Some(value), _) => {
                 let value = self.value(&story.path, value);

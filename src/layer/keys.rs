@@ -60,7 +60,7 @@ impl Look<'_> {
 
     fn meeting(&self, key: String, earlier: &Entry, later: &Entry) -> Fault {
         let types = |entry: &Entry| Value::type_name(&entry.key.0);
-        let kind = Kind::DuplicateKey { key, types: Some((types(earlier), types(later))) };
+        let kind = Kind::DuplicateKey { key, types: Some((types(earlier), types(later))), written: None };
         let fault = Fault::new(kind).at(Origin { file: self.file, node: later.key_index });
         match self.document.spans.get(earlier.key_index as usize) {
             Some(span) => {

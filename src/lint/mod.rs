@@ -23,10 +23,12 @@ use crate::engine::exports::Asked;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::{Inventory, NodeInfo};
 use crate::error::{Error, Fault, Kind, Result, Warning};
+use crate::layer::Layer;
 use crate::pattern::{Glob, chosen};
 use crate::report::{Finding, Level, grouped};
 use crate::secrets::Secrets;
 use crate::settings::not_among;
+use crate::slot::MapSlot;
 use crate::source::{Origin, Site};
 use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::value::{Map, Value};
@@ -273,6 +275,19 @@ impl<'a> Linter<'a> {
         self.survey.nodes.iter().zip(&self.chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node)
     }
 
+    /// A finding about a path, at the origin of a value.
+    fn about(
+        &self,
+        rule: &'static str,
+        message: String,
+        origin: Origin,
+        path: String,
+        section: Section,
+    ) -> Fault {
+        let fault = self.at(rule, message, origin);
+        Fault { path: Some(path), export: section == Section::Exports, ..fault }
+    }
+
     fn site(&self, origin: Origin) -> Option<Site> {
         crate::evaluate::site(self.computation.inputs, origin, None)
     }
@@ -282,6 +297,43 @@ impl<'a> Linter<'a> {
         let mut fault = lint_fault(rule, message, None).at(origin);
         fault.site = self.site(origin);
         fault
+    }
+}
+
+/// What layers merge: the same is looked at in both.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Parameters,
+    Exports,
+}
+
+impl Section {
+    const ALL: [Section; 2] = [Section::Parameters, Section::Exports];
+
+    /// What a layer says.
+    fn of(self, layer: &Layer) -> &Arc<MapSlot> {
+        match self {
+            Section::Parameters => &layer.parameters,
+            Section::Exports => &layer.exports,
+        }
+    }
+
+    /// What a sentence calls a path of it.
+    fn named(self, path: &str) -> String {
+        match self {
+            Section::Parameters => format!("'{path}'"),
+            Section::Exports => format!("the export '{path}'"),
+        }
+    }
+
+    /// What stands before and behind the layers of a node.
+    fn given(self, node: &Surveyed) -> [Option<&Arc<MapSlot>>; 2] {
+        match (self, &node.layers) {
+            (Section::Parameters, Ok(layers)) => {
+                [layers.given.input.as_ref(), layers.given.automatic.as_ref()]
+            }
+            _ => [None, None],
+        }
     }
 }
 

@@ -13,7 +13,7 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
     let sentinels = [&settings.reference_sentinels.0, &settings.export_sentinels.0];
     let what = if file.is_class { "class" } else { "node" };
     let reason = if file.name.chars().any(char::is_whitespace) {
-        "it contains a space, so that no list can name it"
+        if file.is_class { "it contains a space, so that no list can name it" } else { "it contains a space" }
     } else if file.is_class && stem(&file.path).contains('.') {
         "a dot in the name of a file reads like a folder"
     } else if file.is_class && has_dotted_folder(&file.path, &file.name) {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Linter, lint_fault};
+use super::{Linter, Section, lint_fault};
 use crate::engine::NodeInfo;
 use crate::error::{Fault, Kind};
-use crate::evaluate::site;
+use crate::evaluate::{join_path, site};
 use crate::list::{each, queries_in, texts_in};
 use crate::merge::{Prefixes, settled};
 use crate::pattern::Glob;
@@ -174,8 +174,10 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], problems: &[Fault], fo
     }
     for (key, origin) in first {
         if !used.has(&key) {
+            let path = [PARAM, &key].map(Key::from);
+            let path = join_path(&path, delimiter);
             let message = format!("nothing refers to '{PARAM}{delimiter}{key}'");
-            found.push(linter.at("parameter-unused", message, origin));
+            found.push(linter.about("parameter-unused", message, origin, path, Section::Parameters));
         }
     }
     // Where a reference brings `_param` in, its keys are not known here.

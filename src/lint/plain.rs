@@ -1,6 +1,7 @@
 //! A value under a secret key turns into what of it stands in the file as plain text, if anything does.
 
 use crate::list::each;
+use crate::pattern::Glob;
 use crate::settings::Settings;
 use crate::template::{Parsed, Part, Reference, parse};
 use crate::value::{Text, Value};
@@ -19,8 +20,10 @@ const COVERS: [&str; 7] = [
 
 /// What stands there as plain text: the value, or a default of a reference in it. Text beside references
 /// is none: mostly it is a separator or a scheme, as in `Bearer ${token}`.
-pub(super) fn plain(value: &Value, settings: &Settings) -> Option<&'static str> {
+pub(super) fn plain(value: &Value, key: &str, settings: &Settings) -> Option<&'static str> {
     const WHOLE: &str = "a secret stands here";
+    let numbers = names(key, settings);
+    let tells = |value: &Value| tells(value, numbers);
     if !tells(value) {
         return None;
     }
@@ -40,14 +43,22 @@ pub(super) fn plain(value: &Value, settings: &Settings) -> Option<&'static str> 
     }
 }
 
-/// Whether a value, if it is a secret, is one as it stands.
-fn tells(value: &Value) -> bool {
+/// Whether a key ends with what makes it secret: `db_password` does, `password_length` says something of
+/// one.
+fn names(key: &str, settings: &Settings) -> bool {
+    let key = key.to_lowercase();
+    settings.secret_keys.iter().any(|glob| Glob::new(glob.to_lowercase().trim_end_matches('*')).matches(&key))
+}
+
+/// Whether a value, if it is a secret, is one as it stands. `numbers` is whether a number may be one.
+fn tells(value: &Value, numbers: bool) -> bool {
     match value {
         Value::Str(text) => {
             let text = text.trim();
             !text.is_empty() && !COVERS.iter().any(|begin| text.starts_with(begin))
         }
-        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => true,
+        Value::Binary(bytes) => !bytes.is_empty(),
+        Value::Int(_) | Value::BigInt(_) | Value::Float(_) => numbers,
         _ => false,
     }
 }
@@ -93,7 +104,18 @@ mod tests {
             ("ENC[abc]", false),
             (" ", false),
         ] {
-            assert_eq!(plain(&Value::text(text), &settings).is_some(), expected, "{text}");
+            assert_eq!(plain(&Value::text(text), "password", &settings).is_some(), expected, "{text}");
+        }
+        for (key, value, expected) in [
+            ("password", Value::Binary(b"hunter22".to_vec().into()), true),
+            ("password", Value::Binary(Vec::new().into()), false),
+            ("db_Password", Value::Int(12_345_678), true),
+            ("password_length", Value::Int(12), false),
+            ("token_ttl", Value::text("3600"), true),
+            ("token_ttl", Value::text("${x::3600}"), false),
+            ("password", Value::Bool(true), false),
+        ] {
+            assert_eq!(plain(&value, key, &settings).is_some(), expected, "{key} {value:?}");
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Linter;
+use super::{Linter, Section};
 use crate::error::Fault;
 use crate::evaluate::join_path;
 use crate::merge::{Prefixes, settled};
@@ -43,11 +43,17 @@ enum Stands {
 
 /// Looks at all files that are looked at, in all nodes that have them, where those are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    for section in Section::ALL {
+        look_at(linter, section, found);
+    }
+}
+
+fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let mut paths: FxHashMap<Vec<Key>, Vec<Setting<'_>>> = FxHashMap::default();
     let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.survey.files.iter().filter(|file| !file.nodes.is_empty()) {
         let Ok(layer) = &file.layer else { continue };
-        scalars(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, prefix| {
+        scalars(&settled(section.of(layer), &prefixes), &mut Vec::new(), &mut |path, slot, prefix| {
             let Slot::Value(value, origin) = slot else { return };
             let (value, origin, has_prefix) = (value.clone(), *origin, prefix.any());
             let setting = Setting { file, id: layer.file, value, origin, has_prefix };
@@ -63,7 +69,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for (path, settings) in &paths {
         let plain = settings.iter().filter(|one| !one.has_prefix);
         for one in plain.filter(|one| linter.is_known(one.file) && twice(settings, one)) {
-            if let Some(first) = earlier(linter, path, one, settings) {
+            if let Some(first) = earlier(linter, section, path, one, settings) {
                 repeated.push((path, one, first));
             }
         }
@@ -72,25 +78,32 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         linter.files().filter_map(|file| file.layer.as_ref().ok()).map(|layer| layer.file).collect();
     for (path, one, first) in repeated.into_iter().filter(|(_, one, _)| looked.contains(&one.id)) {
         let path = join_path(path, &linter.computation.settings.delimiter);
-        let message = format!("'{path}' is set to what it is already, in every node that has this file");
-        let fault = linter.at("value-repeated", message, one.origin);
+        let named = section.named(&path);
+        let message = format!("{named} is set to what it is already, in every node that has this file");
+        let fault = linter.about("value-repeated", message, one.origin, path, section);
         found.push(fault.note("it is set here, in the first of them", linter.site(first)));
     }
 }
 
 /// Where the same value was set before in the first of the nodes, if it was in all of them.
-fn earlier(linter: &Linter<'_>, path: &[Key], one: &Setting<'_>, settings: &[Setting<'_>]) -> Option<Origin> {
+fn earlier(
+    linter: &Linter<'_>,
+    section: Section,
+    path: &[Key],
+    one: &Setting<'_>,
+    settings: &[Setting<'_>],
+) -> Option<Origin> {
     let prefixes = Prefixes::new(linter.computation.settings);
     let mut first = None;
     for node in one.file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
-        let layers = node.layers.as_ref().ok()?;
-        let automatic = layers.given.automatic.as_ref();
+        node.layers.as_ref().ok()?;
+        let [_, automatic] = section.given(node);
         if automatic.is_some_and(|map| !matches!(said(map, path), Said::Nothing)) {
             return None;
         }
         let mut stands = Stands::Unknown;
         for layer in node.all_layers().take_while(|layer| layer.file != one.id) {
-            stands = match (stands, said(&settled(&layer.parameters, &prefixes), path)) {
+            stands = match (stands, said(&settled(section.of(layer), &prefixes), path)) {
                 (stands, Said::Nothing)
                 | (stands @ Stands::Constant(..), Said::Scalar(_) | Said::Constant(_)) => stands,
                 // What goes with a mapping around it, and what holds, is not known here.

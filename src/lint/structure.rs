@@ -4,8 +4,8 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::Linter;
 use super::repeated::alone;
+use super::{Linter, Section};
 use crate::error::Fault;
 use crate::evaluate::join_path;
 use crate::layer::Layer;
@@ -37,34 +37,11 @@ enum Stands {
 
 /// Looks at all files that are looked at, in all nodes that have them, where those are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    let delimiter = &linter.computation.settings.delimiter;
-    let prefixes = Prefixes::new(linter.computation.settings);
-    let mut constants = Vec::new();
-    for file in linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file)) {
+    for section in Section::ALL {
+        prefixed(linter, section, found);
+    }
+    for file in known_files(linter) {
         let Ok(layer) = &file.layer else { continue };
-        let mut keys = Vec::new();
-        collect(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut keys);
-        for one in keys {
-            let path = join_path(&one.path, delimiter);
-            // Prefixes that are still text count by how often layers merge.
-            let is_text = one.path.last().is_some_and(|key| prefixes.is_prefixed(key))
-                || matches!(&one.slot, Slot::Map(map) if map.prefixed);
-            let says = match one.prefix.overrides && !is_text {
-                true if !replaces(linter, file, layer.file, &one.path) => {
-                    Some("replaces nothing in any node")
-                }
-                true if is_vain(linter, file, layer.file, &one) => Some("changes nothing in any node"),
-                _ => None,
-            };
-            if let Some(says) = says {
-                let prefix = prefixes.text(Prefix { constant: false, ..one.prefix });
-                let message = format!("the {prefix} in front of '{path}' {says}");
-                found.push(linter.at("override-without-effect", message, one.origin));
-            }
-            if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {
-                constants.push(Constant::new(linter, file, layer.file, one, path));
-            }
-        }
         let removals = &layer.applications.removals;
         let added = if removals.is_empty() { FxHashSet::default() } else { added(linter, file, layer.file) };
         let mut undone: FxHashMap<&Text, u32> = FxHashMap::default();
@@ -80,7 +57,48 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             }
         }
     }
-    held(linter, constants, found);
+}
+
+/// The files that are looked at and that nodes have, where all of these are known.
+fn known_files<'l>(linter: &'l Linter<'_>) -> impl Iterator<Item = &'l SurveyedFile> {
+    linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file))
+}
+
+/// Looks at the keys with prefixes.
+fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
+    let delimiter = &linter.computation.settings.delimiter;
+    let prefixes = Prefixes::new(linter.computation.settings);
+    let mut constants = Vec::new();
+    for file in known_files(linter) {
+        let Ok(layer) = &file.layer else { continue };
+        let mut keys = Vec::new();
+        collect(&settled(section.of(layer), &prefixes), &mut Vec::new(), &mut keys);
+        for one in keys {
+            let path = join_path(&one.path, delimiter);
+            // Prefixes that are still text count by how often layers merge.
+            let is_text = one.path.last().is_some_and(|key| prefixes.is_prefixed(key))
+                || matches!(&one.slot, Slot::Map(map) if map.prefixed);
+            let says = match one.prefix.overrides && !is_text {
+                true if !replaces(linter, section, file, layer.file, &one.path) => {
+                    Some("replaces nothing in any node")
+                }
+                true if is_vain(linter, section, file, layer.file, &one) => {
+                    Some("changes nothing in any node")
+                }
+                _ => None,
+            };
+            if let Some(says) = says {
+                let prefix = prefixes.text(Prefix { constant: false, ..one.prefix });
+                let message = format!("the {prefix} in front of {} {says}", section.named(&path));
+                let (path, origin) = (path.clone(), one.origin);
+                found.push(linter.about("override-without-effect", message, origin, path, section));
+            }
+            if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {
+                constants.push(Constant::new(linter, file, layer.file, one, path));
+            }
+        }
+    }
+    held(linter, section, constants, found);
 }
 
 /// The keys with prefixes in a map. One that replaces what stands in front of it in the same
@@ -123,19 +141,19 @@ fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
 }
 
 /// Whether in any node a layer before the file says something of the path.
-fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
+fn replaces(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
     let prefixes = Prefixes::new(linter.computation.settings);
     let nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
     let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
     for node in nodes {
         for layer in node.all_layers().take_while(|layer| layer.file != id) {
-            let says = || has(&settled(&layer.parameters, &prefixes), path).is_some();
+            let says = || has(&settled(section.of(layer), &prefixes), path).is_some();
             if *known.entry(layer.file).or_insert_with(says) {
                 return true;
             }
         }
-        let given = node.layers.as_ref().ok().map(|layers| &layers.given);
-        if given.and_then(|given| has(given.automatic.as_ref()?, path)).is_some() {
+        let [_, automatic] = section.given(node);
+        if automatic.is_some_and(|map| has(map, path).is_some()) {
             return true;
         }
     }
@@ -144,14 +162,13 @@ fn replaces(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, path: &[Key]) 
 
 /// Whether in every node a value replaces what is there with its `~` and without it. What is not known for
 /// sure is something that the `~` replaces.
-fn is_vain(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
+fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
     let prefixes = Prefixes::new(linter.computation.settings);
     let new = stands(&one.slot);
     let mut nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
     !one.prefix.constant
         && nodes.all(|node| {
-            let given = node.layers.as_ref().ok().map(|layers| &layers.given);
-            let given = given.into_iter().flat_map(|given| [&given.input, &given.automatic]).flatten();
+            let given = section.given(node).into_iter().flatten();
             let layers = node.all_layers().take_while(|layer| layer.file != id);
             let says = |before: Stands, said: Stands| match (before, said) {
                 (before, Stands::Nothing) => before,
@@ -161,7 +178,7 @@ fn is_vain(linter: &Linter<'_>, file: &SurveyedFile, id: FileId, one: &Prefixed)
                 _ => Stands::Unknown,
             };
             let before = layers
-                .map(|layer| stands_at(&settled(&layer.parameters, &prefixes), &one.path))
+                .map(|layer| stands_at(&settled(section.of(layer), &prefixes), &one.path))
                 .fold(Stands::Nothing, says);
             let given = given.map(|map| stands_at(map, &one.path)).any(|said| said != Stands::Nothing);
             !given
@@ -217,7 +234,7 @@ impl<'a> Constant<'a> {
 
 /// The values that constants keep out, each told of the first one that does. What is always behind a
 /// constant is no constant of its own: what stands behind both is told of the first.
-fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<Fault>) {
+fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>, found: &mut Vec<Fault>) {
     let prefixes = Prefixes::new(linter.computation.settings);
     let mut all: FxHashSet<(String, FileId)> = FxHashSet::default();
     constants.sort_by_key(|constant| constant.before);
@@ -234,11 +251,11 @@ fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<F
             }
         }
         for (layer, nodes) in behind.into_values() {
-            let parameters = settled(&layer.parameters, &prefixes);
-            let Some(origin) = has(&parameters, &key.path) else { continue };
+            let said = settled(section.of(layer), &prefixes);
+            let Some(origin) = has(&said, &key.path) else { continue };
             let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
             if has_it.is_none_or(|file| file.nodes.len() != nodes)
-                || !always_holds(linter, layer.file, id, &key.path, &mut gone)
+                || !always_holds(linter, section, layer.file, id, &key.path, &mut gone)
                 || !all.insert((path.clone(), layer.file))
             {
                 continue;
@@ -247,11 +264,11 @@ fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<F
                 Slot::Value(value, _) => Some(value),
                 _ => None,
             };
-            if value.is_some() && value_at(&parameters, &key.path) == value {
+            if value.is_some() && value_at(&said, &key.path) == value {
                 continue;
             }
-            let message = format!("'{path}' is left out: it is a constant");
-            let fault = linter.at("constant-held", message, origin);
+            let message = format!("{} is left out: it is a constant", section.named(&path));
+            let fault = linter.about("constant-held", message, origin, path.clone(), section);
             found.push(fault.note("the constant is set here", linter.site(key.origin)));
         }
     }
@@ -261,6 +278,7 @@ fn held(linter: &Linter<'_>, mut constants: Vec<Constant<'_>>, found: &mut Vec<F
 /// until then. `gone` is what is known of files already.
 fn always_holds(
     linter: &Linter<'_>,
+    section: Section,
     file: FileId,
     other: FileId,
     path: &[Key],
@@ -271,7 +289,7 @@ fn always_holds(
     surveyed.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)).all(|node| {
         for layer in node.all_layers().skip_while(|layer| layer.file != other) {
             let is_own = layer.file == other;
-            let lost = || may_replace(&settled(&layer.parameters, &prefixes), path, is_own);
+            let lost = || may_replace(&settled(section.of(layer), &prefixes), path, is_own);
             if *gone.entry(layer.file).or_insert_with(lost) {
                 return false;
             }

@@ -6,10 +6,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::plain::plain;
 use super::{Linter, lint_fault};
 use crate::engine::files::duplicates;
-use crate::error::Fault;
+use crate::error::{Fault, article};
 use crate::layer::{same_text, unknown_sections};
 use crate::merge::Prefixes;
 use crate::secrets::MASK;
+use crate::slot::Prefix;
 use crate::source::{FileId, Origin, Site, Span};
 use crate::survey::SurveyedFile;
 use crate::value::{Key, Value};
@@ -25,6 +26,7 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
         text,
         document: &document,
         path: Vec::new(),
+        in_list: false,
         prefixes: Prefixes::new(linter.computation.settings),
         hidden: FxHashSet::default(),
         found,
@@ -68,6 +70,8 @@ struct Reader<'a, 'f> {
     document: &'a Document,
     path: Vec<Key>,
     prefixes: Prefixes,
+    /// Whether it is inside of a list: nothing merges there, and prefixes are text (M7).
+    in_list: bool,
     /// What is written under secret keys, as it is written: withheld where it stands once more.
     hidden: FxHashSet<&'a str>,
     found: &'f mut Vec<Fault>,
@@ -121,9 +125,11 @@ impl<'a> Reader<'a, '_> {
         match &node.data {
             Data::Value(value) => self.scalar(value, node.index),
             Data::List(items) => {
+                let before = std::mem::replace(&mut self.in_list, true);
                 for item in items.iter() {
                     stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(item));
                 }
+                self.in_list = before;
             }
             Data::Map(entries) => {
                 for entry in entries.iter() {
@@ -138,9 +144,30 @@ impl<'a> Reader<'a, '_> {
         // Prefixes are no part of the name.
         let bare = Key::from(self.prefixes.name(&name));
         self.misread(&entry.key.0, entry.key_index, "the key ");
+        self.literal(&entry.key.0, entry.key_index);
         self.path.push(bare);
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(&entry.value));
         self.path.pop();
+    }
+
+    /// A prefix inside of a list is a part of the key.
+    fn literal(&mut self, key: &Value, index: u32) {
+        let Value::Str(key) = key else { return };
+        if !self.in_list {
+            return;
+        }
+        let (name, mark) = (self.prefixes.bare(key), Prefix { overrides: true, constant: false });
+        let mark = self.prefixes.text(mark);
+        // `~/.bashrc` is a path.
+        let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        if name.len() == key.len() || !key.starts_with(&mark) || !is_name {
+            return;
+        }
+        let message =
+            format!("the {mark} in front of '{name}' is a part of the key: mappings of a list do not merge");
+        if let Some(span) = self.span(index) {
+            self.say("override-without-effect", message, None, span);
+        }
     }
 
     fn scalar(&mut self, value: &Value, index: u32) {
@@ -186,7 +213,7 @@ impl<'a> Reader<'a, '_> {
         let (Some(written), Some(span)) = (self.plain(node.index), self.span(node.index)) else { return };
         let written = written.trim_end().to_owned();
         let message =
-            format!("the environment '{written}' is read as a {}, not as a name", value.type_name());
+            format!("the environment '{written}' is read as {}, not as a name", article(value.type_name()));
         let help = format!("write \"{written}\" for the name");
         self.say("scalar-misread", message, Some(help), span);
     }
@@ -211,8 +238,8 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn secret(&mut self, value: &Value, index: u32) {
-        let Some(what) = plain(value, self.linter.computation.settings) else { return };
         let key = self.path.last().map(|key| crate::pystr::str(&key.0)).unwrap_or_default();
+        let Some(what) = plain(value, &key, self.linter.computation.settings) else { return };
         if let Some(span) = self.span(index) {
             let help = "encrypt it, or refer to it".to_owned();
             // An excerpt marks where, and shows no more than stars.
@@ -291,6 +318,14 @@ fn collect_scalars(node: &Node, out: &mut Vec<u32>) {
     }
 }
 
+/// Whether a number looks like a version and loses its last digit, as `1.10` does.
+fn is_version(written: &str) -> bool {
+    written.split_once('.').is_some_and(|(major, minor)| {
+        let is_major = !major.starts_with('0') && major.bytes().all(|b| b.is_ascii_digit());
+        is_major && !major.is_empty() && matches!(minor.as_bytes(), [b'1'..=b'9', b'0'])
+    })
+}
+
 /// What a scalar is read as, where that is not what it looks like (ruling Y1).
 fn misreading(value: &Value, written: &str) -> Option<String> {
     let digits = written.trim_start_matches(['+', '-']);
@@ -302,7 +337,8 @@ fn misreading(value: &Value, written: &str) -> Option<String> {
         Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
             let octal =
                 digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
-            (octal || written.contains('_') || written.contains(':')).then(|| crate::pystr::str(value))
+            (octal || written.contains('_') || written.contains(':') || is_version(written))
+                .then(|| crate::pystr::str(value))
         }
         Value::Str(_) if begins_with_digit => {
             let octal = digits.len() > 1
@@ -343,6 +379,13 @@ mod tests {
             ("0x1f", None),
             ("0", None),
             ("1.5", None),
+            ("1.10", Some("1.1")),
+            ("22.40", Some("22.4")),
+            ("1.0", None),
+            ("2.00", None),
+            ("0.50", None),
+            ("1.500", None),
+            ("-1.10", None),
             ("2001-01-01", None),
             ("e", None),
             ("1.0e+3", None),

@@ -1,6 +1,7 @@
 //! Lists turn an inventory into what is in it, and into the way back: which nodes have a class, an
 //! application, a parameter or a file, and what refers to a parameter.
 
+mod choice;
 mod inside;
 mod names;
 mod nodes;

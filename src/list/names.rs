@@ -2,10 +2,11 @@
 
 use indexmap::IndexMap;
 
-use super::{Rows, row, texts};
+use super::nodes::LookedAt;
+use super::{NodeFilter, Rows, row, texts};
 use crate::engine::Inventory;
 use crate::pattern::{Glob, chosen};
-use crate::survey::{Reach, Survey};
+use crate::survey::Survey;
 use crate::value::{Text, Value};
 
 /// A class or an application.
@@ -33,30 +34,33 @@ impl Name {
     }
 }
 
-/// The classes that any of the globs choose, sorted, those without a node too.
-pub fn classes(inventory: &Inventory, globs: &[String]) -> Rows<Name> {
+/// The classes that any of the globs choose, sorted, each with those of the nodes that a filter chooses;
+/// those without a node too.
+pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<Name> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let reach = Reach::of(computation, &survey, survey.nodes.iter());
+        let looked_at = LookedAt::of(computation, &survey, filter)?;
         let classes = survey.files.iter().filter(|file| file.is_class && chosen(&globs, &file.name));
         let name = |file: &crate::survey::SurveyedFile| Name {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
-            nodes: survey.names(&file.nodes),
-            complete: reach.knows(file),
+            nodes: survey.names(&looked_at.users(file)),
+            complete: looked_at.knows(file),
         };
-        classes.map(name).collect()
-    })
+        Ok(classes.map(name).collect())
+    })?
 }
 
-/// The applications that any of the globs choose, sorted.
-pub fn applications(inventory: &Inventory, globs: &[String]) -> Rows<Name> {
+/// The applications that any of the globs choose, sorted, each with those of the nodes that a filter
+/// chooses.
+pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<Name> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
+        let looked_at = LookedAt::of(computation, &survey, filter)?;
         let mut all: IndexMap<Text, Vec<Text>> = IndexMap::new();
-        for node in &survey.nodes {
+        for node in looked_at.nodes(&survey) {
             for application in node.applications() {
                 if chosen(&globs, &application) {
                     all.entry(application).or_default().push(node.name.clone());
@@ -64,7 +68,7 @@ pub fn applications(inventory: &Inventory, globs: &[String]) -> Rows<Name> {
             }
         }
         all.sort_unstable_keys();
-        let complete = survey.nodes.iter().all(|node| node.layers.is_ok());
-        all.into_iter().map(|(name, nodes)| Name { name, file: None, nodes, complete }).collect()
-    })
+        let complete = looked_at.nodes(&survey).all(|node| node.layers.is_ok());
+        Ok(all.into_iter().map(|(name, nodes)| Name { name, file: None, nodes, complete }).collect())
+    })?
 }

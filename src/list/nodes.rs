@@ -67,18 +67,88 @@ impl NodeRow {
     }
 }
 
+impl NodeFilter {
+    /// Whether every node passes.
+    pub fn is_empty(&self) -> bool {
+        let lists = [
+            &self.names,
+            &self.classes,
+            &self.applications,
+            &self.environments,
+            &self.parameters,
+            &self.files,
+        ];
+        lists.iter().all(|list| list.is_empty())
+    }
+}
+
 /// The nodes that pass a filter, sorted by name.
 pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
     inventory.inspect(|computation| {
-        let survey = Survey::of(computation);
-        let filter = &NodeFilter { files: files(&survey, filter)?, ..filter.clone() };
-        // A file that a broken node may have may reach others by their queries.
-        let reach = Reach::of(computation, &survey, survey.nodes.iter());
-        let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
-        let known = survey.files.iter().filter(wanted).all(|file| reach.knows(file));
-        let rows = survey.nodes.iter().filter_map(|node| node_row(computation, &survey, node, filter, known));
-        Ok(rows.collect())
+        Ok(passing(computation, &Survey::of(computation), filter)?.into_iter().flatten().collect())
     })?
+}
+
+/// For each node of a survey its row, if it passes a filter.
+fn passing(
+    computation: &Computation<'_>,
+    survey: &Survey,
+    filter: &NodeFilter,
+) -> Result<Vec<Option<NodeRow>>> {
+    let filter = &NodeFilter { files: files(survey, filter)?, ..filter.clone() };
+    // A file that a broken node may have may reach others by their queries.
+    let reach = Reach::of(computation, survey, survey.nodes.iter());
+    let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
+    let known = survey.files.iter().filter(wanted).all(|file| reach.knows(file));
+    Ok(survey.nodes.iter().map(|node| node_row(computation, survey, node, filter, known)).collect())
+}
+
+/// The nodes that another list looks at.
+pub(super) struct LookedAt {
+    /// Whether each node of the survey is one of them.
+    chosen: Vec<bool>,
+    /// Whether these are all.
+    all: bool,
+    /// What those of them that cannot be ordered may have.
+    reach: Reach,
+}
+
+impl LookedAt {
+    /// Those that pass a filter, and those that are not known to fail.
+    pub(super) fn of(
+        computation: &Computation<'_>,
+        survey: &Survey,
+        filter: &NodeFilter,
+    ) -> Result<LookedAt> {
+        let chosen: Vec<bool> = if filter.is_empty() {
+            vec![true; survey.nodes.len()]
+        } else {
+            passing(computation, survey, filter)?.iter().map(Option::is_some).collect()
+        };
+        let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
+        let reach = Reach::of(computation, survey, nodes);
+        Ok(LookedAt { chosen, all: filter.is_empty(), reach })
+    }
+
+    /// These nodes.
+    pub(super) fn nodes<'s>(&self, survey: &'s Survey) -> impl Iterator<Item = &'s Surveyed> {
+        survey.nodes.iter().zip(&self.chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node)
+    }
+
+    /// Those that a file has a part in, by their index.
+    pub(super) fn users(&self, file: &SurveyedFile) -> Vec<usize> {
+        file.nodes.iter().filter(|at| self.chosen.get(**at) == Some(&true)).copied().collect()
+    }
+
+    /// Whether those that a file has a part in are known.
+    pub(super) fn knows(&self, file: &SurveyedFile) -> bool {
+        self.reach.knows(file)
+    }
+
+    /// Whether what a file says counts: it does without a filter, and where one of the nodes may have it.
+    pub(super) fn heeds(&self, file: &SurveyedFile) -> bool {
+        self.all || !self.knows(file) || file.nodes.iter().any(|at| self.chosen.get(*at) == Some(&true))
+    }
 }
 
 /// The files that are asked for; in place of one that links of the inventory lead to, those. A file

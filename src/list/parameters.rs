@@ -2,18 +2,20 @@
 
 use indexmap::IndexMap;
 
-use super::{Rows, row, texts};
+use super::choice::chosen_leaves;
+use super::nodes::LookedAt;
+use super::{NodeFilter, Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
 use crate::explain::written;
 use crate::merge::{Prefixes, settled};
-use crate::pattern::{Glob, PathPattern, chosen};
+use crate::pattern::PathPattern;
 use crate::report::site_value;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::slot::{MapSlot, Slot};
 use crate::source::{Origin, Site};
-use crate::survey::{Reach, Survey};
+use crate::survey::Survey;
 use crate::value::{Key, Text, Value};
 
 /// A path of the parameters.
@@ -46,37 +48,29 @@ impl ParameterRow {
 /// A path, its places, its nodes by their index, and whether these are all.
 type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>, bool);
 
-/// The paths that any of the patterns choose, sorted, as the files of the chosen nodes set them:
-/// scalars and lists, and mappings that are empty. Without a node all files count. `secrets` is what
+/// The paths that any of the patterns choose, and those in what they choose, sorted, as the files of the
+/// nodes that a filter chooses set them: scalars and lists, and mappings that are empty; items of a list where a pattern
+/// leads into it. Without a filter all files count. `secrets` is what
 /// is masked.
 pub fn parameters(
     inventory: &Inventory,
     patterns: &[String],
-    nodes: &[String],
+    filter: &NodeFilter,
     secrets: &Secrets,
 ) -> Rows<ParameterRow> {
     let delimiter = &inventory.settings().delimiter;
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, delimiter)).collect();
-    let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let asked = survey.nodes.iter().filter(|node| chosen(&globs, &node.name));
-        let reach = Reach::of(computation, &survey, asked);
+        let looked_at = LookedAt::of(computation, &survey, filter)?;
         let secrets = knowing(secrets, &survey, computation.settings);
         let prefixes = Prefixes::new(computation.settings);
         let mut rows: IndexMap<String, Raw> = IndexMap::new();
-        for file in &survey.files {
-            let used = |at: &&usize| survey.nodes.get(**at).is_some_and(|node| chosen(&globs, &node.name));
-            let users: Vec<usize> = file.nodes.iter().filter(used).copied().collect();
-            let known = reach.knows(file);
-            if users.is_empty() && !globs.is_empty() && known {
-                continue;
-            }
+        for file in survey.files.iter().filter(|file| looked_at.heeds(file)) {
+            let (users, known) = (looked_at.users(file), looked_at.knows(file));
             let Ok(layer) = &file.layer else { continue };
-            leaves(&settled(&layer.parameters, &prefixes), &mut Vec::new(), &mut |path, slot, origin| {
-                if !patterns.is_empty() && !patterns.iter().any(|pattern| pattern.matches(path)) {
-                    return;
-                }
+            let map = settled(&layer.parameters, &prefixes);
+            chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
                 let Some(site) = site(computation.inputs, origin, None) else { return };
                 let entry = rows
                     .entry(join_path(path, delimiter))
@@ -92,8 +86,8 @@ pub fn parameters(
             nodes.dedup();
             ParameterRow { path, places, nodes: survey.names(&nodes), complete }
         };
-        rows.into_values().map(row).collect()
-    })
+        Ok(rows.into_values().map(row).collect())
+    })?
 }
 
 /// The same secrets, with those that the files write out: they may stand elsewhere too.

@@ -4,9 +4,11 @@
 use std::cell::OnceCell;
 
 use indexmap::IndexMap;
+use rustc_hash::FxHashSet;
 
 use super::inside::{each, queries_in, texts_in};
-use super::{Rows, row, texts};
+use super::nodes::LookedAt;
+use super::{NodeFilter, Rows, row, texts};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
 use crate::evaluate::{join_path, site};
@@ -16,7 +18,7 @@ use crate::query::{Operand, Query};
 use crate::report::site_value;
 use crate::secrets::{MASK, Secrets};
 use crate::source::{Origin, Site};
-use crate::survey::{Reach, Survey};
+use crate::survey::Survey;
 use crate::template::{Parsed, Part, Reference, Template, split_path};
 use crate::value::{Key, Text, Value};
 
@@ -80,6 +82,8 @@ impl ReferenceRow {
 struct Finder<'a> {
     computation: &'a Computation<'a>,
     patterns: &'a [PathPattern],
+    /// The nodes that are looked at, if these are not all.
+    nodes: Option<FxHashSet<&'a Text>>,
     rows: Vec<ReferenceRow>,
 }
 
@@ -87,22 +91,30 @@ struct Finder<'a> {
 type Users<'u> = (&'u dyn Fn() -> Vec<Text>, bool);
 
 /// All references to the paths that any of the patterns choose, file by file, then those of class
-/// mappings; without a pattern all. `secrets` is what is masked.
-pub fn references(inventory: &Inventory, patterns: &[String], secrets: &Secrets) -> Rows<ReferenceRow> {
+/// mappings; without a pattern all. With a filter those that the nodes have that it chooses. `secrets` is
+/// what is masked.
+pub fn references(
+    inventory: &Inventory,
+    patterns: &[String],
+    filter: &NodeFilter,
+    secrets: &Secrets,
+) -> Rows<ReferenceRow> {
     let delimiter = inventory.settings().delimiter.clone();
     let everything = ["**".to_owned()];
     let patterns = if patterns.is_empty() { &everything } else { patterns };
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, &delimiter)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let reach = Reach::of(computation, &survey, survey.nodes.iter());
+        let looked_at = LookedAt::of(computation, &survey, filter)?;
+        let nodes = looked_at.nodes(&survey).map(|node| &node.name);
         let prefixes = Prefixes::new(computation.settings);
-        let mut finder = Finder { computation, patterns: &patterns, rows: Vec::new() };
-        for file in &survey.files {
+        let nodes = (!filter.is_empty()).then(|| nodes.collect());
+        let mut finder = Finder { computation, patterns: &patterns, nodes, rows: Vec::new() };
+        for file in survey.files.iter().filter(|file| looked_at.heeds(file)) {
             let Ok(layer) = &file.layer else { continue };
             let names = OnceCell::new();
-            let nodes = || names.get_or_init(|| survey.names(&file.nodes)).clone();
-            let users: Users<'_> = (&nodes, reach.knows(file));
+            let nodes = || names.get_or_init(|| survey.names(&looked_at.users(file))).clone();
+            let users: Users<'_> = (&nodes, looked_at.knows(file));
             for entry in &layer.classes {
                 if let Some(template) = &entry.template {
                     finder.template(template, entry.origin, "classes", false, users);
@@ -120,8 +132,8 @@ pub fn references(inventory: &Inventory, patterns: &[String], secrets: &Secrets)
             }
         }
         finder.mappings();
-        finder.rows
-    })
+        Ok(finder.rows)
+    })?
 }
 
 impl Finder<'_> {
@@ -174,7 +186,13 @@ impl Finder<'_> {
                 found.entry((mapping, name.into())).or_default();
             }
         }
-        for ((mapping, name), nodes) in found {
+        for ((mapping, name), mut nodes) in found {
+            if let Some(looked_at) = &self.nodes {
+                nodes.retain(|node| looked_at.contains(node));
+                if nodes.is_empty() {
+                    continue;
+                }
+            }
             if let Ok(Parsed::Template(template)) = crate::template::parse(&name, self.computation.settings) {
                 let within = format!("class mapping '{mapping}'");
                 self.template(&template, Origin::NONE, &within, false, (&|| nodes.clone(), true));

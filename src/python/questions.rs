@@ -7,7 +7,7 @@ use crate::engine::{Inventory, Request};
 use crate::error::Result;
 use crate::explain::{Selection, explain};
 use crate::lint::lint;
-use crate::list;
+use crate::list::{self, NodeFilter};
 use crate::report::findings_value;
 use crate::secrets::Secrets;
 use crate::value::{Map, Text, Value};
@@ -55,7 +55,8 @@ pub fn parameters(
 ) -> Result<Value> {
     let secrets = secrets(inventory, show_secrets);
     let delimiter = &inventory.settings().delimiter;
-    let rows = list::parameters(inventory, paths, nodes, &secrets)?;
+    let filter = NodeFilter { names: nodes.to_vec(), ..NodeFilter::default() };
+    let rows = list::parameters(inventory, paths, &filter, &secrets)?;
     Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter)).collect()))
 }
 
@@ -72,23 +73,30 @@ pub fn names(inventory: &Inventory) -> Result<Value> {
 }
 
 /// The nodes that pass a filter, by name.
-pub fn nodes(inventory: &Inventory, filter: &list::NodeFilter) -> Result<Value> {
+pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Result<Value> {
     let rows = list::nodes(inventory, filter)?;
     Ok(Value::list(rows.into_iter().map(|row| Value::Str(row.name)).collect()))
 }
 
 /// What `reclass classes -o json` prints.
 pub fn classes(inventory: &Inventory, globs: &[String]) -> Result<Value> {
-    Ok(Value::list(list::classes(inventory, globs)?.iter().map(list::Name::to_value).collect()))
+    Ok(Value::list(
+        list::classes(inventory, globs, &NodeFilter::default())?.iter().map(list::Name::to_value).collect(),
+    ))
 }
 
 /// What `reclass applications -o json` prints.
 pub fn applications(inventory: &Inventory, globs: &[String]) -> Result<Value> {
-    Ok(Value::list(list::applications(inventory, globs)?.iter().map(list::Name::to_value).collect()))
+    Ok(Value::list(
+        list::applications(inventory, globs, &NodeFilter::default())?
+            .iter()
+            .map(list::Name::to_value)
+            .collect(),
+    ))
 }
 
 /// What `reclass refs -o json` prints.
 pub fn references(inventory: &Inventory, paths: &[String]) -> Result<Value> {
-    let rows = list::references(inventory, paths, &secrets(inventory, false))?;
+    let rows = list::references(inventory, paths, &NodeFilter::default(), &secrets(inventory, false))?;
     Ok(Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()))
 }

@@ -332,7 +332,7 @@ impl<'a> Reader<'a> {
             self.entries.push(entry);
             return;
         };
-        let kind = Kind::DuplicateKey { key: pystr::str(&entry.key.0), types: None };
+        let kind = Kind::DuplicateKey { key: pystr::str(&entry.key.0), types: None, written: None };
         self.warnings.push((entry.key_index, before.key_index, Fault::new(kind)));
         before.key_index = entry.key_index;
         before.value = entry.value;

@@ -97,9 +97,39 @@ pub fn compose(bytes: &[u8]) -> Result<Document> {
 
 /// The same within limits, with every string made by `intern`.
 pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Result<Document> {
-    match block::read(bytes, intern, limits) {
-        Some(document) => Ok(document),
-        None => compose_within(bytes, intern, limits),
+    let mut document = match block::read(bytes, intern, limits) {
+        Some(document) => document,
+        None => compose_within(bytes, intern, limits)?,
+    };
+    if !document.warnings.is_empty()
+        && let Ok(text) = std::str::from_utf8(bytes)
+    {
+        document.quote_duplicates(text);
+    }
+    Ok(document)
+}
+
+impl Document {
+    /// Says of duplicate keys how they are written, where that is not the key itself: `yes` and `on`.
+    fn quote_duplicates(&mut self, text: &str) {
+        let written = |index: u32| {
+            let span = self.spans.get(index as usize)?;
+            let word = text.get(span.start as usize..span.end as usize)?.trim_end();
+            let is_word = word.chars().all(|c| c.is_alphanumeric() || "~+-._:".contains(c));
+            (is_word && !word.is_empty()).then_some(word)
+        };
+        for (later, earlier, warning) in &mut self.warnings {
+            let (Kind::DuplicateKey { key, types: None, written: both }, Some(later), Some(earlier)) =
+                (&mut warning.kind, written(*later), written(*earlier))
+            else {
+                continue;
+            };
+            if later != earlier {
+                *both = Some((earlier.to_owned(), later.to_owned()));
+            } else if later != key {
+                later.clone_into(key);
+            }
+        }
     }
 }
 

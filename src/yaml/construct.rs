@@ -273,7 +273,7 @@ impl<'a> Constructor<'a> {
             };
             if !merged {
                 if let Some(earlier) = own[place] {
-                    let kind = Kind::DuplicateKey { key: pystr::str(&key.0), types: None };
+                    let kind = Kind::DuplicateKey { key: pystr::str(&key.0), types: None, written: None };
                     self.warnings.push((key_index, earlier, Fault::new(kind)));
                 }
                 own[place] = Some(key_index);

@@ -9,7 +9,7 @@ use reclass::error::Error;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::graph::{dot, graph, html};
 use reclass::lint::lint;
-use reclass::list;
+use reclass::list::{self, NodeFilter};
 use reclass::secrets::Secrets;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
@@ -36,17 +36,18 @@ pub const QUESTIONS: [Question; 8] = [
         Ok(reclass::diff::text(&difference, ":", NAMED, Paint(false)).len() + data.len())
     }),
     ("nodes --param", |options, _, _| {
-        let filter =
-            list::NodeFilter { parameters: vec!["**:nothing".into()], ..list::NodeFilter::default() };
+        let filter = NodeFilter { parameters: vec!["**:nothing".into()], ..NodeFilter::default() };
         Ok(list::nodes(&Inventory::open(options)?, &filter)?.len())
     }),
     ("params", |options, _, _| {
         let inventory = Inventory::open(options)?;
-        Ok(list::parameters(&inventory, &[], &[], &Secrets::of(inventory.settings()))?.len())
+        let secrets = Secrets::of(inventory.settings());
+        Ok(list::parameters(&inventory, &[], &NodeFilter::default(), &secrets)?.len())
     }),
     ("refs", |options, _, _| {
         let inventory = Inventory::open(options)?;
-        Ok(list::references(&inventory, &[], &Secrets::of(inventory.settings()))?.len())
+        let secrets = Secrets::of(inventory.settings());
+        Ok(list::references(&inventory, &[], &NodeFilter::default(), &secrets)?.len())
     }),
 ];
 

@@ -42,7 +42,7 @@ pub fn answers(inventory: &Inventory) -> String {
         Value::list(computation.catalog.nodes.keys().cloned().map(Value::Str).collect())
     };
     tell("names", inventory.inspect(names));
-    let classes = list::classes(inventory, &[]);
+    let classes = list::classes(inventory, &[], &list::NodeFilter::default());
     tell("classes", classes.map(|rows| Value::list(rows.iter().map(list::Name::to_value).collect())));
     let (selection, secrets) = (Selection::default(), Secrets::none());
     let explained = explain(inventory, "n0", &Request::default(), &selection);

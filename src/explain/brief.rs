@@ -1,0 +1,292 @@
+//! Values turn into a line of text, in flow style: cut where it is too long, and of two values where
+//! they differ. A value that is asked for alone has all of its lines.
+
+use std::fmt::Write as _;
+
+use crate::report::inert;
+use crate::value::{Key, Value};
+
+/// The longest value that stands on a line, in characters.
+const WIDTH: usize = 96;
+
+/// How much of what two values have in common stands in front of their difference, in characters.
+const BEFORE: usize = 32;
+
+/// A value on one line, cut where it is too long.
+pub fn brief(value: &Value) -> String {
+    Window::of(&Flow::of(value, WIDTH * 8).text, 0).piece(0, WIDTH)
+}
+
+/// Two values, each on one line. Where they differ behind the cut, they are cut around the first
+/// difference: what is shown differs wherever the values do.
+pub fn briefs(old: &Value, new: &Value) -> (String, String) {
+    if old == new {
+        return (brief(old), brief(new));
+    }
+    let mut limit = WIDTH * 8;
+    let (old_flow, new_flow, same) = loop {
+        let (old_flow, new_flow) = (Flow::of(old, limit), Flow::of(new, limit));
+        let chars = old_flow.text.char_indices().zip(new_flow.text.chars());
+        let same = chars.take_while(|((_, old), new)| old == new).last();
+        let same = same.map_or(0, |((at, last), _)| at + last.len_utf8());
+        let is_enough = |flow: &Flow| flow.whole || flow.text[same..].chars().nth(WIDTH).is_some();
+        if is_enough(&old_flow) && is_enough(&new_flow) {
+            break (old_flow, new_flow, same);
+        }
+        limit = limit.saturating_mul(8);
+    };
+    let is_short = [&old_flow, &new_flow].iter().all(|flow| flow.text.chars().nth(WIDTH).is_none());
+    let mut pieces = [&old_flow, &new_flow].map(|flow| {
+        let window = Window::of(&flow.text, same);
+        if is_short || (window.is_first && window.same + BEFORE <= WIDTH) {
+            return window.piece(0, WIDTH);
+        }
+        let start = window.start();
+        window.piece(start, window.end(start))
+    });
+    // Bytes and the text that they are shown as, for example.
+    if old_flow.text == new_flow.text && old.type_name() != new.type_name() {
+        for (piece, value) in pieces.iter_mut().zip([old, new]) {
+            let _ = write!(piece, " ({})", value.type_name());
+        }
+    }
+    let [old, new] = pieces;
+    (old, new)
+}
+
+/// All of a value: on one line, or of a text of several lines a mark as in YAML, and each of them.
+pub fn whole(value: &Value) -> (String, Vec<String>) {
+    match value {
+        Value::Str(text) if text.trim_end_matches('\n').contains('\n') => {
+            let (mark, text) = match text.strip_suffix('\n') {
+                None => ("|-", &**text),
+                Some(rest) => (if rest.ends_with('\n') { "|+" } else { "|" }, rest),
+            };
+            (mark.to_owned(), text.split('\n').map(inert).collect())
+        }
+        _ => (Flow::of(value, usize::MAX).text, Vec::new()),
+    }
+}
+
+/// A part of a text, of which a piece is shown.
+struct Window {
+    chars: Vec<char>,
+    /// How many of these another text has too.
+    same: usize,
+    /// Whether it begins where the text does.
+    is_first: bool,
+    is_quoted: bool,
+}
+
+impl Window {
+    /// The part of a text around the place, in bytes, up to which it is the same as another.
+    fn of(text: &str, same: usize) -> Window {
+        let (before, after) = text.split_at(same);
+        let from = before.char_indices().rev().nth(2 * WIDTH).map_or(0, |(at, _)| at);
+        let before = before[from..].chars();
+        let mut chars: Vec<char> = before.collect();
+        let same = chars.len();
+        chars.extend(after.chars().take(2 * WIDTH));
+        Window { chars, same, is_first: from == 0, is_quoted: text.starts_with('"') }
+    }
+
+    /// Where the piece around a difference begins: at the beginning of its line, if that is near.
+    fn start(&self) -> usize {
+        let near = self.same.saturating_sub(WIDTH - BEFORE).max(2);
+        if let Some(start) = (near..=self.same).rev().find(|at| self.is_newline(at - 2)) {
+            return start;
+        }
+        let start = self.same.saturating_sub(BEFORE);
+        // What is written out is not cut in the middle.
+        if self.backslashes(start) % 2 == 1 { start - 1 } else { start }
+    }
+
+    /// Where it ends: with the line that differs, if that goes on behind what is the same.
+    fn end(&self, start: usize) -> usize {
+        let most = start + WIDTH;
+        (start..most).find(|at| self.is_newline(*at)).filter(|end| *end > self.same).unwrap_or(most)
+    }
+
+    /// Whether a newline is written out here.
+    fn is_newline(&self, at: usize) -> bool {
+        self.chars.get(at..at + 2) == Some(&['\\', 'n']) && self.backslashes(at) % 2 == 0
+    }
+
+    /// How many backslashes stand in front.
+    fn backslashes(&self, at: usize) -> usize {
+        self.chars[..at].iter().rev().take_while(|c| **c == '\\').count()
+    }
+
+    fn piece(&self, start: usize, end: usize) -> String {
+        let shown: String = self.chars[start..].iter().take(end - start).collect();
+        let is_cut = start > 0 || !self.is_first;
+        let quote = if is_cut && self.is_quoted { "\"" } else { "" };
+        let before = if is_cut { "…" } else { "" };
+        let after = if end < self.chars.len() { format!("…{quote}") } else { String::new() };
+        format!("{quote}{before}{shown}{after}")
+    }
+}
+
+/// The beginning of a value in flow style.
+struct Flow {
+    text: String,
+    /// How many bytes are enough.
+    limit: usize,
+    /// Whether it is all of the value.
+    whole: bool,
+}
+
+impl Flow {
+    /// At least so many bytes of a value, if it has them.
+    fn of(value: &Value, limit: usize) -> Flow {
+        let mut flow = Flow { text: String::new(), limit, whole: true };
+        flow.value(value);
+        flow
+    }
+
+    /// Whether there is enough: what is cut anyway is not written.
+    fn is_full(&mut self) -> bool {
+        let full = self.text.len() > self.limit;
+        self.whole &= !full;
+        full
+    }
+
+    fn value(&mut self, value: &Value) {
+        match value {
+            Value::Null => self.text.push_str("null"),
+            Value::Bool(flag) => self.text.push_str(if *flag { "true" } else { "false" }),
+            Value::Str(text) if is_plain(text) => self.text.push_str(text),
+            Value::Str(text) => self.quoted(text),
+            Value::Map(map) => {
+                self.text.push('{');
+                for (index, (key, value)) in map.iter().enumerate() {
+                    if self.is_full() {
+                        return;
+                    }
+                    self.text.push_str(if index > 0 { ", " } else { "" });
+                    self.key(key);
+                    self.text.push_str(": ");
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.value(value));
+                }
+                self.text.push('}');
+            }
+            Value::List(list) | Value::Tuple(list) | Value::Set(list) => {
+                self.text.push('[');
+                for (index, value) in list.iter().enumerate() {
+                    if self.is_full() {
+                        return;
+                    }
+                    self.text.push_str(if index > 0 { ", " } else { "" });
+                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.value(value));
+                }
+                self.text.push(']');
+            }
+            Value::Date(_) | Value::DateTime(_) => self.text.push_str(&crate::pystr::iso(value, 'T')),
+            Value::Binary(bytes) => self.text.push_str(&crate::json::encode_base64(bytes)),
+            Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
+                self.text.push_str(&crate::pystr::str(value));
+            }
+        }
+    }
+
+    /// A key as in paths; a text that would be taken for something else has quotes.
+    fn key(&mut self, key: &Key) {
+        match &key.0 {
+            Value::Str(text) if is_read_otherwise(text) => self.quoted(text),
+            other => self.text.push_str(&inert(&crate::pystr::str(other))),
+        }
+    }
+
+    fn quoted(&mut self, text: &str) {
+        let text = inert(&text.replace('\\', "\\\\")).replace('"', "\\\"");
+        let _ = write!(self.text, "\"{text}\"");
+    }
+}
+
+/// Whether a key without quotes looks like one that is no text.
+fn is_read_otherwise(text: &str) -> bool {
+    let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "+-._:".contains(c));
+    text == "None" || (is_word && !matches!(crate::yaml::parse_value(text), Ok(Value::Str(_))))
+}
+
+/// Whether a string can stand without quotes and nobody takes it for something else.
+fn is_plain(text: &str) -> bool {
+    !text.is_empty()
+        && text.trim() == text
+        && !text.starts_with(['"', '\'', '[', '{', '&', '!', '|', '>', '%', '@', '`', '#'])
+        && !text.contains([',', ']', '}', '\n', '\t', '\r', '"'])
+        && inert(text) == text
+        && matches!(crate::yaml::parse_value(text), Ok(Value::Str(same)) if *same == *text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Value {
+        Value::text(text)
+    }
+
+    #[test]
+    fn what_is_shown_of_two_values_differs_where_they_do() {
+        let long = "a".repeat(200);
+        let lines = |size: &str| {
+            let begin = "server {\n".to_owned() + &"  location / { return 404; }\n".repeat(9);
+            text(&format!("{begin}  client_max_body_size {size};\n  keepalive_timeout 5;\n}}\n"))
+        };
+        let list = |last: i64| {
+            let items = (0..60).chain([last]).map(Value::Int);
+            Value::list(items.collect())
+        };
+        for (old, new, shown) in [
+            (text("a"), text("b"), ("a", "b")),
+            (
+                lines("1m"),
+                lines("20m"),
+                ("\"…  client_max_body_size 1m;…\"", "\"…  client_max_body_size 20m;…\""),
+            ),
+            (
+                text(&long),
+                text(&format!("{long}b")),
+                ("…aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "…aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"),
+            ),
+            (
+                list(1),
+                list(2),
+                ("…52, 53, 54, 55, 56, 57, 58, 59, 1]", "…52, 53, 54, 55, 56, 57, 58, 59, 2]"),
+            ),
+            (text("YWI="), Value::Binary(b"ab".to_vec().into()), ("YWI= (string)", "YWI= (binary)")),
+            (text("a,\\n"), text("a,\n"), ("\"a,\\\\n\"", "\"a,\\n\"")),
+        ] {
+            let (before, now) = briefs(&old, &new);
+            assert_eq!((&*before, &*now), shown);
+        }
+    }
+
+    #[test]
+    fn a_difference_far_behind_is_shown() {
+        let value = |end: &str| text(&("line\n".repeat(100_000) + end + &"\nline".repeat(1000)));
+        let (old, new) = briefs(&value("old"), &value("new"));
+        assert_eq!((&*old, &*new), ("\"…old…\"", "\"…new…\""));
+    }
+
+    #[test]
+    fn keys_that_are_texts_are_no_numbers() {
+        let map = |key: Value| Value::map([(Key(key), Value::Int(1))].into_iter().collect());
+        assert_eq!(brief(&map(Value::Int(1))), "{1: 1}");
+        assert_eq!(brief(&map(text("1"))), "{\"1\": 1}");
+        assert_eq!(brief(&map(text("a b"))), "{a b: 1}");
+    }
+
+    #[test]
+    fn all_of_a_text_has_its_lines() {
+        let lines = |value: &str| {
+            let (mark, lines) = whole(&text(value));
+            format!("{mark} {}", lines.join("/"))
+        };
+        assert_eq!(lines("a\n\nb\u{1b}\n"), "| a//b\\u{1b}");
+        assert_eq!(lines("a\nb"), "|- a/b");
+        assert_eq!(lines("a\nb\n\n"), "|+ a/b/");
+        assert_eq!(lines("a\n"), "\"a\\n\" ");
+    }
+}

@@ -1,0 +1,92 @@
+//! Patterns turn what a file sets into the paths that are asked for: those that they choose, and all that
+//! is in what they choose.
+
+use super::parameters::leaves;
+use crate::pattern::{PathPattern, Progress};
+use crate::slot::{MapSlot, Slot};
+use crate::source::Origin;
+use crate::value::{Key, Value};
+
+/// How far patterns have come on the way to a path.
+enum Choice<'p> {
+    /// One of them chooses it, or something around it.
+    Chosen,
+    /// Those that may still choose something in it.
+    Open(Vec<(&'p PathPattern, Progress)>),
+}
+
+impl<'p> Choice<'p> {
+    /// How far they are after one more key.
+    fn step(&self, step: impl Fn(&PathPattern, &Progress) -> Progress) -> Choice<'p> {
+        let Choice::Open(open) = self else { return Choice::Chosen };
+        let next = open.iter().map(|(pattern, progress)| (*pattern, step(pattern, progress)));
+        let next: Vec<_> = next.filter(|(_, progress)| !progress.is_dead()).collect();
+        if next.iter().any(|(pattern, progress)| pattern.is_match(progress)) {
+            Choice::Chosen
+        } else {
+            Choice::Open(next)
+        }
+    }
+}
+
+/// Visits what a map sets and any of the patterns chooses. A list is one value, unless a pattern leads
+/// into it. Without a pattern everything is chosen.
+pub(super) fn chosen_leaves(
+    map: &MapSlot,
+    patterns: &[PathPattern],
+    visit: &mut dyn FnMut(&[Key], &Slot, Origin),
+) {
+    leaves(map, &mut Vec::new(), &mut |path, slot, origin| {
+        let start = if patterns.is_empty() {
+            Choice::Chosen
+        } else {
+            Choice::Open(patterns.iter().map(|pattern| (pattern, pattern.start())).collect())
+        };
+        let choice = path
+            .iter()
+            .fold(start, |choice, key| choice.step(|pattern, progress| pattern.step(progress, key)));
+        match choice {
+            Choice::Chosen => visit(path, slot, origin),
+            open @ Choice::Open(_) => inside(slot, &open, &mut path.to_vec(), visit),
+        }
+    });
+}
+
+/// Visits what is chosen in a list, or in a mapping that is one of its items.
+fn inside(
+    slot: &Slot,
+    choice: &Choice<'_>,
+    path: &mut Vec<Key>,
+    visit: &mut dyn FnMut(&[Key], &Slot, Origin),
+) {
+    if matches!(choice, Choice::Open(open) if open.is_empty()) {
+        return;
+    }
+    let mut below = |key: Key, slot: &Slot, choice: &Choice<'_>| {
+        path.push(key);
+        match (choice, slot) {
+            (Choice::Chosen, Slot::Raw(raw)) if !raw.entries.is_empty() => {
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || inside(slot, choice, path, visit));
+            }
+            (Choice::Chosen, _) => visit(path, slot, slot.origin()),
+            _ => stacker::maybe_grow(64 * 1024, 1024 * 1024, || inside(slot, choice, path, visit)),
+        }
+        path.pop();
+    };
+    match slot {
+        Slot::List(list) => {
+            let length = list.items.len();
+            for (at, (index, item)) in (0i64..).zip(&list.items).enumerate() {
+                let choice = choice.step(|pattern, progress| pattern.step_item(progress, at, length));
+                below(Key(Value::Int(index)), item, &choice);
+            }
+        }
+        Slot::Raw(raw) => {
+            for (key, slot) in &raw.entries {
+                let choice = choice.step(|pattern, progress| pattern.step(progress, key));
+                below(key.clone(), slot, &choice);
+            }
+        }
+        _ => {}
+    }
+}
