@@ -160,9 +160,6 @@ pub struct Evaluator<'a> {
 /// How many steps into one another fit into the stack that one of them asks for.
 const STEPS: usize = 8;
 
-/// What a text takes in memory beside its letters.
-const TEXT: usize = 24;
-
 /// About how many references a node has, and how many containers with references; and how many of them
 /// one has that relies on another node.
 const USUAL: [usize; 2] = [448, 112];
@@ -374,7 +371,7 @@ impl<'a> Evaluator<'a> {
             }
         }
         self.text += out.len();
-        self.weight += TEXT + out.len();
+        self.weight += crate::value::TEXT + out.len();
         Ok(out)
     }
 

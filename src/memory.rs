@@ -14,6 +14,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::panic::resume_unwind;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rustix::process::{Resource, getrlimit};
 
@@ -24,7 +25,8 @@ const MIB: usize = 1024 * 1024;
 /// How many bytes are made between two questions, about: several threads work between theirs.
 const STEP: usize = MIB / 2;
 
-/// How many bytes must be there at each, beside a part of what the work has made: what grows doubles.
+/// How many bytes must be there at each, for each call that is at work, beside a part of what the work has
+/// made: what grows doubles.
 /// More than glibc has at hand for a thread (64 MiB): what is asked for is what stacks are made from, too.
 const RESERVE: usize = 80 * MIB;
 
@@ -44,16 +46,34 @@ thread_local! {
     static MADE: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// Forgets what was counted: what is made from now on is of another call.
-pub fn reset() {
-    MADE.set((0, 0));
+/// How many calls are at work: what one is promised, another may take.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+
+/// A call that is at work.
+#[derive(Debug)]
+pub struct Call(());
+
+impl Call {
+    /// Begins a call.
+    pub fn begin() -> Call {
+        CALLS.fetch_add(1, Relaxed);
+        let call = Call(());
+        begin();
+        call
+    }
+}
+
+impl Drop for Call {
+    fn drop(&mut self) {
+        CALLS.fetch_sub(1, Relaxed);
+    }
 }
 
 /// Begins a piece of work.
 ///
-/// Unwinds where memory is refused, as all functions here but [`reset`]; [`error`] is for who catches it.
+/// Unwinds where memory is refused, as all that asks for it does; [`error`] is for who catches it.
 pub fn begin() {
-    reset();
+    MADE.set((0, 0));
     need(0);
 }
 
@@ -77,7 +97,7 @@ fn ask(made: usize, bytes: usize) {
 
 /// Asks whether so many bytes could be had at once, and some more.
 pub fn need(bytes: usize) {
-    let bytes = bytes.saturating_add(RESERVE);
+    let bytes = bytes.saturating_add(RESERVE).saturating_mul(CALLS.load(Relaxed).max(1));
     if bytes > HUGE || is_limited() {
         let mut block: Vec<u8> = Vec::new();
         let refused = block.try_reserve_exact(bytes).is_err();

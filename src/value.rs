@@ -17,6 +17,9 @@ use num_bigint::BigInt;
 
 use crate::memory;
 
+/// What a text takes in memory beside its letters.
+pub const TEXT: usize = 24;
+
 /// What a container takes in memory beside its entries.
 pub const CONTAINER: usize = 96;
 
@@ -71,11 +74,13 @@ impl AsRef<str> for Text {
 }
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
+        memory::take(TEXT + text.len());
         Text(ArcStr::from(text))
     }
 }
 impl From<String> for Text {
     fn from(text: String) -> Text {
+        memory::take(TEXT + text.len());
         Text(ArcStr::from(text))
     }
 }

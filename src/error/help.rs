@@ -50,6 +50,9 @@ impl Kind {
                     refusal(message).unwrap_or("remove what is in the way: all in it is fetched again");
                 Some(help.to_owned())
             }
+            Kind::GitProgram { message } if message.contains("cannot allocate memory") => {
+                Kind::MemoryExhausted {}.help()
+            }
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
             Kind::MemoryExhausted {} => Some(
                 "raise the limit of the process (ulimit -v, LimitAS= of systemd), or lower 'cache_size'"

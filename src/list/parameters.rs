@@ -8,6 +8,7 @@ use super::{NodeFilter, Rows, row, texts};
 use crate::engine::Inventory;
 use crate::evaluate::{join_path, site};
 use crate::explain::written;
+use crate::memory::{self, GROWTH};
 use crate::merge::{Prefixes, settled};
 use crate::pattern::PathPattern;
 use crate::report::site_value;
@@ -72,6 +73,7 @@ pub fn parameters(
             let map = settled(&layer.parameters, &prefixes);
             chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
                 let Some(site) = site(computation.inputs, origin, None) else { return };
+                memory::take(GROWTH * (size_of::<Raw>() + users.len() * size_of::<usize>()));
                 let entry = rows
                     .entry(join_path(path, delimiter))
                     .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));

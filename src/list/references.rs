@@ -12,6 +12,7 @@ use super::{NodeFilter, Rows, row, texts};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
 use crate::evaluate::{join_path, site};
+use crate::memory::{self, GROWTH};
 use crate::merge::{Prefixes, settled};
 use crate::pattern::{Glob, PathPattern};
 use crate::query::{Operand, Query};
@@ -208,7 +209,9 @@ fn row_of(
     within: &str,
     (nodes, complete): Users<'_>,
 ) -> ReferenceRow {
-    ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes: nodes(), complete }
+    let nodes = nodes();
+    memory::take(GROWTH * size_of::<ReferenceRow>() + within.len() + nodes.len() * size_of::<Text>());
+    ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes, complete }
 }
 
 /// How a path bears on a pattern; `None` where it does not.

@@ -122,13 +122,21 @@ pub fn note_places_of_panics() {
 ///
 /// A panic that reaches Salt is a `BaseException`, and takes a worker of the master out for good.
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    memory::reset();
-    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| {
+    let work = || {
+        let _call = memory::Call::begin();
+        body()
+    };
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         crate::engine::Inventory::forget_all();
-        if let Some(error) = memory::error(payload.as_ref()) {
+        let place = PANICKED_AT.take();
+        // Where Python makes no object, PyO3 panics.
+        let refused = memory::is_limited() && place.contains("pyo3");
+        let exhausted = refused.then(|| Fault::new(Kind::MemoryExhausted {}).into());
+        if let Some(error) = memory::error(payload.as_ref()).or(exhausted) {
             return Python::attach(|py| Err(exception(py, &error)));
         }
-        let place = PANICKED_AT.take();
+        // Of a crate, the path below the folder of all crates.
+        let place = place.rsplit("/registry/src/").next().unwrap_or_default();
         Python::attach(|py| {
             let kind = Kind::Internal { message: format!("panic at {place}") };
             Err(Exception::InternalError.raise(py, &kind.to_string(), kind.code(), None, Vec::new(), ""))

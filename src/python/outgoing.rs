@@ -103,7 +103,10 @@ impl<'py> Outgoing<'py> {
             Value::Tuple(items) => Ok(PyTuple::new(py, self.objects(items)?)?.into_any()),
             Value::Set(items) => Ok(PySet::new(py, self.objects(items)?)?.into_any()),
             Value::BigInt(number) => Ok(big_int(py, number)?),
-            Value::Binary(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
+            Value::Binary(bytes) => {
+                memory::take(bytes.len());
+                Ok(PyBytes::new(py, bytes).into_any())
+            }
             Value::Date(date) => Ok(PyDate::new(py, i32::from(date.year), date.month, date.day)?.into_any()),
             Value::DateTime(time) => Ok(timestamp(py, time)?.into_any()),
         }

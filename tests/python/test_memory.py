@@ -21,6 +21,7 @@ MIB = 1024 * 1024
 
 CHILD = """
 import json, resource, sys
+from concurrent.futures import ThreadPoolExecutor
 from saltext.reclass import Inventory
 from saltext.reclass.errors import ReclassError
 
@@ -29,8 +30,14 @@ questions = {
     "pillar": lambda: inventory.pillar("large"),
     "explain": lambda: inventory.explain("large", "list:7:name"),
     "lint": lambda: inventory.lint(),
+    "params": lambda: inventory.params("**"),
+    "refs": lambda: inventory.refs("**"),
     "inventory": lambda: sorted(inventory.inventory()["nodes"]),
+    "threads": lambda: list(pool.map(lambda _: inventory.pillar("large"), range(4))),
 }
+# The threads are there before the limit.
+pool = ThreadPoolExecutor(4)
+list(pool.map(lambda _: inventory.pillar("small"), range(64)))
 ask = questions[sys.argv[3]]
 before = inventory.pillar("small")
 status = open("/proc/self/status").read().splitlines()
@@ -52,16 +59,16 @@ print(outcome)
 """
 
 
-@pytest.mark.parametrize("question", ["pillar", "explain", "lint", "inventory"])
+@pytest.mark.parametrize("question", ["pillar", "explain", "lint", "params", "refs", "inventory", "threads"])
 def test_without_memory_there_is_an_error_and_the_process_lives(tmp_path: Path, question: str) -> None:
     for folder in ("nodes", "classes"):
         (tmp_path / folder).mkdir()
     (tmp_path / "nodes/small.yml").write_text("parameters: {a: 1}\n")
-    items = [{"name": f"item{number}", "x": [number, f"t{number}"]} for number in range(20_000)]
+    items = [{"name": f"item{number}", "x": [number, f"${{t}}{number}"]} for number in range(20_000)]
     lines = [f"  - {json.dumps(item)}\n" for item in items]
-    (tmp_path / "nodes/large.yml").write_text("parameters:\n  list:\n" + "".join(lines))
+    (tmp_path / "nodes/large.yml").write_text("parameters:\n  t: t\n  list:\n" + "".join(lines))
     outcomes: Counter[str] = Counter()
-    for spare in [*range(0, 100, 20), *range(100, 200, 10), 1000]:
+    for spare in [0, 30, 60, *range(90, 210, 20), 300, 400, 2000]:
         command = [sys.executable, "-c", CHILD, str(tmp_path), str(spare * MIB), question]
         done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, f"{spare} MiB: {done.returncode} {done.stderr}"
