@@ -58,6 +58,13 @@ impl Secrets {
         Secrets::default()
     }
 
+    /// What is secret by the keys of either.
+    #[must_use]
+    pub fn and(mut self, other: Secrets) -> Secrets {
+        self.keys.extend(other.keys);
+        self
+    }
+
     /// Whether nothing is secret.
     pub fn is_none(&self) -> bool {
         self.keys.is_empty()

@@ -49,9 +49,7 @@ impl Surveyed {
     /// All its layers in the order in which they merge, its own last.
     pub fn all_layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
         let layers = self.layers.as_ref().ok();
-        layers
-            .into_iter()
-            .flat_map(|layers| layers.linearization.layers().chain(std::iter::once(&layers.layer)))
+        layers.into_iter().flat_map(|layers| layers.all())
     }
 
     /// Its applications.

@@ -725,6 +725,28 @@ fn in_the_base_folder_each_state_has_the_settings_of_its_own() {
     fs::remove_file(base.join("reclass-config.yml")).unwrap();
     let said = text(&run(base, &["diff", "-b", ".", "HEAD"]));
     assert!(said.contains("'HEAD:reclass-config.yml'"), "{said}");
+    // A setting of a state that is none has its place there; what is a secret in either state is masked.
+    put("reclass-config.yml", "delimiter: 5\n");
+    git(base, &["commit", "-q", "-a", "-m", "three"]);
+    put("reclass-config.yml", "secret_keys: []\n");
+    let said = text(&run(base, &["diff", "-b", ".", "HEAD"]));
+    assert!(said.contains("HEAD:reclass-config.yml:1:1"), "{said}");
+    git(base, &["rm", "-q", "-f", "reclass-config.yml"]);
+    put(
+        "nodes/web1.yml",
+        "parameters: {password: HUNTER1, url: 'pg://${a:token::HUNTER2}@h', copy: HUNTER2 v1}\n",
+    );
+    git(base, &["add", "-A"]);
+    git(base, &["commit", "-q", "-a", "-m", "four"]);
+    put("reclass-config.yml", "secret_keys: []\n");
+    put(
+        "nodes/web1.yml",
+        "parameters: {password: HUNTER3, url: 'pg://${a:token::HUNTER2}@h', copy: HUNTER2 v2}\n",
+    );
+    for output in ["text", "json"] {
+        let said = text(&run(base, &["diff", "-b", ".", "HEAD", "-o", output]));
+        assert!(said.contains("*** v2") && !said.contains("HUNTER"), "{said}");
+    }
 }
 
 #[test]
@@ -759,8 +781,30 @@ fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
     ] {
         assert!(said.contains(part), "{said}");
     }
-    // Its commit is gone from where it was fetched.
+    // By a link, and by one further up.
+    std::os::unix::fs::symlink(&base, place.path().join("link")).unwrap();
+    std::os::unix::fs::symlink(place.path(), place.path().join("up")).unwrap();
+    for way in ["link", "up/a", "up/link"] {
+        let output = run(place.path(), &["diff", "-b", way, "HEAD"]);
+        assert!(text(&output).contains("- 40  HEAD:classes/system/db.yml:1:27"), "{}", text(&output));
+    }
     git(&base, &["commit", "-q", "-a", "-m", "three"]);
+    // It is moved, and it is taken away: the state before is what it was.
+    git(&base, &["mv", "classes/system", "classes/moved"]);
+    fs::write(base.join("nodes/n.yml"), "classes: [moved.db]\n").unwrap();
+    git(&base, &["commit", "-q", "-a", "-m", "moved"]);
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD~2", "--summary"]);
+    assert!(text(&output).contains("1 node  parameters connections"), "{}", text(&output));
+    assert!(text(&output).contains("1 of 1 node differs"), "{}", text(&output));
+    git(&base, &["rm", "-q", "-f", "classes/moved"]);
+    fs::write(base.join("nodes/n.yml"), "parameters: {connections: 41}\n").unwrap();
+    git(&base, &["commit", "-q", "-a", "-m", "gone"]);
+    let output = run(place.path(), &["diff", "-b", "a", "HEAD~1"]);
+    assert!(text(&output).contains("- moved.db"), "{}", text(&output));
+    assert!(!text(&output).contains("renders again"), "{}", text(&output));
+    git(&base, &["reset", "-q", "--hard", "HEAD~2"]);
+    git(&base, &["-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init"]);
+    // Its commit is gone from where it was fetched.
     fs::remove_dir_all(base.join(".git/modules")).unwrap();
     fs::remove_file(inside.join(".git")).unwrap();
     git(&inside, &["init", "-q"]);

@@ -97,7 +97,7 @@ parameters:
 ";
     const CLASS: &str = "parameters:
   _param: {crm_pw: SECRET-old}
-  db: {password: '${_param:crm_pw}', password2: 'x${_param:way}'}
+  db: {password: '${_param:crm_pw}', password2: '${_param:way}'}
 ";
     let nodes: Vec<String> = (0..30).map(|number| format!("nodes/n{number}.yml")).collect();
     let mut files: Vec<(&str, &str)> = nodes.iter().map(|name| (name.as_str(), NODE)).collect();

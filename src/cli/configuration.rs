@@ -13,7 +13,7 @@ use reclass::diff::SettingsFile;
 use reclass::engine::files::duplicates;
 use reclass::error::{Error, Fault, Kind, Result, Warning, article};
 use reclass::lint::OptionsFile;
-use reclass::settings::{FILE_NAMES, LARGEST_FILE, TABLE};
+use reclass::settings::{FILE_NAMES, LARGEST_FILE, Settings, TABLE};
 use reclass::source::{FileId, Site, Span};
 use reclass::value::{Key, Map, Value};
 use reclass::yaml::compose::{Data, Document, Node, compose};
@@ -97,10 +97,13 @@ impl Configuration {
     /// The options that another settings file gives in place of this one.
     pub fn options_of(&self, file: Option<&SettingsFile>) -> Result<Map> {
         let mut options = self.defaults.clone();
-        if let Some((name, bytes)) = file {
-            options.extend(parsed(name, bytes.clone())?.options);
-        }
+        let own = match file {
+            Some((name, bytes)) => parsed(name, bytes.clone())?,
+            None => Configuration::default(),
+        };
+        options.extend(own.options.clone());
         options.extend(self.overruled.clone());
+        Settings::from_options(&options).map_err(|error| own.placed_all(error))?;
         Ok(options)
     }
 

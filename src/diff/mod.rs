@@ -105,6 +105,10 @@ impl Difference {
     }
 }
 
+fn secrets_of(side: &Side) -> Secrets {
+    Secrets::of(side.inventory.settings())
+}
+
 fn content(side: &Side) -> Option<&[u8]> {
     side.settings_file.as_ref().map(|(_, bytes)| bytes.as_slice())
 }
@@ -121,7 +125,7 @@ pub fn diff(
     // Each side takes its files while the other one does.
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
     let (old, new) = (old?, new?);
-    let secrets = if show_secrets { Secrets::none() } else { Secrets::of(new.inventory.settings()) };
+    let secrets = if show_secrets { Secrets::none() } else { secrets_of(&new).and(secrets_of(&old)) };
     let begun = Difference {
         names: (names.0.to_owned(), names.1.to_owned()),
         settings_differ: content(&old) != content(&new),
@@ -136,8 +140,9 @@ pub fn diff(
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
             let secrets = difference.secrets.clone();
-            old.place(&mut difference.changes, before, &secrets, true);
-            new.place(&mut difference.changes, now, &secrets, false);
+            let mut written = old.place(&mut difference.changes, before, &secrets, true);
+            written.extend(new.place(&mut difference.changes, now, &secrets, false));
+            difference.secrets.learn_all(written.iter());
             difference.changes = together(difference.changes);
             Ok::<_, Error>(difference)
         })

@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustc_hash::FxHashSet;
+
 use super::{Group, Section};
 use crate::engine::Inventory;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::error::{Error, Fault, Kind, Link, Result};
 use crate::explain::{Place, Places, Wanted, environment, places, values_without};
+use crate::merge::Prefixes;
 use crate::secrets::Secrets;
 use crate::settings::{FILE_NAMES, LARGEST_FILE, Settings};
-use crate::source::Site;
+use crate::source::{FileId, Site};
 use crate::storage::fs;
 use crate::storage::git::revision::Checkout;
 use crate::value::{Key, Map, Value};
@@ -98,14 +101,17 @@ impl Side {
         Ok(Side { inventory, checkout: None, settings_file: None })
     }
 
-    /// Fills in where the values of changes stand on this side, and masks what secrets have a part in.
+    /// Fills in where the values of changes stand on this side, and masks what secrets have a part in. Gives
+    /// back the secrets that the files of those nodes write out.
     pub(super) fn place(
         &self,
         groups: &mut [Group],
         computation: &Computation<'_>,
         secrets: &Secrets,
         old: bool,
-    ) {
+    ) -> Vec<Value> {
+        let mut written = Vec::new();
+        let mut known = FxHashSet::default();
         let mut wanted: Vec<&mut Group> = groups
             .iter_mut()
             .filter(|group| if old { group.change.old.is_some() } else { group.change.new.is_some() })
@@ -113,6 +119,11 @@ impl Side {
         for groups in wanted.chunk_by_mut(|one, other| one.nodes.first() == other.nodes.first()) {
             let Some(node) = groups.first().and_then(|group| group.nodes.first()) else { continue };
             let Ok(layers) = computation.layers(NodeRequest::plain(node)) else { continue };
+            let files: Vec<FileId> = layers.all().map(|layer| layer.file).collect();
+            if known.insert(files) {
+                let prefixes = Prefixes::new(computation.settings);
+                written.extend(secrets.written_in(layers.all().map(|layer| &**layer), &prefixes));
+            }
             let of = Places::new(computation, &layers);
             let (mut values, mut names): (Vec<&mut Group>, Vec<&mut Group>) = groups
                 .iter_mut()
@@ -121,6 +132,7 @@ impl Side {
             self.place_values(&mut values, &of, secrets, old);
             self.place_names(&mut names, &of, old);
         }
+        written
     }
 
     /// The same for parameters and exports of one node.

@@ -140,6 +140,13 @@ pub struct Layers {
     pub given: Given,
 }
 
+impl Layers {
+    /// The layers of its files, in the order in which they merge.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Layer>> {
+        self.linearization.layers().chain(std::iter::once(&self.layer))
+    }
+}
+
 impl Computation<'_> {
     /// Computes a node.
     pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {

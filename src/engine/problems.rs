@@ -83,7 +83,7 @@ impl Computation<'_> {
     /// Adds the queries with text around them in all layers of a node (Q5), but those that are refused for
     /// standing in an export (Q6).
     pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
-        let all = layers.linearization.layers().chain(std::iter::once(&layers.layer));
+        let all = layers.all();
         for fault in all.flat_map(|layer| &layer.embedded) {
             let refused =
                 |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;

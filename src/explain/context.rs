@@ -119,7 +119,7 @@ pub(super) fn classes(
     }
     names.retain(|name, _| chosen(globs, name));
     let again = again(layers);
-    let own = layers.linearization.layers().chain(std::iter::once(&layers.layer));
+    let own = layers.all();
     let written: FxHashMap<Origin, &Text> = own
         .flat_map(|layer| &layer.classes)
         .filter(|entry| entry.template.is_some())
@@ -174,7 +174,7 @@ pub(super) fn classes(
 /// Where else the class of an entry of a list stands in the same list.
 fn again(layers: &Layers) -> FxHashMap<Origin, Vec<Origin>> {
     let mut again: FxHashMap<Origin, Vec<Origin>> = FxHashMap::default();
-    for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
+    for layer in layers.all() {
         if layer.listed_again.is_empty() {
             continue;
         }
@@ -206,7 +206,7 @@ pub(super) fn applications(
 ) -> Vec<ApplicationStory> {
     let places = Places::new(computation, layers);
     let mut stories: IndexMap<Text, ApplicationStory> = IndexMap::new();
-    for layer in layers.linearization.layers().chain(std::iter::once(&layers.layer)) {
+    for layer in layers.all() {
         let own = &layer.applications;
         let added = own.additions.iter().chain(&own.undone).map(|one| (one, false));
         let mut entries: Vec<_> = own.removals.iter().map(|one| (one, true)).chain(added).collect();

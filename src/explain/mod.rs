@@ -168,10 +168,9 @@ fn explain_layers(
         faults: Vec::new(),
         secrets: [false, true]
             .map(|exports| Teller::new(computation, layers, &others, exports).within(&room).everything()),
-        written: selection.secrets.written_in(
-            layers.linearization.layers().chain(std::iter::once(&layers.layer)).map(|layer| &**layer),
-            &Prefixes::new(computation.settings),
-        ),
+        written: selection
+            .secrets
+            .written_in(layers.all().map(|layer| &**layer), &Prefixes::new(computation.settings)),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {

@@ -1,5 +1,5 @@
 //! Files tell the secrets that they write out: what stands under secret keys, what references take in
-//! place of secrets, and what stands at the places that the references under secret keys name.
+//! place of secrets, and what stands at the place that a reference alone under a secret key names.
 
 use std::sync::Arc;
 
@@ -66,7 +66,13 @@ impl Walk<'_> {
             Slot::List(list) => list.items.iter().for_each(|item| deeper(|| self.slot(item, secret))),
             Slot::Stack(stack) => stack.entries.iter().for_each(|entry| self.slot(&entry.slot, secret)),
             Slot::Value(value, _) => self.data(value, secret),
-            Slot::Text(template, _) if secret => self.references(&template.parts),
+            Slot::Text(template, _) if secret => {
+                self.references(&template.parts);
+                // A reference alone is the secret; what stands in a text may be a part of a URL.
+                if let [Part::Reference(Reference { fixed: Some(path), .. })] = template.parts.as_slice() {
+                    self.places.push(path.segments.clone());
+                }
+            }
             Slot::Text(template, _) => {
                 let secrets = self.secrets;
                 secrets.each_default(&template.parts, &mut |reference| self.default(reference));
@@ -90,15 +96,12 @@ impl Walk<'_> {
         }
     }
 
-    /// The references in a secret.
+    /// What the references in a secret take in place of others.
     fn references(&mut self, parts: &[Part]) {
         for part in parts {
             if let Part::Reference(reference) = part {
                 self.default(reference);
-                match &reference.fixed {
-                    Some(path) => self.places.push(path.segments.clone()),
-                    None => deeper(|| self.references(&reference.parts)),
-                }
+                deeper(|| self.references(&reference.parts));
             }
         }
     }

@@ -50,6 +50,8 @@ pub enum In<'a> {
     Around(&'a Path),
     /// This bare repository.
     Bare(&'a Path),
+    /// This repository of a submodule, wherever its files are or were.
+    Kept(&'a Path),
 }
 
 /// A `git` that neither asks nor takes locks that it can do without.
@@ -59,8 +61,12 @@ pub fn git(place: In<'_>) -> Command {
         In::Around(folder) => {
             command.arg("-C").arg(folder);
         }
-        In::Bare(folder) => {
+        In::Bare(folder) | In::Kept(folder) => {
             command.arg("--git-dir").arg(folder);
+            if matches!(place, In::Kept(_)) {
+                // In place of the folder in its configuration, which may be gone.
+                command.arg("--work-tree").arg(folder);
+            }
             for name in MISLEADING {
                 command.env_remove(name);
             }

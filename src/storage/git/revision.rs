@@ -4,14 +4,14 @@
 //! The repository is the user's own: git finds it, with its configuration, its alternates and its
 //! promisor remotes, as it does for the user's commands.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
 
 use super::objects;
 use super::program::{Failure, In, LOCAL, git, output};
 use super::scratch::Scratch;
 use crate::error::{Fault, Kind, Result};
-use crate::storage::fs::reason;
+use crate::storage::fs::{real, reason};
 
 /// The largest file that is taken, in bytes: the highest that `limit_file_size` can be.
 const LARGEST: usize = 64 * 1024 * 1024;
@@ -40,16 +40,14 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
 /// A file or a link of a revision: its path, whether it is a link, and its bytes.
 type Taken = (PathBuf, bool, Vec<u8>);
 
-/// Takes what a commit has: of the repository, or of one of its submodules at `inside`.
+/// Takes what a commit has: of the repository around `top`, or at `inside` of one of its submodules.
 fn take(
     top: &Path,
-    inside: &Path,
+    (place, inside): (In<'_>, &Path),
     commit: &str,
     folders: &mut BTreeSet<PathBuf>,
     files: &mut Vec<Taken>,
 ) -> Result<(), Failure> {
-    let here = top.join(inside);
-    let place = In::Around(&here);
     let (mut entries, submodules) = objects::entries_and_submodules(place, commit)?;
     // A folder of nodes or classes may hold no YAML file yet.
     folders.extend(entries.keys().filter_map(|path| Some(inside.join(path.parent()?))));
@@ -64,17 +62,48 @@ fn take(
     let taken =
         entries.iter().zip(read).map(|((path, entry), (_, bytes))| (inside.join(path), entry.link, bytes));
     files.extend(taken);
+    let kept = if submodules.is_empty() { BTreeMap::new() } else { kept(place, commit) };
     for (path, commit) in submodules {
-        let inside = inside.join(path);
-        // One that nobody has fetched is no part of the inventory as it stands either.
-        if top.join(&inside).join(".git").exists() {
-            take(top, &inside, &commit, folders, files).map_err(|failure| match failure {
-                Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", inside.display())),
-                other => other,
-            })?;
-        }
+        let at = inside.join(&path);
+        let here = top.join(&at);
+        let place = match kept.get(&path) {
+            _ if here.join(".git").exists() => In::Around(&here),
+            Some(kept) => In::Kept(kept),
+            // One that nobody has fetched is no part of the inventory as it stands either.
+            None => continue,
+        };
+        take(top, (place, &at), &commit, folders, files).map_err(|failure| match failure {
+            Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", at.display())),
+            other => other,
+        })?;
     }
     Ok(())
+}
+
+/// Where git keeps the repositories of the submodules of a commit, by their paths: those that were moved or
+/// removed since are only there.
+fn kept(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
+    let said = |arguments: &[&str]| {
+        let mut command = git(place);
+        command.args(arguments);
+        output(command, b"", LOCAL).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let all = || {
+        let folder = said(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+        let modules = Path::new(folder.trim_end_matches('\n')).join("modules");
+        let blob = format!("{commit}:.gitmodules");
+        let names = said(&["config", "--blob", &blob, "-z", "--get-regexp", r"^submodule\..*\.path$"])?;
+        let one = |entry: &str| {
+            let (name, path) = entry.split_once('\n')?;
+            let name = name.strip_prefix("submodule.")?.strip_suffix(".path")?;
+            let kept = modules.join(name);
+            // A name that leads elsewhere is none.
+            let is_name = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+            (is_name && kept.join("HEAD").exists()).then(|| (PathBuf::from(path), kept))
+        };
+        Some(names.split('\0').filter_map(one).collect())
+    };
+    all().unwrap_or_default()
 }
 
 impl Checkout {
@@ -95,20 +124,29 @@ impl Checkout {
         command.args(["rev-parse", "--show-toplevel"]);
         let top = output(command, b"", LOCAL).map_err(failed)?;
         let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
+        let top = real(&top).unwrap_or(top);
         let commit = commit(In::Around(&top), revision).map_err(failed)?;
         let (mut folders, mut files) = (BTreeSet::new(), Vec::new());
-        take(&top, Path::new(""), &commit, &mut folders, &mut files).map_err(failed)?;
+        take(&top, (In::Around(&top), Path::new("")), &commit, &mut folders, &mut files).map_err(failed)?;
         let files = files.iter().map(|(path, link, bytes)| (path, *link, bytes));
         let folder = Scratch::with(&folders, files).map_err(broken)?;
         Ok(Checkout { folder, top, revision: revision.to_owned() })
     }
 
-    /// Where a folder of the repository is now; one outside of it stays where it is.
+    /// Where a folder of the repository is now, by whatever links one comes there from outside; one outside
+    /// of it stays where it is.
     pub fn place(&self, folder: &Path) -> PathBuf {
-        match folder.strip_prefix(&self.top) {
-            Ok(inside) => self.folder.path().join(inside),
-            Err(_) => folder.to_owned(),
-        }
+        let mut around: Vec<&Path> = folder.ancestors().collect();
+        around.reverse();
+        let entered = around.into_iter().find_map(|outer| {
+            let real = real(outer).filter(|real| real.starts_with(&self.top))?;
+            Some((outer, real))
+        });
+        // Links inside are those of the revision.
+        let inside = entered.as_ref().and_then(|(outer, real)| {
+            Some(real.strip_prefix(&self.top).ok()?.join(folder.strip_prefix(outer).ok()?))
+        });
+        inside.map_or_else(|| folder.to_owned(), |inside| self.folder.path().join(inside))
     }
 
     /// A text with the paths of this folder as paths of the revision: `main:classes/a.yml`.
