@@ -9,6 +9,7 @@
 //! reference takes in place of one (`defaults`), and what files write out of all that (`files`).
 
 mod defaults;
+mod document;
 mod files;
 mod known;
 mod queries;

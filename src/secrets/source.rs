@@ -47,7 +47,8 @@ impl Secrets {
             found.anchored(root, &aliases);
         }
         let starred = found.starred();
-        shown(&found.copied(&starred), true)
+        let known = document.as_ref().map_or_else(Known::default, |document| self.known_in(document));
+        shown(&found.copied(&starred, known), true)
     }
 
     /// Scalars in which escapes hide from the text what names a secret.
@@ -244,13 +245,12 @@ impl Found<'_> {
     }
 
     /// Stars too where somebody wrote a secret of this text out once more.
-    fn copied(&self, text: &str) -> String {
+    fn copied(&self, text: &str, mut known: Known) -> String {
         let secret = |range: &Range<usize>| {
             let written = &self.text[range.clone()];
             let quoted = |quote| written.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
             quoted('"').or_else(|| quoted('\'')).unwrap_or(written)
         };
-        let mut known = Known::default();
         for word in self.ranges.iter().map(secret).filter(|word| !word.contains('\n')) {
             known.learn(word);
         }
@@ -298,6 +298,30 @@ mod tests {
 
     fn secrets() -> Secrets {
         Secrets::of(&Settings::from_options(&Map::default()).expect("the defaults are right").0)
+    }
+
+    #[test]
+    fn what_stands_for_a_secret_elsewhere_in_the_file_is_stars() {
+        for (text, shown) in [
+            (
+                "parameters:\n  vault: {db: HIDDEN1, flag: no}\n  db: {password: '${vault:db}'}\n",
+                "parameters:\n  vault: {db: *******, flag: no}\n  db: {password: '***********'}\n",
+            ),
+            (
+                "parameters:\n  a: {~b: '${c}'}\n  c: HIDDEN1\n  token: ${a:b}\n  x: [no, y HIDDEN1]\n",
+                "parameters:\n  a: {~b: '${c}'}\n  c: *******\n  token: ******\n  x: [no, y *******]\n",
+            ),
+            (
+                "parameters:\n  url: pg://${db:password::HIDDEN1}@h\n  copy: [HIDDEN1, no]\n",
+                "parameters:\n  url: pg://${db:password::*******}@h\n  copy: [*******, no]\n",
+            ),
+            (
+                "parameters:\n  host: SHOWN\n  token_url: https://${host}/x\n",
+                "parameters:\n  host: SHOWN\n  token_url: *****************\n",
+            ),
+        ] {
+            assert_eq!(secrets().source(text), shown);
+        }
     }
 
     #[test]
