@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::brief::{brief, whole};
+use super::brief::{brief, briefs, whole};
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
 use super::{Effect, Part, Place, ReferenceStory, Step, Story};
 use crate::evaluate::join_path;
@@ -44,6 +44,13 @@ pub fn explanation(explanation: &Explanation, delimiter: &str, secrets: &Secrets
     }
     writer.out.truncate(writer.out.trim_end().len());
     writer.out
+}
+
+/// What another layer wrote at the place of a step: the one before it, or the one after the first.
+fn beside<'s>(story: &'s Story, step: &Step) -> Option<&'s Value> {
+    let mut others = story.steps.iter().filter(|other| other.depth == step.depth);
+    let at = others.clone().position(|other| std::ptr::eq(other, step))?;
+    others.nth(if at == 0 { 1 } else { at - 1 }).map(|other| &other.written)
 }
 
 struct Writer<'a> {
@@ -197,7 +204,14 @@ impl Writer<'_> {
             Value::Map(map) if !self.secrets.covers(here) && map.len() > 3 => {
                 format!("a mapping of {}", keys(map.len()))
             }
-            written => self.value(here, written),
+            written => match beside(story, step) {
+                // Cut where it differs from what it replaces, or from what replaces it.
+                Some(other) => {
+                    let [written, other] = [written, other].map(|value| self.secrets.value(here, value));
+                    self.paint.of(Style::Value, &briefs(&written, &other).0)
+                }
+                None => self.value(here, written),
+            },
         };
         let mut what = written;
         if step.depth < story.path.len() {
