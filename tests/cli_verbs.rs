@@ -788,7 +788,30 @@ fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
         let output = run(place.path(), &["diff", "-b", way, "HEAD"]);
         assert!(text(&output).contains("- 40  HEAD:classes/system/db.yml:1:27"), "{}", text(&output));
     }
+    // A link from outside to one that the repository has: the revision says where that leads.
+    let inner = place.path().join("b");
+    for version in ["v1", "v2"] {
+        put(&inner.join(version).join("nodes/n.yml"), &format!("parameters: {{v: {version}}}\n"));
+        put(&inner.join(version).join("classes/c.yml"), "{}\n");
+    }
+    git(&inner, &["init", "-q"]);
+    for version in ["v1", "v2"] {
+        let _ = fs::remove_file(inner.join("current"));
+        std::os::unix::fs::symlink(version, inner.join("current")).unwrap();
+        git(&inner, &["add", "-A"]);
+        git(&inner, &["commit", "-q", "-m", version]);
+    }
+    std::os::unix::fs::symlink("b/current", place.path().join("now")).unwrap();
+    for way in ["b/current", "now", "up/now"] {
+        let output = run(place.path(), &["diff", "-b", way, "HEAD~1", "HEAD"]);
+        assert!(text(&output).contains("- v1") && text(&output).contains("+ v2"), "{}", text(&output));
+    }
     git(&base, &["commit", "-q", "-a", "-m", "three"]);
+    // A clone without the submodule has an empty folder there, as has its revision.
+    git(place.path(), &["clone", "-q", "a", "bare"]);
+    put(&place.path().join("bare/nodes/n.yml"), "parameters: {a: 1}\n");
+    let output = run(place.path(), &["diff", "-b", "bare", "HEAD"]);
+    assert!(text(&output).contains("no class 'system.db' in 'HEAD:classes'"), "{}", text(&output));
     // It is moved, and it is taken away: the state before is what it was.
     git(&base, &["mv", "classes/system", "classes/moved"]);
     fs::write(base.join("nodes/n.yml"), "classes: [moved.db]\n").unwrap();

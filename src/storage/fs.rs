@@ -252,6 +252,11 @@ pub fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
+/// Where a link leads, absolute if the link's own path is; `None` for what is none.
+pub fn link_target(path: &Path) -> Option<PathBuf> {
+    absolute(None, &path.parent()?.join(fs::read_link(path).ok()?))
+}
+
 /// A path as Python's `os.path.abspath` makes it absolute: one that is relative belongs to the base,
 /// `~` is the home folder. `None` where the current folder is needed and gone.
 pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {

@@ -14,7 +14,7 @@ use crate::storage::Limits;
 use crate::storage::list::FILE;
 
 /// How many links may lead to links: as many as Linux follows.
-const MAX_LINKS: usize = 40;
+pub const MAX_LINKS: usize = 40;
 
 /// One entry of a tree: a file or a link.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -7,11 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-use super::objects;
+use super::objects::{self, MAX_LINKS};
 use super::program::{Failure, In, LOCAL, git, output};
 use super::scratch::Scratch;
 use crate::error::{Fault, Kind, Result};
-use crate::storage::fs::{real, reason};
+use crate::storage::fs::{link_target, real, reason};
 
 /// The largest file that is taken, in bytes: the highest that `limit_file_size` can be.
 const LARGEST: usize = 64 * 1024 * 1024;
@@ -69,8 +69,11 @@ fn take(
         let place = match kept.get(&path) {
             _ if here.join(".git").exists() => In::Around(&here),
             Some(kept) => In::Kept(kept),
-            // One that nobody has fetched is no part of the inventory as it stands either.
-            None => continue,
+            // One that nobody has fetched is an empty folder in the inventory as it stands, too.
+            None => {
+                folders.insert(at);
+                continue;
+            }
         };
         take(top, (place, &at), &commit, folders, files).map_err(|failure| match failure {
             Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", at.display())),
@@ -136,17 +139,23 @@ impl Checkout {
     /// Where a folder of the repository is now, by whatever links one comes there from outside; one outside
     /// of it stays where it is.
     pub fn place(&self, folder: &Path) -> PathBuf {
-        let mut around: Vec<&Path> = folder.ancestors().collect();
-        around.reverse();
-        let entered = around.into_iter().find_map(|outer| {
-            let real = real(outer).filter(|real| real.starts_with(&self.top))?;
-            Some((outer, real))
-        });
-        // Links inside are those of the revision.
-        let inside = entered.as_ref().and_then(|(outer, real)| {
-            Some(real.strip_prefix(&self.top).ok()?.join(folder.strip_prefix(outer).ok()?))
-        });
-        inside.map_or_else(|| folder.to_owned(), |inside| self.folder.path().join(inside))
+        self.inside(folder).map_or_else(|| folder.to_owned(), |inside| self.folder.path().join(inside))
+    }
+
+    /// The path of a folder below the top of the repository. Links outside are followed, one after the
+    /// other, until one comes to the top; those inside are the revision's.
+    fn inside(&self, folder: &Path) -> Option<PathBuf> {
+        let mut folder = folder.to_owned();
+        for _ in 0..=MAX_LINKS {
+            let mut around: Vec<&Path> = folder.ancestors().collect();
+            around.reverse();
+            if let Some(top) = around.iter().find(|outer| real(outer).as_ref() == Some(&self.top)) {
+                return folder.strip_prefix(top).ok().map(Path::to_path_buf);
+            }
+            let (link, target) = around.into_iter().find_map(|outer| Some((outer, link_target(outer)?)))?;
+            folder = target.join(folder.strip_prefix(link).ok()?);
+        }
+        None
     }
 
     /// A text with the paths of this folder as paths of the revision: `main:classes/a.yml`.
