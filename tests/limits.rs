@@ -759,28 +759,32 @@ fn hostile_inventories_are_refused_soon_and_in_little_memory() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-#[test]
-fn each_question_about_a_hostile_inventory_is_bounded() {
+/// Does something with all hostile inventories, two at a time.
+fn two_at_once(work: &(dyn Fn(usize, &Hostile) + Sync)) {
     let next = std::sync::atomic::AtomicUsize::new(0);
-    let wrong = std::sync::Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 loop {
                     let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
                     let Some(hostile) = ALL.get(number) else { break };
-                    wrong.lock().unwrap().extend(asked_beyond_bounds(number, hostile));
+                    work(number, hostile);
                 }
             });
         }
     });
+}
+
+#[test]
+fn each_question_about_a_hostile_inventory_is_bounded() {
+    let wrong = std::sync::Mutex::new(Vec::new());
+    two_at_once(&|number, hostile| wrong.lock().unwrap().extend(asked_beyond_bounds(number, hostile)));
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn in_little_memory_a_hostile_inventory_is_an_error_and_the_process_lives() {
-    let next = std::sync::atomic::AtomicUsize::new(0);
     let sums = std::sync::Mutex::new([0; 3]);
     let wrong = std::sync::Mutex::new(Vec::new());
     let ask = |number: usize, hostile: &Hostile| {
@@ -799,17 +803,7 @@ fn in_little_memory_a_hostile_inventory_is_an_error_and_the_process_lives() {
         let counts = asked.split('\t').map(|count| count.parse::<usize>().unwrap());
         sums.lock().unwrap().iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     };
-    std::thread::scope(|scope| {
-        for _ in 0..2 {
-            scope.spawn(|| {
-                loop {
-                    let number = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-                    let Some(hostile) = ALL.get(number) else { break };
-                    ask(number, hostile);
-                }
-            });
-        }
-    });
+    two_at_once(&ask);
     let [answered, refused, exhausted] = sums.into_inner().unwrap();
     println!("{answered} answers, {refused} other errors, {exhausted} without memory");
     let wrong = wrong.into_inner().unwrap();
