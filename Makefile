@@ -5,17 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 SALTS := 3007 3006
 
-ENGINE := Cargo.toml Cargo.lock $(shell find src -name '*.rs')
+ENGINE := Cargo.toml Cargo.lock $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test check demo bench bench-quick bench-record test-salts conformance differential deny audit audit-offline fuzz tsan load wheel man clean
+.PHONY: help build test test-long check demo bench bench-quick bench-record test-salts conformance differential deny audit audit-offline fuzz tsan load wheel man clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
 	    printf '  make %-12s %s\n' "$$name" "$$text"; done
 
-build: $(VENV)/.built ## everything into .venv: programs, package, Salt, test tools
+build: $(VENV)/.built ## programs, package, Salt and test tools into .venv, without link-time optimization
 
 test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt master and minion included
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
@@ -23,16 +23,22 @@ test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt m
 	cargo test --locked --quiet
 	$(BIN)/pytest
 
+test-long: ## the long forms: each question about hostile inventories, and those in little memory
+	RECLASS_LONG=1 cargo test --locked --quiet --package reclass --test limits
+
 check: build ## format, lints, types, stubs
 	cargo fmt --check
 	cargo clippy --locked --all-targets --quiet -- -D warnings
-	cargo clippy --locked --all-targets --quiet --features python -- -D warnings
+	# Without the feature for tests, so that code that nothing uses is found.
+	cargo clippy --locked --package reclass --lib --quiet -- -D warnings
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest saltext.reclass._engine --mypy-config-file pyproject.toml
 
-demo: build ## the pillar and the top of a minion of examples/, through a real Salt
+demo: ## the pillar and the top of a minion of examples/, through a real Salt
+	@test -e $(VENV)/.built || echo 'Installing Salt and compiling the engine into $(VENV): about four minutes on two cores.'
+	@$(MAKE) --no-print-directory build
 	@examples/demo $(BIN)
 
 conformance: ## compare with the recorded answers of the Python programs
@@ -135,8 +141,21 @@ dist/.built: $(ENGINE) $(PACKAGE) $(wildcard supply/*) | .venv-supply/.tools
 	.venv-supply/bin/python -m supply dist
 	@touch $@
 
-$(VENV)/.built: dist/.built $(VENV)/.tools
-	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps --no-index dist/*.whl
+# SHIPPED=1 tests the wheel that ships, as CI does. Without it the build is one for work.
+ifdef SHIPPED
+WHEEL := dist
+else
+WHEEL := build/work
+endif
+
+build/work/.built: $(ENGINE) $(PACKAGE) $(VENV)/.tools
+	rm -rf build/work build/lib* build/bdist* build/scripts*
+	SETUPTOOLS_RUST_CARGO_PROFILE=work $(BIN)/python -m pip wheel --quiet --no-deps \
+	    --build-constraint requirements/build.txt --wheel-dir build/work .
+	@touch $@
+
+$(VENV)/.built: $(WHEEL)/.built $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps --no-index $(WHEEL)/*.whl
 	@touch $@
 
 .venv-%/.built: dist/.built .venv-%/.tools

@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::Write;
 use std::time::Instant;
 
-use reclass::engine::Inventory;
+use reclass::internals::engine::Inventory;
 use reclass::value::{Map, Value};
 
 /// That of the programs.

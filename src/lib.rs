@@ -1,46 +1,82 @@
 //! reclass: a tree of YAML files becomes one value per node.
 //!
-//! The stages, in order; dependencies point up this list only:
-//! [`source`], [`value`], [`error`], [`settings`] are the vocabulary; [`yaml`]
-//! reads and writes documents. `docs/design.md` tells the whole.
+//! Nodes and classes are merged depth first into classes, applications, parameters, exports and an
+//! environment, with `${references}` and `$[inventory queries]`. `docs/semantics.md` says what an
+//! inventory means, `docs/design.md` how the crate works.
+//!
+//! The rooms, from the lowest to the highest; a room never uses a higher one:
+//!
+//! | room | turns |
+//! |---|---|
+//! | `base` | nothing: values, errors, settings, source positions, names and paths |
+//! | `yaml` | text into nodes with positions, and values into text, as PyYAML does |
+//! | `storage` | the places that settings name into bytes: files and git |
+//! | `model` | one file into a layer: slots, references and queries as syntax; two layers into one |
+//! | `evaluate` | the merged layers of a node into final values |
+//! | `engine` | an inventory into answers, and keeps those that still hold |
+//! | `output` | answers and errors into what leaves the process |
+//! | `analysis` | an inventory into explanations, findings, differences, listings and graphs |
+//! | `edit` | a change of one value into a change of one file that keeps every other byte |
 
-pub mod catalog;
-pub mod diff;
+mod analysis;
+mod base;
 pub mod edit;
-pub mod engine;
-pub mod error;
-pub mod evaluate;
-pub mod explain;
-pub mod graph;
-pub mod json;
-pub mod keys;
-pub mod layer;
-pub mod linearize;
-pub mod lint;
-pub mod list;
-pub mod mappings;
-pub mod measure;
-pub mod memory;
-pub mod merge;
-pub mod narrow;
-pub mod parallel;
-pub mod pattern;
-pub mod points;
-pub mod pystr;
-#[cfg(feature = "python")]
-pub mod python;
-pub mod query;
-pub mod report;
-pub mod secrets;
-pub mod settings;
-pub mod similar;
-pub mod slot;
-pub mod source;
-pub mod storage;
-pub mod style;
-pub mod survey;
-pub mod table;
-pub mod template;
-pub mod value;
-pub mod wire;
-pub mod yaml;
+mod engine;
+mod evaluate;
+mod model;
+mod output;
+mod storage;
+mod yaml;
+
+pub use analysis::{diff, explain, graph, lint, list};
+pub use base::{
+    error, failpoints, json, keys, lock, memory, panics, parallel, path, pystr, secrets, settings, source,
+    value,
+};
+pub use engine::node::{Computation, NodeRequest};
+pub use engine::{Inventory, NodeInfo, Request, inventory_value};
+pub use model::configuration;
+pub use output::{redact, report, style, wire};
+
+/// Text forms of values.
+pub mod formats {
+    pub use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose};
+    pub use crate::yaml::emit::{EmitOptions, emit};
+    pub use crate::yaml::to_value;
+}
+
+/// Files of an inventory, as messages name them.
+pub mod files {
+    pub use crate::engine::files::duplicates;
+    pub use crate::storage::fs::{display, read, real, reason, roots};
+}
+
+/// The rooms themselves, for this project's own tests and fuzzers. No part of the interface.
+#[cfg(feature = "internals")]
+#[doc(hidden)]
+pub mod internals {
+    pub mod base {
+        pub use crate::base::*;
+    }
+    pub mod engine {
+        pub use crate::engine::*;
+    }
+    pub mod evaluate {
+        pub use crate::evaluate::*;
+    }
+    pub mod model {
+        pub use crate::model::*;
+    }
+    pub mod output {
+        pub use crate::output::*;
+    }
+    pub mod analysis {
+        pub use crate::analysis::*;
+    }
+    pub mod storage {
+        pub use crate::storage::*;
+    }
+    pub mod yaml {
+        pub use crate::yaml::*;
+    }
+}

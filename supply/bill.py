@@ -32,11 +32,17 @@ def metadata() -> dict[str, Any]:
     return dict(json.loads(done.stdout))
 
 
+def roots(cargo: dict[str, Any]) -> list[str]:
+    """The crates of the wheel: the Python module, then the programs."""
+    names = {package["name"]: package["id"] for package in cargo["packages"]}
+    return [names["saltext-reclass"], names["reclass-cli"]]
+
+
 def shipped(cargo: dict[str, Any]) -> dict[str, list[str]]:
     """The crates that a build needs, each with what it needs: tests alone need others."""
     nodes = {node["id"]: node for node in cargo["resolve"]["nodes"]}
     needs: dict[str, list[str]] = {}
-    waiting = [cargo["resolve"]["root"]]
+    waiting = roots(cargo)
     while waiting:
         crate = waiting.pop()
         if crate not in needs:
@@ -62,6 +68,8 @@ def bill() -> str:
     components = {}
     for crate in needs:
         package = packages[crate]
+        if package["source"] is None:  # A crate of this project is the wheel itself.
+            continue
         name, version = package["name"], package["version"]
         checksum = hashes.get((name, version))
         components[crate] = Component(
@@ -74,7 +82,15 @@ def bill() -> str:
             licenses=[licences.make_from_string(package["license"].replace("/", " OR "))],
             hashes=[HashType(alg=HashAlgorithm.SHA_256, content=checksum)] if checksum else [],
         )
-    whole = components.pop(cargo["resolve"]["root"])
+    own = packages[roots(cargo)[0]]
+    whole = Component(
+        type=ComponentType.LIBRARY,
+        name=own["name"],
+        version=own["version"],
+        bom_ref=f"pkg:cargo/{own['name']}@{own['version']}",
+        purl=PackageURL("cargo", name=own["name"], version=own["version"]),
+        licenses=[licences.make_from_string(own["license"])],
+    )
     names = " ".join(sorted(str(component.bom_ref) for component in components.values()))
     bom = Bom(
         components=components.values(),
@@ -82,7 +98,9 @@ def bill() -> str:
     )
     bom.metadata.component = whole
     for crate, parts in needs.items():
-        bom.register_dependency(components.get(crate, whole), [components[part] for part in parts])
+        bom.register_dependency(
+            components.get(crate, whole), [components[part] for part in parts if part in components]
+        )
     text = json.loads(JsonV1Dot6(bom).output_as_string())
     # The library notes when it was run.
     text["metadata"].pop("timestamp", None)

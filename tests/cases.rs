@@ -6,14 +6,14 @@
 
 use std::path::Path;
 
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::json;
 use reclass::value::{Map, Value};
 use serde_json::Value as Json;
 
 #[test]
 fn cases_are_answered_as_expected() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
+    let folder = Path::new(support::ROOT).join("tests/cases");
     let mut cases: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     cases.sort();
     let wrong: Vec<String> = cases.iter().flat_map(|case| differences(case)).collect();
@@ -22,7 +22,7 @@ fn cases_are_answered_as_expected() {
 
 fn differences(case: &Path) -> Vec<String> {
     let mut options = match std::fs::read_to_string(case.join("settings.json")) {
-        Ok(text) => match reclass::yaml::parse_value(&text).unwrap() {
+        Ok(text) => match reclass::internals::yaml::parse_value(&text).unwrap() {
             Value::Map(map) => (*map).clone(),
             other => panic!("{} has settings that are a {}", case.display(), other.type_name()),
         },

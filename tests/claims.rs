@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(support::ROOT)
 }
 
 /// The text of all sources and tests below a folder.

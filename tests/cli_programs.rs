@@ -204,14 +204,25 @@ fn a_new_inventory_renders() {
     assert_eq!(node["parameters"]["nginx"]["listen"], "10.0.0.11:80");
     assert_eq!(node["applications"], serde_json::json!(["motd", "nginx"]));
     // In its own folder, with its settings, there is nothing to complain of.
-    let lint = run(&new, &["reclass", "lint", "-b", ".", "--level", "info"]);
+    let lint = run(&new, &["reclass", "lint", "--level", "info"]);
     assert_eq!((lint.status.code(), text(&lint.stderr)), (Some(0), String::new()), "{}", text(&lint.stdout));
-    // The configuration is YAML and names the folder.
+    // The configuration is YAML, and leads a master to this inventory with these settings.
     let (_, salt) = said.split_once("Salt master:\n\n").unwrap();
-    let salt = reclass::yaml::parse_value(salt).unwrap();
-    let shown = reclass::pystr::str(&salt);
-    let folder = reclass::value::Value::text(new.canonicalize().unwrap().to_str().unwrap());
-    assert_eq!(shown.matches(&reclass::pystr::repr(&folder)).count(), 3, "{shown}");
+    fs::write(place.path().join("master"), salt).unwrap();
+    let of_master =
+        run(place.path(), &["reclass", "--config", "master", "-n", "web1.example.com", "-o", "json"]);
+    assert_eq!((of_master.status.code(), text(&of_master.stderr)), (Some(0), String::new()));
+    assert!(text(&of_master.stdout).contains("10.0.0.11:80"));
+    // Each command that it suggests does what it says, as typed.
+    let (_, suggested) = said.split_once("Look at its node:\n").unwrap();
+    let typed = suggested.split("\n\n").next().unwrap();
+    assert_eq!(typed.lines().count(), 3, "{typed}");
+    let program = Path::new(env!("CARGO_BIN_EXE_reclass")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let shell = format!("set -e\n{typed}");
+    let done = Command::new("sh").args(["-c", &shell]).env("PATH", path).env("HOME", "/").output().unwrap();
+    assert_eq!((done.status.code(), text(&done.stderr)), (Some(0), String::new()), "{typed}");
+    assert_eq!(text(&done.stdout).matches("10.0.0.11").count(), 5, "{}", text(&done.stdout));
     // The words for the shell are words for the shell.
     let entering = said.lines().find(|line| line.trim().starts_with("cd ")).unwrap();
     let went = Command::new("sh").args(["-c", &format!("{entering} && pwd")]).output().unwrap();
@@ -225,7 +236,7 @@ fn the_manual_pages_are_those_of_the_options() {
     let place = workplace();
     fs::write(place.path().join("reclass-config.yml"), "output: json\n").unwrap();
     printed(place.path(), &["reclass", "manual", "man1"]);
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/man");
+    let kept = Path::new(support::ROOT).join("docs/man");
     let read = |folder: &Path| -> Vec<(String, String)> {
         let mut pages: Vec<_> = fs::read_dir(folder)
             .unwrap()

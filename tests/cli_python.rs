@@ -84,7 +84,7 @@ struct Python(Child);
 
 impl Python {
     fn start() -> Option<Python> {
-        let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv-oracle/bin/python");
+        let local = Path::new(support::ROOT).join(".venv-oracle/bin/python");
         let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
         let test =
             "import reclass.version as v; assert v.VERSION == '2.0.0' and 'kapicorp' in v.RECLASS_NAME";
@@ -96,7 +96,7 @@ impl Python {
             println!("SKIPPED: no Python with kapicorp-reclass 2.0.0 in RECLASS_TEST_PYTHON or .venv-oracle");
             return None;
         };
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cli/python_programs.py");
+        let script = Path::new(support::ROOT).join("tests/cli/python_programs.py");
         let mut command = Command::new(python);
         command.arg(script).env("PYTHONHASHSEED", "0").stdin(Stdio::piped()).stdout(Stdio::piped());
         Some(Python(command.spawn().unwrap()))
@@ -149,7 +149,7 @@ fn program(name: &str) -> PathBuf {
 /// have: JSON to the byte, YAML as data, since it begins with `_meta`.
 fn same_groups(theirs: &str, ours: &str) -> bool {
     if ours.starts_with("_meta") || ours.starts_with("{_meta") {
-        let data = |text: &str| match reclass::yaml::parse_value(text).unwrap() {
+        let data = |text: &str| match reclass::internals::yaml::parse_value(text).unwrap() {
             Value::Map(map) => {
                 let groups = map.as_ref().clone().into_iter();
                 let groups = groups.filter(|(key, _)| key.as_str() != Some("_meta")).collect();

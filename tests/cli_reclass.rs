@@ -6,7 +6,6 @@ use std::io::Read as _;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -232,13 +231,13 @@ fn a_large_configuration_file_is_read_soon() {
     ] {
         let place = workplace();
         fs::write(place.path().join("reclass-config.yml"), &settings).unwrap();
-        let begun = Instant::now();
-        let output = run(place.path(), &["-b", "a", "-n", "n"]);
+        // Seconds of the processor, whoever else is busy.
+        let limited = format!("ulimit -t 60; exec '{}' -b a -n n", env!("CARGO_BIN_EXE_reclass"));
+        let output = Command::new("sh").args(["-c", &limited]).current_dir(place.path()).output().unwrap();
         let said = text(&output.stderr);
-        assert_eq!(code(&output), exit, "{settings:.40}: {said:.300}");
+        assert_eq!(output.status.code(), Some(exit), "{settings:.40}: {said:.300}");
         let told = said.lines().filter(|line| line.contains(says)).count();
         assert_eq!(told, problems, "{settings:.40}: {said:.300}");
-        assert!(begun.elapsed() < Duration::from_secs(20), "{settings:.40}: {:?}", begun.elapsed());
     }
 }
 
@@ -296,7 +295,7 @@ fn problems_of_settings_stand_in_the_configuration_file() {
         (&["lint"], "class_mappings: ['* nowhere']\n", "reclass-config.yml:1:18: "),
         (
             &["nodes"],
-            "class_mappings: {}\n",
+            "class_mappings: 5\n",
             "reclass-config.yml:1:1: setting 'class_mappings' must be a list",
         ),
         (
@@ -388,7 +387,11 @@ fn exit_codes_are_those_of_the_python_programs() {
         (&["-n", "lost", "-z", "False"], 65),
         (&["-n", "n", "-u", "gone"], 74),
     ];
-    for (arguments, expected) in codes {
+    let words = ["off", "no", "NO", "0", "null", "~", ""].map(|word| (word, 65));
+    let words = words.into_iter().chain(["on", "yes", "1", "true"].map(|word| (word, 0)));
+    let words: Vec<_> = words.map(|(word, code)| (vec!["-n", "lost", "-z", word], code)).collect();
+    let words = words.iter().map(|(arguments, code)| (arguments.as_slice(), *code));
+    for (arguments, expected) in codes.into_iter().chain(words) {
         let output = run(place.path(), &[&["-b", "a"], arguments].concat());
         assert_eq!(code(&output), expected, "{arguments:?}: {}", text(&output.stderr));
         assert_eq!(output.stdout.is_empty(), expected != 0, "{arguments:?}");

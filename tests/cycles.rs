@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 
 /// An inventory with the parameters of a node and of a class that it includes.

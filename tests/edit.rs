@@ -1,10 +1,10 @@
 //! The editor of texts: only the entry changes, or nothing does.
 
 use reclass::edit::{Action, Change};
-use reclass::merge::Prefixes;
+use reclass::internals::model::merge::Prefixes;
+use reclass::internals::yaml::parse_value;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
-use reclass::yaml::parse_value;
 
 fn yaml(text: &str) -> Value {
     parse_value(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -36,7 +36,10 @@ fn delete(text: &str, keys: &str) -> String {
 fn a_value_is_replaced_and_its_comment_stays() {
     for (before, value, after) in [
         ("a: 1\n", "2", "a: 2\n"),
-        ("# c\na:   1   # d\n\nb: 2\n", "x", "# c\na: x   # d\n\nb: 2\n"),
+        ("# c\na:   1   # d\n\nb: 2\n", "x", "# c\na:   x   # d\n\nb: 2\n"),
+        ("a:    10.0.0.4\nlonger: 1\n", "10.0.0.5", "a:    10.0.0.5\nlonger: 1\n"),
+        ("a:   [1] # c\n", "{}", "a:   {} # c\n"),
+        ("a:   &x 5\n", "6", "a:   &x 6\n"),
         ("a: 'x'\n", "y", "a: 'y'\n"),
         ("a: \"x\"\n", "y z", "a: \"y z\"\n"),
         ("a: 'x'\n", "5", "a: 5\n"),
@@ -75,10 +78,27 @@ fn a_value_is_replaced_and_its_comment_stays() {
         ("---\na: 1\n...\n", "2", "---\na: 2\n...\n"),
         ("%YAML 1.1\n---\na: 1\n", "2", "%YAML 1.1\n---\na: 2\n"),
         ("'a' : 1\n", "2", "'a' : 2\n"),
-        ("a:\t1\t# c\n", "2", "a: 2\t# c\n"),
+        ("a:\t1\t# c\n", "2", "a:\t2\t# c\n"),
         ("a: 1\n", "1", "a: 1\n"),
     ] {
         assert_eq!(set(before, "a", value), after, "{before:?}");
+    }
+}
+
+#[test]
+fn a_bracket_that_is_not_closed_is_not_taken_for_a_reference() {
+    for (text, speaks) in [
+        ("bad: [unclosed\na: 1\n", false),
+        ("bad: {x: 1\na: 1\n", false),
+        ("bad: [a, ${b}]\n", true),
+        ("bad: [$[ exports:a ], b]\n", true),
+        ("bad: {x: ${b}}\n", true),
+    ] {
+        let error = reclass::internals::yaml::compose::compose(text.as_bytes()).expect_err("no YAML");
+        let fault = error.first();
+        let notes = fault.notes.iter().map(|note| note.text.clone());
+        let said = notes.chain(fault.kind.help()).collect::<Vec<_>>().join("; ");
+        assert_eq!(said.contains("reference"), speaks, "{text:?}: {said}");
     }
 }
 

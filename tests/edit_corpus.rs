@@ -10,13 +10,13 @@ mod yaml;
 use std::collections::BTreeMap;
 
 use reclass::edit::{Action, Change};
-use reclass::merge::Prefixes;
+use reclass::internals::model::merge::Prefixes;
+use reclass::internals::yaml::compose::{Data, Document, Node, compose};
+use reclass::internals::yaml::{parse_value, to_value};
 use reclass::pystr;
 use reclass::settings::Settings;
 use reclass::source::Span;
 use reclass::value::{Map, Text};
-use reclass::yaml::compose::{Data, Document, Node, compose};
-use reclass::yaml::{parse_value, to_value};
 use yaml::faithful::faithful;
 use yaml::oracle::corpus;
 use yaml::random::Random;

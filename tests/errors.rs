@@ -17,13 +17,13 @@ use std::process::{Command, Output};
 use folders::{Part, inventory, parts, set, write};
 use reclass::edit::node::{self, Content};
 use reclass::edit::tree::Options;
-use reclass::engine::{Inventory, Request};
 use reclass::error::{Error, Kind};
+use reclass::internals::engine::{Inventory, Request};
+use reclass::internals::storage::fs::reason;
+use reclass::internals::storage::write::{TreeLock, unflushed};
 use reclass::memory;
 use reclass::report;
 use reclass::settings::Settings;
-use reclass::storage::fs::reason;
-use reclass::storage::write::{Lock, unflushed};
 use reclass::value::{Map, Value};
 use reclass::wire;
 
@@ -52,7 +52,7 @@ fn played(text: &str) -> String {
             Some(("call", code)) => {
                 let error = call(code, &base, &options).unwrap_err();
                 let read = |path: &str| fs::read_to_string(path).ok();
-                format!("{}\n\n{}\n", report::concise(&error), report::full(&error, false, &read))
+                format!("{}\n\n{}\n", reclass::error::concise(&error), report::full(&error, false, &read))
             }
             _ => {
                 out += &part.text;
@@ -110,7 +110,7 @@ fn neutral(text: &str, folder: &Path) -> String {
 fn concise(options: &Map, node: &str) -> String {
     match Inventory::open(options).and_then(|inventory| inventory.nodeinfo(node, &Request::default())) {
         Ok(info) => {
-            let lines: Vec<String> = info.warnings.iter().map(report::concise_warning).collect();
+            let lines: Vec<String> = info.warnings.iter().map(reclass::error::concise_warning).collect();
             lines.join("\n")
         }
         Err(error) => error.to_string(),
@@ -151,9 +151,10 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
         }
         "lock-timeout" => {
             let root = base.join("nodes");
-            let _held = Lock::take(&root)?;
+            let _held = TreeLock::take(&root)?;
             std::thread::scope(|scope| scope.spawn(|| create("web2", "")).join().unwrap())
         }
+        "class-needs-pillar" => Inventory::open(options)?.top("web1", &Request::default(), false).map(drop),
         "storage-unsupported" => create("web2", ""),
         "wire-type" => {
             let inventory = Inventory::open(options)?;
@@ -168,7 +169,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
             let refused = std::panic::catch_unwind(|| memory::need(usize::MAX)).unwrap_err();
             Err(memory::error(refused.as_ref()).unwrap())
         }
-        "internal" => Lock::take(&base.join("nodes"))?.remove(&base.join("classes/web.yml")),
+        "internal" => TreeLock::take(&base.join("nodes"))?.remove(&base.join("classes/web.yml")),
         other => panic!("no call for {other}"),
     }
 }
@@ -229,11 +230,11 @@ fn page() -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/errors")
+    Path::new(support::ROOT).join("tests/errors")
 }
 
 fn the_page_shows_the_examples() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
+    let path = Path::new(support::ROOT).join("docs/errors.md");
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, page()).unwrap();
     }

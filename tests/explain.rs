@@ -8,9 +8,10 @@
 mod folders;
 
 use folders::{inventory, parts, set, write};
-use reclass::engine::{Inventory, Request};
+use reclass::error::Error;
 use reclass::explain::{Selection, explain, to_text};
-use reclass::secrets::Secrets;
+use reclass::internals::engine::{Inventory, Request};
+use reclass::redact::Redaction;
 use reclass::style::Paint;
 
 /// The file as it should be.
@@ -35,8 +36,8 @@ fn played(text: &str) -> String {
     for question in questions {
         let mut words = question.split_whitespace().map(str::to_owned);
         let node = words.next().unwrap();
-        let secrets = Secrets::of(inventory.settings());
-        let mut selection = Selection { secrets, ..Selection::default() };
+        let redaction = Redaction::of(inventory.settings());
+        let mut selection = Selection { redaction, ..Selection::default() };
         for word in words {
             match word.split_once('=') {
                 Some(("--class", glob)) => selection.classes.push(glob.to_owned()),
@@ -47,9 +48,17 @@ fn played(text: &str) -> String {
         }
         let told = match explain(&inventory, &node, &Request::default(), &selection) {
             Ok(explanation) => {
-                let mut secrets = Secrets::of(inventory.settings());
-                explanation.teach(&mut secrets);
-                to_text(&explanation, &inventory.settings().delimiter, &secrets, Paint(false))
+                let text = to_text(
+                    &explanation,
+                    &inventory.settings().delimiter,
+                    &selection.redaction,
+                    Paint(false),
+                );
+                if explanation.missing.is_empty() {
+                    text
+                } else {
+                    format!("{text}\n{}", Error::new(explanation.missing))
+                }
             }
             Err(error) => error.to_string(),
         };

@@ -20,9 +20,9 @@ mod links;
 
 use std::collections::HashMap;
 
-use reclass::engine::{Inventory, Request};
 use reclass::explain::{Selection, Story, explain};
-use reclass::template::{join_path, split_path};
+use reclass::internals::engine::{Inventory, Request};
+use reclass::path::{join_path, split_path};
 use reclass::value::{Key, Value};
 
 /// How many nodes of one inventory are looked at, and how many paths of one node.

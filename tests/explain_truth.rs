@@ -30,11 +30,11 @@ use std::path::Path;
 
 use inventory::Node as Tree;
 use random::Random;
-use reclass::engine::{Inventory, Request};
 use reclass::explain::{ReferenceStory, Selection, Story, explain};
+use reclass::internals::engine::{Inventory, Request};
+use reclass::internals::yaml::compose::{Data, Node, compose};
 use reclass::source::Site;
 use reclass::value::{Key, Text, Value};
-use reclass::yaml::compose::{Data, Node, compose};
 
 /// What is written in place of a value.
 const ANOTHER: &str = "another-value";

@@ -19,7 +19,7 @@ use random::Random;
 
 /// Runs a check with every seed of a target, then with as many changes of them.
 fn fuzz(target: &str, runs: usize, check: fn(&[u8])) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let root = Path::new(support::ROOT).join("fuzz");
     let seeds = words(&root.join(format!("seeds/{target}.txt")));
     assert!(!seeds.is_empty(), "no seeds of {target}");
     for (number, seed) in seeds.iter().enumerate() {

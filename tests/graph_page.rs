@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use reclass::engine::Inventory;
 use reclass::graph::{dot, graph, html};
-use reclass::secrets::Secrets;
+use reclass::internals::engine::Inventory;
+use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
 
 /// A file that tries to be markup, in an inventory of its own.
@@ -23,19 +23,19 @@ const HOSTILE: &str = "parameters:\n  x: '</script><script>document.title=\"brok
                        <b>key</b>: 1\n  password: hunter22\n";
 
 /// How long a browser may take for one page.
-const PATIENCE: Duration = Duration::from_secs(90);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 fn page(base: &Path, nodes: &[&str]) -> String {
     let mut options = Map::default();
     options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
     let inventory = Inventory::open(&options).unwrap();
     let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-    let graph = graph(&inventory, &nodes, &Secrets::of(inventory.settings())).unwrap();
+    let graph = graph(&inventory, &nodes, &Redaction::of(inventory.settings())).unwrap();
     html(&graph).unwrap()
 }
 
 fn example() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/inventory")
+    Path::new(support::ROOT).join("examples/inventory")
 }
 
 #[test]
@@ -188,6 +188,6 @@ fn names_are_quoted_in_pictures() {
     let mut options = Map::default();
     options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().unwrap()));
     let inventory = Inventory::open(&options).unwrap();
-    let graph = graph(&inventory, &[], &Secrets::none()).unwrap();
+    let graph = graph(&inventory, &[], &Redaction::none()).unwrap();
     assert!(dot(&graph).contains(r#"[label="a\"b\\","#), "{}", dot(&graph));
 }

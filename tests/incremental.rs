@@ -6,14 +6,16 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use reclass::engine::counts::Counts;
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::counts::Counts;
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 
 fn options(base: &Path, cache: &str) -> Map {
     let mut options = Map::default();
     options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
     options.insert("cache".into(), Value::text(cache));
+    // Nobody else writes: no file is waited for.
+    options.insert("settle_time".into(), Value::Int(0));
     options
 }
 
@@ -307,15 +309,47 @@ fn a_class_that_nobody_has_is_missed_by_all_who_list_it() {
 }
 
 #[test]
-fn names_that_were_in_error_are_looked_at_again() {
-    let folder = inventory();
-    let kept = warm(&folder);
-    let before = answers(&kept);
-    for (first, second) in [("nodes/n1.yml", "nodes/n1.yaml"), ("classes/web.yml", "classes/web/init.yml")] {
-        write(folder.path(), second, "");
-        assert!(answers(&kept).contains("duplicate-definition"), "{first}");
-        fs::remove_file(folder.path().join(second)).unwrap();
-        assert_eq!(answers(&kept), before, "{first}");
+fn a_name_with_two_files_fails_what_depends_on_it_alone() {
+    for cache in ["auto", "stat"] {
+        let folder = inventory();
+        let kept = Inventory::open(&options(folder.path(), cache)).unwrap();
+        answers(&kept);
+        let before = answers(&kept);
+        for (first, second, broken) in [
+            ("nodes/n1.yml", "nodes/n1.yaml", &["n1", "query"][..]),
+            ("classes/web.yml", "classes/web/init.yml", &["n0", "n2", "n4", "n6", "n8", "query"]),
+            ("classes/asks.yml", "classes/asks.yaml", &["query"]),
+            ("classes/free.yml", "classes/free.yaml", &[]),
+        ] {
+            let is_new = first.contains("free");
+            if is_new {
+                write(folder.path(), first, "parameters: {}\n");
+            }
+            write(folder.path(), second, "parameters: {}\n");
+            let fresh = Inventory::open(&options(folder.path(), cache)).unwrap();
+            let counts = work(&kept);
+            assert_eq!(counts.reused, 11 - broken.len() as u64, "{first}: {counts:?}");
+            for inventory in [&kept, &fresh] {
+                for (line, before) in answers(inventory).lines().zip(before.lines()) {
+                    let node = line.split(':').next().unwrap();
+                    if broken.contains(&node) {
+                        // A query fails for the node that it asks.
+                        let own = node != "query" || first.contains("asks");
+                        let code = if own { "duplicate-definition" } else { "query-failed" };
+                        assert!(line.contains(code), "{first}: {line}");
+                    } else {
+                        assert_eq!(line, before, "{first}");
+                    }
+                }
+                let error = inventory.inventory().unwrap_err();
+                assert_eq!(error.first().code(), "duplicate-definition");
+                for file in [first, second] {
+                    assert!(error.to_string().contains(file), "{error}");
+                }
+            }
+            fs::remove_file(folder.path().join(second)).unwrap();
+            assert_eq!(answers(&kept), before, "{first}");
+        }
     }
 }
 

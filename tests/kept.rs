@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 
 const CACHES: [&str; 3] = ["auto", "stat", "off"];
@@ -172,7 +172,7 @@ fn what_could_not_be_watched_is_tried_again() {
     }
     write(base, "nodes/n.yml", "parameters: {v: 1}\n");
     fs::create_dir(base.join("classes")).unwrap();
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(600);
     while !inventory.cache_info().watching {
         assert_eq!(parameter(&inventory, "n", "v"), Value::Int(1));
         assert!(Instant::now() < end, "it is not watched");

@@ -14,9 +14,9 @@ use std::path::Path;
 use std::process::Command;
 
 use folders::{inventory, set, write};
-use reclass::engine::{Inventory, Request};
 use reclass::error::Error;
-use reclass::report::concise;
+use reclass::error::concise;
+use reclass::internals::engine::{Inventory, Request};
 use reclass::settings::TABLE;
 
 /// A limit, a value that is low, settings beside it, and an inventory whose node `n` goes beyond that

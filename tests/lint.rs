@@ -13,7 +13,6 @@ use std::path::Path;
 use folders::{Part, inventory, parts, set, write};
 use reclass::error::Error;
 use reclass::lint::{RULES, lint};
-use reclass::report;
 
 /// What lint says of an inventory, one line each, with paths below its folder.
 fn findings(parts: &[Part]) -> String {
@@ -28,7 +27,7 @@ fn findings(parts: &[Part]) -> String {
         }
     }
     let lines = lint(&options, &[], &()).unwrap().into_iter().map(|finding| {
-        let text = report::concise(&Error::from(finding.fault));
+        let text = reclass::error::concise(&Error::from(finding.fault));
         let nodes =
             if finding.nodes.len() > 1 { format!(" [{} nodes]", finding.nodes.len()) } else { String::new() };
         format!("{}: {}{nodes}\n", finding.level.name(), text.replace(&format!("{}/", base.display()), ""))
@@ -47,7 +46,7 @@ fn examples_are_found() {
 #[test]
 fn every_rule_has_an_example() {
     for rule in RULES {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/lint/{}.txt", rule.id));
+        let path = Path::new(support::ROOT).join(format!("tests/lint/{}.txt", rule.id));
         let text = fs::read_to_string(&path).unwrap_or_default();
         let found = text.split("--- findings").nth(1).unwrap_or_default();
         assert!(found.contains(&format!("({})", rule.id)), "no example of {} in {}", rule.id, path.display());
@@ -56,7 +55,7 @@ fn every_rule_has_an_example() {
 
 #[test]
 fn every_rule_stands_in_the_page() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/lint.md")).unwrap();
+    let page = fs::read_to_string(Path::new(support::ROOT).join("docs/lint.md")).unwrap();
     for rule in RULES {
         let row = format!("| `{}` | {} | {} |", rule.id, rule.level.name(), rule.about);
         assert!(page.contains(&row), "docs/lint.md lacks\n{row}");
@@ -107,4 +106,26 @@ fn files_without_a_name_of_their_own_are_a_finding() {
     let part = |name: &str| Part { name: name.into(), text: "parameters: {}\n".into() };
     let found = findings(&[part("classes/a.yml"), part("classes/a/init.yml")]);
     assert_eq!(found.matches("duplicate-definition").count(), 1, "{found}");
+}
+
+/// The processor time of this thread, in seconds.
+fn processor_time() -> f64 {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    text.split(' ').next().unwrap().parse::<f64>().unwrap() / 1e9
+}
+
+#[test]
+fn similar_names_of_many_missing_classes_are_searched_fast() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = inventory(folder.path());
+    for number in 0..1_500 {
+        let name = |number: usize| format!("component{}-of-a-library{}", number * 7 % 1_501, number);
+        let text = format!("classes: [{}-that-nobody-has]\n", name(number * 31));
+        write(&folder.path().join(format!("classes/{}.yml", name(number))), &text);
+    }
+    let before = processor_time();
+    let findings = lint(&options, &[], &()).unwrap();
+    let took = processor_time() - before;
+    assert_eq!(findings.iter().filter(|finding| finding.fault.code() == "class-not-found").count(), 1_500);
+    assert!(took < 3.0, "{took} s");
 }

@@ -6,7 +6,7 @@ mod folders;
 use std::path::Path;
 
 use folders::{inventory, write};
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 
 const SECRET: &str = "S3CRETVALUE";

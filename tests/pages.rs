@@ -35,7 +35,7 @@ impl Place {
     /// A copy of the example in a repository with one commit.
     fn new(example: &str) -> Place {
         let place = Place { folder: tempfile::tempdir().unwrap() };
-        let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples").join(example);
+        let example = Path::new(support::ROOT).join("examples").join(example);
         copy(&example, &place.folder.path().join("reclass"));
         place.run("git init -q -b main . && git add -A && git commit -q -m 'the example'");
         place
@@ -44,7 +44,7 @@ impl Place {
     /// What a command prints, with the paths of the pages.
     fn run(&self, command: &str) -> String {
         let program = Path::new(env!("CARGO_BIN_EXE_reclass")).parent().unwrap();
-        let ansible = Path::new(env!("CARGO_MANIFEST_DIR")).join(ANSIBLE);
+        let ansible = Path::new(support::ROOT).join(ANSIBLE);
         let path = std::env::var("PATH").unwrap_or_default();
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{command}")])
@@ -64,7 +64,8 @@ impl Place {
         let folder = home.join("reclass");
         let text = String::from_utf8(output.stdout).unwrap();
         let text = text.replace(&folder.display().to_string(), SHOWN);
-        let mut text = text.replace(&home.display().to_string(), HOME);
+        let text = text.replace(&home.display().to_string(), HOME);
+        let mut text = text.replace(&program.display().to_string(), "/usr/local/bin");
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -102,7 +103,7 @@ fn check(name: &str) {
 }
 
 fn check_in(name: &str, example: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs").join(name);
+    let path = Path::new(support::ROOT).join("docs").join(name);
     let page = fs::read_to_string(&path).unwrap();
     let played = played(&page, example);
     if std::env::var_os("BLESS").is_some() {
@@ -151,7 +152,7 @@ fn cli() {
 
 #[test]
 fn ansible() {
-    if Path::new(env!("CARGO_MANIFEST_DIR")).join(ANSIBLE).join("ansible-inventory").exists() {
+    if Path::new(support::ROOT).join(ANSIBLE).join("ansible-inventory").exists() {
         check_in("ansible.md", "ansible");
     } else {
         println!("SKIPPED: no Ansible in {ANSIBLE}; make .venv-ansible/.tools");

@@ -53,12 +53,12 @@ fn missing(reference: &str, missing: &str, container: &str, similar: Option<&str
 }
 
 fn show(error: &Error) -> String {
-    format!("{}\n\n{}\n", report::concise(error), report::full(error, false, &read))
+    format!("{}\n\n{}\n", reclass::error::concise(error), report::full(error, false, &read))
 }
 
 /// Compares with a file of `tests/report`, or writes it.
 fn golden(name: &str, actual: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report").join(format!("{name}.txt"));
+    let path = Path::new(support::ROOT).join("tests/report").join(format!("{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, actual).expect("the golden files can be written");
         return;
@@ -135,11 +135,11 @@ fn nothing_from_a_file_reaches_a_terminal() {
     fault.site = Some(site(hostile, 1, 1, 2));
     fault.causes = vec![fault.clone()];
     let error = Error::from(fault);
-    let texts = [report::concise(&error), report::full(&error, false, &|_| Some(hostile.into()))];
+    let texts = [reclass::error::concise(&error), report::full(&error, false, &|_| Some(hostile.into()))];
     for text in texts {
         let bad =
             text.chars().find(|c| (c.is_control() && *c != '\n') || matches!(c, '\u{202e}' | '\u{2028}'));
         assert_eq!(bad, None, "{text:?}");
     }
-    assert_eq!(report::concise(&error).lines().count(), 2);
+    assert_eq!(reclass::error::concise(&error).lines().count(), 2);
 }

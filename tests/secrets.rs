@@ -3,10 +3,12 @@
 
 use std::fs;
 
-use reclass::engine::{Inventory, Request};
-use reclass::report::{concise, full};
-use reclass::secrets::Secrets;
-use reclass::value::{Map, Value};
+use reclass::error::concise;
+use reclass::internals::engine::{Inventory, Request};
+use reclass::redact::Redaction;
+use reclass::report::full;
+use reclass::secrets::MASK;
+use reclass::value::{Key, Map, Value};
 use tempfile::TempDir;
 
 /// What stands for a secret in the inventories below.
@@ -47,11 +49,10 @@ fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
         ("parameters: {password: S3CRETVALUE: x}", "yaml-syntax"),
         ("parameters:\n  password: @S3CRETVALUE", "yaml-syntax"),
         ("parameters:\n  password: a\n   b: S3CRETVALUE", "yaml-syntax"),
-        // References and queries that are none.
-        ("parameters: {password: 'x${S3CRETVALUE}y'}", "reference-not-found"),
-        ("parameters: {db: {a: 1}, password: '${db:S3CRETVALUE}'}", "reference-not-found"),
-        ("parameters: {passwords: [{a: '${S3CRETVALUE}'}]}", "reference-not-found"),
-        ("parameters: {token: {a: {b: ['x${S3CRETVALUE}']}}}", "reference-not-found"),
+        // References and queries.
+        ("parameters: {password: 'S3CRETVALUE${a}'}", "reference-not-found"),
+        ("parameters: {passwords: [{a: 'S3CRETVALUE${a}'}]}", "reference-not-found"),
+        ("parameters: {token: '${b:${a::S3CRETVALUE}}'}", "reference-not-found"),
         ("parameters: {password: 'x${S3CRETVALUE'}", "reference-syntax"),
         ("parameters: {password: ['x$[ exports:S3CRETVALUE ]y']}", "query-embedded"),
         ("parameters: {password: '$[ a S3CRETVALUE ]'}", "query-syntax"),
@@ -70,11 +71,11 @@ fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
         let sent = concise(&error);
         assert!(!sent.contains(SECRET), "{node}: {sent}");
         assert!(sent.contains("nodes/n.yml:"), "{node}: {sent}");
-        // Queries under other keys are shown where they stand: who reads the log may have to mend them.
+        // A query under another key is shown where it stands.
         if !node.contains("exports:password") {
-            let secrets = Secrets::of(inventory.settings());
+            let redaction = Redaction::of(inventory.settings());
             let logged =
-                full(&error, false, &|path| Some(secrets.source(&fs::read_to_string(path).unwrap())));
+                full(&error, false, &|path| Some(redaction.source(&fs::read_to_string(path).unwrap())));
             assert!(!logged.contains(SECRET), "{node}: {logged}");
             assert!(logged.contains("nodes/n.yml:"), "{node}: {logged}");
         }
@@ -83,55 +84,103 @@ fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
 }
 
 #[test]
-fn what_files_write_of_secrets_is_masked_wherever_it_stands() {
-    // In a list with references, in place of a secret that is not set, and where a secret key refers to:
-    // what another layer or another node has there is a secret of somebody, too.
+fn a_reference_under_a_secret_key_is_a_name() {
+    let (_folder, inventory) = inventory(&[("nodes/n.yml", "parameters:\n  password: ${_param:x}\n")]);
+    let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+    assert!(concise(&error).contains("'${_param:x}'"), "{error}");
+    let redaction = Redaction::of(inventory.settings());
+    let logged = full(&error, false, &|path| Some(redaction.source(&fs::read_to_string(path).unwrap())));
+    assert!(logged.contains("  password: ${_param:x}\n"), "{logged}");
+}
+
+/// The places of a circle are names. Which of them a secret chooses is not told.
+#[test]
+fn a_circle_is_told_where_no_secret_chooses_the_way() {
+    for (node, told) in [
+        ("a_password: '${b_password}'\n  b_password: 'x${a_password}'", true),
+        ("all: {S3CRETVALUE: '${x}'}\n  name: S3CRETVALUE\n  x: '${all:${name}}'", true),
+        ("all: {S3CRETVALUE: '${x}'}\n  password: S3CRETVALUE\n  x: '${all:${password}}'", false),
+        ("all: {aS3CRETVALUE: '${x}'}\n  password: S3CRETVALUE\n  x: '${all:a${password}}'", false),
+        (
+            "all: {S3CRETVALUE: '${x}'}\n  b: c\n  password: S3CRETVALUE\n  x: '${all:${password}} ${b}'",
+            false,
+        ),
+    ] {
+        let (_folder, inventory) = inventory(&[("nodes/n.yml", &format!("parameters:\n  {node}\n"))]);
+        let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+        assert_eq!(error.first().code(), "reference-cycle", "{node}: {error}");
+        assert_eq!(concise(&error).contains("in a circle: ***"), !told, "{node}: {}", concise(&error));
+        assert!(told || !concise(&error).contains(SECRET), "{node}: {}", concise(&error));
+    }
+}
+
+/// Values are hidden as a whole, by their key or because they change without the secrets. What is equal to
+/// a secret, or holds its text, is no secret.
+#[test]
+fn answers_hide_secrets_and_nothing_else() {
     const NODE: &str = "classes: [c]
 parameters:
-  name: bob
-  users: [{name: '${name}', password: SECRET-a}, [{token: SECRET-b}]]
-  tokens: ['${name}', SECRET-c]
-  secret: '${nothing::SECRET-d}'
-  copies: [SECRET-a, x SECRET-b, SECRET-c, {d: SECRET-d}]
-  _param: {crm_pw: SECRET-new, table: {x: SECRET-table}, way: '${_param:table:x}'}
+  keystone: {tokens: {engine: cache, list: [SHOW-a]}}
+  glance: {engine: memcached}
+  copy: x cache SHOW-b
+  domain: cz.${_param:domain}
+  url: SHOW://${db:password}@h
+  secret: {name: SHOW, password_auth: false}
+  users: [{name: SHOW, password: HIDE-c}]
+  tokens: ['SHOW${_param:domain}', '${db:password}']
+  fallback: ${gone:password::SHOW-d}
+exports: {domain: '${_param:domain}', token: HIDE-e}
 ";
     const CLASS: &str = "parameters:
-  _param: {crm_pw: SECRET-old}
-  db: {password: '${_param:crm_pw}', password2: '${_param:way}'}
+  _param: {domain: SHOW.cz, pw: SHOW-f}
+  db: {password: '${_param:pw}', token: 'HIDE-g${_param:domain}', key: '${db:password}'}
 ";
-    let nodes: Vec<String> = (0..30).map(|number| format!("nodes/n{number}.yml")).collect();
-    let mut files: Vec<(&str, &str)> = nodes.iter().map(|name| (name.as_str(), NODE)).collect();
-    files.extend([
-        ("classes/c.yml", CLASS),
-        ("nodes/other.yml", "parameters: {_param: {crm_pw: SECRET-other}}\n"),
-    ]);
-    let (_folder, inventory) = inventory(&files);
-    let secrets = Secrets::of(inventory.settings());
+    let (_folder, inventory) = inventory(&[("nodes/n.yml", NODE), ("classes/c.yml", CLASS)]);
+    let redaction = Redaction::of(inventory.settings());
 
-    let parameters =
-        reclass::list::parameters(&inventory, &[], &reclass::list::NodeFilter::default(), &secrets).unwrap();
-    for row in &parameters {
-        let shown = format!("{:?}", row.places);
-        assert!(!shown.contains("SECRET"), "{shown}");
-    }
-    assert!(format!("{parameters:?}").contains("\"bob\""));
-
-    let graph = reclass::graph::graph(&inventory, &[], &secrets).unwrap();
-    let page = reclass::graph::html(&graph).unwrap();
-    assert!(page.contains("bob") && !page.contains("SECRET"));
-
+    let filter = reclass::list::NodeFilter::default();
+    let parameters = reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap();
+    let graph = reclass::graph::graph(&inventory, &[], &redaction).unwrap();
     let selection = reclass::explain::Selection {
         parameters: vec!["**".into()],
-        secrets: secrets.clone(),
+        exports: vec!["**".into()],
+        redaction: redaction.clone(),
         ..reclass::explain::Selection::default()
     };
-    let told = reclass::explain::explain(&inventory, "n1", &Request::default(), &selection).unwrap();
-    let mut secrets = secrets;
-    told.teach(&mut secrets);
-    let text = reclass::explain::to_text(&told, ":", &secrets, reclass::style::Paint(false));
-    let data = reclass::json::dumps(&told.to_value(":", &secrets), false).unwrap();
-    assert!(text.contains("bob") && !text.contains("SECRET"), "{text}");
-    assert!(!data.contains("SECRET"), "{data}");
+    let told = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
+    let text = reclass::explain::to_text(&told, ":", &redaction, reclass::style::Paint(false));
+    let data = reclass::json::dumps(&told.to_value(":", &redaction), false).unwrap();
+    let page = reclass::graph::html(&graph).unwrap();
+    for shown in [&format!("{parameters:?}"), &page, &text, &data] {
+        assert!(shown.contains("memcached") && shown.contains("SHOW-b"), "{shown}");
+        assert!(!shown.contains("HIDE"), "{shown}");
+        for (at, _) in shown.match_indices(MASK) {
+            let alone = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric() && !"@/.$}*".contains(c));
+            let (before, after) = (&shown[..at], &shown[at + MASK.len()..]);
+            assert!(alone(before.chars().last()) && alone(after.chars().next()), "{at} in {shown}");
+        }
+    }
+    let value = |path: &str| {
+        let path: Vec<Key> = path.split(':').map(Key::from).collect();
+        let story = told.parameters.iter().find(|story| story.path == path).unwrap();
+        redaction.value(&path, story.value.as_ref().unwrap()).as_str().map(str::to_owned)
+    };
+    for (path, expected) in [
+        ("glance:engine", "memcached"),
+        ("keystone:tokens:engine", "cache"),
+        ("domain", "cz.SHOW.cz"),
+        ("url", MASK),
+        ("secret:name", "SHOW"),
+        ("db:password", MASK),
+        ("db:token", MASK),
+        ("db:key", MASK),
+        ("_param:pw", "SHOW-f"),
+        ("fallback", "SHOW-d"),
+    ] {
+        assert_eq!(value(path).as_deref(), Some(expected), "{path}");
+    }
+    // The text that brings the secret in is a name.
+    assert!(text.contains("\"${_param:pw}\"") && text.contains("\"SHOW://${db:password}@h\""), "{text}");
 }
 
 #[test]
@@ -139,7 +188,7 @@ fn a_class_name_that_holds_no_secret_is_told() {
     let base = "parameters: {role: web, db: {password: S3CRETVALUE}}\n";
     for (node, note) in [
         ("classes: [base, 'a.${role}']\n", "its name comes to 'a.web'"),
-        ("classes: [base, 'a.${role}.${db:password}']\n", "its name comes to 'a.web.***'"),
+        ("classes: [base, 'a.${role}.${db:password}']\n", "a secret is in its name"),
     ] {
         let (_folder, inventory) = inventory(&[("nodes/n.yml", node), ("classes/base.yml", base)]);
         let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 
+use reclass::internals::yaml::parse_value;
 use reclass::settings::{Row, Shape, TABLE};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
@@ -59,5 +60,13 @@ fn shape(shape: Shape) -> String {
         Shape::Any => "anything".into(),
         Shape::Count => "a whole number from zero on".into(),
         Shape::UpTo(most) => format!("a whole number from 1 to {most}"),
+    }
+}
+
+#[test]
+fn defaults_are_what_yaml_reads() {
+    for row in TABLE {
+        let read = parse_value(row.default).expect("a default is YAML");
+        assert_eq!(row.default_value(), read, "{}", row.name);
     }
 }

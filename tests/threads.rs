@@ -15,8 +15,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use reclass::engine::{Inventory, NodeInfo, Request};
 use reclass::error::Error;
+use reclass::internals::engine::{Inventory, NodeInfo, Request};
 use reclass::value::{Map, Text, Value};
 
 /// Enough for the engine to share the work between threads of its own.
@@ -123,7 +123,7 @@ impl Site {
             let (answered, since) = (self.answered.load(Ordering::SeqCst), Instant::now());
             while self.answered.load(Ordering::SeqCst) < answered + THREADS {
                 std::thread::sleep(Duration::from_millis(10));
-                if since.elapsed() > Duration::from_secs(20) {
+                if since.elapsed() > Duration::from_secs(600) {
                     self.over.store(true, Ordering::SeqCst);
                     panic!("no thread has an answer");
                 }

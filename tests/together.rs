@@ -26,8 +26,8 @@ use std::path::Path;
 
 use inventory::Node;
 use random::Random;
-use reclass::engine::{Inventory, Request};
 use reclass::error::Fault;
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Text, Value};
 
 /// How many nodes are made of each.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::Value;
 
 /// An inventory on disk, and one that was asked often enough to be watched where it can be.

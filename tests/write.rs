@@ -9,14 +9,14 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use reclass::edit::cluster::{self, File};
+use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::node::{self, Content};
 use reclass::edit::tree::Options;
 use reclass::error::Error;
+use reclass::internals::storage::TreeLimits;
+use reclass::internals::storage::walk::list;
+use reclass::internals::storage::write::{TreeLock, WriteStep};
 use reclass::settings::Settings;
-use reclass::storage::Limits;
-use reclass::storage::walk::list;
-use reclass::storage::write::{Lock, Step};
 use reclass::value::{Map, Value};
 use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 use tempfile::TempDir;
@@ -40,7 +40,7 @@ fn settings(base: &Path) -> Settings {
     Settings::from_options(&Map::from_iter([("inventory_base_uri".into(), base)])).expect("settings").0
 }
 
-const PRAGUE: File<'static> = File { cluster: "prague", name: "" };
+const PRAGUE: ClusterFile<'static> = ClusterFile { cluster: "prague", name: "" };
 
 /// Starts this program again to run one test of it, with a task in its environment.
 fn child(test: &str, task: &[(&str, &str)]) -> Child {
@@ -59,9 +59,9 @@ fn write_until_a_step() {
     let task = |name: &str| std::env::var(name).expect("a task");
     let (path, step) = (PathBuf::from(task("WRITE_PATH")), task("WRITE_STEP"));
     let root = path.parent().expect("a folder");
-    let lock = Lock::take(root).expect("the lock");
-    let stamp = reclass::storage::fs::stamp(&path).ok();
-    let mut tell = |at: Step| {
+    let lock = TreeLock::take(root).expect("the lock");
+    let stamp = reclass::internals::storage::fs::stamp(&path).ok();
+    let mut tell = |at: WriteStep| {
         if format!("{at:?}") == step {
             println!("\nREACHED");
             // Until the parent kills this process.
@@ -75,8 +75,15 @@ fn write_until_a_step() {
 
 #[test]
 fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
-    let steps =
-        [Step::Begin, Step::Created, Step::Half, Step::Written, Step::Flushed, Step::Renamed, Step::Done];
+    let steps = [
+        WriteStep::Begin,
+        WriteStep::Created,
+        WriteStep::Half,
+        WriteStep::Written,
+        WriteStep::Flushed,
+        WriteStep::Renamed,
+        WriteStep::Done,
+    ];
     for old in [Some(OLD), None] {
         for step in steps {
             let folder = tempfile::tempdir().expect("a folder");
@@ -94,14 +101,14 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             child.wait().expect("gone");
 
             let found = fs::read_to_string(&path).ok();
-            let renamed = matches!(step, Step::Renamed | Step::Done);
+            let renamed = matches!(step, WriteStep::Renamed | WriteStep::Done);
             assert_eq!(found.as_deref(), if renamed { Some("new: text\n") } else { old }, "{step:?}");
             // What was left behind is no YAML file of the tree, and in nobody's way.
-            let limits = Limits { files: 100, depth: 10, bytes: 100 };
+            let limits = TreeLimits { files: 100, depth: 10, bytes: 100 };
             let listing = list(&[folder.path().to_owned()], limits, 1).expect("a listing");
             assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
-            let lock = Lock::take(folder.path()).expect("the lock of a process that is gone");
-            let stamp = reclass::storage::fs::stamp(&path).ok();
+            let lock = TreeLock::take(folder.path()).expect("the lock of a process that is gone");
+            let stamp = reclass::internals::storage::fs::stamp(&path).ok();
             assert!(lock.replace(&path, b"later: text\n", stamp.as_ref()).expect("written"), "{step:?}");
             assert_eq!(fs::read(&path).expect("the file"), b"later: text\n");
             let mut left: Vec<_> = fs::read_dir(folder.path())
@@ -179,8 +186,8 @@ fn edits_of_many_processes_are_all_there() {
 #[test]
 fn an_edit_that_somebody_without_the_lock_made_is_seen() {
     let (folder, _, file) = inventory();
-    let lock = Lock::take(&folder.path().join("classes")).expect("the lock");
-    let stamp = reclass::storage::fs::stamp(&file).expect("a stamp");
+    let lock = TreeLock::take(&folder.path().join("classes")).expect("the lock");
+    let stamp = reclass::internals::storage::fs::stamp(&file).expect("a stamp");
     fs::write(&file, "parameters: {}\n").expect("by hand");
     assert!(!lock.replace(&file, b"x: 1\n", Some(&stamp)).expect("no error"), "written over an edit");
     assert!(!lock.replace(&file, b"x: 1\n", None).expect("no error"), "written over a new file");
@@ -296,6 +303,160 @@ fn a_file_that_its_owner_may_not_write_keeps_its_attributes() {
     assert_eq!(fs::metadata(&file).expect("metadata").mode() & 0o7777, 0o440);
 }
 
+/// What one edit of a node finds that waits for the lock while somebody else works.
+fn beside<T: Send>(root: &Path, edit: impl FnOnce() -> T + Send, other: impl FnOnce()) -> T {
+    std::thread::scope(|scope| {
+        let lock = TreeLock::take(root).expect("the lock");
+        let edit = scope.spawn(edit);
+        // Until it waits.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        other();
+        drop(lock);
+        edit.join().expect("no panic")
+    })
+}
+
+#[test]
+fn a_node_that_somebody_else_makes_or_deletes_at_once_is_done() {
+    let (folder, settings, _) = inventory();
+    let nodes = folder.path().join("nodes");
+    let (file, plain) = (nodes.join("twin.yml"), Options::default());
+    let content = Content { classes: vec!["a".into()], ..Content::default() };
+    let create = || node::create(&settings, "twin", "", &content, plain);
+    let delete = || node::delete(&settings, "twin", plain);
+
+    let edited = beside(&nodes, create, || fs::write(&file, "classes: [a, b]\n").expect("written"));
+    assert!(!edited.expect("it is done").changed());
+    assert_eq!(create().expect_err("it was there before").first().code(), "node-exists");
+
+    let edited = beside(&nodes, delete, || fs::remove_file(&file).expect("gone"));
+    assert!(!edited.expect("it is done").changed());
+    assert_eq!(delete().expect_err("it was not there before").first().code(), "node-not-found");
+
+    let edited = beside(&nodes, create, || fs::write(&file, "classes: [b]\n").expect("written"));
+    assert_eq!(edited.expect_err("another content").first().code(), "node-exists");
+    assert_eq!(fs::read_to_string(&file).expect("the file"), "classes: [b]\n");
+}
+
+#[test]
+fn who_may_write_the_folder_can_lock_it_and_nobody_else() {
+    let (folder, settings, _) = inventory();
+    let classes = folder.path().join("classes");
+    let lock = classes.join(".reclass.lock");
+    let edit = |value| cluster::set(&settings, PRAGUE, "b", Value::Int(value), Options::default());
+    // As an earlier version made it.
+    fs::write(&lock, "").expect("written");
+    for (number, mode, expected) in
+        [(1, 0o755, 0o600), (2, 0o775, 0o660), (3, 0o777, 0o660), (4, 0o700, 0o600), (5, 0o2770, 0o660)]
+    {
+        fs::set_permissions(&classes, fs::Permissions::from_mode(mode)).expect("a mode");
+        let given = std::os::unix::fs::chown(&classes, Some(4242), Some(4343)).is_ok();
+        edit(number).expect("an edit");
+        let metadata = fs::metadata(&lock).expect("the lock");
+        assert_eq!(metadata.mode() & 0o7777, expected, "{mode:o}");
+        if given {
+            assert_eq!((metadata.uid(), metadata.gid()), (4242, 4343));
+        }
+        if number % 2 == 0 {
+            fs::remove_file(&lock).expect("gone");
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
+    let (folder, _, file) = inventory();
+    let outside = tempfile::tempdir().expect("a folder");
+    let around = file.parent().expect("a folder");
+    for swap_at in [WriteStep::Begin, WriteStep::Created, WriteStep::Written, WriteStep::Flushed] {
+        let lock = TreeLock::take(&folder.path().join("classes")).expect("the lock");
+        let mut swap = |step| {
+            if step == swap_at {
+                fs::rename(around, around.with_extension("away")).expect("moved");
+                symlink(outside.path(), around).expect("a link");
+            }
+        };
+        let written = lock.replace_by_steps(&around.join("new.yml"), b"a: 1\n", None, &mut swap);
+        assert_eq!(fs::read_dir(outside.path()).expect("a listing").count(), 0, "{swap_at:?}: {written:?}");
+        // What was open before is where it was.
+        assert_eq!(written.is_ok(), swap_at != WriteStep::Begin, "{written:?}");
+        fs::remove_file(around).expect("gone");
+        fs::rename(around.with_extension("away"), around).expect("moved back");
+        let _ = fs::remove_file(around.join("new.yml"));
+    }
+}
+
+/// Gives a path to another user, whom others may not follow; `None` where only the administrator can.
+fn given_away(path: &Path, mode: u32) -> Option<()> {
+    std::os::unix::fs::chown(path, Some(4242), Some(4343)).ok()?;
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).ok()
+}
+
+#[test]
+fn errors_say_which_user_lacks_which_right_on_which_path() {
+    let as_others = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH | CapabilitySet::CHOWN;
+    let edit = |settings: &Settings| cluster::set(settings, PRAGUE, "b", Value::Int(2), Options::default());
+    let told = |edit: &(dyn Fn() -> Error + Sync)| {
+        let error = without(as_others, edit);
+        (error.first().code(), error.to_string())
+    };
+
+    let (folder, settings, _) = inventory();
+    let classes = folder.path().join("classes");
+    if given_away(&classes, 0o755).is_none() {
+        println!("only the administrator can give files away");
+        return;
+    }
+    let (code, said) = told(&|| edit(&settings).expect_err("no right"));
+    assert_eq!(code, "file-unwritable");
+    let lacks = format!(
+        "/.reclass.lock': permission denied: user 'root' has no right to write '{}' (mode 0755 of user 4242)",
+        classes.display()
+    );
+    assert!(said.contains(&lacks), "{said}");
+
+    let (_folder, settings, file) = inventory();
+    given_away(&file, 0o644).expect("given away");
+    let (code, said) = told(&|| edit(&settings).expect_err("no right"));
+    assert_eq!(code, "file-unwritable");
+    assert!(said.contains("its group 4343 cannot be kept: user 'root' is not in that group"), "{said}");
+    std::os::unix::fs::chown(&file, Some(4242), Some(0)).expect("given away");
+    let (_, said) = told(&|| edit(&settings).expect_err("no right"));
+    assert!(
+        said.contains("its owner 4242 cannot be kept: user 'root' has no right to give files away"),
+        "{said}"
+    );
+    assert!(said.contains("; edit it as that user or as root"), "{said}");
+
+    for (path, mode, code, lacks) in [
+        ("nodes", 0o700, "directory-unreadable", "read"),
+        ("nodes/in", 0o700, "directory-unreadable", "read"),
+        ("nodes/n.yml", 0o600, "file-unreadable", "read"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join("nodes/in")).expect("folders");
+        fs::create_dir(folder.path().join("classes")).expect("a folder");
+        fs::write(folder.path().join("nodes/n.yml"), "parameters: {}\n").expect("written");
+        let closed = folder.path().join(path);
+        given_away(&closed, mode).expect("given away");
+        let mut options = Map::default();
+        options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().expect("text")));
+        let inventory = reclass::internals::engine::Inventory::open(&options).expect("settings");
+        let (found, said) = told(&|| {
+            inventory
+                .nodeinfo("n", &reclass::internals::engine::Request::default())
+                .map(|_| ())
+                .expect_err("no right")
+        });
+        assert_eq!(found, code, "{said}");
+        let lacks = format!(
+            "permission denied: user 'root' has no right to {lacks} '{}' (mode {mode:04o} of user 4242)",
+            closed.display()
+        );
+        assert!(said.contains(&lacks), "{said}");
+    }
+}
+
 #[test]
 fn the_list_of_a_folder_lets_nobody_into_a_file_without_one() {
     let (_folder, settings, file) = inventory();
@@ -333,8 +494,13 @@ fn a_new_file_belongs_to_its_folder() {
     // Folders for nodes are made; those of clusters, where a slip would make one, are not.
     node::create(&settings, "web1", "_generated/a", &Content::default(), Options::default())
         .expect("no change");
-    let error =
-        cluster::set(&settings, File { cluster: "pragu", name: "" }, "b", Value::Null, Options::default());
+    let error = cluster::set(
+        &settings,
+        ClusterFile { cluster: "pragu", name: "" },
+        "b",
+        Value::Null,
+        Options::default(),
+    );
     assert_eq!(error.expect_err("no such folder").first().code(), "directory-not-found");
     assert!(!folder.path().join("classes/cluster/pragu").exists());
 }
@@ -440,7 +606,7 @@ fn no_way_out_of_the_inventory() {
         ("prague/up", "secret.yml", "path-refused"),
         ("prague", "up/secret.yml", "path-refused"),
     ] {
-        let place = File { cluster: cluster_name, name };
+        let place = ClusterFile { cluster: cluster_name, name };
         let shown = format!("{cluster_name} {name}");
         assert_eq!(code(cluster::data(&settings, place)), Some(expected), "read {shown}");
         for test in [false, true] {
@@ -484,13 +650,13 @@ fn no_way_out_of_the_inventory() {
     // Nor a file of another kind that a link inside leads to.
     fs::write(file.with_file_name("notes.txt"), "a: 1\n").expect("a file");
     symlink("notes.txt", file.with_file_name("notes.yml")).expect("a link");
-    let notes = File { cluster: "prague", name: "notes.yml" };
+    let notes = ClusterFile { cluster: "prague", name: "notes.yml" };
     let done = cluster::set(&settings, notes, "b", Value::Int(2), Options::default());
     assert_eq!(code(done), Some("path-refused"));
     assert_eq!(fs::read_to_string(file.with_file_name("notes.txt")).expect("the file"), "a: 1\n");
 
     // A link that stays inside is followed: its target is edited, and it stays a link.
-    let inside = File { cluster: "prague", name: "inside.yml" };
+    let inside = ClusterFile { cluster: "prague", name: "inside.yml" };
     cluster::set(&settings, inside, "b", Value::Int(2), Options::default()).expect("an edit");
     assert!(fs::symlink_metadata(file.with_file_name("inside.yml")).expect("a link").is_symlink());
     assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters:\n  _param:\n    a: 1\n    b: 2\n");
@@ -576,7 +742,7 @@ fn a_node_that_goes_while_an_edit_waits_is_not_made_again() {
     let path = folder.path().join("nodes/web1.yml");
     let more = Content { classes: vec!["later".into()], ..Content::default() };
     let waiting = |change: &dyn Fn()| {
-        let lock = Lock::take(&folder.path().join("nodes")).expect("the lock");
+        let lock = TreeLock::take(&folder.path().join("nodes")).expect("the lock");
         std::thread::scope(|scope| {
             let edit = scope.spawn(|| node::update(&settings, "web1", &more, Options::default()));
             // Long enough that it has found the file, and waits for the lock.
@@ -612,7 +778,7 @@ fn trees_that_are_in_one_another_lose_no_edit() {
             let settings = if writer % 2 == 0 { &inner } else { &outer };
             scope.spawn(move || {
                 for number in 0..40 {
-                    let overrides = File { cluster: "prague", name: "overrides.yml" };
+                    let overrides = ClusterFile { cluster: "prague", name: "overrides.yml" };
                     let name = format!("w{writer}n{number}");
                     cluster::set(settings, overrides, &name, Value::Int(number), Options::default())
                         .unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -5,7 +5,7 @@
 
 mod yaml;
 
-use reclass::yaml::compose::{compose_any, compose_ordinary};
+use reclass::internals::yaml::compose::{compose_any, compose_ordinary};
 use yaml::generate::{Random, document, mutate};
 use yaml::oracle::corpus;
 

@@ -54,3 +54,39 @@ fn generated_documents_read_as_pyyaml_reads_them() {
         .collect();
     check(&texts);
 }
+
+#[test]
+fn keys_of_numbers_meet_as_in_python() {
+    let numbers = [
+        "0",
+        "-0.0",
+        "false",
+        "1",
+        "1.0",
+        "true",
+        "1.5",
+        "9007199254740992",
+        "9007199254740993",
+        "9007199254740992.0",
+        "9223372036854775807",
+        "9223372036854775808",
+        "9223372036854775808.0",
+        "-9223372036854775808",
+        "-9223372036854775808.0",
+        "100000000000000000000",
+        "1.0e+20",
+        "100000000000000000001",
+        "0x56bc75e2d63100000",
+        "1.7976931348623157e+308",
+        ".inf",
+        "-.inf",
+        "1.0e+999",
+        ".nan",
+        ".NaN",
+        "5.0e-324",
+        "null",
+        "'1'",
+    ];
+    let pairs = numbers.iter().flat_map(|one| numbers.map(|other| format!("{{{one}: a, {other}: b}}\n")));
+    check(&pairs.map(String::into_bytes).collect::<Vec<_>>());
+}

@@ -2,10 +2,10 @@
 //! new text says what the old one with the change says, or the edit is refused.
 
 use reclass::edit::{Action, Change, read};
-use reclass::merge::Prefixes;
+use reclass::internals::model::merge::Prefixes;
+use reclass::internals::yaml::parse_value;
 use reclass::settings::Settings;
 use reclass::value::{Map, Text, Value};
-use reclass::yaml::parse_value;
 
 use super::data::changed;
 use super::shown;

@@ -4,10 +4,9 @@
 
 use std::cell::RefCell;
 
-use reclass::report;
+use reclass::internals::storage::git::remote::{Remote, Transport};
+use reclass::internals::storage::place::TreeLocations;
 use reclass::settings::Settings;
-use reclass::storage::git::remote::{Remote, Transport};
-use reclass::storage::place::Places;
 use reclass::value::{Map, Value};
 
 use super::shown;
@@ -57,11 +56,11 @@ fn refused(text: &str) {
     let uri = Value::map(Map::from_iter([("repo".into(), Value::text(text))]));
     let error = SETTINGS.with_borrow_mut(|settings| {
         settings.nodes_uri = uri;
-        Places::of(settings).expect_err("no address of a repository")
+        TreeLocations::of(settings).expect_err("no address of a repository")
     });
     shown::error(&error, &|_| None);
     // A sentence of our own: it does not repeat the text.
-    let said = report::concise(&error);
+    let said = reclass::error::concise(&error);
     assert!(!is_peculiar(text) || !said.contains(text), "{said}");
 }
 

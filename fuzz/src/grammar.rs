@@ -2,12 +2,12 @@
 //! inside of the text, and what has no sentinel stays as it is.
 
 use reclass::error::{Error, Fault, Kind};
-use reclass::query;
+use reclass::internals::model::query;
+use reclass::internals::model::template::{self, Parsed, Part, Pool, Reference};
+use reclass::internals::yaml::parse_value;
 use reclass::settings::Settings;
 use reclass::source::Site;
-use reclass::template::{self, Parsed, Part, Pool, Reference};
 use reclass::value::Text;
-use reclass::yaml::parse_value;
 
 use super::shown;
 

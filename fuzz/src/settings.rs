@@ -1,10 +1,10 @@
 //! Bytes as a settings file, and a name that a minion chooses: what is wrong is told with its code, and
 //! what mappings make of the name is the same each time, and ends.
 
-use reclass::mappings::Mappings;
+use reclass::internals::model::mappings::Mappings;
+use reclass::internals::yaml;
 use reclass::settings::Settings;
 use reclass::value::Value;
-use reclass::yaml;
 
 use super::shown;
 
@@ -36,7 +36,7 @@ pub fn check(input: &[u8]) {
     match classes {
         Ok(classes) => {
             for mapped in classes {
-                assert!(mappings.names().any(|(shown, _)| *shown == mapped.shown), "{mapped:?}");
+                assert!(mappings.names().any(|(mapping, _)| *mapping == mapped.mapping), "{mapped:?}");
             }
         }
         Err(error) => shown::error(&error, &|_| None),

@@ -17,7 +17,7 @@ fn lines(fault: &Fault) -> usize {
 
 /// Shows an error in all forms.
 pub fn error(error: &Error, read: &dyn Fn(&str) -> Option<String>) {
-    let concise = report::concise(error);
+    let concise = reclass::error::concise(error);
     assert!(is_inert(&concise), "{concise:?}");
     assert_eq!(concise.lines().count(), error.faults().iter().map(lines).sum::<usize>(), "{concise}");
     let full = report::full(error, false, read);
@@ -30,7 +30,7 @@ pub fn error(error: &Error, read: &dyn Fn(&str) -> Option<String>) {
 /// Shows warnings in all forms.
 pub fn warnings(warnings: &[Warning], read: &dyn Fn(&str) -> Option<String>) {
     for warning in warnings {
-        let concise = report::concise_warning(warning);
+        let concise = reclass::error::concise_warning(warning);
         assert!(is_inert(&concise), "{concise:?}");
         let full = report::full_warning(warning, false, read);
         assert!(is_inert(&full), "{full:?}");

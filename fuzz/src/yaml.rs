@@ -2,13 +2,13 @@
 //! it is read again as the same.
 
 use reclass::error::Error;
+use reclass::internals::yaml::compose::{Document, compose, compose_any, compose_ordinary};
+use reclass::internals::yaml::emit::{EmitOptions, emit};
+use reclass::internals::yaml::outline::Outline;
+use reclass::internals::yaml::{parse_value, to_value};
 use reclass::json;
 use reclass::pystr;
 use reclass::value::Value;
-use reclass::yaml::compose::{Document, compose, compose_any, compose_ordinary};
-use reclass::yaml::emit::{EmitOptions, emit};
-use reclass::yaml::outline::Outline;
-use reclass::yaml::{parse_value, to_value};
 
 use super::shown;
 

@@ -13,6 +13,10 @@ Soft metadata are the parameters below ``_param`` in a class file of a cluster, 
 ``classes/cluster/<cluster>/overrides.yml``. The settings ``cluster_folder`` and ``cluster_file`` name
 another place.
 
+An inventory lies with its master: there ``salt-run reclass.…`` does the same as the user of the master, and
+``salt-call reclass.…`` as that of the minion. ``salt '*' reclass.…`` would edit it from each minion that
+has one.
+
 The settings come from the first that there is: the option ``reclass`` of the minion, its
 ``ext_pillar`` or ``master_tops``, those of the master whose configuration is in the same folder,
 ``/etc/reclass/reclass-config.yml``.
@@ -90,8 +94,8 @@ def set_cluster_param(
 
     .. code-block:: bash
 
-        salt '*' reclass.set_cluster_param service_database_host db1.example.com
-        salt '*' reclass.set_cluster_param dns_servers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
+        salt-call reclass.set_cluster_param database_address 10.0.0.5 cluster=prague
+        salt-call reclass.set_cluster_param resolvers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
     """
     with commands():
         return _edits.set_param(_settings(), name, value, cluster, file_name, interpolate, _test(test))
@@ -108,8 +112,8 @@ def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwarg
 
     .. code-block:: bash
 
-        salt '*' reclass.get_cluster_param service_database_host
-        salt '*' reclass.get_cluster_param service_database_host cluster=prague default=none
+        salt-call reclass.get_cluster_param database_address cluster=prague
+        salt-call reclass.get_cluster_param database_address cluster=prague default=none
     """
     with commands():
         return _edits.get_param(_settings(), name, cluster, file_name, **kwargs)
@@ -123,8 +127,7 @@ def list_cluster_params(cluster: str = "", file_name: str = "") -> dict[str, Any
 
     .. code-block:: bash
 
-        salt '*' reclass.list_cluster_params
-        salt '*' reclass.list_cluster_params cluster=prague
+        salt-call reclass.list_cluster_params cluster=prague
     """
     with commands():
         return _edits.params(_settings(), cluster, file_name)
@@ -142,8 +145,8 @@ def delete_cluster_param(
 
     .. code-block:: bash
 
-        salt '*' reclass.delete_cluster_param service_database_host
-        salt '*' reclass.delete_cluster_param service_database_host cluster=prague test=True
+        salt-call reclass.delete_cluster_param database_address cluster=prague
+        salt-call reclass.delete_cluster_param database_address cluster=prague test=True
     """
     with commands():
         return _edits.delete_param(_settings(), name, cluster, file_name, _test(test))
@@ -157,7 +160,7 @@ def cluster_meta_list(file_name: str = "overrides.yml", cluster: str = "", **kwa
 
     .. code-block:: bash
 
-        salt '*' reclass.cluster_meta_list
+        salt-call reclass.cluster_meta_list cluster=prague
     """
     with commands():
         return _edits.cluster_data(_settings(), cluster, file_name)
@@ -173,7 +176,7 @@ def cluster_meta_get(
 
     .. code-block:: bash
 
-        salt '*' reclass.cluster_meta_get service_database_host
+        salt-call reclass.cluster_meta_get database_address cluster=prague
     """
     with commands():
         return _commands.cluster_meta_get(_settings(), name, file_name, cluster)
@@ -195,7 +198,7 @@ def cluster_meta_set(
 
     .. code-block:: bash
 
-        salt '*' reclass.cluster_meta_set service_database_host db1.example.com
+        salt-call reclass.cluster_meta_set database_address 10.0.0.5 cluster=prague
     """
     with commands():
         return _commands.cluster_meta_set(
@@ -214,7 +217,7 @@ def cluster_meta_delete(
 
     .. code-block:: bash
 
-        salt '*' reclass.cluster_meta_delete service_database_host
+        salt-call reclass.cluster_meta_delete database_address cluster=prague
     """
     with commands():
         return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(test))
@@ -228,7 +231,7 @@ def soft_meta_list() -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.soft_meta_list
+        salt-call reclass.soft_meta_list
     """
     with commands():
         return _metadata.soft_params(_settings())
@@ -242,7 +245,7 @@ def soft_meta_get(name: str) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.soft_meta_get service_database_host
+        salt-call reclass.soft_meta_get database_address
     """
     with commands():
         return _metadata.soft_param(_settings(), name)
@@ -257,7 +260,7 @@ def class_list() -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.class_list
+        salt-call reclass.class_list
     """
     with commands():
         return _metadata.classes(_settings())
@@ -274,7 +277,7 @@ def class_get(name: str) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.class_get classes.role.web
+        salt-call reclass.class_get classes.role.web
     """
     with commands():
         return _metadata.class_(_settings(), name)
@@ -283,12 +286,13 @@ def class_get(name: str) -> dict[str, Any]:
 def node_create(
     name: str,
     path: str | None = None,
-    cluster: str = "default",
-    environment: str = "prd",
+    cluster: str | None = None,
+    environment: str | None = None,
     classes: Any = None,
     parameters: Any = None,
     interpolate: bool = False,
     test: bool | None = None,
+    reclass_environment: str | None = None,
 ) -> dict[str, Any]:
     """
     Make the file of a node. A node that has one is left as it is.
@@ -299,11 +303,12 @@ def node_create(
     path
         The folder below ``nodes``, made where it is missing.
 
-    cluster
-        The value of ``linux:system:cluster``.
+    cluster, environment
+        The values of ``linux:system:cluster`` and ``linux:system:environment``. With one of them, the file
+        also has ``name`` and ``domain`` there; without, it has no ``linux:system``.
 
-    environment
-        The value of ``linux:system:environment``. Not the environment of reclass.
+    reclass_environment
+        The environment of the node, by which reclass and Salt choose states and classes.
 
     classes
         A list of classes, or JSON.
@@ -317,7 +322,7 @@ def node_create(
 
     .. code-block:: bash
 
-        salt '*' reclass.node_create web3.example.com path=_generated classes='[site.lan, role.web]'
+        salt-call reclass.node_create web3.example.com path=_generated classes='[site.lan, role.web]'
     """
     with commands():
         return _commands.node_create(
@@ -328,6 +333,7 @@ def node_create(
             environment=environment,
             classes=classes,
             parameters=parameters,
+            reclass_environment=reclass_environment,
             interpolate=interpolate,
             test=_test(test),
         )
@@ -344,7 +350,7 @@ def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any
 
     .. code-block:: bash
 
-        salt '*' reclass.node_get web1.example.com
+        salt-call reclass.node_get web1.example.com
     """
     with commands():
         return _commands.node_get(_settings(), name, path)
@@ -358,7 +364,7 @@ def node_list(**kwargs: Any) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.node_list
+        salt-call reclass.node_list
     """
     with commands():
         return _metadata.nodes(_settings())
@@ -370,9 +376,10 @@ def node_update(
     parameters: Any = None,
     interpolate: bool = False,
     test: bool | None = None,
+    reclass_environment: str | None = None,
 ) -> dict[str, Any]:
     """
-    Add classes to the file of a node and set its soft parameters. All else stays.
+    Add classes to a node file, set its soft parameters and ``reclass_environment``. All else stays.
 
     Takes ``interpolate`` and ``test`` too. Returns what :py:func:`node_get` does.
 
@@ -380,7 +387,7 @@ def node_update(
 
     .. code-block:: bash
 
-        salt '*' reclass.node_update web1.example.com classes='[role.web]' parameters='{address: 10.0.0.9}'
+        salt-call reclass.node_update web1.example.com classes='[role.web]' parameters='{address: 10.0.0.9}'
     """
     with commands():
         return _commands.node_update(
@@ -388,6 +395,7 @@ def node_update(
             name,
             classes=classes,
             parameters=parameters,
+            reclass_environment=reclass_environment,
             interpolate=interpolate,
             test=_test(test),
         )
@@ -406,7 +414,7 @@ def node_delete(name: str, path: str | None = None, test: bool | None = None) ->
 
     .. code-block:: bash
 
-        salt '*' reclass.node_delete web3.example.com
+        salt-call reclass.node_delete web3.example.com
     """
     with commands():
         return _commands.node_delete(_settings(), name, path, _test(test))
@@ -434,7 +442,7 @@ def node_classify(
 
     .. code-block:: bash
 
-        salt '*' reclass.node_classify web3.example.com '{address: 10.0.0.13}' \\
+        salt-call reclass.node_classify web3.example.com '{address: 10.0.0.13}' \\
           '{web: {expression: all, node_class: {value: [role.web]},
             node_param: {address: {value_template: <<address>>}}}}'
     """
@@ -450,7 +458,7 @@ def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.node_pillar web1.example.com
+        salt-call reclass.node_pillar web1.example.com
     """
     with commands():
         return _commands.node_pillar(_settings(), node_name)
@@ -464,7 +472,7 @@ def top(node_name: str) -> dict[str, list[str]]:
 
     .. code-block:: bash
 
-        salt '*' reclass.top web1.example.com
+        salt-call reclass.top web1.example.com
     """
     with commands():
         return _commands.top(_settings(), node_name)
@@ -482,7 +490,7 @@ def explain(node_name: str, *paths: str) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.explain web1.example.com nginx:listen
+        salt-call reclass.explain web1.example.com nginx:listen
     """
     with commands():
         return _commands.explain(_settings(), node_name, paths)
@@ -497,8 +505,8 @@ def lint(*nodes: str) -> list[dict[str, Any]]:
 
     .. code-block:: bash
 
-        salt '*' reclass.lint
-        salt '*' reclass.lint web1.example.com
+        salt-call reclass.lint
+        salt-call reclass.lint web1.example.com
     """
     with commands():
         findings = _commands.lint(_settings(), nodes)
@@ -521,8 +529,8 @@ def diff(old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.diff HEAD
-        salt '*' reclass.diff v1.4 HEAD 'db*'
+        salt-call reclass.diff HEAD
+        salt-call reclass.diff HEAD~1 HEAD 'db*'
     """
     with commands():
         return _commands.diff(_settings(), old, new, nodes)
@@ -537,7 +545,7 @@ def cache_info() -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.cache_info
+        salt-call reclass.cache_info
     """
     with commands():
         return _commands.cache_info(_settings())
@@ -551,7 +559,7 @@ def inventory(**kwargs: Any) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt '*' reclass.inventory
+        salt-call reclass.inventory
     """
     with commands():
         return _metadata.inventory(_settings())
@@ -588,7 +596,7 @@ def validate_yaml() -> dict[str, list[str]] | None:
 
     .. code-block:: bash
 
-        salt '*' reclass.validate_yaml
+        salt-call reclass.validate_yaml
     """
     with commands():
         return _commands.validate_yaml(_settings(), __context__)
@@ -603,8 +611,8 @@ def validate_pillar(node_name: str | None = None, **kwargs: Any) -> dict[str, st
 
     .. code-block:: bash
 
-        salt '*' reclass.validate_pillar
-        salt '*' reclass.validate_pillar web1.example.com
+        salt-call reclass.validate_pillar
+        salt-call reclass.validate_pillar web1.example.com
     """
     with commands():
         return _commands.validate_pillar(_settings(), node_name, __context__)

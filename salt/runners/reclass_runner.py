@@ -5,6 +5,10 @@ Soft metadata and nodes of reclass, on the master
 Shows what minions get from the inventory of the master, and edits it: the functions of the
 execution module ``reclass``, with the master's own ``ext_pillar`` (or ``master_tops``) as the configuration.
 
+Where ``ext_pillar`` has several entries ``reclass``, each function works on the first one, or on the one
+that ``inventory`` names by its number, from 1, or by its ``inventory_base_uri``. Of such entries
+``__reclass__`` in the pillar is that of the last.
+
 An edit changes the entry that is asked for and leaves every other byte of the file as it is. What
 goes wrong is an error, and the exit code is 1.
 """
@@ -35,15 +39,19 @@ def __virtual__() -> str | tuple[bool, str]:
     return (False, MISSING) if MISSING else __virtualname__
 
 
-def _settings() -> dict[str, Any]:
-    return _configuration.of_master(__opts__)
+def _settings(inventory: Any = None) -> dict[str, Any]:
+    return _configuration.of_master(__opts__, inventory)
+
+
+def _earlier(minion: Any, inventory: Any) -> dict[str, Any] | None:
+    return _configuration.earlier_pillar(__opts__, _edits.text(minion), inventory)
 
 
 def _test(test: bool | None) -> bool:
     return bool(__opts__.get("test") if test is None else test)
 
 
-def show_pillar(minion: str) -> dict[str, Any]:
+def show_pillar(minion: str, inventory: Any = None) -> dict[str, Any]:
     """
     What a minion gets from the inventory as its pillar.
 
@@ -54,11 +62,12 @@ def show_pillar(minion: str) -> dict[str, Any]:
         salt-run reclass.show_pillar web1.example.com
     """
     with commands():
-        pillar: dict[str, Any] = _metadata.opened(_settings()).pillar(_edits.text(minion))
-        return pillar
+        pillars = _commands.node_pillar(_settings(inventory), minion, _earlier(minion, inventory))
+        [pillar] = pillars.values()
+        return pillar  # type: ignore[no-any-return]
 
 
-def show_top(minion: str) -> dict[str, list[str]]:
+def show_top(minion: str, inventory: Any = None) -> dict[str, list[str]]:
     """
     What a minion gets from the inventory as its top: its applications, by environment.
 
@@ -69,10 +78,11 @@ def show_top(minion: str) -> dict[str, list[str]]:
         salt-run reclass.show_top web1.example.com
     """
     with commands():
-        return _commands.top(_settings(), minion)
+        settings = _configuration.of_tops(__opts__) if inventory is None else _settings(inventory)
+        return _commands.top(settings, minion)
 
 
-def top(node_name: str) -> dict[str, list[str]]:
+def top(node_name: str, inventory: Any = None) -> dict[str, list[str]]:
     """
     :py:func:`show_top` by the name that it has in the execution module.
 
@@ -82,10 +92,10 @@ def top(node_name: str) -> dict[str, list[str]]:
 
         salt-run reclass.top web1.example.com
     """
-    return show_top(node_name)
+    return show_top(node_name, inventory)
 
 
-def nodes() -> list[str]:
+def nodes(inventory: Any = None) -> list[str]:
     """
     The names of all nodes.
 
@@ -96,7 +106,7 @@ def nodes() -> list[str]:
         salt-run reclass.nodes
     """
     with commands():
-        names: list[str] = _metadata.opened(_settings()).nodes()
+        names: list[str] = _metadata.opened(_settings(inventory)).nodes()
         return names
 
 
@@ -107,6 +117,7 @@ def set_cluster_param(
     file_name: str = "",
     interpolate: bool = False,
     test: bool | None = None,
+    inventory: Any = None,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster. A missing file is made; its folder has to be there.
@@ -135,14 +146,18 @@ def set_cluster_param(
 
     .. code-block:: bash
 
-        salt-run reclass.set_cluster_param service_database_host db1.example.com
-        salt-run reclass.set_cluster_param dns_servers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
+        salt-run reclass.set_cluster_param database_address 10.0.0.5 cluster=prague
+        salt-run reclass.set_cluster_param resolvers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
     """
     with commands():
-        return _edits.set_param(_settings(), name, value, cluster, file_name, interpolate, _test(test))
+        return _edits.set_param(
+            _settings(inventory), name, value, cluster, file_name, interpolate, _test(test)
+        )
 
 
-def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwargs: Any) -> Any:
+def get_cluster_param(
+    name: str, cluster: str = "", file_name: str = "", inventory: Any = None, **kwargs: Any
+) -> Any:
     """
     The value of a soft parameter in the metadata file of a cluster, as it is written there.
 
@@ -153,14 +168,14 @@ def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwarg
 
     .. code-block:: bash
 
-        salt-run reclass.get_cluster_param service_database_host
-        salt-run reclass.get_cluster_param service_database_host cluster=prague default=none
+        salt-run reclass.get_cluster_param database_address cluster=prague
+        salt-run reclass.get_cluster_param database_address cluster=prague default=none
     """
     with commands():
-        return _edits.get_param(_settings(), name, cluster, file_name, **kwargs)
+        return _edits.get_param(_settings(inventory), name, cluster, file_name, **kwargs)
 
 
-def list_cluster_params(cluster: str = "", file_name: str = "") -> dict[str, Any]:
+def list_cluster_params(cluster: str = "", file_name: str = "", inventory: Any = None) -> dict[str, Any]:
     """
     All soft parameters in the metadata file of a cluster, as they are written there.
 
@@ -168,15 +183,14 @@ def list_cluster_params(cluster: str = "", file_name: str = "") -> dict[str, Any
 
     .. code-block:: bash
 
-        salt-run reclass.list_cluster_params
         salt-run reclass.list_cluster_params cluster=prague
     """
     with commands():
-        return _edits.params(_settings(), cluster, file_name)
+        return _edits.params(_settings(inventory), cluster, file_name)
 
 
 def delete_cluster_param(
-    name: str, cluster: str = "", file_name: str = "", test: bool | None = None
+    name: str, cluster: str = "", file_name: str = "", test: bool | None = None, inventory: Any = None
 ) -> dict[str, Any]:
     """
     Delete a soft parameter of a cluster.
@@ -187,14 +201,16 @@ def delete_cluster_param(
 
     .. code-block:: bash
 
-        salt-run reclass.delete_cluster_param service_database_host
-        salt-run reclass.delete_cluster_param service_database_host cluster=prague test=True
+        salt-run reclass.delete_cluster_param database_address cluster=prague
+        salt-run reclass.delete_cluster_param database_address cluster=prague test=True
     """
     with commands():
-        return _edits.delete_param(_settings(), name, cluster, file_name, _test(test))
+        return _edits.delete_param(_settings(inventory), name, cluster, file_name, _test(test))
 
 
-def cluster_meta_list(file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any) -> dict[str, Any]:
+def cluster_meta_list(
+    file_name: str = "overrides.yml", cluster: str = "", inventory: Any = None, **kwargs: Any
+) -> dict[str, Any]:
     """
     All that the metadata file of a cluster says; ``{}`` for no file.
 
@@ -202,14 +218,14 @@ def cluster_meta_list(file_name: str = "overrides.yml", cluster: str = "", **kwa
 
     .. code-block:: bash
 
-        salt-run reclass.cluster_meta_list
+        salt-run reclass.cluster_meta_list cluster=prague
     """
     with commands():
-        return _edits.cluster_data(_settings(), cluster, file_name)
+        return _edits.cluster_data(_settings(inventory), cluster, file_name)
 
 
 def cluster_meta_get(
-    name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
+    name: str, file_name: str = "overrides.yml", cluster: str = "", inventory: Any = None, **kwargs: Any
 ) -> dict[str, Any]:
     """
     A soft parameter of a cluster as ``{name: value}``; ``{}`` where there is none.
@@ -218,10 +234,10 @@ def cluster_meta_get(
 
     .. code-block:: bash
 
-        salt-run reclass.cluster_meta_get service_database_host
+        salt-run reclass.cluster_meta_get database_address cluster=prague
     """
     with commands():
-        return _commands.cluster_meta_get(_settings(), name, file_name, cluster)
+        return _commands.cluster_meta_get(_settings(inventory), name, file_name, cluster)
 
 
 def cluster_meta_set(
@@ -231,6 +247,7 @@ def cluster_meta_set(
     cluster: str = "",
     interpolate: bool = False,
     test: bool | None = None,
+    inventory: Any = None,
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster; like :py:func:`set_cluster_param`, with the arguments and
@@ -240,16 +257,20 @@ def cluster_meta_set(
 
     .. code-block:: bash
 
-        salt-run reclass.cluster_meta_set service_database_host db1.example.com
+        salt-run reclass.cluster_meta_set database_address 10.0.0.5 cluster=prague
     """
     with commands():
         return _commands.cluster_meta_set(
-            _settings(), name, value, file_name, cluster, interpolate, _test(test)
+            _settings(inventory), name, value, file_name, cluster, interpolate, _test(test)
         )
 
 
 def cluster_meta_delete(
-    name: str, file_name: str = "overrides.yml", cluster: str = "", test: bool | None = None
+    name: str,
+    file_name: str = "overrides.yml",
+    cluster: str = "",
+    test: bool | None = None,
+    inventory: Any = None,
 ) -> str | dict[str, Any]:
     """
     Delete a soft parameter of a cluster; like :py:func:`delete_cluster_param`, with the arguments and
@@ -259,13 +280,13 @@ def cluster_meta_delete(
 
     .. code-block:: bash
 
-        salt-run reclass.cluster_meta_delete service_database_host
+        salt-run reclass.cluster_meta_delete database_address cluster=prague
     """
     with commands():
-        return _commands.cluster_meta_delete(_settings(), name, file_name, cluster, _test(test))
+        return _commands.cluster_meta_delete(_settings(inventory), name, file_name, cluster, _test(test))
 
 
-def soft_meta_list() -> dict[str, Any]:
+def soft_meta_list(inventory: Any = None) -> dict[str, Any]:
     """
     All soft parameters: which files set them (``created_at``), and which need them (``required_at``).
 
@@ -276,10 +297,10 @@ def soft_meta_list() -> dict[str, Any]:
         salt-run reclass.soft_meta_list
     """
     with commands():
-        return _metadata.soft_params(_settings())
+        return _metadata.soft_params(_settings(inventory))
 
 
-def soft_meta_get(name: str) -> dict[str, Any]:
+def soft_meta_get(name: str, inventory: Any = None) -> dict[str, Any]:
     """
     One of :py:func:`soft_meta_list`.
 
@@ -287,13 +308,13 @@ def soft_meta_get(name: str) -> dict[str, Any]:
 
     .. code-block:: bash
 
-        salt-run reclass.soft_meta_get service_database_host
+        salt-run reclass.soft_meta_get database_address
     """
     with commands():
-        return _metadata.soft_param(_settings(), name)
+        return _metadata.soft_param(_settings(inventory), name)
 
 
-def class_list() -> dict[str, Any]:
+def class_list(inventory: Any = None) -> dict[str, Any]:
     """
     All files of the inventory, nodes too, each with its path, what it includes (``includes``), and
     the soft parameters that it sets (``params_created``) and needs (``params_required``).
@@ -305,10 +326,10 @@ def class_list() -> dict[str, Any]:
         salt-run reclass.class_list
     """
     with commands():
-        return _metadata.classes(_settings())
+        return _metadata.classes(_settings(inventory))
 
 
-def class_get(name: str) -> dict[str, Any]:
+def class_get(name: str, inventory: Any = None) -> dict[str, Any]:
     """
     One of :py:func:`class_list`.
 
@@ -322,18 +343,20 @@ def class_get(name: str) -> dict[str, Any]:
         salt-run reclass.class_get classes.role.web
     """
     with commands():
-        return _metadata.class_(_settings(), name)
+        return _metadata.class_(_settings(inventory), name)
 
 
 def node_create(
     name: str,
     path: str | None = None,
-    cluster: str = "default",
-    environment: str = "prd",
+    cluster: str | None = None,
+    environment: str | None = None,
     classes: Any = None,
     parameters: Any = None,
     interpolate: bool = False,
     test: bool | None = None,
+    reclass_environment: str | None = None,
+    inventory: Any = None,
 ) -> dict[str, Any]:
     """
     Make the file of a node. A node that has one is left as it is.
@@ -344,11 +367,12 @@ def node_create(
     path
         The folder below ``nodes``, made where it is missing.
 
-    cluster
-        The value of ``linux:system:cluster``.
+    cluster, environment
+        The values of ``linux:system:cluster`` and ``linux:system:environment``. With one of them, the file
+        also has ``name`` and ``domain`` there; without, it has no ``linux:system``.
 
-    environment
-        The value of ``linux:system:environment``. Not the environment of reclass.
+    reclass_environment
+        The environment of the node, by which reclass and Salt choose states and classes.
 
     classes
         A list of classes, or JSON.
@@ -366,19 +390,20 @@ def node_create(
     """
     with commands():
         return _commands.node_create(
-            _settings(),
+            _settings(inventory),
             name,
             path=path,
             cluster=cluster,
             environment=environment,
             classes=classes,
             parameters=parameters,
+            reclass_environment=reclass_environment,
             interpolate=interpolate,
             test=_test(test),
         )
 
 
-def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any]:
+def node_get(name: str, path: str | None = None, inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
     A node file: the parts of its name, its folder (``path``), its classes and soft parameters.
 
@@ -392,10 +417,10 @@ def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any
         salt-run reclass.node_get web1.example.com
     """
     with commands():
-        return _commands.node_get(_settings(), name, path)
+        return _commands.node_get(_settings(inventory), name, path)
 
 
-def node_list(**kwargs: Any) -> dict[str, Any]:
+def node_list(inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
     All node files, each as :py:func:`node_get` has it.
 
@@ -406,7 +431,7 @@ def node_list(**kwargs: Any) -> dict[str, Any]:
         salt-run reclass.node_list
     """
     with commands():
-        return _metadata.nodes(_settings())
+        return _metadata.nodes(_settings(inventory))
 
 
 def node_update(
@@ -415,9 +440,11 @@ def node_update(
     parameters: Any = None,
     interpolate: bool = False,
     test: bool | None = None,
+    reclass_environment: str | None = None,
+    inventory: Any = None,
 ) -> dict[str, Any]:
     """
-    Add classes to the file of a node and set its soft parameters. All else stays.
+    Add classes to a node file, set its soft parameters and ``reclass_environment``. All else stays.
 
     Takes ``interpolate`` and ``test`` too. Returns what :py:func:`node_get` does.
 
@@ -429,16 +456,17 @@ def node_update(
     """
     with commands():
         return _commands.node_update(
-            _settings(),
+            _settings(inventory),
             name,
             classes=classes,
             parameters=parameters,
+            reclass_environment=reclass_environment,
             interpolate=interpolate,
             test=_test(test),
         )
 
 
-def node_delete(name: str, path: str | None = None, test: bool | None = None) -> str:
+def node_delete(name: str, path: str | None = None, test: bool | None = None, inventory: Any = None) -> str:
     """
     Delete the file of a node.
 
@@ -454,11 +482,15 @@ def node_delete(name: str, path: str | None = None, test: bool | None = None) ->
         salt-run reclass.node_delete web3.example.com
     """
     with commands():
-        return _commands.node_delete(_settings(), name, path, _test(test))
+        return _commands.node_delete(_settings(inventory), name, path, _test(test))
 
 
 def node_classify(
-    node_name: str, node_data: Any = None, class_mapping: Any = None, test: bool | None = None
+    node_name: str,
+    node_data: Any = None,
+    class_mapping: Any = None,
+    test: bool | None = None,
+    inventory: Any = None,
 ) -> dict[str, Any]:
     """
     Make or update a node by what is known of its machine, and the parameters of its cluster.
@@ -484,11 +516,11 @@ def node_classify(
             node_param: {address: {value_template: <<address>>}}}}'
     """
     with commands():
-        return _commands.node_classify(_settings(), node_name, node_data, class_mapping, _test(test))
+        return _commands.node_classify(_settings(inventory), node_name, node_data, class_mapping, _test(test))
 
 
 def classify_minion(
-    minion: str, class_mapping: Any, grain: str = "reclass", test: bool | None = None
+    minion: str, class_mapping: Any, grain: str = "reclass", test: bool | None = None, inventory: Any = None
 ) -> dict[str, Any]:
     """
     Make or update the node of a minion by rules, and by what the minion says of its machine in a grain.
@@ -516,11 +548,15 @@ def classify_minion(
     """
     with commands():
         cached = __salt__["cache.grains"]
-        return _minions.classify(_settings(), cached, minion, class_mapping, grain, _test(test))
+        return _minions.classify(_settings(inventory), cached, minion, class_mapping, grain, _test(test))
 
 
 def declassify_minion(
-    minion: str, path: str = "_generated", grain: str = "reclass", test: bool | None = None
+    minion: str,
+    path: str = "_generated",
+    grain: str = "reclass",
+    test: bool | None = None,
+    inventory: Any = None,
 ) -> str:
     """
     Delete the file of a node whose minion asks for it: its grain is ``False``. For reactors, as
@@ -545,10 +581,10 @@ def declassify_minion(
     """
     with commands():
         cached = __salt__["cache.grains"]
-        return _minions.declassify(_settings(), cached, minion, path, grain, _test(test))
+        return _minions.declassify(_settings(inventory), cached, minion, path, grain, _test(test))
 
 
-def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:
+def node_pillar(node_name: str, inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
     The pillar of a node as ``{node: pillar}``.
 
@@ -559,10 +595,10 @@ def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:
         salt-run reclass.node_pillar web1.example.com
     """
     with commands():
-        return _commands.node_pillar(_settings(), node_name)
+        return _commands.node_pillar(_settings(inventory), node_name, _earlier(node_name, inventory))
 
 
-def explain(node_name: str, *paths: str) -> dict[str, Any]:
+def explain(node_name: str, *paths: str, inventory: Any = None) -> dict[str, Any]:
     """
     Where the values of a node come from: the file and line that set each, how the file came in, what it
     replaced, and what references in it found. Secrets are masked.
@@ -581,13 +617,13 @@ def explain(node_name: str, *paths: str) -> dict[str, Any]:
     """
     with commands():
         try:
-            return _commands.explain(_settings(), node_name, paths)
+            return _commands.explain(_settings(inventory), node_name, paths)
         except ReclassError as error:
             # The one exception of a runner that Salt shows without a traceback.
             raise salt.exceptions.NotImplemented(error.full_text()) from None
 
 
-def lint(*nodes: str) -> list[dict[str, Any]]:
+def lint(*nodes: str, inventory: Any = None) -> list[dict[str, Any]]:
     """
     What is wrong with the inventory, or probably not meant; with nodes, of those alone. The
     exit code is 0; that of the program ``reclass lint`` tells.
@@ -600,10 +636,10 @@ def lint(*nodes: str) -> list[dict[str, Any]]:
         salt-run reclass.lint web1.example.com
     """
     with commands():
-        return _commands.lint(_settings(), nodes)
+        return _commands.lint(_settings(inventory), nodes)
 
 
-def diff(old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
+def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[str, Any]:
     """
     What nodes get in one state of the inventory and not in another, rendered. Secrets are masked.
 
@@ -618,13 +654,13 @@ def diff(old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
     .. code-block:: bash
 
         salt-run reclass.diff HEAD
-        salt-run reclass.diff v1.4 HEAD 'db*'
+        salt-run reclass.diff HEAD~1 HEAD 'db*'
     """
     with commands():
-        return _commands.diff(_settings(), old, new, nodes)
+        return _commands.diff(_settings(inventory), old, new, nodes)
 
 
-def cache_info() -> dict[str, Any]:
+def cache_info(inventory: Any = None) -> dict[str, Any]:
     """
     What this process remembers of the inventory, and how often it read, parsed and computed. A
     command is a process of its own, so it tells of that command, and not of the workers of the master.
@@ -636,10 +672,10 @@ def cache_info() -> dict[str, Any]:
         salt-run reclass.cache_info
     """
     with commands():
-        return _commands.cache_info(_settings())
+        return _commands.cache_info(_settings(inventory))
 
 
-def inventory(**kwargs: Any) -> dict[str, Any]:
+def inventory(inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
     All nodes with their services and roles: the outer two levels of their parameters.
 
@@ -650,10 +686,10 @@ def inventory(**kwargs: Any) -> dict[str, Any]:
         salt-run reclass.inventory
     """
     with commands():
-        return _metadata.inventory(_settings())
+        return _metadata.inventory(_settings(inventory))
 
 
-def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
+def graph_data(*args: Any, inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
     The services of all nodes and their relations: the roles of the inventory, and what minions
     say in the grain ``salt:graph``. Asks all minions.
@@ -667,10 +703,10 @@ def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
     with commands():
         wanted = list(_commands.GRAPH_GRAINS)
         grains = __salt__["salt.execute"]("*", "grains.item", arg=wanted) or {}
-        return _commands.graph_data(_settings(), grains)
+        return _commands.graph_data(_settings(inventory), grains)
 
 
-def validate_yaml() -> None:
+def validate_yaml(inventory: Any = None) -> None:
     """
     Fails with the files that are not YAML or not a mapping, if there are any.
 
@@ -681,10 +717,10 @@ def validate_yaml() -> None:
         salt-run reclass.validate_yaml
     """
     with commands():
-        _fail(_metadata.yaml_errors(_settings()))
+        _fail(_metadata.yaml_errors(_settings(inventory)))
 
 
-def validate_pillar(node_name: str | None = None, **kwargs: Any) -> dict[str, str]:
+def validate_pillar(node_name: str | None = None, inventory: Any = None, **kwargs: Any) -> dict[str, str]:
     """
     Fails with the nodes that have no pillar, and why. Otherwise returns the nodes, each with empty text.
 
@@ -696,7 +732,11 @@ def validate_pillar(node_name: str | None = None, **kwargs: Any) -> dict[str, st
         salt-run reclass.validate_pillar web1.example.com
     """
     with commands():
-        errors = _metadata.pillar_errors(_settings(), node_name)
+
+        def earlier(minion: str) -> dict[str, Any] | None:
+            return _earlier(minion, inventory)
+
+        errors = _metadata.pillar_errors(_settings(inventory), node_name, earlier)
         _fail([f"{name}: {error}" for name, error in errors.items() if error])
         return errors
 

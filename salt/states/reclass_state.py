@@ -48,11 +48,12 @@ def __virtual__() -> str | tuple[bool, str]:
 def node_present(
     name: str,
     path: str | None = None,
-    cluster: str = "default",
-    environment: str = "prd",
+    cluster: str | None = None,
+    environment: str | None = None,
     classes: Any = None,
     parameters: Any = None,
     interpolate: bool = False,
+    reclass_environment: str | None = None,
 ) -> dict[str, Any]:
     """
     A node has a file that lists the classes and sets the soft parameters. What else stands in the file stays.
@@ -64,7 +65,11 @@ def node_present(
         The folder below ``nodes`` for a new file.
 
     cluster, environment
-        The values of ``linux:system:cluster`` and ``linux:system:environment`` in a new file.
+        The values of ``linux:system:cluster`` and ``linux:system:environment`` in a new file. Without both,
+        it has no ``linux:system``.
+
+    reclass_environment
+        The environment of the node, by which reclass and Salt choose states and classes.
 
     classes
         A list of classes; those that are missing come last.
@@ -82,6 +87,7 @@ def node_present(
         path=path,
         cluster=cluster,
         environment=environment,
+        reclass_environment=reclass_environment,
         classes=classes,
         parameters=parameters,
         interpolate=interpolate,
@@ -122,6 +128,7 @@ def cluster_param_present(
     cluster: str = "",
     file_name: str = "",
     interpolate: bool = False,
+    show_changes: bool = True,
 ) -> dict[str, Any]:
     """
     A soft parameter of a cluster has a value.
@@ -140,6 +147,10 @@ def cluster_param_present(
 
     interpolate
         Let the value hold references (``${…}``) and queries (``$[…]``).
+
+    show_changes
+        With ``False``, ``changes`` holds neither values nor lines of the file. Values under a secret key
+        are stars in any case (setting ``secret_keys``).
     """
     return _states.param_present(
         lambda: of_minion(__opts__),
@@ -149,6 +160,7 @@ def cluster_param_present(
         cluster=cluster,
         file_name=file_name,
         interpolate=interpolate,
+        show_changes=show_changes,
     )
 
 
@@ -176,11 +188,12 @@ def cluster_meta_present(
     file_name: str = "overrides.yml",
     cluster: str = "",
     interpolate: bool = False,
+    show_changes: bool = True,
 ) -> dict[str, Any]:
     """
     :py:func:`cluster_param_present` by its name in salt-formula-reclass.
     """
-    return cluster_param_present(name, value, cluster, file_name, interpolate)
+    return cluster_param_present(name, value, cluster, file_name, interpolate, show_changes)
 
 
 def cluster_meta_absent(name: str, file_name: str = "overrides.yml", cluster: str = "") -> dict[str, Any]:

@@ -4,7 +4,8 @@ States from reclass
 
 Gives each minion the applications of its node in a reclass inventory as states,
 in the environment of the node. The work is done by the engine in
-``saltext.reclass``, once for the pillar and the top of a minion.
+``saltext.reclass``. A top needs no values: what is wrong with them alone is an error of
+the pillar.
 
 The options are those of Salt's builtin adapter, which this one replaces:
 
@@ -61,6 +62,4 @@ def top(**kwargs: Any) -> dict[str, list[str]]:
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - what else escapes takes a worker of the master out
-        description = _salt.describe(error)
-        log.error("no top from reclass: %s", description)
-        return _salt.failed_top(error, description)
+        return _salt.failed_top(error, _salt.describe(error, "no top from reclass: "))

@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::Item;
+use crate::base::error::Error;
+use crate::base::source::FileId;
+use crate::base::value::{Text, Value};
+use crate::engine::linearize::{Included, Listed, Trail};
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
-use crate::error::Error;
-use crate::layer::Layer;
-use crate::linearize::{Included, Listed, Trail};
-use crate::source::FileId;
-use crate::value::{Text, Value};
+use crate::model::catalog::Item;
+use crate::model::layer::Layer;
 
 pub use reach::Reach;
 

@@ -1,19 +1,25 @@
 //! Errors turn what went wrong into data: what, where, how one got there, and a way out.
 //!
 //! The [`Kind`] holds the data of one problem and knows its stable code, its sentence and its way out;
-//! `report` holds the layout.
+//! `concise` holds the one-line form, and `report` the others.
 
+mod concise;
 mod help;
 mod kind;
 mod names;
+mod short;
 
 use std::fmt;
+use std::sync::Arc;
 
+pub use concise::{concise, concise_warning, inert};
+pub(crate) use concise::{is_active, names_its_node, names_its_path};
 pub use kind::{Kind, article};
+pub use short::{short, short_path};
 
-use crate::memory::{self, GROWTH};
-use crate::source::{Origin, Site};
-use crate::value::Text;
+use crate::base::memory::{self, GROWTH};
+use crate::base::source::{Origin, Site};
+use crate::base::value::Text;
 
 /// The result of everything that can fail because of an inventory.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -68,16 +74,23 @@ pub struct Fault {
 /// A problem that does not stop anything.
 pub type Warning = Fault;
 
-/// How many problems, or warnings, of one thing are told at once.
+/// The largest number of problems in an [`Error`], and of warnings about one node or file.
 pub const MOST_TOLD: usize = 1_000;
 
-/// Leaves out what is more than can be told at once; the last one says so. Whoever looks for problems may
-/// stop with one more than that.
+/// Adds a problem to a list that will be cut by [`tell_most`]: one more than fit shows that there are more.
+pub fn tell(told: &mut Vec<Fault>, fault: Fault) {
+    if told.len() <= MOST_TOLD {
+        told.push(fault);
+    }
+}
+
+/// Cuts a list of problems; the last one then says that there are more.
 pub fn tell_most(told: &mut Vec<Fault>, most: usize) {
     if told.len() > most {
         told.truncate(most);
-        if let Some(last) = told.last_mut() {
-            last.notes.push(Note { text: "more than this are not told at once".into(), site: None });
+        let note = Note { text: "more than this are not told at once".into(), site: None };
+        if let Some(last) = told.last_mut().filter(|last| !last.notes.contains(&note)) {
+            last.notes.push(note);
         }
     }
 }
@@ -153,17 +166,19 @@ impl Fault {
     }
 }
 
-/// One or more problems that leave no result.
+/// One to [`MOST_TOLD`] problems that leave no result. A clone shares them: the error of a file is the
+/// error of each node that includes it.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Error(Vec<Fault>);
+pub struct Error(Arc<Vec<Fault>>);
 
 impl Error {
     /// An error of at least one problem; without any it becomes an internal error.
-    pub fn new(faults: Vec<Fault>) -> Error {
+    pub fn new(mut faults: Vec<Fault>) -> Error {
         if faults.is_empty() {
             return Fault::new(Kind::Internal { message: "an error without a problem".into() }).into();
         }
-        Error(faults)
+        tell_most(&mut faults, MOST_TOLD);
+        Error(Arc::new(faults))
     }
     /// The problems, at least one.
     pub fn faults(&self) -> &[Fault] {
@@ -171,11 +186,11 @@ impl Error {
     }
     /// The problems, to complete them.
     pub fn faults_mut(&mut self) -> &mut [Fault] {
-        &mut self.0
+        Arc::<Vec<Fault>>::make_mut(&mut self.0)
     }
     /// The problems themselves.
     pub fn into_faults(self) -> Vec<Fault> {
-        self.0
+        Arc::unwrap_or_clone(self.0)
     }
     /// The first problem.
     pub fn first(&self) -> &Fault {
@@ -189,14 +204,14 @@ impl Error {
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Error {
-        Error(vec![fault])
+        Error(Arc::new(vec![fault]))
     }
 }
 
 impl fmt::Display for Error {
     /// The concise form: one line a problem, no source text, no values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&crate::report::concise(self))
+        f.write_str(&concise(self))
     }
 }
 

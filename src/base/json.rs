@@ -5,10 +5,10 @@
 
 use std::fmt::Write;
 
-use crate::error::Result;
-use crate::memory::{self, GROWTH};
-use crate::pystr;
-use crate::value::{Key, Value};
+use crate::base::error::Result;
+use crate::base::memory::{self, GROWTH};
+use crate::base::pystr;
+use crate::base::value::{Key, Value};
 
 /// JSON as the Python programs print it: two spaces of indent if `pretty`, else on one line.
 pub fn dumps(value: &Value, pretty: bool) -> Result<String> {

@@ -8,25 +8,26 @@
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
 
+use hashbrown::{DefaultHashBuilder, HashMap};
 use indexmap::{Equivalent, IndexSet};
-use parking_lot::Mutex;
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
-use crate::value::Key;
+use crate::base::lock::Mutex;
+use crate::base::value::Key;
 
 /// The keys of tables, in their order.
 #[derive(Default, Debug)]
 pub struct Keys {
     /// The first ones, which others have too. They have no others before them.
     first: Option<Arc<Keys>>,
-    /// Those behind them.
-    set: IndexSet<Key, FxBuildHasher>,
+    /// Those behind them. The earlier pillar brings in keys that strangers choose, so the hash has a secret.
+    set: IndexSet<Key, DefaultHashBuilder>,
     /// What they became. Nothing here keeps anything alive.
     wider: Mutex<Option<Box<Wider>>>,
 }
 
 /// The place of a key; the error is the place that a new one has now.
-pub type Place = Result<usize, usize>;
+pub type KeyPosition = Result<usize, usize>;
 
 /// What keys became.
 #[derive(Default, Debug)]
@@ -34,7 +35,7 @@ struct Wider {
     /// By the address of the keys that were added to them behind the last one.
     unions: FxHashMap<usize, Union>,
     /// By the place and the one key that came there.
-    single: FxHashMap<(usize, Key), Weak<Keys>>,
+    single: HashMap<(usize, Key), Weak<Keys>>,
 }
 
 /// What keys and others are together.
@@ -44,6 +45,12 @@ struct Union {
     other: Weak<Keys>,
     /// Where each of the others is, and all of them; nothing when they met for the first time.
     known: Option<(Arc<[u32]>, Weak<Keys>)>,
+}
+
+/// Makes the secret of the hash. While it is made, others wait for it, which a fork must not catch: the
+/// module calls this under Python's lock, before there are threads.
+pub fn seed() {
+    let _ = DefaultHashBuilder::default();
 }
 
 /// From how many entries on those that are of no use any more are looked for.
@@ -56,7 +63,10 @@ const FEW: usize = 4;
 impl Keys {
     /// No keys, with room for some.
     pub fn with_capacity(capacity: usize) -> Keys {
-        Keys { set: IndexSet::with_capacity_and_hasher(capacity, FxBuildHasher), ..Keys::default() }
+        Keys {
+            set: IndexSet::with_capacity_and_hasher(capacity, DefaultHashBuilder::default()),
+            ..Keys::default()
+        }
     }
 
     /// The same keys, for others to come behind them.
@@ -124,7 +134,7 @@ impl Keys {
     }
 
     /// Adds a key behind the last one, if it is new.
-    pub fn insert(&mut self, key: Key) -> Place {
+    pub fn insert(&mut self, key: Key) -> KeyPosition {
         *self.wider.get_mut() = None;
         if let Some(index) = self.first.as_ref().and_then(|first| first.set.get_index_of(&key)) {
             return Ok(index);

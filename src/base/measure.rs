@@ -1,7 +1,7 @@
 //! A measure says how large a value is when nothing in it is shared, as Python objects or text will
 //! have it: what a limit on the values of a node has to count, since sharing makes copies free here.
 
-use crate::value::Value;
+use crate::base::value::Value;
 
 /// Height and size of a value.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]

@@ -13,12 +13,12 @@ use std::any::Any;
 use std::cell::Cell;
 use std::hint::black_box;
 use std::panic::resume_unwind;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use once_cell::race::OnceBool;
 use rustix::process::{Resource, getrlimit};
 
-use crate::error::{Error, Fault, Kind};
+use crate::base::error::{Error, Fault, Kind};
 
 const MIB: usize = 1024 * 1024;
 
@@ -112,11 +112,12 @@ pub fn need(bytes: usize) {
 /// Whether the system may refuse memory to this process.
 #[expect(clippy::disallowed_methods, reason = "the storage refuses what is in /proc")]
 pub fn is_limited() -> bool {
-    static STRICT: OnceLock<bool> = OnceLock::new();
+    // Nobody waits for it: a fork may catch whoever writes it.
+    static STRICT: OnceBool = OnceBool::new();
     let has = |resource| getrlimit(resource).current.is_some();
     has(Resource::As)
         || has(Resource::Data)
-        || *STRICT.get_or_init(|| {
+        || STRICT.get_or_init(|| {
             let mode = std::fs::read("/proc/sys/vm/overcommit_memory");
             mode.is_ok_and(|mode| mode.trim_ascii() == b"2")
         })

@@ -2,9 +2,11 @@
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::ScopedJoinHandle;
 
-use crate::memory;
-use crate::points::point;
+use crate::base::failpoints::point;
+use crate::base::memory;
+use crate::base::panics::{Caught, catch};
 
 /// Fewer items than this are not worth a thread.
 const WORTH: usize = 64;
@@ -14,9 +16,16 @@ const PORTION: usize = 8;
 
 /// How many threads work where settings ask for `wanted`; zero for as many as there are processors.
 pub fn threads(wanted: u32) -> usize {
-    match usize::try_from(wanted) {
-        Ok(0) | Err(_) => std::thread::available_parallelism().map_or(1, NonZero::get),
-        Ok(wanted) => wanted,
+    /// The number of processors. The system reads files to tell it, and each query of a node asks.
+    static PROCESSORS: AtomicUsize = AtomicUsize::new(0);
+    match (wanted as usize, PROCESSORS.load(Ordering::Relaxed)) {
+        (0, 0) => {
+            let processors = std::thread::available_parallelism().map_or(1, NonZero::get);
+            PROCESSORS.store(processors, Ordering::Relaxed);
+            processors
+        }
+        (0, processors) => processors,
+        (wanted, _) => wanted,
     }
 }
 
@@ -82,14 +91,13 @@ pub fn each<'i, T: Sync, C, R: Send>(
     let mut results = std::thread::scope(|scope| {
         // Where no thread can be had, this one does it all.
         let others: Vec<_> = (1..=others)
-            .filter_map(|own| std::thread::Builder::new().spawn_scoped(scope, move || worker(own)).ok())
+            .filter_map(|own| {
+                std::thread::Builder::new().spawn_scoped(scope, move || catch(|| worker(own))).ok()
+            })
             .collect();
         let mut results = worker(0);
         for other in others {
-            match other.join() {
-                Ok(more) => results.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
+            results.extend(joined(other));
         }
         results
     });
@@ -109,15 +117,18 @@ pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B
         return (first(), second());
     }
     std::thread::scope(|scope| {
-        let other = std::thread::Builder::new().spawn_scoped(scope, &first);
+        let other = std::thread::Builder::new().spawn_scoped(scope, || catch(&first));
         let second = second();
-        let first = match other.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(first)) => first,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(_none) => first(),
-        };
-        (first, second)
+        (other.map_or_else(|_none| first(), joined), second)
     })
+}
+
+/// The result of a thread; a panic of it goes on here.
+fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Caught>>) -> T {
+    match thread.join() {
+        Ok(result) => result.unwrap_or_else(|caught| caught.resume()),
+        Err(panic) => std::panic::resume_unwind(panic),
+    }
 }
 
 #[cfg(test)]

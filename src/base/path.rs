@@ -1,14 +1,12 @@
-//! Paths of references and their keys turn into one another, with the default of a reference
-//! taken off.
+//! Paths of parameters: the notation `a:b:c` and its keys turn into one another.
 
-use super::FixedPath;
-use crate::value::{Key, Text};
+use crate::base::value::{Key, Text};
 
 /// A path in the notation of references: a delimiter inside of a key is escaped (R8).
 pub fn join_path(path: &[Key], delimiter: &str) -> String {
     let escaped = format!("\\{delimiter}");
     let keys: Vec<String> =
-        path.iter().map(|key| crate::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
+        path.iter().map(|key| crate::base::pystr::str(&key.0).replace(delimiter, &escaped)).collect();
     keys.join(delimiter)
 }
 
@@ -59,32 +57,9 @@ pub fn list_index(text: &str, length: usize) -> Option<usize> {
     (at < length).then_some(at)
 }
 
-/// Splits the flattened inside of a reference into path and default (R7).
-pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
-    match find_default(inside, delimiter) {
-        Some((path, default)) => {
-            FixedPath { segments: split_path(path, delimiter), default: Some(default.into()) }
-        }
-        None => FixedPath { segments: split_path(inside, delimiter), default: None },
-    }
-}
-
-/// The path and the default, where there is one.
-pub(super) fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t str, &'t str)> {
-    let mut from = 0;
-    loop {
-        let at = from + find(&inside[from..], delimiter)?;
-        let behind = &inside[at + delimiter.len()..];
-        if let Some(default) = behind.strip_prefix(delimiter) {
-            return Some((&inside[..at], default));
-        }
-        from = at + first_char(&inside[at..]);
-    }
-}
-
-/// Where a text that is not empty stands first in another. The search of `str` gets ready for long
-/// ones, which takes longer than to look through a short one.
-pub(super) fn find(text: &str, wanted: &str) -> Option<usize> {
+/// The first occurrence of a non-empty text in another. `str::find` prepares a search table, which
+/// costs more than scanning a short text.
+pub(crate) fn find(text: &str, wanted: &str) -> Option<usize> {
     if let [byte] = wanted.as_bytes() {
         return text.bytes().position(|other| other == *byte);
     }
@@ -92,11 +67,6 @@ pub(super) fn find(text: &str, wanted: &str) -> Option<usize> {
         return text.find(wanted);
     }
     text.as_bytes().windows(wanted.len()).position(|here| here == wanted.as_bytes())
-}
-
-/// How many bytes the first letter of a text has.
-pub(super) fn first_char(text: &str) -> usize {
-    text.chars().next().map_or(0, char::len_utf8)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 //! A name is a glob as in class mappings (`*`, `?`, `[a-z]`). A path is written as in references,
 //! `linux:system:name`; each of its keys may be a glob, and `**` stands for any number of keys.
 
-use crate::mappings::glob_matches;
-use crate::template::{list_index, split_path};
-use crate::value::{Key, Text};
+use crate::base::path::{list_index, split_path};
+use crate::base::value::{Key, Text};
 
 /// A glob for names.
 #[derive(Clone, Debug)]
@@ -81,7 +80,7 @@ impl PathPattern {
 
     /// Where one is after one more key.
     pub fn step(&self, progress: &Progress, key: &Key) -> Progress {
-        let name = crate::pystr::str(&key.0);
+        let name = crate::base::pystr::str(&key.0);
         self.stepped(progress, |glob, written| Segment::is(glob, written, &name))
     }
 
@@ -139,9 +138,84 @@ impl Progress {
     }
 }
 
+/// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
+pub(crate) fn glob_matches(glob: &[char], name: &[char]) -> bool {
+    let (mut g, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        let step = match glob.get(g) {
+            Some('*') => {
+                star = Some((g, n));
+                g += 1;
+                continue;
+            }
+            Some('?') => Some(1),
+            Some('[') => match set(&glob[g..]) {
+                Some((length, matches)) => matches(name[n]).then_some(length),
+                None => (name[n] == '[').then_some(1),
+            },
+            Some(c) => (*c == name[n]).then_some(1),
+            None => None,
+        };
+        match (step, star) {
+            (Some(length), _) => {
+                g += length;
+                n += 1;
+            }
+            (None, Some((from, at))) => {
+                star = Some((from, at + 1));
+                g = from + 1;
+                n = at + 1;
+            }
+            (None, None) => return false,
+        }
+    }
+    glob[g..].iter().all(|c| *c == '*')
+}
+
+/// A `[…]` of a glob: its length, and what it matches; `None` where it is not closed.
+fn set(glob: &[char]) -> Option<(usize, impl Fn(char) -> bool + '_)> {
+    let negated = glob.get(1) == Some(&'!');
+    let start = if negated { 2 } else { 1 };
+    let end = (start + 1..glob.len()).find(|at| glob[*at] == ']')?;
+    let inside = &glob[start..end];
+    Some((end + 1, move |c: char| {
+        let mut at = 0;
+        let mut found = false;
+        while at < inside.len() {
+            if inside.get(at + 1) == Some(&'-') && at + 2 < inside.len() {
+                found |= (inside[at]..=inside[at + 2]).contains(&c);
+                at += 3;
+            } else {
+                found |= inside[at] == c;
+                at += 1;
+            }
+        }
+        found != negated
+    }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn globs_match_as_fnmatch() {
+        for (glob, name, matches) in [
+            ("*", "", true),
+            ("*.ch", "a.ch", true),
+            ("a?c", "abc", true),
+            ("a[!b]c", "abc", false),
+            ("a[a-c]c", "abc", true),
+            ("[", "[", true),
+            ("[]]", "]", true),
+            ("*a*b", "xaxxb", true),
+            ("*a*b", "xaxxbc", false),
+        ] {
+            let glob: Vec<char> = glob.chars().collect();
+            assert_eq!(glob_matches(&glob, &name.chars().collect::<Vec<_>>()), matches, "{glob:?} {name}");
+        }
+    }
 
     #[test]
     fn paths_match_key_by_key() {

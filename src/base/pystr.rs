@@ -7,8 +7,8 @@ mod printable;
 
 use std::fmt::Write;
 
-use crate::memory::{self, GROWTH};
-use crate::value::{DateTime, Value};
+use crate::base::memory::{self, GROWTH};
+use crate::base::value::{DateTime, Value};
 
 /// Python's `str(value)`.
 pub fn str(value: &Value) -> String {

@@ -4,17 +4,22 @@
 //! All names of the Python forks and of reclass-rs stand in one table,
 //! [`TABLE`], with their defaults; nothing else knows a default. An unknown
 //! name is a warning with the nearest known one, a value of the wrong type an
-//! error (ruling Y6).
+//! error (ruling Y6). A value of the wrong type that the Python programs work with
+//! counts as it does there, with a warning.
 
 mod value;
 
-use crate::error::{Error, Kind, MOST_TOLD, Result, Warning};
-use crate::value::{Map, Text, Value};
+use crate::base::error::{Error, Kind, MOST_TOLD, Result, Warning, article};
+use crate::base::value::{Map, Text, Value};
 use value::FromValue;
 pub use value::{not_among, truth};
 
 /// The names of a settings file, the first one first.
 pub const FILE_NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
+
+/// The settings that only the programs use. The library takes no notice of them.
+pub const OF_PROGRAMS: [&str; 5] =
+    ["applications_postfix", "group_form", "output", "pretty_print", "no_refs"];
 
 /// The largest settings file that is read, in bytes: its own settings cannot say so.
 pub const LARGEST_FILE: usize = 4 * 1024 * 1024;
@@ -55,19 +60,41 @@ pub struct Row {
     pub aliases: &'static [&'static str],
     /// What it may hold.
     pub shape: Shape,
-    /// The default, as YAML.
+    /// The default, as YAML: null, true, false, a number, a word, or a list of texts in single quotes.
     pub default: &'static str,
     /// One line of documentation.
     pub doc: &'static str,
 }
 
+impl Row {
+    /// The default. `tests/settings_page.rs` compares it with what YAML reads.
+    pub fn default_value(&self) -> Value {
+        let quoted =
+            |text: &str| text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).map(Text::from);
+        let list = self.default.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
+        match (self.default, list) {
+            ("null", _) => Value::Null,
+            ("true", _) => Value::Bool(true),
+            ("false", _) => Value::Bool(false),
+            (_, Some(items)) => Value::list(items.split(", ").filter_map(quoted).map(Value::Str).collect()),
+            (text, None) => match text.parse() {
+                Ok(number) => Value::Int(number),
+                Err(_) => Value::Str(quoted(text).unwrap_or_else(|| text.into())),
+            },
+        }
+    }
+}
+
 /// The compatibility flags of reclass-rs, and those of our own rulings.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CompatFlags {
     /// `ComposeNodeNameLiteralDots`: split composed node names on each dot (S11).
     pub split_literal_dots: bool,
     /// `NestedReferenceNullAsNull`: `null` in text as `null`, not `None` (R2).
     pub null_as_null: bool,
+    /// `NestedReferenceNullAsNone`: null in the default of a reference as `None` (R7).
+    pub null_as_none: bool,
     /// `ExpandTabs`: tabs in strings with references become spaces (R13).
     pub expand_tabs: bool,
 }
@@ -100,7 +127,10 @@ macro_rules! settings {
         }, )* ];
 
         impl Settings {
-            fn from_values(values: &mut dyn FnMut(&'static Row) -> Result<Value>) -> Result<Settings> {
+            fn from_values(
+                values: &mut dyn FnMut(&'static Row) -> Result<Value>,
+                odd: &mut Vec<Warning>,
+            ) -> Result<Settings> {
                 let mut rows = TABLE.iter();
                 let mut next = || {
                     let row = rows.next().expect("one row for each field: both come from one table");
@@ -109,7 +139,7 @@ macro_rules! settings {
                 let mut faults = Vec::new();
                 $( let $name = {
                     let (row, value) = next()?;
-                    let read = <$type as FromValue>::from_value(row, &value);
+                    let read = <$type as FromValue>::from_value(row, &value, odd);
                     read.map_err(|error| faults.extend(error.into_faults())).ok()
                 }; )*
                 if !faults.is_empty() {
@@ -124,6 +154,8 @@ macro_rules! settings {
 settings! {
     /// Kind of storage: `yaml_fs`, `yaml_git` or `mixed`.
     storage_type: Text = "yaml_fs" as Shape::OneOf(&["yaml_fs", "yaml_git", "mixed"]);
+    /// File with settings, which count where none is given beside it: a `reclass-config.yml`, or the configuration of a Salt master or minion.
+    config_file: Option<Text> = "null" as Shape::Word;
     /// Folder that `nodes_uri` and `classes_uri` are relative to.
     inventory_base_uri: Option<Text> = "null" as Shape::Word;
     /// Folder of the node files, or the mapping of a storage.
@@ -214,12 +246,14 @@ settings! {
     group_form: Text = "list" as Shape::OneOf(&["list", "mapping"]);
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
-    /// Globs of keys whose values are secrets, in any case: explanations, comparisons, lints, graphs and excerpts show `***`.
-    secret_keys: Vec<Text> = "['*password*', '*passwd*', '*passphrase*', 'pass', '*[-_]pass', '*secret*', '*token*', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*']" as Shape::Words;
+    /// Globs of keys whose values are secrets, in any case, with all that is below them; with `=` at the end of a glob, texts, numbers and lists alone, no mappings. [Answers and excerpts](explain.md#secrets) hide them.
+    secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
+    /// How many milliseconds a file has to be left alone after it was written before it is believed: somebody may be writing it. 0 to believe it at once.
+    settle_time: u32 = "20" as Shape::Count;
     /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first. What Python objects are copied from may take a sixteenth as much beside them.
     cache_size: u32 = "1024" as Shape::Count;
     /// Largest node or class file, in MiB.
@@ -255,58 +289,57 @@ settings! {
 }
 
 impl Settings {
+    /// How long a file has to be left alone before it is believed.
+    pub fn settle(&self) -> std::time::Duration {
+        std::time::Duration::from_millis(self.settle_time.into())
+    }
     /// The largest file in bytes.
     pub fn most_bytes(&self) -> usize {
         self.limit_file_size as usize * 1024 * 1024
     }
-    /// The limits of a tree of files.
-    pub fn tree_limits(&self) -> crate::storage::Limits {
-        crate::storage::Limits {
-            files: self.limit_files as usize,
-            depth: self.limit_folder_depth as usize,
-            bytes: self.most_bytes(),
-        }
-    }
-    /// The limits of a YAML file.
-    pub fn file_limits(&self) -> crate::yaml::compose::Limits {
-        crate::yaml::compose::Limits {
-            depth: self.limit_depth as usize,
-            nodes: self.limit_file_values as usize,
-        }
-    }
     /// Reads settings from options by name. Unknown names are warnings, the first of them at least.
     pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
-        let mut warnings = Vec::new();
+        let (mut warnings, mut odd) = (Vec::new(), Vec::new());
         for key in options.keys() {
             if warnings.len() > MOST_TOLD {
                 break;
             }
-            let name = crate::pystr::str(&key.0);
+            let name = crate::base::pystr::str(&key.0);
             if !TABLE.iter().any(|row| row.name == name || row.aliases.contains(&&*name)) {
                 let known =
                     TABLE.iter().flat_map(|row| std::iter::once(&row.name).chain(row.aliases)).copied();
-                let similar = crate::similar::nearest(&name, known).map(str::to_owned);
+                let similar = crate::base::similar::nearest(&name, known).map(str::to_owned);
                 warnings.push(Warning::new(Kind::UnknownSetting { name, similar }));
             }
         }
-        let settings = Settings::from_values(&mut |row| {
-            let given = std::iter::once(&row.name).chain(row.aliases).find_map(|name| options.get(*name));
-            match given {
-                // `option: ` without a value is "not given", as for the forks' `options.get`… but for
-                // settings that may be null.
-                Some(value) => Ok(value.clone()),
-                None => crate::yaml::parse_value(row.default),
+        let given = |row: &Row| {
+            std::iter::once(&row.name).chain(row.aliases).find_map(|name| options.get(*name)).cloned()
+        };
+        let mut value = |row: &'static Row| match given(row) {
+            // As in the forks, nothing reads it where no class may be missing.
+            Some(value) if row.name == "ignore_class_notfound_regexp" && !value::is_read(row, &value) => {
+                let skips = TABLE.iter().find(|row| row.name == "ignore_class_notfound").and_then(given);
+                if skips.is_some_and(|skips| value::python_truth(&skips)) {
+                    return Ok(value);
+                }
+                let message = format!("{} does not count", article(value.type_name()));
+                let kind = Kind::SettingOdd { name: row.name.into(), message, similar: None };
+                warnings.push(Warning::new(kind));
+                Ok(row.default_value())
             }
-        })?;
+            Some(value) => Ok(value),
+            None => Ok(row.default_value()),
+        };
+        let settings = Settings::from_values(&mut value, &mut odd)?;
+        warnings.append(&mut odd);
         let prefixes = [
             ("dict_key_override_prefix", &settings.dict_key_override_prefix),
             ("dict_key_constant_prefix", &settings.dict_key_constant_prefix),
         ];
-        for (name, prefix) in prefixes.into_iter().filter(|(_, prefix)| prefix.chars().count() > 1) {
+        for (name, prefix) in prefixes.into_iter().filter(|(_, prefix)| prefix.chars().count() != 1) {
             // The forks compare it with the first character of a key.
-            let expected = "one character to have an effect".to_owned();
-            let kind = Kind::SettingType { name: name.into(), expected, actual: format!("'{prefix}'") };
-            warnings.push(Warning::new(kind));
+            let message = format!("'{prefix}' is not one character, so that no key has this prefix");
+            warnings.push(Warning::new(Kind::SettingOdd { name: name.into(), message, similar: None }));
         }
         Ok((settings, warnings))
     }

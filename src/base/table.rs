@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use indexmap::Equivalent;
 
-use crate::keys::{Keys, Place};
-use crate::value::Key;
+use crate::base::keys::{KeyPosition, Keys};
+use crate::base::value::Key;
 
 /// An ordered mapping.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl<V> Table<V> {
     }
 
     /// The place of a key, or the place that it has now, without a value.
-    fn place(&mut self, key: Key) -> Place {
+    fn place(&mut self, key: Key) -> KeyPosition {
         if let Some(keys) = Arc::get_mut(&mut self.keys) {
             keys.insert(key)
         } else if let Some(index) = self.keys.get_index_of(&key) {
@@ -218,7 +218,7 @@ impl<V> Table<V> {
 }
 
 /// The entries of a table.
-pub type Iter<'a, V> = std::iter::Zip<crate::keys::Iter<'a>, std::slice::Iter<'a, V>>;
+pub type Iter<'a, V> = std::iter::Zip<crate::base::keys::Iter<'a>, std::slice::Iter<'a, V>>;
 
 impl<V> Default for Table<V> {
     fn default() -> Table<V> {

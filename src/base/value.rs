@@ -6,7 +6,7 @@
 //! zero count, and `nan` is `nan`. [`Key`] has the looser equality of Python's
 //! dict keys, where `1`, `1.0` and `true` are one key.
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use arcstr::ArcStr;
 use num_bigint::BigInt;
 
-use crate::memory;
+use crate::base::memory;
 
 /// What a text takes in memory beside its letters.
 pub const TEXT: usize = 24;
@@ -184,7 +184,7 @@ impl PartialEq for Value {
 }
 
 /// The mapping of a [`Value`]: insertion order is part of it.
-pub type Map = crate::table::Table<Value>;
+pub type Map = crate::base::table::Table<Value>;
 
 impl Value {
     /// A string value.
@@ -234,8 +234,8 @@ impl Value {
     }
 }
 
-/// A key of a mapping: any scalar. Equal as Python's dict keys are: by value
-/// across booleans, integers and floats, by text for strings.
+/// A key of a mapping: any scalar. Equal as Python's dict keys are: by the exact
+/// value across booleans, integers and floats, by text for strings.
 ///
 /// A `str` can be looked up in a [`Map`] without building a key.
 #[derive(Clone, Debug)]
@@ -250,25 +250,56 @@ impl Key {
     pub fn as_str(&self) -> Option<&str> {
         self.0.as_str()
     }
-    fn as_number(&self) -> Option<f64> {
+    fn as_number(&self) -> Option<Number<'_>> {
         match &self.0 {
-            Value::Bool(flag) => Some(f64::from(u8::from(*flag))),
-            #[expect(clippy::cast_precision_loss, reason = "only compared where exact, see `eq`")]
-            Value::Int(number) => Some(*number as f64),
-            Value::Float(number) => Some(*number),
+            Value::Bool(flag) => Some(Number::Int(i64::from(*flag))),
+            Value::Int(number) => Some(Number::Int(*number)),
+            Value::BigInt(number) => Some(Number::Big(Cow::Borrowed(number))),
+            Value::Float(number) => Some(Number::of(*number)),
             _ => None,
         }
     }
 }
+
+/// A number in the one form that all equal numbers have.
+#[derive(PartialEq, Hash)]
+enum Number<'a> {
+    Int(i64),
+    /// An integer outside of 64 bits.
+    Big(Cow<'a, BigInt>),
+    /// The bits of a float that is no integer.
+    Float(u64),
+}
+
+impl Number<'_> {
+    fn of(number: f64) -> Number<'static> {
+        const BEYOND: f64 = 9_223_372_036_854_775_808.0;
+        if number.is_nan() {
+            // The YAML constructor of Python has one object for all of them, and dicts compare objects first.
+            Number::Float(f64::NAN.to_bits())
+        } else if number.is_infinite() || number.fract() != 0.0 {
+            Number::Float(number.to_bits())
+        } else if (-BEYOND..BEYOND).contains(&number) {
+            #[expect(clippy::cast_possible_truncation, reason = "whole, and within 64 bits")]
+            Number::Int(number as i64)
+        } else {
+            let bits = number.to_bits();
+            let mantissa = BigInt::from(bits & ((1 << 52) - 1) | 1 << 52);
+            let whole = mantissa << ((bits >> 52 & 0x7ff) - 1075);
+            Number::Big(Cow::Owned(if number < 0.0 { -whole } else { whole }))
+        }
+    }
+}
+
 impl PartialEq for Key {
     fn eq(&self, other: &Key) -> bool {
         match (&self.0, &other.0) {
             (Value::Str(a), Value::Str(b)) => a == b,
             (Value::Int(a), Value::Int(b)) => a == b,
-            (Value::Float(a), Value::Float(b)) if a.is_nan() && b.is_nan() => true,
             (a, b) => match (self.as_number(), other.as_number()) {
-                (Some(x), Some(y)) => x.to_bits() == y.to_bits() || x == y,
-                _ => a == b,
+                (Some(a), Some(b)) => a == b,
+                (None, None) => a == b,
+                _ => false,
             },
         }
     }
@@ -279,16 +310,10 @@ impl Hash for Key {
         match &self.0 {
             // As `str` hashes, for look-ups by text.
             Value::Str(text) => text.hash(state),
-            Value::BigInt(number) => number.hash(state),
             Value::Binary(bytes) => bytes.hash(state),
             Value::Date(date) => date.hash(state),
             Value::DateTime(time) => time.hash(state),
-            _ => match self.as_number() {
-                // `0.0 == -0.0`, and Python has one key for both.
-                Some(0.0) => 0u64.hash(state),
-                Some(number) => number.to_bits().hash(state),
-                None => 1u8.hash(state),
-            },
+            _ => self.as_number().hash(state),
         }
     }
 }
@@ -305,5 +330,49 @@ impl From<&str> for Key {
 impl From<Text> for Key {
     fn from(text: Text) -> Key {
         Key(Value::Str(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::hash::{BuildHasher as _, RandomState};
+
+    use super::*;
+
+    /// The numbers of each row are one key for `CPython`; rows differ from one another.
+    #[test]
+    fn keys_are_those_of_python() {
+        let big = |text: &str| Value::BigInt(Arc::new(text.parse().expect("a number")));
+        let rows = [
+            vec![Value::Int(1), Value::Float(1.0), Value::Bool(true)],
+            vec![Value::Int(0), Value::Float(0.0), Value::Float(-0.0), Value::Bool(false)],
+            vec![Value::Int(9_007_199_254_740_992), Value::Float(9_007_199_254_740_992.0)],
+            vec![Value::Int(9_007_199_254_740_993)],
+            vec![Value::Int(i64::MIN), Value::Float(-9_223_372_036_854_775_808.0)],
+            vec![Value::Int(i64::MAX)],
+            vec![big("9223372036854775808"), Value::Float(9_223_372_036_854_775_808.0)],
+            vec![big("100000000000000000000"), Value::Float(1e20)],
+            vec![big("-100000000000000000000"), Value::Float(-1e20)],
+            vec![big("100000000000000000001")],
+            vec![Value::Float(f64::MAX)],
+            vec![Value::Float(1.5)],
+            vec![Value::Float(f64::INFINITY)],
+            vec![Value::Float(f64::NEG_INFINITY)],
+            vec![Value::Float(f64::NAN)],
+            vec![Value::Float(f64::MIN_POSITIVE)],
+            vec![Value::text("1")],
+            vec![Value::Null],
+        ];
+        let state = RandomState::new();
+        let keys: Vec<(usize, Key)> = (0..)
+            .zip(rows)
+            .flat_map(|(row, values)| values.into_iter().map(move |value| (row, Key(value))))
+            .collect();
+        for (row, one) in &keys {
+            for (other_row, other) in &keys {
+                assert_eq!(one == other, row == other_row, "{one:?} {other:?}");
+                assert!(one != other || state.hash_one(one) == state.hash_one(other), "{one:?} {other:?}");
+            }
+        }
     }
 }

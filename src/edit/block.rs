@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::layout::{break_length, break_near, column, is_break, line_end, line_start};
 use super::page::{Page, Place, Refusal, Splice};
 use super::render::{self, Rendered, Style};
-use crate::value::{Map, Value};
+use crate::base::value::{Map, Value};
 use crate::yaml::outline::{Form, Pair, Piece};
 
 impl Page<'_> {
@@ -63,8 +63,17 @@ impl Page<'_> {
             _ if apart => (colon, Some(self.lines(old.start, old.end))),
             _ => (old.end, None),
         };
-        let gap = if head.is_empty() { "" } else { " " };
-        let mut splices = vec![Splice { range: colon..inline, text: format!("{anchor}{gap}{head}") }];
+        // Blanks that align the value with its neighbours stay.
+        let blanks = &self.text[colon..old.start.max(colon)];
+        let is_blank = !blanks.is_empty() && blanks.chars().all(|character| matches!(character, ' ' | '\t'));
+        let blanks = if is_blank && !matches!(old.form, Form::Empty) { blanks } else { " " };
+        let inline_text = match (anchor.trim_start(), &*head) {
+            ("", "") => String::new(),
+            (anchor, "") => format!("{blanks}{anchor}"),
+            ("", head) => format!("{blanks}{head}"),
+            (anchor, head) => format!("{blanks}{anchor} {head}"),
+        };
+        let mut splices = vec![Splice { range: colon..inline, text: inline_text }];
         match below {
             Some(range) => splices.push(Splice { range, text: self.broken(colon, &lines) }),
             None => splices.push(self.below(inline, &lines)),

@@ -3,7 +3,7 @@
 use super::layout::{line_end, line_start};
 use super::page::{Page, Place, Refusal, Splice};
 use super::render;
-use crate::value::Value;
+use crate::base::value::Value;
 use crate::yaml::outline::{Form, Pair};
 
 impl Page<'_> {

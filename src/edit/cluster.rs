@@ -5,20 +5,20 @@
 
 use std::path::{Path, PathBuf};
 
-use super::tree::{self, Edited, Options, Tree};
+use super::tree::{self, EditTree, Edited, Options};
 use super::{Action, Change, name, read};
-use crate::error::Result;
-use crate::settings::Settings;
+use crate::base::error::Result;
+use crate::base::settings::Settings;
+use crate::base::value::Value;
 use crate::storage::fs::display;
 use crate::storage::inside::{self, Missing};
-use crate::value::Value;
 
 /// Where soft parameters stand in a class file.
 pub const PARAMETERS: [&str; 2] = ["parameters", "_param"];
 
 /// Which file of which cluster. Empty for none and for the default.
 #[derive(Clone, Copy, Default, Debug)]
-pub struct File<'a> {
+pub struct ClusterFile<'a> {
     /// A folder below `cluster_folder`, or nothing for that folder itself.
     pub cluster: &'a str,
     /// The name of the file, or nothing for `cluster_file`.
@@ -26,14 +26,14 @@ pub struct File<'a> {
 }
 
 /// Where the file is, or would be. A folder that is missing is an error.
-pub fn path(settings: &Settings, file: File<'_>) -> Result<PathBuf> {
-    let (root, relative) = locate(settings, file)?;
+pub fn path(settings: &Settings, file: ClusterFile<'_>) -> Result<PathBuf> {
+    let (root, relative) = locate(settings, file, tree::SHOWN)?;
     inside::file(&inside::root(&root)?, &relative, Missing::Refuse)
 }
 
 /// What the file says; null where there is none.
-pub fn data(settings: &Settings, file: File<'_>) -> Result<Value> {
-    let (root, relative) = locate(settings, file)?;
+pub fn data(settings: &Settings, file: ClusterFile<'_>) -> Result<Value> {
+    let (root, relative) = locate(settings, file, tree::SHOWN)?;
     match tree::read_below(settings, &root, &relative)? {
         Some((path, text)) => Ok(read(&text, &display(&path))?.unwrap_or_default()),
         None => Ok(Value::Null),
@@ -43,7 +43,7 @@ pub fn data(settings: &Settings, file: File<'_>) -> Result<Value> {
 /// Gives a soft parameter a value.
 pub fn set(
     settings: &Settings,
-    file: File<'_>,
+    file: ClusterFile<'_>,
     parameter: &str,
     value: Value,
     options: Options,
@@ -56,7 +56,12 @@ pub fn set(
 }
 
 /// Takes a soft parameter away. Without one, nothing is done.
-pub fn delete(settings: &Settings, file: File<'_>, parameter: &str, options: Options) -> Result<Edited> {
+pub fn delete(
+    settings: &Settings,
+    file: ClusterFile<'_>,
+    parameter: &str,
+    options: Options,
+) -> Result<Edited> {
     edit(settings, file, &change(parameter, Action::Delete)?, options)
 }
 
@@ -65,14 +70,14 @@ fn change(parameter: &str, action: Action) -> Result<Change> {
     Ok(Change::new(&[PARAMETERS[0], PARAMETERS[1], parameter], action))
 }
 
-fn edit(settings: &Settings, file: File<'_>, change: &Change, options: Options) -> Result<Edited> {
-    let (root, relative) = locate(settings, file)?;
-    Tree::open(&root, settings, options)?.edit(&relative, std::slice::from_ref(change), false)
+fn edit(settings: &Settings, file: ClusterFile<'_>, change: &Change, options: Options) -> Result<Edited> {
+    let (root, relative) = locate(settings, file, tree::EDITED)?;
+    EditTree::open(&root, settings, options)?.edit(&relative, std::slice::from_ref(change), false)
 }
 
 /// The root and the path below it: in the first folder of `classes_uri` that has the file, or else
 /// in the first.
-fn locate(settings: &Settings, file: File<'_>) -> Result<(PathBuf, PathBuf)> {
+fn locate(settings: &Settings, file: ClusterFile<'_>, wish: &'static str) -> Result<(PathBuf, PathBuf)> {
     let file_name = if file.name.is_empty() { &*settings.cluster_file } else { file.name };
     name::path("file", file_name)?;
     name::path("folder", &settings.cluster_folder)?;
@@ -82,7 +87,7 @@ fn locate(settings: &Settings, file: File<'_>) -> Result<(PathBuf, PathBuf)> {
         relative.push(file.cluster);
     }
     relative.push(file_name);
-    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
+    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri", wish)?;
     let has_it = |root: &&PathBuf| root.join(&relative).exists();
     let root = roots.iter().find(has_it).or(roots.first()).map_or(Path::new("."), PathBuf::as_path);
     Ok((root.to_owned(), relative))

@@ -2,9 +2,9 @@
 
 use super::page::Refusal;
 use super::{Action, Change};
-use crate::error::article;
-use crate::pystr;
-use crate::value::{Key, Map, Text, Value};
+use crate::base::error::article;
+use crate::base::pystr;
+use crate::base::value::{Key, Map, Text, Value};
 
 /// The change without the items that are in the list already, and each of the others once.
 pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Change {

@@ -17,12 +17,12 @@ pub mod source;
 pub mod tree;
 mod twin;
 
-use crate::error::{Error, Fault, Kind, Result};
-use crate::merge::Prefixes;
-use crate::points::point;
-use crate::settings::Settings;
-use crate::source::Site;
-use crate::value::{Text, Value};
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::failpoints::point;
+use crate::base::settings::Settings;
+use crate::base::source::Site;
+use crate::base::value::{Text, Value};
+use crate::model::merge::Prefixes;
 use crate::yaml::compose::{Data, compose};
 use crate::yaml::to_value;
 use page::{Page, Refusal};
@@ -107,7 +107,7 @@ impl Change {
         let mut node = document.root.as_ref()?;
         for name in &self.keys {
             let Data::Map(entries) = &node.data else { break };
-            let mut named = entries.iter().filter(|entry| crate::pystr::str(&entry.key.0) == **name);
+            let mut named = entries.iter().filter(|entry| crate::base::pystr::str(&entry.key.0) == **name);
             match (named.next(), named.next()) {
                 (Some(entry), None) => node = &entry.value,
                 _ => break,

@@ -3,7 +3,7 @@
 //! Names come from command lines, states and the events of minions, and become keys and paths. So
 //! they consist of letters and digits of ASCII, `_`, `-` and `.`, and do not begin with `-` or `.`.
 
-use crate::error::{Error, Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Kind, Result};
 
 /// The longest name, in characters: that of a file, with room for what writing puts around it.
 const LONGEST: usize = 200;

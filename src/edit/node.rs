@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use super::cluster::PARAMETERS;
-use super::tree::{self, Edited, Options, Tree};
+use super::tree::{self, EditTree, Edited, Options};
 use super::{Action, Change, name};
-use crate::catalog;
-use crate::error::{Fault, Kind, Result};
-use crate::settings::Settings;
-use crate::similar;
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::settings::Settings;
+use crate::base::similar;
+use crate::base::value::{Map, Text, Value};
+use crate::model::catalog::{self, Names};
 use crate::storage::fs::display;
-use crate::storage::{Found, Listing, walk};
-use crate::value::{Map, Text, Value};
+use crate::storage::{Found, TreeLimits, walk};
 
 /// What a node file is to say.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -27,7 +27,8 @@ pub struct Content {
 }
 
 /// Makes the file of a node in a folder below `nodes_uri`, empty for none. A node that has a file
-/// is an error (`node-exists`).
+/// is an error (`node-exists`), but for one that somebody else has made meanwhile with the same content:
+/// then there is nothing left to do.
 pub fn create(
     settings: &Settings,
     node: &str,
@@ -40,10 +41,17 @@ pub fn create(
         name::path("folder", folder)?;
     }
     let changes = changes(settings, content, options)?;
+    let exists = |path: &Path| Fault::new(Kind::NodeExists { name: node.into(), path: display(path) });
     let root = first_root(settings)?;
-    let tree = Tree::open(&root, settings, options)?;
-    if let Some((_, _, path)) = find(settings, node)? {
-        return Err(Fault::new(Kind::NodeExists { name: node.into(), path: display(&path) }).into());
+    if let Some(path) = find(&names(settings)?, node)? {
+        return Err(exists(&path).into());
+    }
+    let tree = EditTree::open(&root, settings, options)?;
+    if find(&names(settings)?, node)?.is_some() {
+        let (root, relative, path) = existing(settings, node)?;
+        let as_test = Options { test: true, ..options };
+        let edited = EditTree::open(&root, settings, as_test)?.change(&relative, &changes)?;
+        return if edited.changed() { Err(exists(&path).into()) } else { Ok(edited) };
     }
     let relative = Path::new(folder).join(format!("{node}.yml"));
     if catalog::node_name(&Found::below(&root, &relative), settings) != node {
@@ -62,11 +70,17 @@ pub fn update(settings: &Settings, node: &str, content: &Content, options: Optio
     tree.change(&relative, &changes)
 }
 
-/// Takes the file of a node away.
+/// Takes the file of a node away. Where somebody else does so meanwhile, there is nothing left to do.
 pub fn delete(settings: &Settings, node: &str, options: Options) -> Result<Edited> {
     name::node(node)?;
-    let (tree, relative) = locked(settings, node, options)?;
-    tree.remove(&relative)
+    let (_, _, path) = existing(settings, node)?;
+    match locked(settings, node, options) {
+        Ok((tree, relative)) => tree.remove(&relative),
+        Err(error) if matches!(error.first().kind, Kind::NodeNotFound { .. }) => {
+            Ok(Edited { path, before: None, after: None })
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// How often a node may move from one folder of nodes to another one while its file is looked for.
@@ -74,10 +88,10 @@ const ATTEMPTS: usize = 10;
 
 /// The tree of a node under its lock, and the path of the file in it. Somebody may have moved it, or
 /// taken it away, before the lock was ours: it is looked for again.
-fn locked(settings: &Settings, node: &str, options: Options) -> Result<(Tree, PathBuf)> {
+fn locked(settings: &Settings, node: &str, options: Options) -> Result<(EditTree, PathBuf)> {
     let (mut root, _, mut path) = existing(settings, node)?;
     for _ in 0..ATTEMPTS {
-        let tree = Tree::open(&root, settings, options)?;
+        let tree = EditTree::open(&root, settings, options)?;
         let now = existing(settings, node)?;
         if now.0 == root {
             return Ok((tree, now.1));
@@ -98,7 +112,7 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
         changes.push(Change::new(&["classes"], Action::Append(classes)));
     }
     for (key, value) in &content.parameters {
-        let key = crate::pystr::str(&key.0);
+        let key = crate::base::pystr::str(&key.0);
         name::parameter(&key)?;
         changes.push(Change::new(&[PARAMETERS[0], PARAMETERS[1], &key], Action::Set(value.clone())));
     }
@@ -111,47 +125,38 @@ fn changes(settings: &Settings, content: &Content, options: Options) -> Result<V
     Ok(changes)
 }
 
-fn listings(settings: &Settings) -> Result<Vec<(PathBuf, Listing)>> {
-    let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    let limits = settings.tree_limits();
-    roots
-        .into_iter()
-        .map(|root| Ok((root.clone(), walk::list(std::slice::from_ref(&root), limits, 1)?)))
-        .collect()
+fn roots(settings: &Settings) -> Result<Vec<PathBuf>> {
+    tree::roots(settings, &settings.nodes_uri, "nodes_uri", tree::EDITED)
 }
 
 fn first_root(settings: &Settings) -> Result<PathBuf> {
-    let roots = tree::roots(settings, &settings.nodes_uri, "nodes_uri")?;
-    Ok(roots.into_iter().next().unwrap_or_default())
+    Ok(roots(settings)?.into_iter().next().unwrap_or_default())
+}
+
+/// The names of all nodes.
+fn names(settings: &Settings) -> Result<Names> {
+    Ok(catalog::nodes(walk::list(&roots(settings)?, TreeLimits::of(settings), 1)?, settings))
+}
+
+/// The path of a node. A name that several files have is an error.
+fn find(names: &Names, node: &str) -> Result<Option<PathBuf>> {
+    match names.get(node) {
+        Some(item) => {
+            item.clash().map_or_else(|| Ok(Some(item.path().to_path_buf())), |clash| Err(clash.into()))
+        }
+        None => Ok(None),
+    }
 }
 
 /// The root of a node, its path below it, and its path.
-fn find(settings: &Settings, node: &str) -> Result<Option<(PathBuf, PathBuf, PathBuf)>> {
-    for (root, listing) in listings(settings)? {
-        let names = catalog::unambiguous(catalog::nodes(listing, settings))?;
-        if let Some(item) = names.get(node) {
-            let path = item.path().to_path_buf();
-            let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
-            return Ok(Some((root, relative, path)));
-        }
-    }
-    Ok(None)
-}
-
 fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBuf)> {
-    if let Some(found) = find(settings, node)? {
-        return Ok(found);
-    }
-    let names: Vec<Text> = list_names(settings)?;
-    let similar = similar::nearest(node, names.iter().map(|name| &**name)).map(str::to_owned);
-    let folder = display(&first_root(settings)?);
-    Err(Fault::new(Kind::NodeNotFound { name: node.into(), folder, similar }).into())
-}
-
-fn list_names(settings: &Settings) -> Result<Vec<Text>> {
-    let mut names = Vec::new();
-    for (_, listing) in listings(settings)? {
-        names.extend(catalog::unambiguous(catalog::nodes(listing, settings))?.keys().cloned());
-    }
-    Ok(names)
+    let names = names(settings)?;
+    let Some(path) = find(&names, node)? else {
+        let similar = similar::nearest(node, names.keys().map(|name| &**name)).map(str::to_owned);
+        let folder = display(&first_root(settings)?);
+        return Err(Fault::new(Kind::NodeNotFound { name: node.into(), folder, similar }).into());
+    };
+    let root = roots(settings)?.into_iter().find(|root| path.starts_with(root)).unwrap_or_default();
+    let relative = path.strip_prefix(&root).unwrap_or(&path).to_owned();
+    Ok((root, relative, path))
 }

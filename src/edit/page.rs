@@ -11,8 +11,8 @@ use std::ops::Range;
 use super::layout::{Habits, column, line_end};
 use super::render::{self, Quotes, Style};
 use super::{Action, Change};
-use crate::error::Result as Outcome;
-use crate::value::{Key, Map, Text, Value};
+use crate::base::error::Result as Outcome;
+use crate::base::value::{Key, Map, Text, Value};
 use crate::yaml::outline::{Form, Outline, Pair, Piece};
 
 /// Why an entry cannot be changed in place, and where that is seen.

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 
 use super::layout::{Habits, is_break};
 use super::page::Refusal;
-use crate::json::encode_base64;
-use crate::pystr;
-use crate::value::{Map, Value};
+use crate::base::json::encode_base64;
+use crate::base::pystr;
+use crate::base::value::{Map, Value};
 use crate::yaml::emit::{EmitOptions, emit};
 use crate::yaml::parse_value;
 
@@ -171,7 +171,7 @@ fn scalar(value: &Value, in_flow: bool, quotes: Quotes) -> Result<String, Refusa
         _ => {
             return Err(Refusal::new(format!(
                 "{} cannot be written",
-                crate::error::article(value.type_name())
+                crate::base::error::article(value.type_name())
             )));
         }
     })

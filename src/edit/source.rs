@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 
 use super::{read, tree};
-use crate::catalog::{self, Item};
-use crate::error::{Error, Result};
-use crate::settings::Settings;
+use crate::base::error::{Error, Result};
+use crate::base::settings::Settings;
+use crate::base::value::{Text, Value};
+use crate::model::catalog::{self, Item};
 use crate::storage::fs::{self, display};
-use crate::storage::{inside, walk};
-use crate::value::{Text, Value};
+use crate::storage::{TreeLimits, inside, walk};
 
 /// A class or node file.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Source {
+pub struct EditSource {
     /// `class` or `node`.
     pub kind: &'static str,
     /// The name of the class or node.
@@ -29,12 +29,12 @@ pub struct Source {
 /// All classes, then all nodes, each sorted by name.
 ///
 /// A file that a symbolic link has led to is read if it is in the inventory or in `linked_folders`;
-/// otherwise its data are the error (`path-refused`).
-pub fn list(settings: &Settings) -> Result<Vec<Source>> {
+/// otherwise its data are the error (`path-refused`). So they are of a name that several files have.
+pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
     let (class_roots, node_roots) = roots(settings)?;
-    let limits = settings.tree_limits();
-    let nodes = catalog::unambiguous(catalog::nodes(walk::list(&node_roots, limits, 1)?, settings))?;
-    let classes = catalog::unambiguous(catalog::classes(walk::list(&class_roots, limits, 1)?))?;
+    let limits = TreeLimits::of(settings);
+    let nodes = catalog::nodes(walk::list(&node_roots, limits, 1)?, settings);
+    let classes = catalog::classes(walk::list(&class_roots, limits, 1)?);
     let readable = readable(settings, &[&class_roots[..], &node_roots].concat())?;
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
@@ -42,11 +42,14 @@ pub fn list(settings: &Settings) -> Result<Vec<Source>> {
         let items: Vec<Item> = names.values().cloned().collect();
         items.into_iter().map(move |item| {
             let path = item.path().to_path_buf();
-            let data = data(&path, readable, settings.most_bytes());
+            let data = match item.clash() {
+                Some(clash) => Err(clash.into()),
+                None => data(&path, readable, settings),
+            };
             let folder = path
                 .parent()
                 .and_then(|folder| roots.iter().find_map(|root| folder.strip_prefix(root).ok()).map(display));
-            Source { kind, name: item.name, folder: folder.unwrap_or_default(), path, data }
+            EditSource { kind, name: item.name, folder: folder.unwrap_or_default(), path, data }
         })
     });
     Ok(sources.collect())
@@ -54,8 +57,8 @@ pub fn list(settings: &Settings) -> Result<Vec<Source>> {
 
 /// The folders of the classes and those of the nodes.
 pub fn roots(settings: &Settings) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-    let classes = tree::roots(settings, &settings.classes_uri, "classes_uri")?;
-    Ok((classes, tree::roots(settings, &settings.nodes_uri, "nodes_uri")?))
+    let roots = |uri, name| tree::roots(settings, uri, name, tree::SHOWN);
+    Ok((roots(&settings.classes_uri, "classes_uri")?, roots(&settings.nodes_uri, "nodes_uri")?))
 }
 
 /// The real folders whose files may be shown. One that is not there has none.
@@ -63,12 +66,13 @@ fn readable(settings: &Settings, roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let linked = settings.linked_folders.iter().cloned().map(Value::Str).collect::<Vec<_>>();
     let linked = match &linked[..] {
         [] => Vec::new(),
-        _ => tree::roots(settings, &Value::list(linked), "linked_folders")?,
+        _ => tree::roots(settings, &Value::list(linked), "linked_folders", tree::SHOWN)?,
     };
     Ok(roots.iter().chain(&linked).filter_map(|folder| inside::root(folder).ok()).collect())
 }
 
-fn data(path: &Path, readable: &[PathBuf], most: usize) -> Result<Value> {
-    let (text, _) = fs::read(&inside::found(path, readable)?, most)?;
+fn data(path: &Path, readable: &[PathBuf], settings: &Settings) -> Result<Value> {
+    let (folder, real) = inside::found(path, readable)?;
+    let (text, _) = fs::read_beneath(folder, &real, settings.most_bytes(), settings.settle())?;
     Ok(read(&text, &display(path))?.unwrap_or_default())
 }

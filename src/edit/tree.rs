@@ -2,15 +2,16 @@
 //! changed, written, all or nothing.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::{Change, apply_all, read};
-use crate::error::{Fault, Kind, Result};
-use crate::merge::Prefixes;
-use crate::settings::Settings;
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::settings::Settings;
+use crate::base::value::Value;
+use crate::model::merge::Prefixes;
 use crate::storage::fs::{self, Stamp, display};
 use crate::storage::inside::{self, Missing};
-use crate::storage::write::Lock;
-use crate::value::Value;
+use crate::storage::write::TreeLock;
 
 /// How to edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -56,24 +57,31 @@ fn data(text: Option<&[u8]>, path: &Path) -> Result<Value> {
 
 /// One tree of an inventory, under its lock.
 #[derive(Debug)]
-pub struct Tree {
+pub struct EditTree {
     root: PathBuf,
     prefixes: Prefixes,
     /// The largest file, in bytes.
     most: usize,
+    settle: Duration,
     /// `None` where nothing is to be written.
-    lock: Option<Lock>,
+    lock: Option<TreeLock>,
 }
 
 /// How often an edit begins anew because somebody without the lock wrote meanwhile.
 const ATTEMPTS: usize = 10;
 
-impl Tree {
+impl EditTree {
     /// Opens a tree to write in it, once nobody else does; for a test, without waiting.
-    pub fn open(root: &Path, settings: &Settings, options: Options) -> Result<Tree> {
+    pub fn open(root: &Path, settings: &Settings, options: Options) -> Result<EditTree> {
         let root = inside::root(root)?;
-        let lock = if options.test { None } else { Some(Lock::take(&root)?) };
-        Ok(Tree { root, prefixes: Prefixes::new(settings), most: settings.most_bytes(), lock })
+        let lock = if options.test { None } else { Some(TreeLock::take(&root)?) };
+        Ok(EditTree {
+            root,
+            prefixes: Prefixes::new(settings),
+            most: settings.most_bytes(),
+            settle: settings.settle(),
+            lock,
+        })
     }
 
     /// Changes a file, which is made where it is missing. `folders`: so is its folder.
@@ -93,7 +101,7 @@ impl Tree {
 
     fn edit_at(&self, path: PathBuf, changes: &[Change], there: bool) -> Result<Edited> {
         for _ in 0..ATTEMPTS {
-            let old = read_if_there(&path, self.most)?;
+            let old = read_if_there(&self.root, &path, self.most, self.settle)?;
             if there && old.is_none() {
                 let message = "it is gone since it was looked for".into();
                 return Err(Fault::new(Kind::FileUnreadable { path: display(&path), message }).into());
@@ -121,7 +129,7 @@ impl Tree {
     /// Takes a file away.
     pub fn remove(&self, relative: &Path) -> Result<Edited> {
         let path = inside::file(&self.root, relative, Missing::Refuse)?;
-        let before = read_if_there(&path, self.most)?.map(|(text, _)| text);
+        let before = read_if_there(&self.root, &path, self.most, self.settle)?.map(|(text, _)| text);
         if let (Some(lock), Some(_)) = (&self.lock, &before) {
             // The link itself, where there is one: its target may be used elsewhere.
             lock.remove(&self.root.join(relative))?;
@@ -130,27 +138,43 @@ impl Tree {
     }
 }
 
+/// What is done with a file that is edited.
+pub const EDITED: &str = "edited";
+/// What is done with a file that is read alone, without what classes and references make of it.
+pub const SHOWN: &str = "shown as they are written";
+
 /// The text of a file below a root; `None` where there is none, or no folder for it.
 pub fn read_below(settings: &Settings, root: &Path, relative: &Path) -> Result<Option<(PathBuf, Vec<u8>)>> {
     if !root.join(relative).parent().is_some_and(Path::is_dir) {
         return Ok(None);
     }
-    let path = inside::file(&inside::root(root)?, relative, Missing::Refuse)?;
-    Ok(read_if_there(&path, settings.most_bytes())?.map(|(text, _)| (path, text)))
+    let root = inside::root(root)?;
+    let path = inside::file(&root, relative, Missing::Refuse)?;
+    Ok(read_if_there(&root, &path, settings.most_bytes(), settings.settle())?.map(|(text, _)| (path, text)))
 }
 
-fn read_if_there(path: &Path, most: usize) -> Result<Option<(Vec<u8>, Stamp)>> {
+fn read_if_there(
+    root: &Path,
+    path: &Path,
+    most: usize,
+    settle: Duration,
+) -> Result<Option<(Vec<u8>, Stamp)>> {
     if path.try_exists().is_ok_and(|there| !there) {
         return Ok(None);
     }
-    fs::read(path, most).map(Some)
+    fs::read_beneath(root, path, most, settle).map(Some)
 }
 
-/// The folders of a setting, absolute.
-pub fn roots(settings: &Settings, uri: &Value, name: &'static str) -> Result<Vec<PathBuf>> {
+/// The folders of a setting, absolute. `wish` says what is to be done with their files, for errors.
+pub fn roots(
+    settings: &Settings,
+    uri: &Value,
+    name: &'static str,
+    wish: &'static str,
+) -> Result<Vec<PathBuf>> {
     if &*settings.storage_type != "yaml_fs" {
         let storage = settings.storage_type.to_string();
-        return Err(Fault::new(Kind::StorageUnsupported { storage }).into());
+        return Err(Fault::new(Kind::StorageUnsupported { storage, wish }).into());
     }
     fs::roots(settings.inventory_base_uri.as_deref(), uri, name)
 }

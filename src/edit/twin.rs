@@ -5,8 +5,8 @@
 //! one of them is deleted. Which of the two is meant is for the caller to say, with the prefix.
 
 use super::{Action, Change};
-use crate::merge::Prefixes;
-use crate::value::{Text, Value};
+use crate::base::value::{Text, Value};
+use crate::model::merge::Prefixes;
 
 /// The first twin on the way to the entry of a change: how many of its keys lead to the mapping
 /// that has it, and its key as it is written there.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::catalog::Item;
-use crate::linearize::AUTOMATIC;
-use crate::merge::{Prefixes, normalize};
-use crate::settings::Settings;
-use crate::slot::{MapSlot, RawSlot, Slot, from_value};
-use crate::source::Origin;
-use crate::table::Table;
-use crate::template::Parsed;
-use crate::value::{Key, Text, Value};
+use crate::base::settings::Settings;
+use crate::base::source::Origin;
+use crate::base::table::Table;
+use crate::base::value::{Key, Text, Value};
+use crate::engine::linearize::AUTOMATIC;
+use crate::model::catalog::Item;
+use crate::model::merge::{Prefixes, normalize};
+use crate::model::slot::{MapSlot, RawSlot, Slot, from_value};
+use crate::model::template::Parsed;
 
 /// The keys of the automatic parameters, the same for all nodes.
 #[derive(Debug)]
@@ -74,7 +74,7 @@ fn map(keys: &Table<()>, values: Vec<Slot>, prefixes: &Prefixes) -> Slot {
 /// the `environment` of the result. The name of a node stays what it is: it is a key.
 fn environment(environment: &Value, settings: &Settings) -> Slot {
     if let Value::Str(text) = environment
-        && let Ok(Parsed::Template(template)) = crate::template::parse(text, settings)
+        && let Ok(Parsed::Template(template)) = crate::model::template::parse(text, settings)
     {
         return Slot::Text(template, Origin::NONE);
     }

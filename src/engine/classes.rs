@@ -1,33 +1,28 @@
 //! Classes are what a node can include: those of its environment, looked up by name, with a record
 //! of what was asked for.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use crate::catalog::{Names, Tree};
+use once_cell::race::OnceBox;
+
+use crate::base::error::{Fault, Result};
+use crate::base::value::{Text, Value};
 use crate::engine::files::Sources;
+use crate::engine::linearize::{Lookup, Subjects};
 use crate::engine::node::Computation;
-use crate::error::{Error, Fault, Result};
-use crate::layer::{Layer, Unread};
-use crate::linearize::{Lookup, Subjects};
-use crate::value::{Text, Value};
+use crate::model::catalog::{Names, Tree};
+use crate::model::layer::{Layer, Unread};
 
 impl Computation<'_> {
     /// The classes that a node may have. Where they are matters to one that has any.
     pub(super) fn classes(&self, subjects: &Subjects<'_>, environment: &Value) -> Result<Classes<'_>> {
-        static NONE: LazyLock<Names> = LazyLock::new(Names::default);
+        static NONE: OnceBox<Names> = OnceBox::new();
         let found = self.inputs.trees.tree(self.catalog, environment);
-        let found = found.and_then(|tree| {
-            let names = self.inputs.classes(self.catalog, tree)?;
-            let listed = self.catalog.trees.get(tree.0 as usize).and_then(Option::as_ref);
-            match listed.map(|listed| listed.clashes()) {
-                Some(clashes @ [_, ..]) if self.strict => Err(Error::new(clashes.to_vec())),
-                _ => Ok((tree, names)),
-            }
-        });
+        let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
         let (tree, names) = match found {
             Ok(found) => found,
             Err(_) if subjects.layer.classes.is_empty() && subjects.mapped.is_empty() => {
-                (Tree::default(), &*NONE)
+                (Tree::default(), NONE.get_or_init(Box::default))
             }
             Err(mut error) => {
                 error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(subjects.name.clone()));
@@ -72,7 +67,7 @@ impl Lookup for Classes<'_> {
     fn about_missing(&self, name: &str) -> (String, Option<String>) {
         let names = self.names.keys().map(AsRef::as_ref);
         let folder = self.computation.inputs.trees.shown(self.computation.catalog, self.tree);
-        (folder, crate::similar::nearest(name, names).map(str::to_owned))
+        (folder, crate::base::similar::nearest(name, names).map(str::to_owned))
     }
 
     fn may_be_missing(&self, name: &str) -> Result<bool, Fault> {

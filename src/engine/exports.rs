@@ -7,20 +7,20 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, Item};
+use crate::base::error::Fault;
+use crate::base::failpoints::point;
+use crate::base::lock::Mutex;
+use crate::base::parallel;
+use crate::base::secrets::Secrets;
+use crate::base::value::{Text, Value};
 use crate::engine::files::Sources;
 use crate::engine::node::{Computation, Layers, NodeRequest};
-use crate::error::Fault;
-use crate::evaluate::{Evaluator, Others, Outcome, Question, Told, python_equal};
-use crate::parallel;
-use crate::points::point;
-use crate::query::Query;
-use crate::secrets::Secrets;
-use crate::slot::MapSlot;
-use crate::value::{Text, Value};
+use crate::evaluate::{Evaluator, Others, Outcome, Question, References, Told, python_equal, without};
+use crate::model::catalog::{Catalog, Item};
+use crate::model::query::Query;
+use crate::model::slot::MapSlot;
 
 /// What is known of the exports of all nodes.
 #[derive(Debug, Default)]
@@ -60,8 +60,8 @@ struct Failed {
     /// What is left of it where errors are ignored.
     rest: Option<Value>,
     /// The generation in which the message was made: it names lines, and similar names, and both
-    /// change where no value does.
-    generation: u64,
+    /// change where no value does. `None` for a message that nobody sees, without them.
+    generation: Option<u64>,
 }
 
 /// One question that a query asked, and what came of it: an answer that was computed from it holds
@@ -181,21 +181,28 @@ impl Computation<'_> {
     /// The value of an export. The message of one that fails is made anew where it is told.
     fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> Exported {
         if let Some(value) = self.index.known.lock().get(node).and_then(|known| known.values.get(path))
-            && value.as_ref().err().is_none_or(|failed| ignore_errors || failed.generation == self.generation)
+            && value
+                .as_ref()
+                .err()
+                .is_none_or(|failed| ignore_errors || failed.generation == Some(self.generation))
         {
             return value.clone();
         }
         self.inputs.counters.exported.add();
         let root = self.root(layers);
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs);
+        if ignore_errors {
+            evaluator = evaluator.unseen();
+        }
         let value = evaluator.export(&layers.exports, path, false);
         let exported = match evaluator.finish().into_iter().next() {
             None => Ok(value),
             Some(mut fault) => {
                 self.complete(&mut fault, layers);
                 self.withhold_ways(std::slice::from_mut(&mut fault), layers);
-                let rest = evaluator.export(&layers.exports, path, true);
-                Err(Box::new(Failed { fault, rest, generation: self.generation }))
+                let generation = (!ignore_errors).then_some(self.generation);
+                let rest = evaluator.unseen().export(&layers.exports, path, true);
+                Err(Box::new(Failed { fault, rest, generation }))
             }
         };
         if let Some(known) = self.index.known.lock().get_mut(node) {
@@ -221,9 +228,9 @@ impl Computation<'_> {
             }
             entry.and_then(|entry| entry.without.clone())
         };
-        let exports = known.unwrap_or_else(|| secrets.without(&layers.exports));
+        let exports = known.unwrap_or_else(|| without(secrets, &layers.exports, References::Hidden));
         let root = self.root(layers).without(secrets);
-        let value = Evaluator::new(root, self.settings, self.inputs).export(&exports, path, true);
+        let value = Evaluator::new(root, self.settings, self.inputs).unseen().export(&exports, path, true);
         if let Some(entry) = self.index.known.lock().get_mut(node) {
             entry.without = Some(exports);
             entry.values_without.insert(path.to_vec(), value.clone());

@@ -9,21 +9,21 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::{Catalog, Item, Tree};
+use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
+use crate::base::failpoints::point;
+use crate::base::lock::Mutex;
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin, Site, Span, Spans};
+use crate::base::value::Text;
 use crate::engine::counts::Counters;
 use crate::engine::held::{Held, Proof, read};
-use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
 use crate::evaluate::Locate;
-use crate::layer::{Layer, Subject, Unread, same_text};
-use crate::points::point;
-use crate::settings::Settings;
-use crate::source::{FileId, Origin, Site, Span, Spans};
+use crate::model::catalog::{Catalog, Item, Tree};
+use crate::model::layer::{Layer, Subject, Unread, same_text};
+use crate::model::template::{Pool, Words};
 use crate::storage::fs::{display, stamp};
-use crate::template::{Pool, Words};
-use crate::value::Text;
 use crate::yaml::compose::{Document, compose_with};
 
 /// The version of a file's layer that an answer was computed from; zero for a file that
@@ -93,6 +93,8 @@ pub struct Files {
     versions: AtomicU64,
     /// How often the lines of a file moved and its layer stayed.
     moved: AtomicU64,
+    /// How often a file had other bytes than before.
+    changed: AtomicU64,
     /// Whether a file had other names.
     named_often: AtomicBool,
 }
@@ -144,6 +146,7 @@ impl Files {
             pool: Pool::default(),
             versions: AtomicU64::new(0),
             moved: AtomicU64::new(0),
+            changed: AtomicU64::new(0),
             named_often: AtomicBool::new(false),
         }
     }
@@ -183,12 +186,18 @@ impl Files {
         known.spans = Spans::default();
     }
 
-    /// Lets go of what was made of files on disk that no name stands for any more. One that comes back
-    /// is read again; no answer that was computed from it is given before.
+    /// Lets go of what was made of files on disk that no name stands for any more, and of files whose
+    /// name others have too (S6). One that comes back is read again; no answer that was computed from it
+    /// is given before.
     pub fn release(&self, catalog: &Catalog) {
+        let twins: FxHashSet<&Path> =
+            catalog.defined_often().flat_map(Item::paths).map(|path| &**path).collect();
+        let goes = |file: &File| {
+            twins.contains(&*file.path)
+                || file.held.is_on_disk() && catalog.at(&file.name, &file.path).is_none()
+        };
         let mut known = self.known.lock();
-        let loaded = known.files.iter_mut().filter(|file| file.loaded.is_some() && file.held.is_on_disk());
-        for file in loaded.filter(|file| catalog.at(&file.name, &file.path).is_none()) {
+        for file in known.files.iter_mut().filter(|file| file.loaded.is_some() && goes(file)) {
             file.checked = 0;
             file.loaded = None;
             file.spans = Spans::default();
@@ -300,7 +309,7 @@ impl Files {
         words: &Words<'_>,
         counters: &Counters,
     ) -> Current {
-        let (bytes, proof) = match read(item, held, counters, self.settings.most_bytes()) {
+        let (bytes, proof) = match read(item, held, counters, &self.settings) {
             Ok(read) => {
                 if let Proof::Stamp(stamp) = &read.1 {
                     self.named_often.fetch_or(stamp.has_other_names(), Ordering::Relaxed);
@@ -324,11 +333,14 @@ impl Files {
         }
         let compose = |bytes: &[u8]| {
             point("a file is parsed");
-            let limits = self.settings.file_limits();
+            let limits = crate::yaml::compose::DocumentLimits::of(&self.settings);
             compose_with(bytes, &|text| words.text(text), limits)
         };
         let document = compose(&bytes);
         counters.parsed.add();
+        if before.is_some() {
+            self.changed.fetch_add(1, Ordering::Relaxed);
+        }
         if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
             && let (Ok(old), Ok(new)) = (compose(&old), &document)
             && old.root == new.root
@@ -376,6 +388,11 @@ impl Files {
         };
         match layer {
             Ok(mut layer) => {
+                if bytes.iter().all(u8::is_ascii_whitespace) {
+                    let what = if item.is_class { "class" } else { "node" };
+                    let empty = Fault::new(Kind::FileEmpty { what, name: name.to_string() });
+                    layer.warnings.push(empty.at_site(Site::file(shown.clone())));
+                }
                 layer.warnings.extend(duplicates(&document, file));
                 layer.warnings.extend(same_text(&document, file));
                 layer.warnings.iter_mut().for_each(place);
@@ -392,6 +409,11 @@ impl Files {
     /// made anew then.
     pub fn moved(&self) -> u64 {
         self.moved.load(Ordering::Relaxed)
+    }
+
+    /// How often a file that was read before had other bytes.
+    pub fn changed(&self) -> u64 {
+        self.changed.load(Ordering::Relaxed)
     }
 
     /// Whether any file that was asked for had other names (hard links): what is written under one of

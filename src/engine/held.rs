@@ -4,9 +4,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::catalog::Item;
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::settings::Settings;
 use crate::engine::counts::Counters;
-use crate::error::{Fault, Kind, Result};
+use crate::model::catalog::Item;
 use crate::storage::Stamp;
 use crate::storage::fs::{self, display};
 use crate::storage::git::Blob;
@@ -42,11 +43,16 @@ pub enum Proof {
 }
 
 /// The bytes of a file as they are now.
-/// `most` is the largest size in bytes that is not an error.
-pub fn read(item: &Item, held: &Held, counters: &Counters, most: usize) -> Result<(Arc<[u8]>, Proof)> {
+pub fn read(
+    item: &Item,
+    held: &Held,
+    counters: &Counters,
+    settings: &Settings,
+) -> Result<(Arc<[u8]>, Proof)> {
+    let most = settings.most_bytes();
     match held {
         Held::Disk => {
-            let (bytes, stamp) = fs::read(item.path(), most)?;
+            let (bytes, stamp) = fs::read_settled(item.path(), most, settings.settle())?;
             counters.read.add();
             Ok((bytes.into(), Proof::Stamp(stamp)))
         }

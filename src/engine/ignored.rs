@@ -1,9 +1,9 @@
 //! Ignored classes: the settings' expressions for names that may be missing become one pattern.
 
-use crate::error::{Fault, Kind, Result, Warning};
-use crate::mappings::{regex, translate};
-use crate::settings::Settings;
-use crate::value::Text;
+use crate::base::error::{Fault, Kind, Result, Warning};
+use crate::base::settings::Settings;
+use crate::base::value::Text;
+use crate::model::mappings::{regex, translate};
 
 /// The names of classes that `ignore_class_notfound` skips: any of the settings' expressions, matched
 /// at the start of the name, as Python's `re.match` does.

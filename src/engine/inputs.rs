@@ -8,22 +8,21 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use parking_lot::Mutex;
-
-use crate::catalog::{self, Catalog, Item, Names, Tree};
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::lock::Mutex;
+use crate::base::parallel;
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin, Span};
 use crate::engine::counts::Counters;
 use crate::engine::files::{Current, Files, Version};
 use crate::engine::trees::Trees;
-use crate::error::{Error, Fault, Kind, Result};
 use crate::evaluate::Locate;
-use crate::parallel;
-use crate::settings::Settings;
-use crate::source::{FileId, Origin, Span};
+use crate::model::catalog::{self, Catalog, Item, Names, Tree};
+use crate::model::template::Words;
 use crate::storage::fs::naming;
-use crate::storage::place::{Place, Places};
-use crate::storage::watch::{News, Watch, still_so};
-use crate::storage::{Folder, Found, Limits, Listing, Stamp, walk};
-use crate::template::Words;
+use crate::storage::place::{TreeLocation, TreeLocations};
+use crate::storage::watch::{Watch, WatchNews, still_so};
+use crate::storage::{Folder, Found, Listing, Stamp, TreeLimits, walk};
 
 /// The files of one inventory.
 #[derive(Debug)]
@@ -75,7 +74,7 @@ struct Listings {
 impl Inputs {
     /// The inputs that settings name. Touches no file.
     pub fn new(settings: Arc<Settings>) -> Result<Inputs> {
-        let places = Places::of(&settings)?;
+        let places = TreeLocations::of(&settings)?;
         Ok(Inputs {
             folders: places.folders(),
             trees: Trees::new(places),
@@ -126,8 +125,8 @@ impl Inputs {
         }
         if let Watching::On(on) = &mut *watch {
             match on.news() {
-                News::Quiet => return false,
-                News::Changed { files, tree } => {
+                WatchNews::Quiet => return false,
+                WatchNews::Changed { files, tree } => {
                     self.touch(&files, tree);
                     if tree {
                         // Whole folders may have changed places: every file is looked at.
@@ -135,7 +134,7 @@ impl Inputs {
                     }
                     return true;
                 }
-                News::Lost => *watch = Watching::Later(0),
+                WatchNews::Lost => *watch = Watching::Later(0),
             }
         } else if question && matches!(*watch, Watching::Later(look) if self.look() > look) {
             *watch = self.watch().map_or(Watching::Later(self.look() + PATIENCE), Watching::On);
@@ -199,9 +198,9 @@ impl Inputs {
         let found = |root: &PathBuf| Some(Found::below(root, path.strip_prefix(root).ok()?));
         let is_at = |item: Option<&Item>| item.is_some_and(|item| item.is_at(path));
         let places = &self.trees.places;
-        let folders = |place: &'_ Place| match place {
-            Place::Folders(folders) => folders.iter().filter_map(found).collect::<Vec<_>>(),
-            Place::Git(_) => Vec::new(),
+        let folders = |place: &'_ TreeLocation| match place {
+            TreeLocation::Folders(folders) => folders.iter().filter_map(found).collect::<Vec<_>>(),
+            TreeLocation::Git(_) => Vec::new(),
         };
         let node = |found: &Found| catalog.nodes.get(&catalog::node_name(found, &self.settings));
         if places.nodes.iter().flat_map(folders).any(|found| is_at(node(&found))) {
@@ -222,7 +221,7 @@ impl Inputs {
     /// The address of the place of the nodes.
     pub fn node_uri(&self) -> String {
         let scheme = match &self.trees.places.nodes {
-            Some(Place::Git(_)) => catalog::REPOSITORY,
+            Some(TreeLocation::Git(_)) => catalog::REPOSITORY,
             _ => catalog::FOLDER,
         };
         format!("{scheme}{}", self.node_folder())
@@ -304,18 +303,18 @@ impl Inputs {
             let mut listed = Listed::default();
             attempts += 1;
             let built = self.build(&mut listed, before);
-            let error =
-                built.as_ref().map_or_else(|error| Some(error.clone()), |names| names.unambiguous().err());
-            if error.is_none() || attempts == ATTEMPTS || met == error || listed.is_settled() {
-                return (listed, built);
+            match &built {
+                Err(error) if attempts < ATTEMPTS && met.as_ref() != Some(error) && !listed.is_settled() => {
+                    met = Some(error.clone());
+                }
+                _ => return (listed, built),
             }
-            met = error;
         }
     }
 
     /// The names of all places as they are now. Lists all folders.
     fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
-        let (limits, threads) = (self.settings.tree_limits(), parallel::threads(self.settings.threads));
+        let (limits, threads) = (TreeLimits::of(&self.settings), parallel::threads(self.settings.threads));
         let before = before.map(|before| &**before);
         let places = &self.trees.places;
         let mut faults = Vec::new();
@@ -327,19 +326,19 @@ impl Inputs {
             })
         };
         let nodes = match &places.nodes {
-            Some(Place::Folders(folders)) => list(folders, "nodes_uri"),
+            Some(TreeLocation::Folders(folders)) => list(folders, "nodes_uri"),
             _ => Listing::default(),
         };
         let classes = places.classes.iter().filter_map(|place| match place {
-            Place::Folders(folders) => Some(list(folders, "classes_uri")),
-            Place::Git(_) => None,
+            TreeLocation::Folders(folders) => Some(list(folders, "classes_uri")),
+            TreeLocation::Git(_) => None,
         });
         let mut classes = classes.collect::<Vec<_>>().into_iter();
         if !faults.is_empty() {
             return Err(Error::new(faults));
         }
         let (nodes, commit) = match &places.nodes {
-            Some(Place::Git(branch)) => {
+            Some(TreeLocation::Git(branch)) => {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
             }
@@ -353,7 +352,10 @@ impl Inputs {
 
     /// A problem with a folder, with the setting that names it.
     fn of_setting(&self, fault: Fault, setting: &'static str) -> Fault {
-        let Kind::DirectoryNotFound { path, .. } = &fault.kind else { return fault };
+        let (Kind::DirectoryNotFound { path, .. } | Kind::DirectoryUnreadable { path, .. }) = &fault.kind
+        else {
+            return fault;
+        };
         let uri = if setting == "nodes_uri" { &self.settings.nodes_uri } else { &self.settings.classes_uri };
         let base = self.settings.inventory_base_uri.as_deref();
         let text = naming(base, uri, Path::new(path)).cloned();
@@ -416,7 +418,7 @@ impl Listed {
         !self.failed && walk::are_unchanged(&mut self.folders.clone())
     }
 
-    fn list(&mut self, folders: &[PathBuf], limits: Limits, threads: usize) -> Result<Listing> {
+    fn list(&mut self, folders: &[PathBuf], limits: TreeLimits, threads: usize) -> Result<Listing> {
         let listing = walk::list(folders, limits, threads).inspect_err(|_| self.failed = true)?;
         self.links |= listing.links;
         self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));

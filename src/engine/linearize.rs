@@ -14,18 +14,17 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
+use crate::base::error::{Error, Fault, Result, Warning, tell_most};
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin};
+use crate::base::value::Text;
 use crate::engine::files::Sources;
 use crate::engine::sequence::{Brought, Sequence};
-use crate::error::{Error, Fault, Result, Warning, tell_most};
 use crate::evaluate::Locate;
-use crate::layer::{Layer, Unread};
-use crate::mappings::Mapped;
-use crate::merge::Prefixes;
-use crate::secrets::Secrets;
-use crate::settings::Settings;
-use crate::slot::MapSlot;
-use crate::source::{FileId, Origin};
-use crate::value::Text;
+use crate::model::layer::{Layer, Unread};
+use crate::model::mappings::Mapped;
+use crate::model::merge::Prefixes;
+use crate::model::slot::MapSlot;
 
 use parameters::sources;
 pub use trail::Trail;
@@ -59,6 +58,9 @@ pub struct Given {
     pub automatic: Option<Arc<MapSlot>>,
     /// The node's own scalars under the `scalar_parameters` key, for class names alone.
     pub scalars: Option<Arc<MapSlot>>,
+    /// Whether there is input data that is not known here: a top has no earlier pillar. A class name
+    /// that may depend on it is an error.
+    pub unknown_input: bool,
 }
 
 /// The key of the automatic parameters.
@@ -204,10 +206,8 @@ pub fn linearize(
         linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
         let whole = linearizer.gathered == Gathered::All && faults.len() <= MAX_FAULTS;
         tell_most(&mut faults, MAX_FAULTS);
-        let secrets = Secrets::of(settings);
         for fault in &mut faults {
             fault.node = Some(subjects.name.clone());
-            secrets.withhold(fault, &settings.delimiter);
         }
         Err(Box::new(Disorder { error: Error::new(faults), rest: linearization, whole }))
     }

@@ -5,7 +5,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, Item};
+use crate::base::error::{Error, Fault, Kind, Link, Result};
+use crate::base::failpoints::point;
+use crate::base::parallel;
+use crate::base::settings::Settings;
+use crate::base::source::Site;
+use crate::base::value::{Text, Value};
 use crate::engine::automatic::AutomaticKeys;
 use crate::engine::exports::{Asked, ExportIndex};
 use crate::engine::files::Sources;
@@ -13,14 +18,10 @@ use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Base, Computation, NodeRequest};
 use crate::engine::sequence::{Roots, Sequence};
+use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Link, Result};
-use crate::mappings::Mappings;
-use crate::parallel;
-use crate::points::point;
-use crate::settings::Settings;
-use crate::source::Site;
-use crate::value::{Text, Value};
+use crate::model::catalog::{Catalog, Item};
+use crate::model::mappings::Mappings;
 
 /// Everything that an inventory knows.
 #[derive(Debug)]
@@ -43,6 +44,8 @@ pub struct State {
     given: u64,
     /// The names of the last look.
     catalog: Arc<Catalog>,
+    /// Counts other names.
+    renamed: u64,
 }
 
 /// An answer and what it depends on.
@@ -96,6 +99,7 @@ impl State {
             weight: 0,
             given: 0,
             catalog: Arc::default(),
+            renamed: 0,
         })
     }
 
@@ -103,17 +107,13 @@ impl State {
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.begin()?;
         point("folders were listed");
-        let catalog = self.look(changed)?;
-        catalog.unambiguous()?;
-        Ok(catalog)
+        self.look(changed)
     }
 
     /// Looks at the files once more, to see whether they changed while a question was answered.
     fn again(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.again();
-        let catalog = self.look(changed)?;
-        catalog.unambiguous()?;
-        Ok(catalog)
+        self.look(changed)
     }
 
     fn look(&mut self, changed: bool) -> Result<Arc<Catalog>> {
@@ -128,6 +128,7 @@ impl State {
             self.index.retain(&catalog);
             self.inputs.files.release(&catalog);
             self.catalog = catalog.clone();
+            self.renamed += 1;
         }
         Ok(catalog)
     }
@@ -167,8 +168,40 @@ impl State {
         Err(self.unsettled())
     }
 
-    /// The answers for all nodes, sorted by name, all of one state of the files. The first node
-    /// that fails is the answer.
+    /// The top of one node: of the remembered answer, else of its layers alone.
+    pub fn top(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Top> {
+        let mut catalog = self.begin()?;
+        let key = self.key(name, request);
+        // An answer without the earlier pillar may have other classes.
+        let plain = question_is_plain(request, mapped) && !self.settings.propagate_pillar_data_to_reclass;
+        if plain && let Some(info) = self.remembered(&key, &catalog) {
+            self.inputs.counters.reused.add();
+            return Ok(Top {
+                environment: info.environment.clone(),
+                applications: info.applications.clone(),
+            });
+        }
+        for _ in 0..ATTEMPTS {
+            let computation = self.computation(&catalog);
+            computation.asking.begin();
+            let request = NodeRequest { name, environment: key.1.as_ref(), input: None, mapped, top: true };
+            let result = computation.top(request);
+            let sources = computation.asking.end();
+            let now = self.again()?;
+            let computation = self.computation(&now);
+            if Arc::ptr_eq(&now, &catalog)
+                && computation.current(&sources)
+                && result.as_ref().map_or(true, |(_, sequence)| computation.sequence_holds(sequence))
+            {
+                return result.map(|(top, _)| top);
+            }
+            catalog = now;
+        }
+        Err(self.unsettled())
+    }
+
+    /// The answers for all nodes, sorted by name, all of one state of the files. A name that several
+    /// files have is an error (S6); without one, the first node that fails is the error.
     pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
         let mut first = true;
         for _ in 0..ATTEMPTS {
@@ -208,6 +241,10 @@ impl State {
             {
                 continue;
             }
+            let clashes = catalog.clashes();
+            if !clashes.is_empty() {
+                return Err(Error::new(clashes));
+            }
             for (key, one) in computed {
                 let name = key.0.clone();
                 let info = self.keep(key, one, &catalog, question_is_plain(request, false))?;
@@ -240,21 +277,17 @@ impl State {
     pub fn place_of(&mut self, name: &str, request: &Request, path: &str) -> Option<(Site, Vec<Link>)> {
         let catalog = self.begin().ok()?;
         let key = self.key(name, request);
-        let path = crate::template::split_path(path, &self.settings.delimiter);
+        let path = crate::base::path::split_path(path, &self.settings.delimiter);
         self.computation(&catalog).place_of(name, key.1.as_ref(), &path)
     }
 
-    /// Shows one state of the inventory to `look`, again where files changed while it looked. A name
-    /// that several files have is a matter of what has it.
+    /// Shows one state of the inventory to `look`, again where files changed while it looked.
     pub fn inspect<T>(&mut self, look: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
-        let changed = self.inputs.begin()?;
-        let mut catalog = self.look(changed)?;
+        let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
-            let base = Base { strict: false, ..self.base(&catalog) };
-            let seen = look(&base.computation());
+            let seen = look(&self.computation(&catalog));
             let files = self.inputs.versions();
-            let changed = self.inputs.again();
-            let now = self.look(changed)?;
+            let now = self.again()?;
             if Arc::ptr_eq(&now, &catalog)
                 && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
             {
@@ -365,6 +398,11 @@ impl State {
         }
     }
 
+    /// Counts changes of the files that were seen.
+    pub fn revision(&self) -> u64 {
+        self.renamed + self.inputs.files.changed()
+    }
+
     /// Makes the state that a parent process had one of this process.
     pub fn adopt(&mut self) {
         self.inputs.forget_watch();
@@ -414,7 +452,6 @@ impl State {
             automatic: &self.automatic,
             index: &self.index,
             generation: self.generation,
-            strict: true,
         }
     }
 }
@@ -430,8 +467,8 @@ fn compute(
     computation.inputs.counters.computed.add();
     let moved = computation.inputs.files.moved();
     let (name, environment) = (&key.0, key.1.as_ref());
-    let result =
-        computation.answer(NodeRequest { name, environment, input: request.input_data.as_ref(), mapped });
+    let input = request.input_data.as_ref();
+    let result = computation.answer(NodeRequest { name, environment, input, mapped, top: false });
     Computed { result, sources: computation.asking.end(), moved }
 }
 

@@ -11,23 +11,27 @@ pub mod files;
 pub mod held;
 pub mod ignored;
 pub mod inputs;
+pub mod linearize;
 pub mod memo;
+pub mod news;
 pub mod node;
 pub mod prefix;
 pub mod problems;
 pub mod registry;
 pub mod sequence;
+pub mod top;
 pub mod trees;
 pub mod values;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
+use crate::base::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
+use crate::base::memory;
+use crate::base::settings::{Settings, TABLE};
+use crate::base::value::{Map, Text, Value};
 use crate::engine::memo::State;
-use crate::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
-use crate::memory;
-use crate::settings::{Settings, TABLE};
-use crate::value::{Map, Text, Value};
+use crate::model::configuration;
 
 /// What a caller may say about one request.
 #[derive(Clone, Default, Debug)]
@@ -62,6 +66,8 @@ pub struct NodeInfo {
     pub warnings: Vec<Warning>,
     /// What a shell made of it, to be given again.
     pub shown: OnceLock<Value>,
+    /// How many of the warnings a shell has logged.
+    pub logged: OnceLock<usize>,
 }
 
 impl NodeInfo {
@@ -114,21 +120,23 @@ pub struct Inventory {
     settings: Arc<Settings>,
     warnings: Vec<Warning>,
     state: Mutex<State>,
+    news: news::News,
 }
 
 impl Inventory {
-    /// Opens the inventory that options describe. Touches no file yet.
+    /// Opens the inventory that options describe. Reads no node and no class yet.
     pub fn open(options: &Map) -> Result<Inventory> {
         memory::begin();
         let (settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_the_rest(options, error))?;
         let settings = Arc::new(settings);
         let state = State::new(settings.clone())?;
+        warnings.extend(configuration::unread(options, &settings));
         warnings.extend(ignored::warnings(&settings));
         warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
         tell_most(&mut warnings, MOST_TOLD);
         let state = Mutex::new(state);
-        Ok(Inventory { settings, warnings, state })
+        Ok(Inventory { settings, warnings, state, news: news::News::default() })
     }
 
     /// The same inventory for the same options, shared by the whole process.
@@ -158,14 +166,13 @@ impl Inventory {
         self.state().inputs.trees.warnings()
     }
 
-    /// The names that several files have, as the last question found them. For pillars each of them is
-    /// an error (S6); [`Inventory::inspect`] goes on with what does not depend on them.
+    /// The names that several files have, as the last question found them. Each is an error of what
+    /// depends on it (S6).
     pub fn clashes(&self) -> Vec<Fault> {
         self.state().clashes()
     }
 
-    /// The state, for one call. The lock is the standard library's: it has no table of waiting
-    /// threads that a fork could catch half-way. What a panic left behind is not used again.
+    /// The state, for one call. What a panic left behind is not used again: this lock is poisoned by it.
     fn state(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.state.is_poisoned() {
@@ -199,13 +206,19 @@ impl Inventory {
         self.state().answer(name, request, false)
     }
 
+    /// The top of a node, or of one without a file (`mapped`).
+    pub fn top(&self, name: &str, request: &Request, mapped: bool) -> Result<top::Top> {
+        self.state().top(name, request, mapped)
+    }
+
     /// Renders a node without a file: class mappings, input data and automatic parameters
     /// alone (`node_not_found: mappings`).
     pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
         self.state().answer(name, request, true)
     }
 
-    /// Renders every node, sorted by name; the first failing node fails the whole.
+    /// Renders every node, sorted by name; the first failing node fails the whole, and so does a name
+    /// that several files have (S6).
     pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
         self.inventory_in(&Request::default())
     }
@@ -238,6 +251,23 @@ impl Inventory {
     /// The text of a file of the inventory as it was read, for excerpts in reports.
     pub fn text(&self, path: &str) -> Option<String> {
         self.state().inputs.files.text(path)
+    }
+
+    /// Whether a text is said for the first time since files changed.
+    pub fn is_news(&self, text: &str) -> bool {
+        let revision = self.state().revision();
+        self.news.is_new(text, revision)
+    }
+
+    /// Whether the kernel tells of changes, where that was otherwise when this was asked the last time.
+    pub fn news_of_mode(&self) -> Option<bool> {
+        let watching = self.state().inputs.is_watched();
+        self.news.mode(watching)
+    }
+
+    /// The place of the nodes, for messages.
+    pub fn place(&self) -> String {
+        self.state().inputs.node_folder()
     }
 
     /// What is remembered, and what was done.

@@ -6,30 +6,30 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::catalog::{Catalog, Item};
+use crate::base::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
+use crate::base::memory::{self, GROWTH};
+use crate::base::parallel;
+use crate::base::secrets::Secrets;
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
 use crate::engine::automatic::{self, AutomaticKeys};
 use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
 use crate::engine::files::Asking;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
+use crate::engine::linearize::{Disorder, Given, Linearization, Subjects, linearize};
 use crate::engine::problems::{Broken, after, without_consequences};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
-use crate::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
 use crate::evaluate::Root;
-use crate::layer::{Applications, Layer, Rest, Unread};
-use crate::linearize::{Disorder, Given, Linearization, Subjects, linearize};
-use crate::mappings::{Mapped, Mappings};
-use crate::memory::{self, GROWTH};
-use crate::merge::{Prefixes, map_of_values, merge_maps};
-use crate::parallel;
-use crate::secrets::Secrets;
-use crate::settings::Settings;
-use crate::slot::{MapSlot, Slot};
-use crate::source::{FileId, Origin, Site};
-use crate::template::Words;
-use crate::value::{Key, Text, Value};
+use crate::model::catalog::{Catalog, Item};
+use crate::model::layer::{Applications, Layer, Rest, Unread};
+use crate::model::mappings::{Mapped, Mappings};
+use crate::model::merge::{Prefixes, map_of_values, merge_maps};
+use crate::model::slot::{MapSlot, Slot};
+use crate::model::template::Words;
 
 /// What an answer takes in memory beside its values: its name, its warnings, what it depends on.
 const ABOUT: usize = 512;
@@ -60,12 +60,14 @@ pub struct NodeRequest<'a> {
     pub input: Option<&'a Value>,
     /// Whether it needs no file (S14).
     pub mapped: bool,
+    /// Whether it is for a top, which has no earlier pillar.
+    pub top: bool,
 }
 
 impl<'a> NodeRequest<'a> {
     /// A node as its file has it.
     pub fn plain(name: &'a str) -> NodeRequest<'a> {
-        NodeRequest { name, environment: None, input: None, mapped: false }
+        NodeRequest { name, environment: None, input: None, mapped: false, top: false }
     }
 }
 
@@ -90,9 +92,6 @@ pub struct Base<'a> {
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
     pub generation: u64,
-    /// Whether a name with several files is an error of everything (S6). For questions about the
-    /// inventory it is one of what has it, and the rest is answered.
-    pub strict: bool,
 }
 
 /// What computes nodes in one thread.
@@ -215,6 +214,7 @@ impl Computation<'_> {
             exports,
             warnings: all,
             shown: OnceLock::new(),
+            logged: OnceLock::new(),
         }
     }
 
@@ -289,6 +289,7 @@ impl Computation<'_> {
                 .automatic_parameters
                 .then(|| automatic::parameters(&item, &environment, self.settings, self.automatic)),
             scalars: self.scalars(&layer),
+            unknown_input: request.top && self.settings.propagate_pillar_data_to_reclass,
         };
         let mapped_classes = self.mapped_classes(&item).map_err(|error| after(&mut faults, error))?;
         let subjects =
@@ -352,7 +353,7 @@ impl Computation<'_> {
             }
             None => {
                 let names = self.catalog.nodes.keys().map(AsRef::as_ref);
-                let similar = crate::similar::nearest(name, names).map(str::to_owned);
+                let similar = crate::base::similar::nearest(name, names).map(str::to_owned);
                 let folder = self.inputs.node_folder();
                 Err(Fault::new(Kind::NodeNotFound { name: name.to_owned(), folder, similar }).into())
             }
@@ -445,7 +446,7 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
         }
-        Secrets::of(self.settings).withhold(fault, &self.settings.delimiter);
+        fault.withhold(&Secrets::of(self.settings), &self.settings.delimiter);
     }
 }
 

@@ -3,15 +3,15 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
+use crate::base::failpoints::point;
+use crate::base::lock::Mutex;
 use crate::engine::counts::Counter;
 use crate::evaluate::Known;
-use crate::layer::Layer;
-use crate::merge::{Prefixes, merge_maps};
-use crate::points::point;
-use crate::slot::MapSlot;
+use crate::model::layer::Layer;
+use crate::model::merge::{Prefixes, merge_maps};
+use crate::model::slot::MapSlot;
 
 /// A sequence of layers: all of the parent's, then one more.
 #[derive(Debug)]

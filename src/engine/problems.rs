@@ -5,11 +5,11 @@
 //! depends on a value that cannot be read, or on a query; and where a whole file is missing, all that an
 //! evaluation finds, since that file may set or replace any value.
 
+use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_asked};
+use crate::base::settings::Settings;
+use crate::base::source::Origin;
 use crate::engine::node::{Computation, Layers, NodeRequest};
-use crate::error::{Error, Fault, Kind, Result, tell_asked};
 use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
-use crate::settings::Settings;
-use crate::source::Origin;
 
 /// A node whose layers cannot all be ordered.
 pub(super) struct Broken {
@@ -88,6 +88,9 @@ impl Computation<'_> {
             let refused =
                 |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;
             if !faults.iter().any(refused) {
+                if faults.len() > MOST_TOLD {
+                    return;
+                }
                 let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));
                 let site = site_of(self.inputs, fault, &bytes.unwrap_or_default());
                 faults.push(Fault { site, ..fault.clone() });

@@ -8,15 +8,16 @@
 //! will never let go of its lock. So the child has a registry of its own, behind that of its
 //! parent, and takes over what nobody held; of everything else it leaves even the memory alone.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use once_cell::race::OnceBox;
 
+use crate::base::error::Result;
+use crate::base::failpoints::point;
+use crate::base::lock::Mutex;
+use crate::base::value::Map;
 use crate::engine::Inventory;
-use crate::error::Result;
-use crate::points::point;
 use crate::storage::around::Around;
-use crate::value::Map;
 
 /// An inventory, with what it is found by.
 #[derive(Clone)]
@@ -29,8 +30,7 @@ struct Entry {
 
 /// The inventories of one process; the one asked for last is the last.
 ///
-/// The mutex is that of `std`: that of `parking_lot` shares its queues between all locks of a
-/// process. The next one is in a cell that nobody waits for: a thread that was about to write it when
+/// The next one is in a cell that nobody waits for: a thread that was about to write it when
 /// its process forked will never be done in the child.
 struct Registry {
     process: u32,
@@ -63,12 +63,12 @@ impl Registry {
     }
 
     fn inventories(&self) -> MutexGuard<'_, Vec<Entry>> {
-        self.inventories.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inventories.lock()
     }
 
     /// The inventories of a parent process on which none of its threads was at work.
     fn left_behind(&self) -> Vec<Entry> {
-        let Ok(inventories) = self.inventories.try_lock() else { return Vec::new() };
+        let Some(inventories) = self.inventories.try_lock() else { return Vec::new() };
         inventories.iter().filter(|entry| entry.inventory.adopt()).cloned().collect()
     }
 }

@@ -7,18 +7,18 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 
-use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::Tree;
+use crate::base::lock::Mutex;
+use crate::base::value::Text;
 use crate::engine::files::Sources;
+use crate::engine::linearize::{AUTOMATIC, Included, Listed};
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
-use crate::layer::Layer;
-use crate::linearize::{AUTOMATIC, Included, Listed};
-use crate::merge::{Prefixes, fold};
-use crate::slot::MapSlot;
-use crate::value::Text;
+use crate::model::catalog::Tree;
+use crate::model::layer::Layer;
+use crate::model::merge::{Prefixes, fold};
+use crate::model::slot::MapSlot;
 
 /// The empty sequences, one for each tree of classes: the same names are other classes in another tree.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ impl Roots {
 
 /// What leads from a sequence to the next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Step {
+pub enum SequenceStep {
     /// A class by this name, from the node's list or, by its text, from a class mapping.
     Class(Text, Option<Text>),
     /// The names that class mappings gave are shown.
@@ -87,7 +87,7 @@ pub struct Sequence {
     exports: OnceLock<Arc<MapSlot>>,
     classes: OnceLock<Names>,
     /// A sequence lives as long as something that was computed from it.
-    next: Mutex<FxHashMap<Step, Weak<Sequence>>>,
+    next: Mutex<FxHashMap<SequenceStep, Weak<Sequence>>>,
     /// The generation in which its files were last found unchanged.
     checked: AtomicU64,
 }
@@ -113,7 +113,7 @@ impl Sequence {
     /// what they were; it is asked once in a generation.
     pub fn next(
         &self,
-        step: &Step,
+        step: &SequenceStep,
         generation: u64,
         current: impl FnOnce(&Sources) -> bool,
     ) -> Option<Arc<Sequence>> {
@@ -145,7 +145,7 @@ impl Sequence {
     }
 
     /// Lets all nodes have a child.
-    pub fn share(&self, step: Step, child: &Arc<Sequence>) {
+    pub fn share(&self, step: SequenceStep, child: &Arc<Sequence>) {
         let mut next = self.next.lock();
         if next.len() >= 16 && next.len().is_power_of_two() {
             next.retain(|_, child| child.strong_count() > 0);

@@ -7,24 +7,25 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use once_cell::race::OnceBox;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::catalog::{self, Catalog, Classes, Commit, Names, Tree};
+use crate::base::error::{Fault, Kind, Result, Warning};
+use crate::base::lock::Mutex;
+use crate::base::settings::Settings;
+use crate::base::value::{Text, Value};
 use crate::engine::files::Files;
 use crate::engine::held::Held;
-use crate::error::{Fault, Kind, Result, Warning};
-use crate::settings::Settings;
+use crate::model::catalog::{self, Catalog, Classes, Commit, Names, Tree};
 use crate::storage::fs::display;
 use crate::storage::git::{Absent, Record};
-use crate::storage::place::{Branch, MASTER, Place, Places};
-use crate::value::{Text, Value};
+use crate::storage::place::{Branch, MASTER, TreeLocation, TreeLocations};
 
 /// The repositories of an inventory, and where their branches are.
 #[derive(Debug)]
 pub struct Trees {
     /// The places of the files.
-    pub places: Places,
+    pub places: TreeLocations,
     /// What is known of each repository.
     seen: Mutex<Vec<Seen>>,
     /// The numbers of trees that an environment has by the name of a branch: of a place and a branch.
@@ -41,7 +42,7 @@ struct Seen {
 
 impl Trees {
     /// The trees of places, of which nothing is known yet.
-    pub fn new(places: Places) -> Trees {
+    pub fn new(places: TreeLocations) -> Trees {
         Trees { places, seen: Mutex::default(), numbers: Mutex::default() }
     }
 
@@ -131,8 +132,8 @@ impl Trees {
         let mut by_environment = Vec::new();
         for (number, place) in self.places.classes.iter().enumerate() {
             trees.push(match place {
-                Place::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)))),
-                Place::Git(branch) => {
+                TreeLocation::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)))),
+                TreeLocation::Git(branch) => {
                     if branch.branch.is_none() {
                         by_environment.push((number, branch));
                     }
@@ -174,13 +175,13 @@ impl Trees {
     pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<Tree> {
         let place = self.places.classes_of(environment);
         let number = Tree(u32::try_from(place).unwrap_or(u32::MAX));
-        let Some(Place::Git(branch)) = self.places.classes.get(place) else { return Ok(number) };
+        let Some(TreeLocation::Git(branch)) = self.places.classes.get(place) else { return Ok(number) };
         let (number, name) = if let Some(name) = &branch.branch {
             (number, name.clone())
         } else {
             let name = match environment {
                 Value::Null => Text::from(MASTER),
-                environment => Text::from(crate::pystr::str(environment)),
+                environment => Text::from(crate::base::pystr::str(environment)),
             };
             let number = self.numbers.lock().get(&(place, name.clone())).copied();
             (number.unwrap_or(Tree(u32::MAX)), name)
@@ -193,10 +194,11 @@ impl Trees {
 
     /// The names of a tree, read if nobody asked for them yet.
     pub fn names<'a>(&self, catalog: &'a Catalog, tree: Tree, files: &Files) -> Result<&'a Names> {
-        static NONE: std::sync::LazyLock<Names> = std::sync::LazyLock::new(Names::default);
+        // Nobody waits for it: a fork may catch whoever writes it.
+        static NONE: OnceBox<Names> = OnceBox::new();
         match catalog.trees.get(tree.0 as usize) {
             Some(Some(classes)) => self.list(classes, None, files),
-            _ => Ok(&NONE),
+            _ => Ok(NONE.get_or_init(Box::default)),
         }
     }
 
@@ -204,7 +206,7 @@ impl Trees {
     pub fn shown(&self, catalog: &Catalog, tree: Tree) -> String {
         let tree = tree.0 as usize;
         match catalog.trees.get(tree).and_then(Option::as_ref).and_then(|classes| classes.commit.as_ref()) {
-            Some(commit) => Place::Git(commit.branch.clone()).to_string(),
+            Some(commit) => TreeLocation::Git(commit.branch.clone()).to_string(),
             None => self.places.classes.get(tree).map_or_else(String::new, ToString::to_string),
         }
     }
@@ -213,7 +215,7 @@ impl Trees {
     pub fn all_shown(&self, catalog: &Catalog) -> Vec<String> {
         let mut shown: Vec<String> = self.places.folders().iter().map(|folder| display(folder)).collect();
         let nodes = match &self.places.nodes {
-            Some(Place::Git(branch)) => {
+            Some(TreeLocation::Git(branch)) => {
                 let name = branch.branch.clone().unwrap_or_else(|| MASTER.into());
                 self.commit(branch, &name).map(|commit| commit.branch)
             }
@@ -235,7 +237,7 @@ impl Trees {
         })
     }
 
-    fn read(&self, commit: &Commit) -> Result<Vec<crate::storage::git::File>> {
+    fn read(&self, commit: &Commit) -> Result<Vec<crate::storage::git::GitFile>> {
         let Some(repository) = self.places.repositories.get(commit.branch.repository) else {
             return Ok(Vec::new());
         };
@@ -253,13 +255,13 @@ impl Trees {
     fn missing(&self, branch: &Branch, name: &str) -> Fault {
         let seen = self.seen(branch.repository).unwrap_or_default();
         let known = seen.record.heads.keys().map(String::as_str);
-        let similar = crate::similar::nearest(name, known).map(str::to_owned);
+        let similar = crate::base::similar::nearest(name, known).map(str::to_owned);
         Fault::new(Kind::GitBranch { repo: branch.repo.to_string(), branch: name.to_owned(), similar })
     }
 }
 
 /// Gives the bytes of a commit to the files of its tree, and takes those away that are gone.
-fn hold(commit: &Commit, read: &[crate::storage::git::File], before: Option<&Names>, files: &Files) {
+fn hold(commit: &Commit, read: &[crate::storage::git::GitFile], before: Option<&Names>, files: &Files) {
     let mut there: FxHashSet<Arc<Path>> = FxHashSet::default();
     for file in read {
         let path: Arc<Path> = catalog::shown(commit, file).into();

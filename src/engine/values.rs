@@ -8,16 +8,16 @@
 
 use std::sync::Arc;
 
+use crate::base::error::{Fault, Warning};
+use crate::base::value::Value;
 use crate::engine::exports::OtherNodes;
+use crate::engine::linearize::AUTOMATIC;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::prefix::Prefix;
-use crate::error::{Fault, Warning};
 use crate::evaluate::{Evaluator, Known, Own, Root};
-use crate::layer::Layer;
-use crate::linearize::AUTOMATIC;
-use crate::merge::{Prefixes, merge_maps};
-use crate::slot::{MapSlot, Slot};
-use crate::value::Value;
+use crate::model::layer::Layer;
+use crate::model::merge::{Prefixes, merge_maps};
+use crate::model::slot::{MapSlot, Slot};
 
 /// What the layers of a node came to.
 pub struct Evaluated {

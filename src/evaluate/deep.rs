@@ -7,12 +7,12 @@ use std::sync::{Arc, OnceLock};
 
 use super::memo::State;
 use super::{Evaluator, Found, Head, Stop};
-use crate::error::MOST_TOLD;
-use crate::measure::Measure;
-use crate::points::point;
-use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
-use crate::source::Origin;
-use crate::value::{CONTAINER, Map, Value};
+use crate::base::error::MOST_TOLD;
+use crate::base::failpoints::point;
+use crate::base::measure::Measure;
+use crate::base::source::Origin;
+use crate::base::value::{CONTAINER, Map, Value};
+use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 
 impl Evaluator<'_> {
     /// The whole value of a place.

@@ -2,11 +2,11 @@
 //! questions of an explanation, asked of the same heads and references as evaluation itself.
 
 use super::{Evaluator, Found, Head, Stop};
-use crate::error::Fault;
-use crate::slot::Slot;
-use crate::source::Origin;
-use crate::template::{Part, Reference, Template};
-use crate::value::{Key, Text, Value};
+use crate::base::error::Fault;
+use crate::base::source::Origin;
+use crate::base::value::{Key, Text, Value};
+use crate::model::slot::Slot;
+use crate::model::template::{Part, Reference, Template};
 
 /// What a reference of a text led to.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Evaluator<'_> {
     /// The whole value of a parameter; `None` where nothing stands there, or it cannot be computed.
     pub(crate) fn parameter(&mut self, path: &[Key]) -> Option<Value> {
         let (first, rest) = path.split_first()?;
-        let first = Text::from(crate::pystr::str(&first.0));
+        let first = Text::from(crate::base::pystr::str(&first.0));
         let (place, _) = self.root.get(&[first], &self.prefixes)?;
         self.below(place.slot()?, rest)
     }

@@ -9,12 +9,13 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 
-use super::{Evaluator, Found, Head, Stop, join_path};
-use crate::error::{Fault, Kind};
-use crate::merge::{brought_in, map_of_values, merge_maps, normalize};
-use crate::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
-use crate::source::Origin;
-use crate::value::{Key, Value};
+use super::{Evaluator, Found, Head, Stop};
+use crate::base::error::{Fault, Kind};
+use crate::base::path::join_path;
+use crate::base::source::Origin;
+use crate::base::value::{Key, Value};
+use crate::model::merge::{brought_in, map_of_values, merge_maps, normalize};
+use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
 /// Values that a `~` replaced, to be examined when all else is known.
 pub(super) struct Replaced {
@@ -125,9 +126,11 @@ impl Evaluator<'_> {
             let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
             let new = match self.compute(&entry.slot) {
                 Ok(found) => found,
-                Err(Stop::Missing(fault)) if forgive && !output.head.is_container() && index + 1 != total => {
-                    self.warn_overwritten(&fault);
-                    missing.get_or_insert((index, fault));
+                Err(Stop::Missing(not_found))
+                    if forgive && !output.head.is_container() && index + 1 != total =>
+                {
+                    self.warn_overwritten(&not_found.fault);
+                    missing.get_or_insert((index, not_found));
                     Head::Value(Value::Null).into()
                 }
                 Err(stop) => {
@@ -168,7 +171,9 @@ impl Evaluator<'_> {
         }
         match missing {
             _ if changed => Err(Failed::at(entries.len() - 1, Stop::Reported)),
-            Some((index, fault)) if output.head.is_container() => Err(Failed::at(index, Stop::Fault(fault))),
+            Some((index, not_found)) if output.head.is_container() => {
+                Err(Failed::at(index, self.problem(*not_found).into()))
+            }
             _ => Ok(output),
         }
     }

@@ -9,11 +9,11 @@
 
 use super::fold::{Failed, standing};
 use super::{Evaluator, Found, Stop};
-use crate::error::{Fault, Kind, MOST_TOLD};
-use crate::slot::{Slot, StackEntry, StackSlot};
-use crate::source::Origin;
-use crate::template::{Part, Template};
-use crate::value::{Key, Text};
+use crate::base::error::{Fault, Kind, MOST_TOLD};
+use crate::base::source::Origin;
+use crate::base::value::{Key, Text};
+use crate::model::slot::{Slot, StackEntry, StackSlot};
+use crate::model::template::{Part, Template};
 
 /// A container of a place that failed, to be looked into when all else is known: what is in it may refer
 /// to places that are not finished.
@@ -246,7 +246,11 @@ impl Evaluator<'_> {
 
     /// Takes note of a problem that may have been told.
     pub(super) fn report_once(&mut self, stop: Stop) {
-        let (Stop::Missing(fault) | Stop::Fault(fault)) = &stop else { return };
+        let fault = match &stop {
+            Stop::Missing(not_found) => &not_found.fault,
+            Stop::Fault(fault) => fault,
+            Stop::Reported => return,
+        };
         if !self.faults.iter().any(|told| told.path == fault.path && is_told(told, fault)) {
             self.report(stop);
         }

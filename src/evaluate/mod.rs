@@ -18,28 +18,30 @@ mod query;
 mod reference;
 mod root;
 mod way;
+mod without;
 
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
-use crate::measure::Measure;
-use crate::memory::{self, GROWTH};
-use crate::merge::Prefixes;
-use crate::settings::Settings;
-use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
-use crate::source::{FileId, Origin, Span};
-use crate::template::{Part, Template};
-use crate::value::{Key, Text, Value};
+use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
+use crate::base::measure::Measure;
+use crate::base::memory::{self, GROWTH};
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin, Span};
+use crate::base::value::{Key, Text, Value};
+use crate::model::merge::Prefixes;
+use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
+use crate::model::template::{Part, Template};
 
-pub use crate::template::join_path;
 pub(crate) use explore::Traced;
 use memo::{Memo, State};
 pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
-pub use root::{Root, Shared, Source};
+use reference::NotFound;
+pub use root::{Root, Shared, ValueSource};
 use way::Way;
 pub(crate) use way::{site, site_of};
+pub(crate) use without::{References, without};
 
 /// Finds places for messages. Asked only when there is something to say.
 pub trait Locate {
@@ -53,7 +55,7 @@ pub trait Locate {
 #[derive(Debug)]
 pub(crate) enum Stop {
     /// The reference of this very place leads nowhere; a later value may make up for it (R6).
-    Missing(Box<Fault>),
+    Missing(Box<NotFound>),
     /// Anything else, not recorded yet.
     Fault(Box<Fault>),
     /// It is recorded where it happened.
@@ -153,6 +155,8 @@ pub struct Evaluator<'a> {
     compared: Cell<usize>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
+    /// A reference whose default was used.
+    pub default_used: Option<Text>,
     /// Whether the first problem of a place is all that is to be known of it, and no warning.
     curt: bool,
 }
@@ -192,6 +196,7 @@ impl<'a> Evaluator<'a> {
             faults: Vec::new(),
             compared: Cell::new(0),
             warnings: Vec::new(),
+            default_used: None,
             curt: false,
         }
     }
@@ -200,6 +205,13 @@ impl<'a> Evaluator<'a> {
     #[must_use]
     pub(crate) fn curtly(mut self) -> Evaluator<'a> {
         self.curt = true;
+        self
+    }
+
+    /// The same for who drops the problems: names that are similar are not searched.
+    #[must_use]
+    pub(crate) fn unseen(self) -> Evaluator<'a> {
+        self.compared.set(usize::MAX);
         self
     }
 
@@ -226,7 +238,7 @@ impl<'a> Evaluator<'a> {
 
     /// How many values the memory and the time of what was computed here would make.
     pub(crate) fn spent(&self) -> usize {
-        self.heads.len() + self.folded + self.weight / crate::measure::TEXT
+        self.heads.len() + self.folded + self.weight / crate::base::measure::TEXT
     }
 
     /// The value of all exports, after that of the parameters; what fails is recorded.
@@ -265,7 +277,7 @@ impl<'a> Evaluator<'a> {
             [Part::Reference(reference)] => self
                 .resolve(reference, &template.source, origin)
                 .and_then(|found| self.deep_found(&found))
-                .map(|value| crate::pystr::str(&value)),
+                .map(|value| crate::base::pystr::str(&value)),
             parts => self.text(parts, &template.source, origin),
         };
         match result {
@@ -360,7 +372,7 @@ impl<'a> Evaluator<'a> {
                             out.push_str(text);
                         }
                         Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),
-                        value => out.push_str(&crate::pystr::str(value)),
+                        value => out.push_str(&crate::base::pystr::str(value)),
                     }
                 }
             }
@@ -371,7 +383,7 @@ impl<'a> Evaluator<'a> {
             }
         }
         self.text += out.len();
-        self.weight += crate::value::TEXT + out.len();
+        self.weight += crate::base::value::TEXT + out.len();
         Ok(out)
     }
 

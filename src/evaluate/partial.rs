@@ -11,20 +11,22 @@
 //! The same is done for nodes that have the first of their classes in common: what the last ones
 //! say counts as the node's own then.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use hashbrown::DefaultHashBuilder;
+use rustc_hash::FxHashSet;
 
 use super::memo::{Keeping, Kept, Memo};
 use super::{Evaluator, Found, Head};
-use crate::measure::Measure;
-use crate::slot::{ListSlot, MapSlot, RawSlot, Slot};
-use crate::template::Words;
-use crate::value::{CONTAINER, Key, Value};
+use crate::base::measure::Measure;
+use crate::base::value::{CONTAINER, Key, Value};
+use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
+use crate::model::template::Words;
 
 /// The places of a map that later ones have a say in.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Own(FxHashMap<Key, Place>);
+pub struct Own(HashMap<Key, Place, DefaultHashBuilder>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Place {

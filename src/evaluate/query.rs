@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{Fault, Kind};
+use crate::base::error::{Fault, Kind};
+use crate::base::failpoints::point;
+use crate::base::measure::Measure;
+use crate::base::source::Origin;
+use crate::base::value::{CONTAINER, Key, Text, Value};
 use crate::evaluate::{Evaluator, Extent, Found, Head, Stop};
-use crate::measure::Measure;
-use crate::points::point;
-use crate::query::{Connective, Operand, Query};
-use crate::slot::{Entries, MapSlot, Slot};
-use crate::source::Origin;
-use crate::value::{CONTAINER, Key, Text, Value};
+use crate::model::query::{Connective, Operand, Query};
+use crate::model::slot::{Entries, MapSlot, Slot};
 
 /// The other nodes, as far as a query may ask.
 pub trait Others {

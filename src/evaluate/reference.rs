@@ -1,13 +1,14 @@
 //! References turn `${a:b:c}` into the head of the place it names.
 
 use super::{Evaluator, Found, Head, Stop};
-use crate::error::{Fault, Kind};
-use crate::memory::{self, GROWTH};
-use crate::points::point;
-use crate::slot::Slot;
-use crate::source::Origin;
-use crate::template::{FixedPath, Part, Reference, list_index, split_default};
-use crate::value::{Key, Text, Value};
+use crate::base::error::{Fault, Kind};
+use crate::base::failpoints::point;
+use crate::base::memory::{self, GROWTH};
+use crate::base::path::list_index;
+use crate::base::source::Origin;
+use crate::base::value::{Key, Text, Value};
+use crate::model::slot::Slot;
+use crate::model::template::{FixedPath, Part, Reference, split_default};
 
 /// How many letters of names of one node are compared with each letter of others, to find similar ones:
 /// a hundred missing names of ten letters beside 2,000 others.
@@ -44,6 +45,7 @@ impl Evaluator<'_> {
         match (result, default) {
             (Ok(Ok(found)), _) => Ok(found),
             (Ok(Err(_)), Some(default)) => {
+                self.default_used = Some(reference.written.clone());
                 if self.settings.verbose_warnings {
                     let kind = Kind::DefaultUsed { reference: reference.written.to_string() };
                     let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
@@ -78,20 +80,11 @@ impl Evaluator<'_> {
         origin: Origin,
         within: Option<(&Text, (usize, usize))>,
     ) -> Stop {
-        let names: Vec<&str> = match &missing.inside {
-            _ if self.compared.get() > MOST_COMPARED => Vec::new(),
-            Some(Head::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
-            Some(Head::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
-            Some(Head::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),
-            None if missing.top => self.root.names(),
-            _ => Vec::new(),
-        };
-        let similar = self.similar(&missing.key, &names);
         let kind = Kind::ReferenceNotFound {
             reference: written.to_owned(),
             missing: missing.key,
             container: missing.container,
-            similar,
+            similar: None,
         };
         let mut fault = self.place(Fault::new(kind), origin, within);
         if let Some((name, place)) = missing.defined
@@ -99,7 +92,27 @@ impl Evaluator<'_> {
         {
             fault = fault.note(format!("{name} is set here"), Some(site));
         }
-        Stop::Missing(Box::new(fault))
+        Stop::Missing(Box::new(NotFound { fault, inside: missing.inside, top: missing.top }))
+    }
+
+    /// The problem of a reference that leads nowhere, now that it is one, with the name that was probably
+    /// meant.
+    pub(super) fn problem(&self, not_found: NotFound) -> Fault {
+        let NotFound { mut fault, inside, top } = not_found;
+        let Kind::ReferenceNotFound { missing, similar, .. } = &mut fault.kind else { return fault };
+        // A quiet evaluation is done again if there are problems.
+        if self.is_quiet() || self.compared.get() > MOST_COMPARED {
+            return fault;
+        }
+        let names: Vec<&str> = match &inside {
+            Some(Head::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
+            Some(Head::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
+            Some(Head::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),
+            None if top => self.root.names(),
+            _ => Vec::new(),
+        };
+        *similar = self.similar(missing, &names);
+        fault
     }
 
     /// The name that was probably meant, as long as not too much was compared for other problems.
@@ -107,7 +120,7 @@ impl Evaluator<'_> {
         let compared = self.compared.get().saturating_add(names.len().saturating_mul(key.len().max(1)));
         self.compared.set(compared);
         (compared <= MOST_COMPARED)
-            .then(|| crate::similar::nearest(key, names.iter().copied()))?
+            .then(|| crate::base::similar::nearest(key, names.iter().copied()))?
             .map(str::to_owned)
     }
 
@@ -119,13 +132,14 @@ impl Evaluator<'_> {
         origin: Origin,
     ) -> Result<FixedPath, Stop> {
         let mut text = String::with_capacity(source.len());
+        let separator = self.settings.delimiter.repeat(2);
         for part in parts {
             match part {
                 Part::Literal(literal) => text.push_str(literal),
                 Part::Reference(inner) => {
                     let found = self.resolve(inner, source, origin).map_err(|stop| match stop {
                         // The forks never forgive a missing inner reference (R6).
-                        Stop::Missing(fault) => Stop::Fault(fault),
+                        Stop::Missing(not_found) => self.problem(*not_found).into(),
                         other => other,
                     })?;
                     let value = self.deep_found(&found)?;
@@ -134,14 +148,16 @@ impl Evaluator<'_> {
                             memory::take(GROWTH * plain.len());
                             text.push_str(plain);
                         }
-                        Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
-                        // A container in a default is read as YAML again, so it is written so.
-                        value @ (Value::List(_) | Value::Map(_))
-                            if text.contains(&self.settings.delimiter.repeat(2)) =>
+                        // A default is read as YAML again, so null and containers are written so,
+                        // unless the flag of reclass-rs asks for the text `None` (R7).
+                        value @ (Value::Null | Value::List(_) | Value::Map(_))
+                            if text.contains(&separator)
+                                && !(*value == Value::Null && self.settings.compat_flags.null_as_none) =>
                         {
-                            text.push_str(&crate::json::dumps(value, false).unwrap_or_default());
+                            text.push_str(&crate::base::json::dumps(value, false).unwrap_or_default());
                         }
-                        value => text.push_str(&crate::pystr::str(value)),
+                        Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
+                        value => text.push_str(&crate::base::pystr::str(value)),
                     }
                 }
             }
@@ -241,6 +257,15 @@ impl Evaluator<'_> {
     }
 }
 
+/// A reference that leads nowhere: its problem, and the container in which a similar name is searched if the
+/// problem is told. Most are forgiven.
+#[derive(Debug)]
+pub(crate) struct NotFound {
+    pub(super) fault: Fault,
+    inside: Option<Head>,
+    top: bool,
+}
+
 /// What a reference did not find.
 #[derive(Default)]
 pub(super) struct Missing {
@@ -260,5 +285,60 @@ impl Missing {
             defined: self.defined.map(|(_, origin)| ("the mapping".into(), origin)),
             ..Missing::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use crate::base::settings::Settings;
+    use crate::base::source::{FileId, Origin, Span};
+    use crate::base::value::Map;
+    use crate::evaluate::{Evaluator, Locate, Root};
+    use crate::model::layer::{Layer, Subject};
+    use crate::model::merge::{Prefixes, merge_maps};
+    use crate::model::slot::MapSlot;
+    use crate::model::template::Pool;
+    use crate::yaml::compose::compose;
+
+    struct Nowhere;
+
+    impl Locate for Nowhere {
+        fn locate(&self, _origin: Origin) -> Option<(Arc<str>, Span)> {
+            None
+        }
+
+        fn bytes(&self, _file: FileId) -> Option<Arc<[u8]>> {
+            None
+        }
+    }
+
+    /// What of a file's parameters is similar to what is missing, and how much was compared for it.
+    fn searched(texts: &[&str], quiet: bool) -> (Vec<Option<String>>, usize) {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let (pool, prefixes) = (Pool::default(), Prefixes::new(&settings));
+        let layers = texts.iter().map(|text| {
+            let document = compose(text.as_bytes()).expect("YAML");
+            let subject =
+                Subject { file: FileId::NONE, name: "n", init: false, is_class: true, settings: &settings };
+            Layer::build(&document, subject, &pool.words()).expect("a class").parameters
+        });
+        let merged = layers.fold(Arc::new(MapSlot::empty()), |all, one| merge_maps(all, &one, &prefixes));
+        let mut evaluator = Evaluator::new(Root::whole(merged.clone()), &settings, &Nowhere).quiet(quiet);
+        evaluator.evaluate(&merged);
+        let faults = evaluator.finish();
+        (faults.iter().map(|fault| fault.kind.help()).collect(), evaluator.compared.get())
+    }
+
+    #[test]
+    fn similar_names_are_searched_for_what_is_told_alone() {
+        let missing = "parameters: {port: 80, a: '${prot}'}";
+        let (help, compared) = searched(&[missing], false);
+        assert_eq!(help, [Some("'port' is similar".to_owned())]);
+        assert!(compared > 0);
+        // Replaced by a later layer, and evaluated again with all names.
+        assert_eq!(searched(&[missing, "parameters: {a: 1}"], false), (Vec::new(), 0));
+        assert_eq!(searched(&[missing], true), (vec![None], 0));
     }
 }

@@ -5,18 +5,19 @@
 
 use std::sync::{Arc, OnceLock};
 
-use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::merge::{Prefixes, fold, merge_slots};
-use crate::secrets::Secrets;
-use crate::slot::{MapSlot, Slot};
-use crate::value::{Key, Text};
+use super::without::slot_without;
+use crate::base::lock::Mutex;
+use crate::base::secrets::Secrets;
+use crate::base::value::{Key, Text};
+use crate::model::merge::{Prefixes, fold, merge_slots};
+use crate::model::slot::{MapSlot, Slot};
 
 /// Where references begin: parameters, in sources that are merged in their order.
 #[derive(Debug, Default)]
 pub struct Root {
-    sources: Vec<Source>,
+    sources: Vec<ValueSource>,
     /// Slots that were merged; their addresses stay what they are.
     merged: FxHashMap<Box<[Text]>, Arc<Slot>>,
     /// What is left out.
@@ -27,7 +28,7 @@ pub struct Root {
 
 /// Some of the parameters of a node.
 #[derive(Clone, Debug)]
-pub enum Source {
+pub enum ValueSource {
     /// A map of its own.
     Map(Arc<MapSlot>),
     /// What it shares with other nodes.
@@ -123,15 +124,15 @@ impl Here<'_> {
     }
 }
 
-impl Source {
+impl ValueSource {
     /// What stands at a path; `before` stands at the path without its last key.
     fn at<'s>(&'s self, path: &[Text], before: Option<&Here<'s>>) -> Option<Here<'s>> {
         let key = path.last()?.as_ref() as &str;
         match (self, before) {
-            (Source::Shared(shared), _) => shared.at(path).map(Here::Place),
-            (Source::Map(map), None) => map.entries.get(key).map(Here::Slot),
-            (Source::Map(_), Some(Here::Slot(slot))) => plain(slot)?.entries.get(key).map(Here::Slot),
-            (Source::Map(_), Some(Here::Place(_))) => None,
+            (ValueSource::Shared(shared), _) => shared.at(path).map(Here::Place),
+            (ValueSource::Map(map), None) => map.entries.get(key).map(Here::Slot),
+            (ValueSource::Map(_), Some(Here::Slot(slot))) => plain(slot)?.entries.get(key).map(Here::Slot),
+            (ValueSource::Map(_), Some(Here::Place(_))) => None,
         }
     }
 }
@@ -139,16 +140,16 @@ impl Source {
 impl Root {
     /// Parameters that are merged already.
     pub fn whole(map: Arc<MapSlot>) -> Root {
-        Root { sources: vec![Source::Map(map)], ..Root::default() }
+        Root { sources: vec![ValueSource::Map(map)], ..Root::default() }
     }
 
     /// Parameters of several sources, earliest first.
-    pub fn of(sources: Vec<Source>, prefixes: &Prefixes) -> Root {
-        let is_text = |source: &Source| matches!(source, Source::Map(map) if map.prefixed);
+    pub fn of(sources: Vec<ValueSource>, prefixes: &Prefixes) -> Root {
+        let is_text = |source: &ValueSource| matches!(source, ValueSource::Map(map) if map.prefixed);
         if sources.len() > 1 && sources.iter().any(is_text) {
             let maps = sources.iter().flat_map(|source| match source {
-                Source::Map(map) => std::slice::from_ref(map),
-                Source::Shared(shared) => &shared.maps,
+                ValueSource::Map(map) => std::slice::from_ref(map),
+                ValueSource::Shared(shared) => &shared.maps,
             });
             return Root::whole(fold(maps.cloned(), prefixes));
         }
@@ -168,9 +169,11 @@ impl Root {
         let found = self.get_all(path, prefixes);
         let found = found.and_then(|(slot, depth)| {
             let known = self.shown.entry(path[..depth].into());
-            let secret = path[..depth].iter().any(|key| secrets.is_secret_name(key));
+            let keys: Vec<Key> = path[..depth].iter().cloned().map(Key::from).collect();
             let shown = match slot.slot() {
-                Some(slot) => known.or_insert_with(|| Arc::new(secrets.slot(slot, secret))).clone(),
+                Some(slot) => {
+                    known.or_insert_with(|| Arc::new(slot_without(&secrets, slot, secrets.at(&keys)))).clone()
+                }
                 None => return None,
             };
             Some((RootSlot::Merged(shown), depth))
@@ -180,11 +183,11 @@ impl Root {
     }
 
     fn get_all(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
-        if let [Source::Map(map)] = self.sources.as_slice() {
+        if let [ValueSource::Map(map)] = self.sources.as_slice() {
             let index = map.entries.get_index_of(path.first()?.as_ref() as &str)?;
             return Some((RootSlot::In(map.clone(), index), 1));
         }
-        let mut here: Vec<(&Source, Here<'_>)> = Vec::new();
+        let mut here: Vec<(&ValueSource, Here<'_>)> = Vec::new();
         let mut depth = 0;
         while depth < path.len() && here.iter().all(|(_, here)| here.plain()) {
             let path = &path[..=depth];
@@ -224,8 +227,8 @@ impl Root {
     /// The names of all parameters, for messages.
     pub(super) fn names(&self) -> Vec<&str> {
         let maps = self.sources.iter().flat_map(|source| match source {
-            Source::Map(map) => std::slice::from_ref(map),
-            Source::Shared(shared) => &shared.maps,
+            ValueSource::Map(map) => std::slice::from_ref(map),
+            ValueSource::Shared(shared) => &shared.maps,
         });
         maps.flat_map(|map| map.entries.keys().filter_map(Key::as_str)).collect()
     }

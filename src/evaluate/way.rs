@@ -4,11 +4,10 @@
 //! again with all names where there is something to tell.
 
 use super::{Evaluator, Locate, Stop};
-use crate::error::{Fault, Kind, MOST_TOLD, Warning};
-use crate::narrow::narrow;
-use crate::source::{Origin, Site};
-use crate::template::join_path;
-use crate::value::{Key, Text, Value};
+use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, short_path};
+use crate::base::source::{Origin, Site};
+use crate::base::value::{Key, Text, Value};
+use crate::yaml::narrow::narrow;
 
 /// Where an evaluation stands.
 #[derive(Default)]
@@ -125,7 +124,7 @@ impl Evaluator<'_> {
 
     /// The path of the place, in the notation of references.
     pub(crate) fn path_text(&self) -> String {
-        join_path(self.path_keys(), &self.settings.delimiter)
+        short_path(self.path_keys(), &self.settings.delimiter)
     }
 
     /// Whether the place is one of the exports, and not what a reference of theirs leads to.
@@ -165,11 +164,13 @@ impl Evaluator<'_> {
     }
 
     pub(crate) fn report(&mut self, stop: Stop) {
+        if self.faults.len() > MOST_TOLD {
+            return;
+        }
         match stop {
-            Stop::Missing(fault) | Stop::Fault(fault) if self.faults.len() <= MOST_TOLD => {
-                self.faults.push(*fault);
-            }
-            _ => {}
+            Stop::Missing(not_found) => self.faults.push(self.problem(*not_found)),
+            Stop::Fault(fault) => self.faults.push(*fault),
+            Stop::Reported => {}
         }
     }
 
@@ -193,7 +194,7 @@ impl Evaluator<'_> {
                 steps.remove(index);
             }
         }
-        let text = |active: &Active| join_path(path(active), &self.settings.delimiter);
+        let text = |active: &Active| short_path(path(active), &self.settings.delimiter);
         let mut names: Vec<String> =
             steps.iter().copied().map(text).filter(|name| !name.is_empty()).collect();
         names.dedup();
@@ -244,7 +245,7 @@ pub(crate) fn site(
         } else if let Some(bytes) = sources.bytes(origin.file) {
             // Its text does not stand in the file as it is.
             let part = (u32::try_from(offset).unwrap_or(u32::MAX), u32::try_from(length).unwrap_or(0));
-            site = narrow(&site, part, &bytes);
+            site = narrow(&site, part, bytes.get(span.start as usize..).unwrap_or_default());
         }
     }
     Some(site)
@@ -253,9 +254,12 @@ pub(crate) fn site(
 /// The place of a problem: of its value, or of the part that is meant of it. `file` is all that the file
 /// holds.
 pub(crate) fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Option<Site> {
-    let site = site(sources, fault.origin?, None)?;
-    Some(match fault.within {
-        Some(part) => narrow(&site, part, file),
-        None => site,
+    let origin = fault.origin?;
+    let site = site(sources, origin, None)?;
+    Some(match (fault.within, sources.locate(origin)) {
+        (Some(part), Some((_, span))) => {
+            narrow(&site, part, file.get(span.start as usize..).unwrap_or_default())
+        }
+        _ => site,
     })
 }

@@ -5,9 +5,9 @@ mod names;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::error::{Error, Fault, Result};
-use crate::settings::Settings;
-use crate::storage::git::File;
+use crate::base::error::{Fault, Result};
+use crate::base::settings::Settings;
+use crate::storage::git::GitFile;
 use crate::storage::place::Branch;
 use crate::storage::{Folder, Found, Listing};
 use names::Naming;
@@ -107,26 +107,16 @@ impl Catalog {
         self.trees.iter().flatten().filter_map(|tree| tree.get())
     }
 
+    /// The nodes and classes that several files have, as far as trees are listed.
+    pub fn defined_often(&self) -> impl Iterator<Item = &Item> {
+        std::iter::once(&*self.nodes).chain(self.listed()).flat_map(Names::defined_often)
+    }
+
     /// The names that several files have, as far as trees are listed.
     pub fn clashes(&self) -> Vec<Fault> {
         let classes = self.trees.iter().flatten().flat_map(|tree| tree.clashes());
         self.node_clashes.iter().chain(classes).cloned().collect()
     }
-
-    /// That no name has several files (S6). Trees of repositories are known when a node has classes of
-    /// them, which is an error of that node then.
-    pub fn unambiguous(&self) -> Result<()> {
-        let listed = self.trees.iter().flatten().filter(|tree| tree.commit.is_none());
-        let classes = listed.flat_map(|tree| tree.clashes());
-        let faults: Vec<Fault> = self.node_clashes.iter().chain(classes).cloned().collect();
-        if faults.is_empty() { Ok(()) } else { Err(Error::new(faults)) }
-    }
-}
-
-/// Names of which none has several files (S6).
-pub fn unambiguous(names: Names) -> Result<Names> {
-    let clashes = names.clashes();
-    if clashes.is_empty() { Ok(names) } else { Err(Error::new(clashes)) }
 }
 
 /// The nodes in a listing of folders.
@@ -205,13 +195,13 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
-pub fn nodes_of_commit(commit: &Commit, files: &[File], settings: &Settings) -> Names {
+pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> Names {
     Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
         .names(listing(commit, files))
 }
 
 /// The classes among the files of a commit, named from the root on.
-pub fn classes_of_commit(commit: &Commit, files: &[File]) -> Names {
+pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> Names {
     let root = commit.branch.root.replace('/', ".");
     Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
         .names(listing(commit, files))
@@ -228,7 +218,7 @@ fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
 }
 
 /// The files of a commit as a listing.
-fn listing(commit: &Commit, files: &[File]) -> Listing {
+fn listing(commit: &Commit, files: &[GitFile]) -> Listing {
     let top = top(commit);
     let mut listing = Listing::default();
     for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
@@ -246,7 +236,7 @@ fn top(commit: &Commit) -> String {
 }
 
 /// The path of a file of a repository, as messages show it.
-pub fn shown(commit: &Commit, file: &File) -> PathBuf {
+pub fn shown(commit: &Commit, file: &GitFile) -> PathBuf {
     let mut shown = std::ffi::OsString::from(top(commit));
     shown.push(&file.path);
     shown.into()
@@ -255,13 +245,13 @@ pub fn shown(commit: &Commit, file: &File) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Kind;
-    use crate::storage::Limits;
+    use crate::base::error::Kind;
+    use crate::base::value::{Map, Value};
+    use crate::storage::TreeLimits;
     use crate::storage::fs::display;
     use crate::storage::walk::list;
-    use crate::value::{Map, Value};
 
-    const LIMITS: Limits = Limits { files: 100, depth: 10, bytes: 100 };
+    const LIMITS: TreeLimits = TreeLimits { files: 100, depth: 10, bytes: 100 };
 
     fn settings(composed: bool) -> Settings {
         let options = Map::from_iter([("compose_node_name".into(), Value::Bool(composed))]);

@@ -13,14 +13,14 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::error::{Error, Fault, Kind, Result, Warning};
-use crate::merge::Prefixes;
-use crate::secrets::Secrets;
-use crate::settings::Settings;
-use crate::slot::MapSlot;
-use crate::source::{FileId, Origin};
-use crate::template::{Template, Words};
-use crate::value::{Text, Value};
+use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, Warning, tell, tell_most};
+use crate::base::secrets::Secrets;
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin};
+use crate::base::value::{Text, Value};
+use crate::model::merge::Prefixes;
+use crate::model::slot::MapSlot;
+use crate::model::template::{Template, Words};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
 pub use class_name::class_entry;
@@ -174,13 +174,15 @@ impl Layer {
         if !quoting.is_empty() {
             let secrets = Secrets::of(subject.settings);
             let delimiter = &subject.settings.delimiter;
+            let nodes = quoting.iter().filter_map(|fault| Some(fault.origin?.node));
+            let places = path::places(document, nodes.collect(), delimiter);
             for fault in quoting {
-                let place = fault.origin.and_then(|origin| path::place(document, origin.node, delimiter));
+                let place = fault.origin.and_then(|origin| places.get(&origin.node));
                 if let Some((path, export)) = place {
-                    fault.path = Some(path);
-                    fault.export = export;
+                    fault.path = Some(path.clone());
+                    fault.export = *export;
                 }
-                secrets.withhold(fault, delimiter);
+                fault.withhold(&secrets, delimiter);
             }
         }
         if faults.is_empty() {
@@ -212,7 +214,7 @@ impl Builder<'_> {
     /// A problem with more than a value. Applications, exports and the environment have no part in what
     /// parameters come to.
     fn refuse(&mut self, section: &str, fault: Fault) {
-        self.faults.push(fault);
+        tell(&mut self.faults, fault);
         self.whole &= matches!(section, "applications" | "exports" | "environment");
     }
 
@@ -228,8 +230,10 @@ impl Builder<'_> {
             }
         };
         for (kind, key) in unknown_sections(document) {
-            self.warnings.push(Fault::new(kind).at(self.origin(key)));
+            let fault = Fault::new(kind).at(self.origin(key));
+            tell(&mut self.warnings, fault);
         }
+        tell_most(&mut self.warnings, MOST_TOLD);
         let section =
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
         let (classes, listed_again) = self.classes(section("classes"));
@@ -362,9 +366,9 @@ pub fn unknown_sections(document: &Document) -> Vec<(Kind, u32)> {
     let mut unknown = Vec::new();
     for entry in entries.iter().filter(|entry| !entry.key.as_str().is_some_and(|key| SECTIONS.contains(&key)))
     {
-        let name = crate::pystr::str(&entry.key.0);
+        let name = crate::base::pystr::str(&entry.key.0);
         if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
-            let similar = crate::similar::nearest(&name, SECTIONS).map(str::to_owned);
+            let similar = crate::base::similar::nearest(&name, SECTIONS).map(str::to_owned);
             unknown.push((Kind::UnknownSection { name, similar }, entry.key_index));
         }
     }

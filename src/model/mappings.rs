@@ -9,10 +9,10 @@ mod regex;
 use fancy_regex::Regex;
 use rustc_hash::FxHashMap;
 
-use crate::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
-use crate::secrets::Secrets;
-use crate::settings::Settings;
-use crate::value::Text;
+use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result};
+use crate::base::pattern::glob_matches;
+use crate::base::settings::Settings;
+use crate::base::value::Text;
 
 use regex::expand;
 pub use regex::translate;
@@ -26,8 +26,6 @@ pub struct Mappings {
 #[derive(Debug)]
 struct Mapping {
     source: Text,
-    /// The same without what references take in place of secrets.
-    shown: Text,
     pattern: Pattern,
     classes: Vec<Word>,
     /// What opens a reference.
@@ -57,9 +55,7 @@ pub struct Mapped {
     pub alternative: Option<Text>,
     /// The mapping, as it stands in the settings.
     pub mapping: Text,
-    /// The mapping as it is shown: without what references in it take in place of secrets.
-    pub shown: Text,
-    /// Further mappings, as they are shown, that give the same name: they change nothing.
+    /// Further mappings that give the same name: they change nothing.
     pub repeated: Vec<Text>,
     /// Whether it is a name as it stands: a reference in it would be the node's, whose name a
     /// machine chooses.
@@ -70,15 +66,13 @@ impl Mappings {
     /// Reads the mappings of the settings; each bad one is an error with its text.
     pub fn parse(settings: &Settings) -> Result<Mappings> {
         let mut faults = Vec::new();
-        let secrets = Secrets::of(settings);
         let mut mappings = Vec::with_capacity(settings.class_mappings.len());
         for source in &settings.class_mappings {
-            match parse(source, settings, &secrets) {
+            match parse(source, settings) {
                 Ok(mapping) => mappings.push(mapping),
                 Err(fault) => faults.push(fault),
             }
             if faults.len() > MOST_TOLD {
-                tell_most(&mut faults, MOST_TOLD);
                 break;
             }
         }
@@ -90,17 +84,11 @@ impl Mappings {
         self.mappings.is_empty()
     }
 
-    /// The names of classes as the mappings have them, with the references in them; each behind its
-    /// mapping as it is shown.
+    /// The names of classes as the mappings have them, with the references in them; each behind its mapping.
     pub fn names(&self) -> impl Iterator<Item = (&Text, &str)> {
         self.mappings
             .iter()
-            .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.shown, word.text.as_str())))
-    }
-
-    /// The mapping as it stands in the settings, by how it is shown.
-    pub fn source(&self, shown: &str) -> Option<&Text> {
-        self.mappings.iter().find(|mapping| *mapping.shown == *shown).map(|mapping| &mapping.source)
+            .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.source, word.text.as_str())))
     }
 
     /// The classes for a node that goes by any of these names, each class once.
@@ -114,7 +102,7 @@ impl Mappings {
                 for mapped in classes {
                     let first = *known.entry(mapped.class.clone()).or_insert(found.len());
                     match found.get_mut(first) {
-                        Some(first) => first.repeated.push(mapped.shown),
+                        Some(first) => first.repeated.push(mapped.mapping),
                         None => found.push(mapped),
                     }
                 }
@@ -132,7 +120,6 @@ impl Mapping {
             alternative: alternative.filter(|other| *other != class).map(Text::from),
             class: class.into(),
             mapping: self.source.clone(),
-            shown: self.shown.clone(),
             repeated: Vec::new(),
             literal: matches!(self.pattern, Pattern::Regex(_)) && name.contains(self.open.as_str()),
         };
@@ -159,14 +146,14 @@ impl Mapping {
     }
 
     fn fault(&self, message: &str) -> Fault {
-        fault(&self.source, &self.shown, message)
+        fault(&self.source, message)
     }
 }
 
-fn fault(source: &Text, shown: &Text, message: &str) -> Fault {
+fn fault(source: &Text, message: &str) -> Fault {
     let kind = Kind::SettingPattern {
         name: "class_mappings".into(),
-        pattern: shown.to_string(),
+        pattern: source.to_string(),
         message: message.into(),
     };
     Fault { setting: Some(("class_mappings", source.clone())), ..Fault::new(kind) }
@@ -185,9 +172,8 @@ pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, String> {
     built.map_err(|error| error.to_string())
 }
 
-fn parse(source: &Text, settings: &Settings, secrets: &Secrets) -> Result<Mapping, Fault> {
-    let shown = Text::from(secrets.written(source));
-    let fault = |message: &str| fault(source, &shown, message);
+fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
+    let fault = |message: &str| fault(source, message);
     let regular = source.starts_with('/');
     let mut words = split(source, regular).map_err(&fault)?.into_iter();
     let key = words.next().ok_or_else(|| fault("the mapping is empty"))?;
@@ -210,7 +196,7 @@ fn parse(source: &Text, settings: &Settings, secrets: &Secrets) -> Result<Mappin
         None => Pattern::Glob(key.text.chars().collect()),
     };
     let open = settings.reference_sentinels.0.clone();
-    Ok(Mapping { source: source.clone(), shown, pattern, classes: words.collect(), open })
+    Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })
 }
 
 /// Splits as Python's `shlex` does in POSIX mode with `whitespace_split`; in a mapping with a
@@ -267,70 +253,13 @@ impl Word {
     }
 }
 
-/// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
-pub(crate) fn glob_matches(glob: &[char], name: &[char]) -> bool {
-    let (mut g, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        let step = match glob.get(g) {
-            Some('*') => {
-                star = Some((g, n));
-                g += 1;
-                continue;
-            }
-            Some('?') => Some(1),
-            Some('[') => match set(&glob[g..]) {
-                Some((length, matches)) => matches(name[n]).then_some(length),
-                None => (name[n] == '[').then_some(1),
-            },
-            Some(c) => (*c == name[n]).then_some(1),
-            None => None,
-        };
-        match (step, star) {
-            (Some(length), _) => {
-                g += length;
-                n += 1;
-            }
-            (None, Some((from, at))) => {
-                star = Some((from, at + 1));
-                g = from + 1;
-                n = at + 1;
-            }
-            (None, None) => return false,
-        }
-    }
-    glob[g..].iter().all(|c| *c == '*')
-}
-
-/// A `[…]` of a glob: its length, and what it matches; `None` where it is not closed.
-fn set(glob: &[char]) -> Option<(usize, impl Fn(char) -> bool + '_)> {
-    let negated = glob.get(1) == Some(&'!');
-    let start = if negated { 2 } else { 1 };
-    let end = (start + 1..glob.len()).find(|at| glob[*at] == ']')?;
-    let inside = &glob[start..end];
-    Some((end + 1, move |c: char| {
-        let mut at = 0;
-        let mut found = false;
-        while at < inside.len() {
-            if inside.get(at + 1) == Some(&'-') && at + 2 < inside.len() {
-                found |= (inside[at]..=inside[at + 2]).contains(&c);
-                at += 3;
-            } else {
-                found |= inside[at] == c;
-                at += 1;
-            }
-        }
-        found != negated
-    }))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Value;
+    use crate::base::value::Value;
 
     fn parse_all(mapping: &str) -> Result<Mappings> {
-        let mut options = crate::value::Map::default();
+        let mut options = crate::base::value::Map::default();
         options.insert("class_mappings".into(), Value::list(vec![Value::text(mapping)]));
         Mappings::parse(&Settings::from_options(&options)?.0)
     }
@@ -338,24 +267,6 @@ mod tests {
     fn classes(mapping: &str, name: &str) -> Vec<String> {
         let mappings = parse_all(mapping).expect("a good mapping");
         mappings.classes(&[name]).expect("matches").iter().map(|mapped| mapped.class.to_string()).collect()
-    }
-
-    #[test]
-    fn globs_match_as_fnmatch() {
-        for (glob, name, matches) in [
-            ("*", "", true),
-            ("*.ch", "a.ch", true),
-            ("a?c", "abc", true),
-            ("a[!b]c", "abc", false),
-            ("a[a-c]c", "abc", true),
-            ("[", "[", true),
-            ("[]]", "]", true),
-            ("*a*b", "xaxxb", true),
-            ("*a*b", "xaxxbc", false),
-        ] {
-            let glob: Vec<char> = glob.chars().collect();
-            assert_eq!(glob_matches(&glob, &name.chars().collect::<Vec<_>>()), matches, "{glob:?} {name}");
-        }
     }
 
     #[test]

@@ -15,12 +15,12 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::memory;
-use crate::points::point;
-use crate::settings::Settings;
-use crate::slot::{Entries, ListSlot, MapSlot, Prefix, RawSlot, Slot, StackEntry, StackSlot};
-use crate::source::Origin;
-use crate::value::{Key, Text, Value};
+use crate::base::failpoints::point;
+use crate::base::memory;
+use crate::base::settings::Settings;
+use crate::base::source::Origin;
+use crate::base::value::{Key, Text, Value};
+use crate::model::slot::{Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 
 /// The prefixes that the settings name.
 #[derive(Clone, Debug)]
@@ -44,24 +44,24 @@ impl Prefixes {
     }
 
     /// Splits a key; a prefix alone is an ordinary key (M6).
-    fn split<'k>(&self, key: &'k str) -> (Prefix, &'k str) {
+    fn split<'k>(&self, key: &'k str) -> (KeyPrefix, &'k str) {
         let mut chars = key.chars();
         let first = chars.next();
         let rest = chars.as_str();
         if first.is_none() || rest.is_empty() {
-            return (Prefix::default(), key);
+            return (KeyPrefix::default(), key);
         }
         if first == self.overrides {
-            (Prefix { overrides: true, constant: false }, rest)
+            (KeyPrefix { overrides: true, constant: false }, rest)
         } else if first == self.constant {
-            (Prefix { overrides: false, constant: true }, rest)
+            (KeyPrefix { overrides: false, constant: true }, rest)
         } else {
-            (Prefix::default(), key)
+            (KeyPrefix::default(), key)
         }
     }
 
     /// The prefixes in front of a key, as a file has them.
-    pub fn text(&self, prefix: Prefix) -> String {
+    pub fn text(&self, prefix: KeyPrefix) -> String {
         let overrides = self.overrides.filter(|_| prefix.overrides);
         overrides.into_iter().chain(self.constant.filter(|_| prefix.constant)).collect()
     }
@@ -217,7 +217,7 @@ pub fn brought_in(map: &Arc<MapSlot>) -> Arc<MapSlot> {
 fn closed(slot: Slot) -> Slot {
     match slot {
         Slot::Map(map) => Slot::Map(brought_in(&map)),
-        Slot::Stack(_) => single(slot, Prefix::default()),
+        Slot::Stack(_) => single(slot, KeyPrefix::default()),
         other => other,
     }
 }
@@ -278,7 +278,7 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 fn stack(earlier: Slot, later: Slot) -> Slot {
-    let alone = |slot: Slot| StackSlot::new(vec![StackEntry { slot, prefix: Prefix::default() }]);
+    let alone = |slot: Slot| StackSlot::new(vec![StackEntry { slot, prefix: KeyPrefix::default() }]);
     // What nobody else holds grows in place.
     let mut merged = match earlier {
         Slot::Stack(stack) => Arc::try_unwrap(stack).unwrap_or_else(|shared| (*shared).clone()),
@@ -299,12 +299,12 @@ fn stack(earlier: Slot, later: Slot) -> Slot {
 }
 
 /// A value with a prefix. The two prefixes of `~=key` come one after the other.
-fn single(slot: Slot, prefix: Prefix) -> Slot {
+fn single(slot: Slot, prefix: KeyPrefix) -> Slot {
     if prefix.any()
         && let Slot::Stack(stack) = &slot
         && let [only] = stack.entries.as_slice()
     {
-        let prefix = Prefix {
+        let prefix = KeyPrefix {
             overrides: only.prefix.overrides || prefix.overrides,
             constant: only.prefix.constant || prefix.constant,
         };
@@ -316,11 +316,11 @@ fn single(slot: Slot, prefix: Prefix) -> Slot {
 fn string_key(key: Key) -> Key {
     match key.0 {
         Value::Str(_) => key,
-        other => Key(Value::Str(crate::pystr::str(&other).into())),
+        other => Key(Value::Str(crate::base::pystr::str(&other).into())),
     }
 }
 
 /// A map with one more layer of finished data, such as automatic parameters.
-pub fn map_of_values(map: &crate::value::Map, origin: Origin, prefixes: &Prefixes) -> MapSlot {
-    normalize(&RawSlot::new(crate::slot::entries_from_map(map, origin), origin), prefixes)
+pub fn map_of_values(map: &crate::base::value::Map, origin: Origin, prefixes: &Prefixes) -> MapSlot {
+    normalize(&RawSlot::new(crate::model::slot::entries_from_map(map, origin), origin), prefixes)
 }

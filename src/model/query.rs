@@ -15,9 +15,9 @@ use nom::character::complete::{char, digit1};
 use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
 use nom::multi::many0;
 
-use crate::memory::{self, GROWTH};
-use crate::template::split_path;
-use crate::value::{Text, Value};
+use crate::base::memory::{self, GROWTH};
+use crate::base::path::split_path;
+use crate::base::value::{Text, Value};
 
 /// An inventory query.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,6 +28,8 @@ pub struct Query {
     pub all_environments: bool,
     /// `+IgnoreErrors`: leave out nodes whose exports fail.
     pub ignore_errors: bool,
+    /// The word that stands in the place of `exports` in what is asked for, if it is another one.
+    pub misnamed: Option<Text>,
     /// The export whose values are asked for; `None` for a list of nodes.
     pub value: Option<Vec<Text>>,
     /// The first test, where there is one.
@@ -72,6 +74,18 @@ impl Query {
     pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         self.first.iter().chain(self.rest.iter().map(|(_, comparison)| comparison))
     }
+
+    /// Asks for the export of this path. Its first key should be `exports`, and is not looked at.
+    fn ask(&mut self, word: &str, delimiter: &str) -> Result<(), String> {
+        let mut path = split_path(word, delimiter);
+        let first = path.remove(0);
+        if path.is_empty() {
+            return Err(format!("the query names no export: expected 'exports{delimiter}…'"));
+        }
+        self.misnamed = (first.to_lowercase() != "exports").then_some(first);
+        self.value = Some(path);
+        Ok(())
+    }
 }
 
 type Step<'t, T> = IResult<&'t str, T>;
@@ -93,6 +107,7 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
         source: source.into(),
         all_environments: options.contains(&"+allenvs"),
         ignore_errors: options.contains(&"+ignoreerrors"),
+        misnamed: None,
         value: None,
         first: None,
         rest: Vec::new(),
@@ -104,10 +119,10 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
     let plain = all_consuming((word, spaces)).parse(rest);
     let listed = all_consuming((condition, spaces)).parse(rest);
     let tests = if let Ok((_, (value, tests, ()))) = tested {
-        query.value = Some(without_first(value, delimiter)?);
+        query.ask(value, delimiter)?;
         tests
     } else if let Ok((_, (value, ()))) = plain {
-        query.value = Some(without_first(value, delimiter)?);
+        query.ask(value, delimiter)?;
         return Ok(query);
     } else if let Ok((_, (tests, ()))) = listed {
         tests
@@ -124,16 +139,6 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
         query.rest.push((connective, comparison(test, delimiter)?));
     }
     Ok(query)
-}
-
-/// The path of an export; its first key says `exports` and is not looked at.
-fn without_first(word: &str, delimiter: &str) -> Result<Vec<Text>, String> {
-    let mut path = split_path(word, delimiter);
-    path.remove(0);
-    if path.is_empty() {
-        return Err(format!("the query names no export: expected 'exports{delimiter}…'"));
-    }
-    Ok(path)
 }
 
 fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Comparison, String> {

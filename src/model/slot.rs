@@ -6,13 +6,13 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::measure::Measure;
-use crate::memory;
-use crate::query::Query;
-use crate::source::Origin;
-use crate::table::Table;
-use crate::template::Template;
-use crate::value::{Map, Value};
+use crate::base::measure::Measure;
+use crate::base::memory;
+use crate::base::source::Origin;
+use crate::base::table::Table;
+use crate::base::value::{Map, Value};
+use crate::model::query::Query;
+use crate::model::template::Template;
 
 /// The entries of a map of slots, in the order in which keys appeared.
 pub type Entries = Table<Slot>;
@@ -94,19 +94,19 @@ pub struct StackEntry {
     /// The value.
     pub slot: Slot,
     /// What its prefix said.
-    pub prefix: Prefix,
+    pub prefix: KeyPrefix,
 }
 
 /// The prefixes of a key; `~=key` has both.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Prefix {
+pub struct KeyPrefix {
     /// `~`: replaces what earlier layers said.
     pub overrides: bool,
     /// `=`: later layers must not change it.
     pub constant: bool,
 }
 
-impl Prefix {
+impl KeyPrefix {
     /// Whether there is any.
     pub fn any(self) -> bool {
         self.overrides || self.constant

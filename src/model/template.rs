@@ -11,14 +11,14 @@ mod words;
 
 use std::sync::Arc;
 
-use crate::error::Fault;
-use crate::memory::{self, GROWTH};
-use crate::query::Query;
-use crate::settings::Settings;
-use crate::value::Text;
+use crate::base::error::Fault;
+use crate::base::memory::{self, GROWTH};
+use crate::base::settings::Settings;
+use crate::base::value::Text;
+use crate::model::query::Query;
 
 use grammar::{Grammar, expand_tabs};
-pub use path::{join_path, list_index, split_default, split_path};
+pub use path::split_default;
 pub use words::{Pool, Words};
 
 /// A string that holds at least one reference.
@@ -93,7 +93,7 @@ pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Map;
+    use crate::base::value::Map;
 
     fn show(text: &str) -> String {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;

@@ -28,8 +28,8 @@ use std::fmt::Write;
 
 use num_bigint::BigInt;
 
-use crate::error::{Error, Fault, Kind, Result, article};
-use crate::value::{Date, DateTime, Key, Map, Value};
+use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, article, short, tell};
+use crate::base::value::{Date, DateTime, Key, Map, Value};
 
 /// How deep containers may nest. A minion of Salt 3008, which looks for secrets in its pillar, ends in a
 /// `RecursionError` somewhere above 130, and with 200 answers nothing any more; its wire carries 600.
@@ -95,8 +95,8 @@ enum Step<'a> {
 impl Step<'_> {
     fn text(&self) -> String {
         match self {
-            Step::Key(key) => crate::pystr::str(&key.0),
-            Step::Renamed(key) => crate::pystr::str(&key.0),
+            Step::Key(key) => crate::base::pystr::str(&key.0),
+            Step::Renamed(key) => crate::base::pystr::str(&key.0),
             Step::Index(index) => index.to_string(),
         }
     }
@@ -221,14 +221,18 @@ impl<'a> Walk<'a> {
     }
 
     fn fault(&mut self, what: &str) {
-        let joined = |path: &[Step<'_>]| path.iter().map(Step::text).collect::<Vec<_>>().join(self.delimiter);
+        if self.faults.len() > MOST_TOLD {
+            return;
+        }
+        let text = |step: &Step<'_>| short(&step.text()).into_owned();
+        let joined = |path: &[Step<'_>]| path.iter().map(text).collect::<Vec<_>>().join(self.delimiter);
         let path = match self.path.as_slice() {
             [] => self.root.to_owned(),
             // Deep paths say where they begin; the rest would fill the screen.
             [first @ .., _] if first.len() > 16 => format!("{}{}…", joined(&self.path[..16]), self.delimiter),
             path => joined(path),
         };
-        self.faults.push(Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path));
+        tell(&mut self.faults, Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path));
     }
 }
 
@@ -338,6 +342,16 @@ mod tests {
         let error = carry(&value, "parameters", ":").unwrap_err();
         let paths: Vec<_> = error.faults().iter().filter_map(|fault| fault.path.as_deref()).collect();
         assert_eq!(paths, ["a:0", "a:1", "b", r"b:b'\xff'", "c:2001-02-03"]);
+    }
+
+    #[test]
+    fn many_problems_are_told_in_part() {
+        let value = Value::list(vec![big("99999999999999999999"); 100_000]);
+        let value = map(vec![(text(&"x".repeat(1_000_000)), value)]);
+        let error = carry(&value, "parameters", ":").unwrap_err();
+        assert_eq!(error.faults().len(), MOST_TOLD);
+        assert_eq!(error.faults()[MOST_TOLD - 1].notes[0].text, "more than this are not told at once");
+        assert!(error.faults().iter().all(|fault| fault.path.as_ref().unwrap().len() < 3_000));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::process::{Uid, getuid};
 
-use crate::settings::Settings;
-use crate::value::{Key, Value};
+use crate::base::settings::Settings;
+use crate::base::value::{Key, Value};
 
 /// The folders that relative paths and `~` begin at.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -109,7 +109,7 @@ fn is_no_path(option: &Key, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Map;
+    use crate::base::value::Map;
 
     /// Whether the current folder and the home folder count.
     fn counts(options: &str) -> (bool, bool) {

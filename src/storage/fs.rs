@@ -8,13 +8,15 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{FileType, OFlags};
+use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
-use crate::error::{Fault, Kind, Result};
-use crate::memory;
-use crate::similar;
-use crate::value::{Text, Value};
+use super::beneath;
+use super::denied::reason_at;
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::memory;
+use crate::base::similar;
+use crate::base::value::{Text, Value};
 
 /// What tells that a file or folder is still the one that was read.
 ///
@@ -79,6 +81,19 @@ impl Stamp {
     pub fn has_other_names(&self) -> bool {
         self.named_often
     }
+    /// How long to wait until a file is old enough for `settle`, if it is not.
+    ///
+    /// A time in the future is none of a file that is being written, unless the clock of a file server
+    /// is a little ahead of ours.
+    fn unsettled(&self, settle: Duration) -> Option<Duration> {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (seconds, nanoseconds) = self.modified;
+        let written =
+            Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
+        let ahead = written.saturating_sub(now);
+        let wait = settle.saturating_sub(now.saturating_sub(written));
+        (ahead < SETTLED && !wait.is_zero()).then_some(wait)
+    }
     /// Lets it prove nothing.
     pub(super) fn doubt(&mut self) {
         self.young = true;
@@ -107,12 +122,67 @@ pub fn stamp(path: &Path) -> io::Result<Stamp> {
 /// and those whose size is not that of their content, as in `/proc`, are refused, and opening one does
 /// not block.
 pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
+    let (bytes, stamp, _) = read_by(path, most, &|| open(path))?;
+    Ok((bytes, stamp))
+}
+
+/// How often a file is read that is written again and again.
+const ROUNDS: usize = 50;
+
+/// The same, of a file that nobody is writing.
+///
+/// A writer that truncates a file leaves it empty for a moment. So a file that was written less than
+/// `settle` ago is believed only after it was left alone for that long. Many files that are written at
+/// once, as by `git checkout`, take one wait: they all grow old in it.
+pub fn read_settled(path: &Path, most: usize, settle: Duration) -> Result<(Vec<u8>, Stamp)> {
+    settled(path, most, settle, &|| open(path))
+}
+
+/// The same, of a file below `root`; both are real paths. A link on the way is an error.
+pub fn read_beneath(root: &Path, path: &Path, most: usize, settle: Duration) -> Result<(Vec<u8>, Stamp)> {
+    settled(path, most, settle, &|| {
+        let folder = beneath::folder(root, path.parent().unwrap_or(root))?;
+        beneath::file(&folder, path.file_name().unwrap_or_default(), HOW)
+    })
+}
+
+fn settled(
+    path: &Path,
+    most: usize,
+    settle: Duration,
+    open: &dyn Fn() -> io::Result<fs::File>,
+) -> Result<(Vec<u8>, Stamp)> {
+    for _ in 0..ROUNDS {
+        let (bytes, stamp, file) = read_by(path, most, open)?;
+        let Some(wait) = stamp.unsettled(settle) else { return Ok((bytes, stamp)) };
+        std::thread::sleep(wait);
+        // Of the open file: another one in its place is no reason to doubt what was read of this one.
+        let now = Stamp::of_open(&file, Young::now());
+        if now.is_ok_and(|now| (now.modified, now.size) == (stamp.modified, stamp.size)) {
+            return Ok((bytes, stamp));
+        }
+    }
+    let message = format!("it is never left alone for {} ms (settle_time)", settle.as_millis());
+    Err(Fault::new(Kind::FileUnreadable { path: display(path), message }).into())
+}
+
+/// How files are opened to be read. What is a terminal is not to become that of the process.
+const HOW: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+
+fn open(path: &Path) -> io::Result<fs::File> {
+    let flags = i32::try_from(HOW.bits()).unwrap_or(0);
+    fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// The bytes of a file, its stamp, and the file itself.
+fn read_by(
+    path: &Path,
+    most: usize,
+    open: &dyn Fn() -> io::Result<fs::File>,
+) -> Result<(Vec<u8>, Stamp, fs::File)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
-    let failed = |error: io::Error| unreadable(reason(&error));
+    let failed = |error: io::Error| unreadable(reason_at(path, Access::READ_OK, &error));
     let no_file = || unreadable("it is not a regular file".into());
-    // What is a terminal is not to become that of the process.
-    let flags = OFlags::NONBLOCK.union(OFlags::NOCTTY).bits();
-    let flags = i32::try_from(flags).unwrap_or(0);
     let unopened = |error: io::Error| match Errno::from_io_error(&error) {
         // A socket, or a device of nothing.
         Some(Errno::NXIO | Errno::NODEV) => no_file(),
@@ -120,7 +190,7 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
     };
     let mut why = "";
     for _ in 0..5 {
-        let mut file = fs::OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(unopened)?;
+        let mut file = open().map_err(unopened)?;
         let young = Young::now();
         let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
@@ -137,7 +207,7 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
         let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
         why = match (whole, after.is_same_file_state(&stamp)) {
-            (true, true) => return Ok((bytes, stamp)),
+            (true, true) => return Ok((bytes, stamp, file)),
             // Nothing would tell that it changes.
             (false, true) => "it is not a regular file: its size is not that of its content",
             (_, false) => "it changes while it is read",
@@ -150,6 +220,9 @@ pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
 /// asks for one: those of `/proc` have no size.
 fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
     if bytes.is_empty() {
+        // While a file is truncated, it has its new size and still its old time. To look for a hole waits
+        // for the end of that, on ext4 and tmpfs; on XFS reading does.
+        let _ = rustix::fs::seek(&*file, SeekFrom::Hole(0));
         return loop {
             match file.read(&mut [0]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -164,7 +237,7 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
 }
 
 /// The error for a file of more than `most` bytes.
-pub fn too_large(path: &Path, most: usize) -> crate::error::Error {
+pub fn too_large(path: &Path, most: usize) -> crate::base::error::Error {
     let what = format!("the size of '{}' in bytes", display(path));
     Fault::new(Kind::YamlLimit { what, limit: most, setting: Some("limit_file_size") }).into()
 }
@@ -232,8 +305,12 @@ pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&
     }
 }
 
-/// A folder that is not there or cannot be read; a folder beside it may be called much the same.
+/// A folder that cannot be read, or is not there; then a folder beside it may be called much the same.
 pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
+    if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
+        let message = reason_at(folder, Access::READ_OK, error);
+        return Fault::new(Kind::DirectoryUnreadable { path: display(folder), message });
+    }
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let beside: Vec<String> = folder
         .parent()
@@ -257,6 +334,12 @@ pub fn link_target(path: &Path) -> Option<PathBuf> {
     absolute(None, &path.parent()?.join(fs::read_link(path).ok()?))
 }
 
+/// The names in a folder that are text; none where it cannot be read.
+pub fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
 /// A path as Python's `os.path.abspath` makes it absolute: one that is relative belongs to the base,
 /// `~` is the home folder. `None` where the current folder is needed and gone.
 pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
@@ -270,7 +353,7 @@ pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
     Some(lexical(&absolute))
 }
 
-fn uri_type(setting: &'static str, value: &Value) -> crate::error::Error {
+fn uri_type(setting: &'static str, value: &Value) -> crate::base::error::Error {
     Fault::new(Kind::SettingType {
         name: setting.into(),
         expected: "a path or a list of paths".into(),

@@ -7,8 +7,11 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
-use super::fs::{display, folder_unreadable, reason};
-use crate::error::{Fault, Kind, Result};
+use rustix::fs::Access;
+
+use super::denied::reason_at;
+use super::fs::{display, folder_unreadable};
+use crate::base::error::{Fault, Kind, Result};
 
 /// The real path of a tree's outermost folder.
 pub fn root(root: &Path) -> Result<PathBuf> {
@@ -83,12 +86,12 @@ fn is_yaml(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("yml" | "yaml"))
 }
 
-/// The real path of a file that a listing has found, if it is in one of these folders, real paths
-/// themselves: listings follow links wherever they lead.
-pub fn found(path: &Path, folders: &[PathBuf]) -> Result<PathBuf> {
+/// The real path of a file that a listing has found, with the first of these folders, real paths
+/// themselves, that it is in: listings follow links wherever they lead.
+pub fn found<'f>(path: &Path, folders: &'f [PathBuf]) -> Result<(&'f Path, PathBuf)> {
     let real = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
-    if folders.iter().any(|folder| real.starts_with(folder)) {
-        return Ok(real);
+    if let Some(folder) = folders.iter().find(|folder| real.starts_with(folder)) {
+        return Ok((folder, real));
     }
     let reason = "a symbolic link leads out of the inventory";
     Err(Fault::new(Kind::PathRefused { path: display(path), reason }).into())
@@ -113,11 +116,13 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => {
-            Err(Fault::new(Kind::FileUnwritable { path: display(folder), message: reason(&error) }).into())
+            let message = reason_at(around, Access::WRITE_OK, &error);
+            Err(Fault::new(Kind::FileUnwritable { path: display(folder), message }).into())
         }
     }
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> Fault {
-    Fault::new(Kind::FileUnreadable { path: display(path), message: reason(error) })
+    let message = reason_at(path, Access::READ_OK, error);
+    Fault::new(Kind::FileUnreadable { path: display(path), message })
 }

@@ -142,6 +142,7 @@ pub struct Listing {
     files: Vec<(usize, usize)>,
 }
 
+#[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 impl Listing {
     /// Adds a folder: the next files are in it.
     pub fn enter(&mut self, folder: Folder) {
@@ -180,11 +181,6 @@ impl Listing {
         self.files.len()
     }
 
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
-    }
-
     /// The folder of a file.
     pub fn folder(&self, file: usize) -> &Arc<Folder> {
         &self.folders[self.files[file].0]
@@ -215,6 +211,7 @@ impl Listing {
 
     /// The files of each tree in the order of their paths: those of a folder by name, before those of
     /// the folders in it.
+    #[cfg(test)]
     pub fn by_path(&self) -> Vec<usize> {
         let mut files: Vec<usize> = (0..self.len()).collect();
         files.sort_by_cached_key(|file| {

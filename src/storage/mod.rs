@@ -3,6 +3,8 @@
 //! The only user of the file system and of git. Everything else sees names, bytes and [`Stamp`]s.
 
 pub mod around;
+mod beneath;
+mod denied;
 pub mod fs;
 pub mod git;
 pub mod inside;
@@ -16,9 +18,11 @@ pub mod write;
 pub use fs::Stamp;
 pub use list::{Folder, Found, Listing};
 
+use crate::base::settings::Settings;
+
 /// How much of a tree of files is taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct TreeLimits {
     /// How many files and folders it may have, those behind links counted each time.
     pub files: usize,
     /// How many folders may be around the innermost one: links can nest folders without end though
@@ -26,4 +30,15 @@ pub struct Limits {
     pub depth: usize,
     /// How many bytes a file may have.
     pub bytes: usize,
+}
+
+impl TreeLimits {
+    /// The limits that settings name.
+    pub fn of(settings: &Settings) -> TreeLimits {
+        TreeLimits {
+            files: settings.limit_files as usize,
+            depth: settings.limit_folder_depth as usize,
+            bytes: settings.most_bytes(),
+        }
+    }
 }

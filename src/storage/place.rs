@@ -7,13 +7,13 @@ use std::time::Duration;
 use super::fs::{self, display};
 use super::git::remote::Remote;
 use super::git::{Login, Policy, Repository};
-use crate::error::{Fault, Kind, Result, Warning};
-use crate::settings::Settings;
-use crate::value::{Key, Map, Text, Value};
+use crate::base::error::{Fault, Kind, Result, Warning};
+use crate::base::settings::Settings;
+use crate::base::value::{Key, Map, Text, Value};
 
 /// Where a tree of files is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum TreeLocation {
     /// In folders.
     Folders(Vec<PathBuf>),
     /// In a repository.
@@ -35,11 +35,11 @@ pub struct Branch {
 
 /// Where the files of an inventory are.
 #[derive(Debug, Default)]
-pub struct Places {
+pub struct TreeLocations {
     /// The nodes.
-    pub nodes: Option<Place>,
+    pub nodes: Option<TreeLocation>,
     /// The classes: of all environments that nothing else is said about first, then those of `env_overrides`.
-    pub classes: Vec<Place>,
+    pub classes: Vec<TreeLocation>,
     /// The environments of `env_overrides`, and where in `classes` theirs are.
     overrides: Vec<(Key, usize)>,
     /// The repositories.
@@ -94,14 +94,18 @@ impl Options<'_> {
     }
 }
 
-impl Places {
+impl TreeLocations {
     /// The places that settings name. Touches no file.
-    pub fn of(settings: &Settings) -> Result<Places> {
-        let mut places = Places::default();
+    pub fn of(settings: &Settings) -> Result<TreeLocations> {
+        let mut places = TreeLocations::default();
         let base = settings.inventory_base_uri.as_deref();
         if &*settings.storage_type == "yaml_fs" {
-            places.nodes = Some(Place::Folders(fs::roots(base, &settings.nodes_uri, "nodes_uri")?));
-            places.classes.push(Place::Folders(fs::roots(base, &settings.classes_uri, "classes_uri")?));
+            places.nodes = Some(TreeLocation::Folders(fs::roots(base, &settings.nodes_uri, "nodes_uri")?));
+            places.classes.push(TreeLocation::Folders(fs::roots(
+                base,
+                &settings.classes_uri,
+                "classes_uri",
+            )?));
         } else {
             let (nodes, _) = places.mapping(settings, "nodes_uri")?;
             let branch = Some(MASTER.into());
@@ -134,8 +138,8 @@ impl Places {
     pub fn folders(&self) -> Vec<PathBuf> {
         let places = self.nodes.iter().chain(&self.classes);
         let folders = places.filter_map(|place| match place {
-            Place::Folders(folders) => Some(folders),
-            Place::Git(_) => None,
+            TreeLocation::Folders(folders) => Some(folders),
+            TreeLocation::Git(_) => None,
         });
         folders.flatten().cloned().collect()
     }
@@ -178,10 +182,10 @@ impl Places {
         }
         let maps = std::iter::once(&**map).chain(overrides.iter().map(|(_, options)| options));
         for key in maps.flat_map(Map::keys) {
-            let name = crate::pystr::str(&key.0);
+            let name = crate::base::pystr::str(&key.0);
             let known = ["storage_type", "uri", "env_overrides"].into_iter().chain(OPTIONS);
             if !known.clone().any(|known| known == name) {
-                let similar = crate::similar::nearest(&name, known).map(str::to_owned);
+                let similar = crate::base::similar::nearest(&name, known).map(str::to_owned);
                 let kind = Kind::UnknownSetting { name: format!("{setting}: {name}"), similar };
                 self.warnings.push(Fault { setting: Some((setting, name.into())), ..Fault::new(kind) });
             }
@@ -206,7 +210,7 @@ impl Places {
     ) -> Result<()> {
         let mut own = options.clone();
         if &*settings.storage_type == "yaml_git" && options.get("branch").is_none() {
-            own.insert("branch".into(), Value::Str(crate::pystr::str(&environment.0).into()));
+            own.insert("branch".into(), Value::Str(crate::base::pystr::str(&environment.0).into()));
         }
         let place = self.place(settings, Options { setting: "classes_uri", maps: &[&own, classes] }, None)?;
         self.overrides.push((environment, self.classes.len()));
@@ -214,7 +218,12 @@ impl Places {
         Ok(())
     }
 
-    fn place(&mut self, settings: &Settings, options: Options<'_>, branch: Option<Text>) -> Result<Place> {
+    fn place(
+        &mut self,
+        settings: &Settings,
+        options: Options<'_>,
+        branch: Option<Text>,
+    ) -> Result<TreeLocation> {
         let kind = match (&*settings.storage_type, options.text("storage_type")?) {
             ("mixed", None) => return Err(options.wrong("'storage_type' is missing").into()),
             ("mixed", Some(kind)) => &**kind,
@@ -224,9 +233,9 @@ impl Places {
             "yaml_fs" => {
                 let uri = options.get("uri").ok_or_else(|| options.wrong("'uri' is missing"))?;
                 let base = settings.inventory_base_uri.as_deref();
-                Ok(Place::Folders(fs::roots(base, uri, options.setting)?))
+                Ok(TreeLocation::Folders(fs::roots(base, uri, options.setting)?))
             }
-            "yaml_git" => self.branch(settings, options, branch).map(Place::Git),
+            "yaml_git" => self.branch(settings, options, branch).map(TreeLocation::Git),
             _ => Err(options.wrong_at("storage_type", "'storage_type' must be yaml_fs or yaml_git").into()),
         }
     }
@@ -275,7 +284,14 @@ impl Places {
         };
         let repo = Text::from(remote.shown.as_str());
         let revision = settings.git_revision.clone();
-        let new = Repository::new(remote, login, (&caches, &locks), policy, revision, settings.tree_limits());
+        let new = Repository::new(
+            remote,
+            login,
+            (&caches, &locks),
+            policy,
+            revision,
+            super::TreeLimits::of(settings),
+        );
         let known = self.repositories.iter().position(|known| known.is_same(&new));
         let repository = known.unwrap_or_else(|| {
             self.repositories.push(new);
@@ -295,7 +311,7 @@ impl Places {
     fn check_apart(&self) -> Result<()> {
         let Some(nodes) = &self.nodes else { return Ok(()) };
         self.classes.iter().try_for_each(|classes| match (nodes, classes) {
-            (Place::Folders(nodes), Place::Folders(classes)) => {
+            (TreeLocation::Folders(nodes), TreeLocation::Folders(classes)) => {
                 for (node, class) in
                     nodes.iter().flat_map(|node| classes.iter().map(move |class| (node, class)))
                 {
@@ -305,7 +321,7 @@ impl Places {
                 }
                 Ok(())
             }
-            (Place::Git(nodes), Place::Git(classes))
+            (TreeLocation::Git(nodes), TreeLocation::Git(classes))
                 if self.repositories[nodes.repository].is_at(&self.repositories[classes.repository])
                     && nodes.branch == classes.branch
                     && (is_below(&nodes.root, &classes.root) || is_below(&classes.root, &nodes.root)) =>
@@ -323,13 +339,13 @@ impl std::fmt::Display for Branch {
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for TreeLocation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Place::Folders(folders) => {
+            TreeLocation::Folders(folders) => {
                 f.write_str(&folders.iter().map(|folder| display(folder)).collect::<Vec<_>>().join("', '"))
             }
-            Place::Git(branch) => f.write_str(branch.to_string().trim_end()),
+            TreeLocation::Git(branch) => f.write_str(branch.to_string().trim_end()),
         }
     }
 }
@@ -340,7 +356,7 @@ fn is_below(folder: &str, other: &str) -> bool {
         || folder.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-fn overlap(nodes: &str, classes: &str) -> crate::error::Error {
+fn overlap(nodes: &str, classes: &str) -> crate::base::error::Error {
     let (nodes, classes) = (nodes.trim_end().to_owned(), classes.trim_end().to_owned());
     Fault::new(Kind::UriOverlap { nodes, classes }).into()
 }

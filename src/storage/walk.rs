@@ -16,12 +16,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
-use super::Limits;
+use super::TreeLimits;
 use super::fs::{Stamp, Young, display, folder_unreadable, reason};
 use super::list::{FILE, Folder, Listing, stem};
-use crate::error::{Error, Fault, Kind, Result};
-use crate::memory::{self, GROWTH};
-use crate::parallel;
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::lock::Mutex;
+use crate::base::memory::{self, GROWTH};
+use crate::base::parallel;
 
 /// From how many folders on, none of them around another, threads share them. Until there are as
 /// many, one level after the other is listed by one.
@@ -41,7 +42,7 @@ const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXE
 /// `SCCS` are left out (S17); a link back to a folder around it is not followed. More files and
 /// folders in one than `limits` allow are an error: links can bring a few folders together in ways
 /// without number.
-pub fn list(roots: &[PathBuf], limits: Limits, threads: usize) -> Result<Listing> {
+pub fn list(roots: &[PathBuf], limits: TreeLimits, threads: usize) -> Result<Listing> {
     let mut listing = Listing::default();
     for root in roots {
         let tree = Tree { root, limits, met: AtomicUsize::new(0), young: Young::now() };
@@ -79,7 +80,7 @@ pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
 /// A tree that is listed.
 struct Tree<'a> {
     root: &'a Path,
-    limits: Limits,
+    limits: TreeLimits,
     /// How many files and folders were met.
     met: AtomicUsize,
     young: Young,
@@ -125,7 +126,7 @@ impl Tree<'_> {
 
     /// Adds what is in folders, each thread some of them.
     fn share(&self, threads: usize, level: Vec<Pending>, listing: &mut Listing) -> Result<()> {
-        let level: Vec<_> = level.into_iter().map(|pending| parking_lot::Mutex::new(Some(pending))).collect();
+        let level: Vec<_> = level.into_iter().map(|pending| Mutex::new(Some(pending))).collect();
         let listed = parallel::each(
             threads,
             &level,
@@ -293,7 +294,7 @@ mod tests {
     use super::*;
     use crate::storage::fs::put;
 
-    const LIMITS: Limits = Limits { files: 1000, depth: 10, bytes: 100 };
+    const LIMITS: TreeLimits = TreeLimits { files: 1000, depth: 10, bytes: 100 };
 
     /// A tree of `wide` folders with a folder in each, and a file in every folder.
     fn tree(wide: usize) -> tempfile::TempDir {
@@ -338,7 +339,7 @@ mod tests {
         let roots = [root.path().to_owned()];
         // The folder `a`, and four for each.
         for threads in [1, 3] {
-            let limits = |files| Limits { files, ..LIMITS };
+            let limits = |files| TreeLimits { files, ..LIMITS };
             assert!(list(&roots, limits(401), threads).is_ok());
             let error = list(&roots, limits(400), threads).expect_err("one too many");
             assert!(matches!(&error.first().kind, Kind::YamlLimit { limit: 400, .. }), "{error:?}");
@@ -361,7 +362,7 @@ mod tests {
     #[ignore = "run by another in a process of its own"]
     fn list_with_few_descriptors() {
         let root = PathBuf::from(std::env::args().next_back().expect("a folder"));
-        let limits = Limits { files: 100_000, depth: 200, ..LIMITS };
+        let limits = TreeLimits { files: 100_000, depth: 200, ..LIMITS };
         let listing = list(&[root], limits, 4).expect("a listing");
         assert_eq!(listing.len(), 70 * 60);
     }

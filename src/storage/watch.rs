@@ -37,7 +37,7 @@ pub struct Watch {
 
 /// What happened since the last look.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum News {
+pub enum WatchNews {
     /// Nothing.
     Quiet,
     /// These YAML files were written or replaced, appeared or went; with `tree`, the permissions of a
@@ -101,12 +101,12 @@ impl Watch {
     }
 
     /// What happened since the last call. Never waits.
-    pub fn news(&mut self) -> News {
+    pub fn news(&mut self) -> WatchNews {
         if !self.is_ours()
             || self.roots.iter().any(|(root, before)| identity(root) != Some(*before))
             || !self.mounts.are_outside()
         {
-            return News::Lost;
+            return WatchNews::Lost;
         }
         let (mut files, mut tree) = (Vec::new(), false);
         let mut buffer = [MaybeUninit::uninit(); 4096];
@@ -115,7 +115,7 @@ impl Watch {
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(rustix::io::Errno::AGAIN) => break,
-                Err(_) => return News::Lost,
+                Err(_) => return WatchNews::Lost,
             };
             let what = event.events();
             let lost = ReadFlags::QUEUE_OVERFLOW
@@ -124,7 +124,7 @@ impl Watch {
                 | ReadFlags::DELETE_SELF
                 | ReadFlags::MOVE_SELF;
             if what.intersects(lost) {
-                return News::Lost;
+                return WatchNews::Lost;
             }
             let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name()) else {
                 // The folder itself: its permissions, perhaps.
@@ -137,7 +137,7 @@ impl Watch {
             let file = if appeared { fs::symlink_metadata(&path).ok() } else { None };
             if file.as_ref().is_some_and(|file| file.is_file() && file.nlink() > 1) {
                 // The other name may be that of a file that was read.
-                return News::Lost;
+                return WatchNews::Lost;
             }
             if name.starts_with(b".") {
                 continue;
@@ -146,7 +146,7 @@ impl Watch {
                 if appeared || what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
                     // While somebody holds a folder open that went, nothing tells that the one that took
                     // its place is another.
-                    return News::Lost;
+                    return WatchNews::Lost;
                 }
                 tree = true;
             } else if name.ends_with(b".yml") || name.ends_with(b".yaml") {
@@ -156,7 +156,7 @@ impl Watch {
                 tree = true;
             }
         }
-        if files.is_empty() && !tree { News::Quiet } else { News::Changed { files, tree } }
+        if files.is_empty() && !tree { WatchNews::Quiet } else { WatchNews::Changed { files, tree } }
     }
 }
 

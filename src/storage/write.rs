@@ -7,34 +7,38 @@
 //! ended in the middle is hidden, as is the lock, and goes with the next write of that file.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::fs::{Stamp, display, reason};
-use super::rights;
-use crate::error::{Error, Fault, Kind, Result};
-use crate::points::point;
+use super::denied::reason_at;
+use super::fs::{Stamp, Young, display, reason};
+use super::{beneath, rights};
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::failpoints::point;
 
 /// The file that is locked, in the outermost folder of a tree. Hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";
 /// How long to wait for another writer.
 const WAIT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
+/// How long a lock file may be without the rights that it gets.
+const GRACE: Duration = Duration::from_millis(50);
 
 /// The right to write in a tree. Ends with the value, or with the process.
 #[derive(Debug)]
-pub struct Lock {
+pub struct TreeLock {
     root: PathBuf,
     file: File,
 }
 
-impl Drop for Lock {
+impl Drop for TreeLock {
     /// Gives the lock back by name: a child that was forked meanwhile holds the same file open, and
     /// closing ours would not be enough. Without it, the end of the process does the same.
     fn drop(&mut self) {
@@ -45,7 +49,7 @@ impl Drop for Lock {
 /// Where a write is, for tests that end the process there.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
+pub enum WriteStep {
     /// Before there is a new file.
     Begin,
     /// The new file is there, and empty.
@@ -62,25 +66,34 @@ pub enum Step {
     Done,
 }
 
-impl Lock {
+impl TreeLock {
     /// Waits for the lock of the tree below `root`, half a minute at the most.
     ///
     /// The lock is that of the real folder: whatever path leads there, writers meet.
-    pub fn take(root: &Path) -> Result<Lock> {
+    pub fn take(root: &Path) -> Result<TreeLock> {
         let path = root.join(LOCK);
         let unwritable = |error: io::Error| {
-            Error::from(Fault::new(Kind::FileUnwritable { path: display(&path), message: reason(&error) }))
+            let lacks = if path.exists() { &path } else { root };
+            let message = reason_at(lacks, Access::WRITE_OK, &error);
+            Error::from(Fault::new(Kind::FileUnwritable { path: display(&path), message }))
         };
         let begun = Instant::now();
         loop {
-            let file = open_lock(&path).map_err(unwritable)?;
+            let file = match open_lock(root, &path) {
+                // Somebody has made the file and has still to give it its rights.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && begun.elapsed() < GRACE => {
+                    std::thread::sleep(PAUSE);
+                    continue;
+                }
+                opened => opened.map_err(unwritable)?,
+            };
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
                     // Somebody may have taken the file away while we waited for it.
                     let ours = file.metadata().map_err(unwritable)?;
                     let there = fs::metadata(&path);
                     if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
-                        return Ok(Lock { root: root.to_owned(), file });
+                        return Ok(TreeLock { root: root.to_owned(), file });
                     }
                 }
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
@@ -113,52 +126,52 @@ impl Lock {
         path: &Path,
         bytes: &[u8],
         before: Option<&Stamp>,
-        tell: &mut dyn FnMut(Step),
+        tell: &mut dyn FnMut(WriteStep),
     ) -> Result<bool> {
-        let folder = self.folder(path)?;
-        let _alone = Alone::in_folder(folder)?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let beside = folder.join(format!(".{name}.reclass-new"));
-        let unwritable = |error: io::Error| {
-            Fault::new(Kind::FileUnwritable { path: display(path), message: reason(&error) })
-        };
-        tell(Step::Begin);
-        let around = File::open(folder).map_err(unwritable)?;
-        let written = write(&beside, folder, path, bytes, tell)
+        let (folder, name) = self.parts(path)?;
+        let beside = [OsStr::new("."), name, OsStr::new(".reclass-new")].join(OsStr::new(""));
+        let unwritable = |error: io::Error| unwritable(path, folder, &error);
+        tell(WriteStep::Begin);
+        let around = beneath::folder(&self.root, folder).map_err(unwritable)?;
+        let _alone = Alone::in_folder(&around, folder)?;
+        let written = write(&around, &beside, name, bytes, tell)
             .and_then(|()| {
-                let unchanged = is_still(path, before)?;
+                let unchanged = is_still(&around, name, before)?;
                 if unchanged {
-                    fs::rename(&beside, path)?;
+                    renameat(&around, &beside, &around, name)?;
                 }
                 Ok(unchanged)
             })
             .map_err(unwritable);
         if !matches!(written, Ok(true)) {
             // What cannot be taken away now goes with the next write.
-            let _ = fs::remove_file(&beside);
+            let _ = unlinkat(&around, &beside, AtFlags::empty());
             return Ok(written?);
         }
-        tell(Step::Renamed);
+        tell(WriteStep::Renamed);
         flush(&around, path)?;
-        tell(Step::Done);
+        tell(WriteStep::Done);
         Ok(true)
     }
 
-    /// Takes a file away. Errors are those of [`Lock::replace`].
+    /// Takes a file away, if it is still there. Errors are those of [`Lock::replace`].
     pub fn remove(&self, path: &Path) -> Result<()> {
-        let folder = self.folder(path)?;
-        let _alone = Alone::in_folder(folder)?;
-        let around = File::open(folder).and_then(|around| fs::remove_file(path).map(|()| around));
-        let unwritable = |error: io::Error| {
-            Fault::new(Kind::FileUnwritable { path: display(path), message: reason(&error) })
-        };
-        flush(&around.map_err(unwritable)?, path)
+        let (folder, name) = self.parts(path)?;
+        let unwritable = |error: io::Error| unwritable(path, folder, &error);
+        // The path may lead through links that stay in the tree.
+        let real = fs::canonicalize(folder).map_err(unwritable)?;
+        let around = beneath::folder(&self.root, &real).map_err(unwritable)?;
+        let _alone = Alone::in_folder(&around, folder)?;
+        match unlinkat(&around, name, AtFlags::empty()) {
+            Err(error) if error != Errno::NOENT => Err(unwritable(error.into()).into()),
+            _ => flush(&around, path),
+        }
     }
 
-    /// The folder of a file that this lock is for.
-    fn folder<'p>(&self, path: &'p Path) -> Result<&'p Path> {
-        match path.parent() {
-            Some(folder) if path.starts_with(&self.root) => Ok(folder),
+    /// The folder of a file that this lock is for, and its name there.
+    fn parts<'p>(&self, path: &'p Path) -> Result<(&'p Path, &'p OsStr)> {
+        match (path.parent(), path.file_name()) {
+            (Some(folder), Some(name)) if path.starts_with(&self.root) => Ok((folder, name)),
             _ => {
                 let message = "a file is to be written under the lock of another tree".into();
                 Err(Fault::new(Kind::Internal { message }).into())
@@ -169,24 +182,23 @@ impl Lock {
 
 /// The right to replace files in one folder. Trees of two configurations may be in one another, so that
 /// one file is below two locks.
-struct Alone(File);
+struct Alone<'f>(&'f File);
 
-impl Drop for Alone {
-    /// By name, as [`Lock`] is.
+impl Drop for Alone<'_> {
+    /// By name, as [`TreeLock`] is.
     fn drop(&mut self) {
-        let _ = flock(&self.0, FlockOperation::Unlock);
+        let _ = flock(self.0, FlockOperation::Unlock);
     }
 }
 
-impl Alone {
+impl Alone<'_> {
     /// Waits until nobody else replaces a file there. Where folders cannot be locked, as over NFS, there
     /// is nothing to wait for.
-    fn in_folder(folder: &Path) -> Result<Option<Alone>> {
-        let Ok(file) = File::open(folder) else { return Ok(None) };
+    fn in_folder<'f>(around: &'f File, folder: &Path) -> Result<Option<Alone<'f>>> {
         let begun = Instant::now();
         loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Alone(file))),
+            match flock(around, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(Alone(around))),
                 Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() > WAIT => {
                     let kind = Kind::LockTimeout { path: display(folder), seconds: WAIT.as_secs() };
                     return Err(Fault::new(kind).into());
@@ -198,48 +210,60 @@ impl Alone {
     }
 }
 
-/// For writing, which a lock over NFS needs; for reading where the file is another user's.
-fn open_lock(path: &Path) -> io::Result<File> {
+/// A file that cannot be replaced in its folder.
+fn unwritable(path: &Path, folder: &Path, error: &io::Error) -> Fault {
+    let message = reason_at(folder, Access::WRITE_OK, error);
+    Fault::new(Kind::FileUnwritable { path: display(path), message })
+}
+
+/// For writing, which a lock over NFS needs; for reading where the file is another user's, as earlier
+/// versions made it.
+///
+/// Who may write in the tree can lock it, and nobody else: the file has the owner and the group of the
+/// folder, and for each of them the right that they have to the folder.
+fn open_lock(root: &Path, path: &Path) -> io::Result<File> {
     let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let open = |flags: OFlags| rustix::fs::open(path, flags, Mode::from_raw_mode(0o644));
+    let open = |flags: OFlags| rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
     let file = match open(flags | OFlags::RDWR | OFlags::CREATE) {
-        Err(Errno::ACCESS) => open(flags | OFlags::RDONLY),
+        // Without a file, the right to make one is missing.
+        Err(Errno::ACCESS) => open(flags | OFlags::RDONLY).map_err(|_| Errno::ACCESS),
         opened => opened,
     };
-    Ok(File::from(file?))
+    let file = File::from(file?);
+    rights::follow(&File::open(root)?, &file)?;
+    Ok(file)
 }
 
 /// Writes a new file beside another, with its owner, mode and attributes.
 fn write(
-    beside: &Path,
-    folder: &Path,
-    path: &Path,
+    around: &File,
+    beside: &OsStr,
+    name: &OsStr,
     bytes: &[u8],
-    tell: &mut dyn FnMut(Step),
+    tell: &mut dyn FnMut(WriteStep),
 ) -> io::Result<()> {
-    match fs::remove_file(beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+    match unlinkat(around, beside, AtFlags::empty()) {
+        Err(error) if error != Errno::NOENT => return Err(error.into()),
         _ => {}
     }
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     // Nobody else reads it before it has the rights of the old one.
-    let mut file = File::from(rustix::fs::open(beside, flags, Mode::RUSR | Mode::WUSR)?);
-    tell(Step::Created);
+    let mut file = beneath::file(around, beside, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+    tell(WriteStep::Created);
     let (first, second) = bytes.split_at(bytes.len() / 2);
     point("half of a file is written");
     file.write_all(first)?;
-    tell(Step::Half);
+    tell(WriteStep::Half);
     file.write_all(second)?;
-    tell(Step::Written);
-    match fs::metadata(path) {
-        Ok(old) => rights::take_over(path, &old, &file)?,
+    tell(WriteStep::Written);
+    match beneath::file(around, name, OFlags::RDONLY | OFlags::NONBLOCK) {
+        Ok(old) => rights::take_over(&old, &file)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            rights::belong_to(&fs::metadata(folder)?, &file)?;
+            rights::belong_to(&around.metadata()?, &file)?;
         }
         Err(error) => return Err(error),
     }
     file.sync_all()?;
-    tell(Step::Flushed);
+    tell(WriteStep::Flushed);
     Ok(())
 }
 
@@ -261,12 +285,12 @@ pub fn unflushed(path: &Path, error: &io::Error) -> Fault {
 }
 
 /// Whether a file is what it was when it was read.
-fn is_still(path: &Path, before: Option<&Stamp>) -> io::Result<bool> {
-    match (super::fs::stamp(path), before) {
-        (Ok(now), Some(before)) => Ok(now.is_same_file_state(before)),
-        (Err(error), None) if error.kind() == io::ErrorKind::NotFound => Ok(true),
-        (Err(error), Some(_)) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+fn is_still(around: &File, name: &OsStr, before: Option<&Stamp>) -> io::Result<bool> {
+    let young = Young::now();
+    match (statat(around, name, AtFlags::SYMLINK_NOFOLLOW), before) {
+        (Ok(now), Some(before)) => Ok(Stamp::of(&now, young).is_same_file_state(before)),
+        (Err(Errno::NOENT), before) => Ok(before.is_none()),
         (Ok(_), None) => Ok(false),
-        (Err(error), _) => Err(error),
+        (Err(error), _) => Err(error.into()),
     }
 }

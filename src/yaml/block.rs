@@ -14,13 +14,13 @@ use std::collections::hash_map::Entry as Place;
 
 use rustc_hash::FxHashMap;
 
-use super::compose::{Data, Document, Duplicate, Entry, Limits, NODE, Node};
+use super::compose::{Data, Document, DocumentLimits, Duplicate, Entry, NODE, Node};
 use super::resolve::{self, Tag};
-use crate::error::{Fault, Kind};
-use crate::memory;
-use crate::pystr;
-use crate::source::Span;
-use crate::value::{Key, Text, Value};
+use crate::base::error::{Fault, Kind};
+use crate::base::memory;
+use crate::base::pystr;
+use crate::base::source::Span;
+use crate::base::value::{Key, Text, Value};
 
 /// How deep collections may be nested, so that the recursion needs no guard.
 const DEPTH: usize = 64;
@@ -30,7 +30,7 @@ const FEW: usize = 16;
 const SIMPLE_KEY_LENGTH: usize = 1024;
 
 /// The document of an ordinary file.
-pub(super) fn read(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Option<Document> {
+pub(super) fn read(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Option<Document> {
     // No more nodes than bytes, so the limits need no thought.
     if bytes.len() >= limits.nodes || limits.depth <= DEPTH {
         return None;

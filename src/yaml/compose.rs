@@ -5,7 +5,7 @@
 //! are written (its composer), `construct` makes data of it (its constructor).
 //! So an error of the syntax anywhere comes before any error of the data.
 //!
-//! Errors have a [`Site`](crate::source::Site) with line and column and an empty
+//! Errors have a [`Site`](crate::base::source::Site) with line and column and an empty
 //! path, which the caller fills in.
 
 use std::sync::Arc;
@@ -14,15 +14,16 @@ use rustc_hash::FxHashMap;
 
 use super::events::{Event, Events, site};
 use super::{block, construct};
-use crate::error::{Error, Fault, Kind, Result, Warning};
-use crate::measure::TEXT;
-use crate::memory;
-use crate::source::{Span, Spans};
-use crate::value::{Key, Text, Value};
+use crate::base::error::{Error, Fault, Kind, Result, Warning};
+use crate::base::measure::TEXT;
+use crate::base::memory;
+use crate::base::settings::Settings;
+use crate::base::source::{Span, Spans};
+use crate::base::value::{Key, Text, Value};
 
 /// How large a document may be, with aliases followed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Limits {
+pub struct DocumentLimits {
     /// How deep collections may be in one another.
     pub depth: usize,
     /// How many nodes it may have.
@@ -32,9 +33,13 @@ pub struct Limits {
 /// About how many bytes a node takes, with its text.
 pub(super) const NODE: usize = 256;
 
-impl Limits {
+impl DocumentLimits {
+    /// The limits that settings name.
+    pub fn of(settings: &Settings) -> DocumentLimits {
+        DocumentLimits { depth: settings.limit_depth as usize, nodes: settings.limit_file_values as usize }
+    }
     /// What no settings can go beyond.
-    pub const HIGHEST: Limits = Limits { depth: 1_000, nodes: 10_000_000 };
+    pub const HIGHEST: DocumentLimits = DocumentLimits { depth: 1_000, nodes: 10_000_000 };
 }
 
 /// A YAML document: the tree, and beside it where everything stands.
@@ -44,7 +49,7 @@ pub struct Document {
     pub root: Option<Node>,
     /// The spans of all nodes, by [`Node::index`].
     pub spans: Spans,
-    /// Duplicate keys, with [`crate::error::Fault::site`] still to be filled in from `spans`:
+    /// Duplicate keys, with [`crate::base::error::Fault::site`] still to be filled in from `spans`:
     /// the `u32` is the index of the later key, the second that of the earlier.
     pub warnings: Vec<Duplicate>,
 }
@@ -92,11 +97,11 @@ impl PartialEq for Entry {
 
 /// Reads the text of a file. `bytes` as they are on disk.
 pub fn compose(bytes: &[u8]) -> Result<Document> {
-    compose_with(bytes, &|text| text.into(), Limits::HIGHEST)
+    compose_with(bytes, &|text| text.into(), DocumentLimits::HIGHEST)
 }
 
 /// The same within limits, with every string made by `intern`.
-pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Result<Document> {
+pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
     let mut document = match block::read(bytes, intern, limits) {
         Some(document) => document,
         None => compose_within(bytes, intern, limits)?,
@@ -134,18 +139,18 @@ impl Document {
 }
 
 /// What [`compose`] makes of an ordinary file in one pass; `None` for any other file.
-#[doc(hidden)]
+#[cfg(feature = "internals")]
 pub fn compose_ordinary(bytes: &[u8]) -> Option<Document> {
-    block::read(bytes, &|text| text.into(), Limits::HIGHEST)
+    block::read(bytes, &|text| text.into(), DocumentLimits::HIGHEST)
 }
 
 /// What [`compose`] makes of a file that is not ordinary, or of any other.
-#[doc(hidden)]
+#[cfg(feature = "internals")]
 pub fn compose_any(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Result<Document> {
-    compose_within(bytes, intern, Limits::HIGHEST)
+    compose_within(bytes, intern, DocumentLimits::HIGHEST)
 }
 
-fn compose_within(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Limits) -> Result<Document> {
+fn compose_within(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
     let graph = Graph::read(bytes, limits)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
@@ -209,7 +214,7 @@ struct Composer<'a> {
     /// The error of a node that holds itself. `PyYAML` makes a value of it, with which
     /// nothing can be done; so errors of the syntax come first.
     recursive: Option<Error>,
-    limits: Limits,
+    limits: DocumentLimits,
 }
 
 pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
@@ -221,7 +226,7 @@ fn refuse(message: &str, span: Span) -> Error {
 }
 
 impl Graph {
-    fn read(bytes: &[u8], limits: Limits) -> Result<Graph> {
+    fn read(bytes: &[u8], limits: DocumentLimits) -> Result<Graph> {
         let mut composer = Composer {
             events: Events::new(bytes)?,
             graph: Graph { nodes: Vec::new(), spans: Vec::new(), root: None, shared: false },
@@ -376,13 +381,13 @@ impl Composer<'_> {
     }
 }
 
-pub(super) fn too_many_nodes(limits: Limits, span: Span) -> Error {
+pub(super) fn too_many_nodes(limits: DocumentLimits, span: Span) -> Error {
     let what = "the number of values of a YAML document".into();
     let setting = Some("limit_file_values");
     fault_at(Kind::YamlLimit { what, limit: limits.nodes, setting }, span).into()
 }
 
-fn too_deep(limits: Limits, span: Span) -> Error {
+fn too_deep(limits: DocumentLimits, span: Span) -> Error {
     let what = "the depth of a YAML document".into();
     fault_at(Kind::YamlLimit { what, limit: limits.depth, setting: Some("limit_depth") }, span).into()
 }
@@ -390,7 +395,7 @@ fn too_deep(limits: Limits, span: Span) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pystr;
+    use crate::base::pystr;
     use crate::yaml::{parse_value, to_value};
 
     #[test]

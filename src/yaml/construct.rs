@@ -9,14 +9,14 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::compose::{
-    Content, Data, Duplicate, Entry, Graph, Limits, Node, Written, fault_at, too_many_nodes,
+    Content, Data, DocumentLimits, Duplicate, Entry, Graph, Node, Written, fault_at, too_many_nodes,
 };
 use super::resolve::{self, Tag};
 use super::{grow, to_value};
-use crate::error::{Error, Fault, Kind, Result};
-use crate::pystr;
-use crate::source::Span;
-use crate::value::{Key, Text, Value};
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::pystr;
+use crate::base::source::Span;
+use crate::base::value::{Key, Text, Value};
 
 /// From this many entries on, keys are looked for by their hash.
 const FEW: usize = 12;
@@ -28,7 +28,7 @@ pub(super) fn construct(
     graph: &Graph,
     root: u32,
     intern: &dyn Fn(&str) -> Text,
-    limits: Limits,
+    limits: DocumentLimits,
 ) -> Result<(Node, Vec<Duplicate>)> {
     let mut constructor = Constructor {
         graph,
@@ -58,7 +58,7 @@ struct Constructor<'a> {
     flat: FxHashMap<u32, Arc<[Pair]>>,
     /// Entries that merge keys brought in.
     merged: usize,
-    limits: Limits,
+    limits: DocumentLimits,
     /// The error to report, and its level.
     worst: Option<(usize, Error)>,
     failures: usize,

@@ -14,10 +14,10 @@ use super::grow;
 use super::layout::{Context, Layout, Scalar};
 use super::order::sort_by_key;
 use super::resolve::{self, Tag};
-use crate::error::Result;
-use crate::json::encode_base64;
-use crate::pystr;
-use crate::value::{Map, Value};
+use crate::base::error::Result;
+use crate::base::json::encode_base64;
+use crate::base::pystr;
+use crate::base::value::{Map, Value};
 
 /// How to write YAML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

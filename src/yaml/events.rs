@@ -9,8 +9,8 @@
 //! Every error has a site with an empty path: the caller knows the path.
 
 use super::parse::Parser;
-use crate::error::{Error, Fault, Kind, Result};
-use crate::source::{Site, Span};
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::source::{Site, Span};
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,6 +77,8 @@ pub(super) fn site(line: u32, column: u32, length: u32) -> Site {
 /// The events of one text.
 pub(super) struct Events<'a> {
     parser: Parser<'a>,
+    /// Without the byte order mark.
+    text: &'a str,
     /// Bytes of the byte order mark before the text.
     mark_length: usize,
 }
@@ -107,12 +109,12 @@ impl<'a> Events<'a> {
             };
             return Err(syntax(message, place_after(&text[..offset])));
         }
-        Ok(Events { parser: Parser::new(text), mark_length })
+        Ok(Events { parser: Parser::new(text), text, mark_length })
     }
 
     /// The next event and its span. The beginning of the stream is no event here.
     pub(super) fn next(&mut self) -> Result<(Event, Span)> {
-        let (event, start, end) = self.parsed().map_err(|problem| error(&problem))?;
+        let (event, start, end) = self.parsed().map_err(|problem| error(&problem, self.text))?;
         let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
         Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
     }
@@ -131,7 +133,7 @@ impl<'a> Events<'a> {
     }
 }
 
-fn error(problem: &Problem) -> Error {
+fn error(problem: &Problem, text: &str) -> Error {
     let Problem { context, context_mark, problem, mark } = problem;
     let message = if context.is_empty() { (*problem).to_owned() } else { format!("{problem} {context}") };
     let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(mark.line, mark.column, 0));
@@ -139,6 +141,10 @@ fn error(problem: &Problem) -> Error {
         let begun = context.strip_prefix("while ").unwrap_or(context);
         let place = site(context_mark.line, context_mark.column, 0);
         fault = fault.note(format!("{begun} began here"), Some(place));
+    }
+    let before = text.get(..mark.offset).unwrap_or_default();
+    if problem.starts_with("did not find expected ',' or") && before.ends_with('$') {
+        fault = fault.note("a text with a reference needs quotes between brackets", None);
     }
     fault.into()
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::memory::{self, GROWTH};
+use crate::base::memory::{self, GROWTH};
 
 /// About how many bytes of indentation and indicators go with a scalar.
 const WRITTEN: usize = 32;

@@ -7,6 +7,7 @@ mod construct;
 pub mod emit;
 mod events;
 mod layout;
+pub mod narrow;
 mod order;
 pub mod outline;
 mod parse;
@@ -15,11 +16,11 @@ mod scan;
 mod scan_scalar;
 mod scan_tag;
 mod timestamp;
-#[doc(hidden)]
+#[cfg(feature = "internals")]
 pub mod trace;
 
-use crate::error::Result;
-use crate::value::{Map, Value};
+use crate::base::error::Result;
+use crate::base::value::{Map, Value};
 use compose::{Data, Node};
 
 /// Reads a small YAML text, such as the default of a setting or a reference, as one value.

@@ -4,14 +4,17 @@
 //! from it. So the text is read once more, character by character, with the value's bytes counted
 //! along. Approximate where YAML folds lines in unusual ways; never outside of the file.
 
-use crate::source::Site;
+use crate::base::source::Site;
+
+/// How many bytes of a scalar are read: each problem in it reads them once more.
+const MOST_BYTES: usize = 64 * 1024;
 
 /// The place of `within` (byte offset and length in the value of the scalar at `site`).
 ///
-/// `file` is all that the file holds. Where the scalar is not as expected, the place of the whole scalar
-/// stays.
-pub fn narrow(site: &Site, within: (u32, u32), file: &[u8]) -> Site {
-    let text = String::from_utf8_lossy(file);
+/// `scalar` is the file from the scalar on. Where the scalar is not as expected, or the part is far inside
+/// of it, the place of the whole scalar stays.
+pub fn narrow(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
+    let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
     let (offset, length) = (within.0 as usize, within.1 as usize);
     let mut start: Option<&Place> = None;
     let mut width = 0u32;
@@ -48,16 +51,10 @@ struct Place {
 
 /// Reads the scalar that begins at `site`, up to `limit` bytes of its value.
 fn places(site: &Site, text: &str, limit: usize) -> Option<Vec<Place>> {
-    let lines: Vec<&str> = text
-        .split('\n')
-        .skip((site.line as usize).checked_sub(1)?)
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
-        .collect();
-    let first = lines.first()?;
-    let first = first.strip_prefix('\u{feff}').unwrap_or(first);
+    let lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
     let mut reader = Reader { places: Vec::new(), value: 0, limit };
     let mut column = (site.column as usize).checked_sub(1)?;
-    let mut rest: Vec<char> = first.chars().skip(column).collect();
+    let mut rest: Vec<char> = lines.first()?.chars().collect();
     // Anchors and tags stand before the scalar and belong to its node.
     while matches!(rest.first(), Some('&' | '!')) {
         let word = rest.iter().take_while(|c| !c.is_whitespace()).count();
@@ -187,7 +184,7 @@ mod tests {
     /// The marked part, in the text of the scalar that begins after `a: `.
     fn part(text: &str, offset: u32, length: u32) -> (u32, u32, u32) {
         let site = Site { path: "f".into(), line: 1, column: 4, length: 0 };
-        let narrowed = narrow(&site, (offset, length), text.as_bytes());
+        let narrowed = narrow(&site, (offset, length), text.as_bytes().get(3..).unwrap_or_default());
         (narrowed.line, narrowed.column, narrowed.length)
     }
 
@@ -207,5 +204,7 @@ mod tests {
     fn what_does_not_fit_stays_as_it_is() {
         assert_eq!(part("", 3, 4), (1, 4, 0));
         assert_eq!(part("a: x", 30, 4), (1, 4, 0));
+        let far = format!("a: \"\\n{}${{b}}\"", "x".repeat(MOST_BYTES));
+        assert_eq!(part(&far, 1 + u32::try_from(MOST_BYTES).expect("small"), 4), (1, 4, 0));
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use num_bigint::BigInt;
 
-use crate::value::{DateTime, Value};
+use crate::base::value::{DateTime, Value};
 
 /// Sorts by key, or leaves the order as it is where Python cannot compare two of the keys.
 pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> Vec<T> {

@@ -9,10 +9,10 @@ use rustc_hash::FxHashMap;
 
 use super::events::{Event, Events};
 use super::resolve::{self, Tag};
-use crate::error::Result;
-use crate::memory;
-use crate::source::Span;
-use crate::value::{Key, Value};
+use crate::base::error::Result;
+use crate::base::memory;
+use crate::base::source::Span;
+use crate::base::value::{Key, Value};
 
 /// A document as it is written.
 #[derive(Debug, Default)]
@@ -35,8 +35,6 @@ pub struct Piece {
     pub end: usize,
     /// The name of its anchor.
     pub anchor: Option<String>,
-    /// Whether it has a tag.
-    pub tagged: bool,
     /// What it is.
     pub form: Form,
 }
@@ -139,8 +137,7 @@ impl Reader<'_> {
             Event::Alias { anchor } => {
                 let name = self.names.get(&anchor).cloned().unwrap_or(Name::Other);
                 *self.outline.uses.entry(anchor).or_default() += 1;
-                let piece =
-                    Piece { start, content: start, end, anchor: None, tagged: false, form: Form::Alias };
+                let piece = Piece { start, content: start, end, anchor: None, form: Form::Alias };
                 self.attach(piece, name);
             }
             Event::Scalar { anchor, tag, value, plain } => {
@@ -151,8 +148,8 @@ impl Reader<'_> {
                 let piece = self.scalar(start, end, anchor);
                 self.attach(piece, name);
             }
-            Event::SequenceStart { anchor, tag } => self.begin(start, end, anchor, tag.is_some(), false),
-            Event::MappingStart { anchor, tag } => self.begin(start, end, anchor, tag.is_some(), true),
+            Event::SequenceStart { anchor, .. } => self.begin(start, end, anchor, false),
+            Event::MappingStart { anchor, .. } => self.begin(start, end, anchor, true),
             Event::SequenceEnd | Event::MappingEnd => self.finish(end),
             Event::DocumentStart | Event::DocumentEnd | Event::StreamEnd => {}
         }
@@ -164,10 +161,8 @@ impl Reader<'_> {
 
     fn scalar(&self, start: usize, end: usize, anchor: Option<String>) -> Piece {
         let mut content = start;
-        let mut tagged = false;
         // Anchor and tag, each with what separates it from what follows.
         while content < end && matches!(self.byte(content), b'&' | b'!') {
-            tagged |= self.byte(content) == b'!';
             while content < end && !self.byte(content).is_ascii_whitespace() {
                 content += 1;
             }
@@ -190,7 +185,7 @@ impl Reader<'_> {
             _ => Form::Plain,
         };
         let end = if matches!(form, Form::BlockScalar) { self.block_end(content, end) } else { end };
-        Piece { start, content, end, anchor, tagged, form }
+        Piece { start, content, end, anchor, form }
     }
 
     /// Behind the last line of a block scalar. Blank lines after it belong to it with `+` alone.
@@ -205,7 +200,7 @@ impl Reader<'_> {
         content + kept.len()
     }
 
-    fn begin(&mut self, start: usize, end: usize, anchor: Option<String>, tagged: bool, mapping: bool) {
+    fn begin(&mut self, start: usize, end: usize, anchor: Option<String>, mapping: bool) {
         let inside = self.open.last().is_some_and(|open| open.flow);
         let opens = end > start && matches!(self.byte(end - 1), b'{' | b'[');
         // In brackets everything is flow; only a pair without braces has none.
@@ -216,7 +211,7 @@ impl Reader<'_> {
             byte if !mapping && byte != b'-' => end.saturating_sub(1),
             _ => end,
         };
-        let piece = Piece { start, content, end: content, anchor, tagged, form: Form::Empty };
+        let piece = Piece { start, content, end: content, anchor, form: Form::Empty };
         self.open.push(Open { piece, parts: Vec::new(), mapping, flow });
     }
 
@@ -275,7 +270,7 @@ impl Name {
     pub fn text(&self) -> Option<String> {
         match self {
             Name::Key(Key(Value::Str(text))) => Some(text.to_string()),
-            Name::Key(key) => Some(crate::pystr::str(&key.0)),
+            Name::Key(key) => Some(crate::base::pystr::str(&key.0)),
             Name::Merge | Name::Other => None,
         }
     }

@@ -8,14 +8,17 @@
 
 use std::sync::Arc;
 
-use num_bigint::BigInt;
+use num_bigint::{BigInt, BigUint};
 
 use super::timestamp;
-use crate::error::Kind;
-use crate::value::Value;
+use crate::base::error::Kind;
+use crate::base::value::Value;
 
-/// Digits of a decimal integer that Python 3.11 reads, `sys.int_info.default_max_str_digits`.
-const INT_DIGITS: usize = 4300;
+/// Decimal digits of the largest integer. Python 3.11 reads and writes no more,
+/// `sys.int_info.default_max_str_digits`.
+const INT_DIGITS: u32 = 4300;
+/// Bits of the largest integer with so many digits.
+const INT_BITS: u64 = 14_285;
 /// Parts of a sexagesimal number; their value grows with the square of them.
 const SEXAGESIMAL_PARTS: usize = 10_000;
 
@@ -251,6 +254,9 @@ fn int(text: &str) -> Result<Value, Kind> {
     } else {
         python_int(digits, 10)?
     };
+    if number.bits() >= INT_BITS && *number.magnitude() >= BigUint::from(10u8).pow(INT_DIGITS) {
+        return Err(too_long());
+    }
     let number = if negative { -number } else { number };
     Ok(match i64::try_from(&number) {
         Ok(number) => Value::Int(number),
@@ -267,6 +273,11 @@ fn small_int(text: &[u8]) -> Option<i64> {
     }
     let number = digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0'));
     Some(if text.first() == Some(&b'-') { -number } else { number })
+}
+
+fn too_long() -> Kind {
+    let what = "the number of decimal digits of an integer".into();
+    Kind::YamlLimit { what, limit: INT_DIGITS as usize, setting: None }
 }
 
 fn sexagesimal(text: &str) -> Result<std::str::Split<'_, char>, Kind> {
@@ -298,12 +309,13 @@ fn python_int(text: &str, radix: u32) -> Result<BigInt, Kind> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Err(invalid("integer"));
     }
-    if radix == 10 && digits.len() > INT_DIGITS {
-        return Err(Kind::YamlLimit {
-            what: "the number of digits of an integer".into(),
-            limit: INT_DIGITS,
-            setting: None,
-        });
+    // Python counts the digits of a decimal as they are written; `int` looks at the others once more.
+    let bits = match radix {
+        10 => 0,
+        radix => digits.trim_start_matches('0').len() as u64 * u64::from(radix.ilog2()),
+    };
+    if (radix == 10 && digits.len() > INT_DIGITS as usize) || bits > INT_BITS + 4 {
+        return Err(too_long());
     }
     let number = BigInt::parse_bytes(digits.as_bytes(), radix).ok_or_else(|| invalid("integer"))?;
     Ok(if negative { -number } else { number })

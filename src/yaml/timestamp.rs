@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::error::Kind;
-use crate::value::{Date, DateTime, Value};
+use crate::base::error::Kind;
+use crate::base::value::{Date, DateTime, Value};
 
 /// The parts of a timestamp, not yet checked for their range.
 #[derive(Default)]

@@ -2,10 +2,10 @@
 //! compared with what another reader of YAML says.
 
 use super::events::{Event, Events, Mark, Problem};
-use crate::error::{Error, Result};
+use crate::base::error::{Error, Result};
 
 /// Line and column, counted from zero.
-pub type Place = (u32, u32);
+pub type LineColumn = (u32, u32);
 
 /// One event of libyaml.
 #[derive(Clone, PartialEq, Debug)]
@@ -13,9 +13,9 @@ pub struct Traced {
     /// `Scalar`, `MappingStart` and so on.
     pub name: &'static str,
     /// Where it begins.
-    pub start: Place,
+    pub start: LineColumn,
     /// Where it ends.
-    pub end: Place,
+    pub end: LineColumn,
     /// Its anchor, or that of an alias.
     pub anchor: Option<String>,
     /// Its tag; a lone `!` counts as none.
@@ -30,7 +30,7 @@ pub enum Trouble {
     /// It cannot be read: its bytes, its characters, its size.
     Unreadable(Error),
     /// What libyaml says: what it was doing since where, if it says so, what is wrong and where.
-    Syntax(&'static str, Place, &'static str, Place),
+    Syntax(&'static str, LineColumn, &'static str, LineColumn),
 }
 
 /// All events up to the end, or up to what is wrong.
@@ -58,7 +58,7 @@ fn events(bytes: &[u8], traced: &mut Vec<Traced>) -> Result<Option<Problem>> {
     }
 }
 
-fn traced(event: Event, start: Place, end: Place) -> Traced {
+fn traced(event: Event, start: LineColumn, end: LineColumn) -> Traced {
     let (name, anchor, tag, scalar) = match event {
         Event::StreamEnd => ("StreamEnd", None, None, None),
         Event::DocumentStart => ("DocumentStart", None, None, None),
@@ -73,6 +73,6 @@ fn traced(event: Event, start: Place, end: Place) -> Traced {
     Traced { name, start, end, anchor, tag, scalar }
 }
 
-fn place(mark: Mark) -> Place {
+fn place(mark: Mark) -> LineColumn {
     (mark.line, mark.column)
 }

@@ -49,10 +49,13 @@ class Place:
             check=False,
         )
 
-    def json(self, program: str, *arguments: str) -> Any:
-        """What it prints, and nothing is said beside."""
+    def json(self, program: str, *arguments: str, note: str = "") -> Any:
+        """The output, with nothing on standard error but a note of this code."""
         result = self.run(program, *arguments)
-        assert (result.returncode, result.stderr) == (0, "")
+        assert result.returncode == 0, result.stderr
+        noted = [line.partition(":")[0] for line in result.stderr.splitlines() if "[" in line]
+        assert noted == ([f"note[{note}]"] if note else []), result.stderr
+        assert bool(result.stderr) == bool(note), result.stderr
         return json.loads(result.stdout)
 
 
@@ -63,7 +66,8 @@ def place(tmp_path: Path) -> Place:
 
 def test_all_variables_and_groups_arrive(place: Place) -> None:
     seen = place.json("ansible-inventory", "--list")
-    ours = place.json(str(PROGRAM), "--list", "-b", str(place.folder), "-o", "json")
+    command = [str(PROGRAM), "--list", "-b", str(place.folder), "-o", "json"]
+    ours = place.json(*command, note="configuration-unread")
     settings = place.json(str(place.folder / "hosts"), "--list")
     assert settings["all_hosts"] == {"hosts": ["db1", "web1", "web2"]}
     assert seen["_meta"]["hostvars"] == settings["_meta"]["hostvars"]

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use reclass::engine::{Inventory, Request, inventory_value};
 use reclass::error::Error;
+use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
 

@@ -70,7 +70,7 @@ impl Deviations {
     }
 
     fn parse() -> Deviations {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/deviations.toml");
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/deviations.toml");
         let text = std::fs::read_to_string(path).expect("the project has its deviations");
         toml::from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}"))
     }

@@ -41,7 +41,7 @@ use tally::Tally;
 use verdict::Line;
 
 /// How long one inventory may take, command lines included.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 fn main() -> ExitCode {
     let Some(directory) = corpus::directory() else {

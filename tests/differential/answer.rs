@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use reclass::engine;
 use reclass::error::{Error, Fault};
+use reclass::internals::engine;
 use reclass::value::{Key, Map, Value};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};

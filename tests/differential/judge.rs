@@ -58,6 +58,12 @@ pub fn judge(inventory: &Inventory, plain: &Answers, oracle: &mut Oracle) -> Vec
             .map(|((name, theirs), ours)| (name.clone(), court.verdict(name, theirs, ours)))
             .collect(),
         (Err(theirs), Err(ours)) => vec![("@".into(), court.verdict("@", theirs, ours))],
+        // A node that several files have fails alone here, the whole inventory there.
+        (Err(Answer::Error(class, ..)), Ok(ours))
+            if class[0] == "DuplicateNodeNameError" && ours.values().any(is_defined_often) =>
+        {
+            vec![("@".into(), Verdict::Ruling("S6".into()))]
+        }
         _ => {
             let whole = |answers: &Answers| match answers {
                 Ok(nodes) => Answer::nodes(nodes),
@@ -66,6 +72,10 @@ pub fn judge(inventory: &Inventory, plain: &Answers, oracle: &mut Oracle) -> Vec
             vec![("@".into(), unexplained(&whole(plain), &whole(&ours)))]
         }
     }
+}
+
+fn is_defined_often(ours: &Answer) -> bool {
+    matches!(ours, Answer::Error(codes, ..) if codes.iter().any(|code| code == "duplicate-definition"))
 }
 
 struct Court<'a> {

@@ -18,7 +18,7 @@ const VERSION: &str = "2.0.0";
 
 /// A Python that has kapicorp-reclass; says so if there is none.
 pub fn python() -> Option<PathBuf> {
-    let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv-oracle/bin/python");
+    let local = Path::new(support::ROOT).join(".venv-oracle/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
     let program = format!(
         "import reclass.version as v; assert v.VERSION == '{VERSION}' and 'kapicorp' in v.RECLASS_NAME"
@@ -57,7 +57,7 @@ enum Pending {
 impl Oracle {
     /// Starts it.
     pub fn start(python: &Path, kept: Rc<RefCell<Kept>>) -> Oracle {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/differential/kapicorp_oracle.py");
+        let script = Path::new(support::ROOT).join("tests/differential/kapicorp_oracle.py");
         let mut child = Command::new(python)
             .arg(script)
             .env("PYTHONHASHSEED", "0")

@@ -34,7 +34,7 @@ struct Prepared {
 fn prepare() -> Prepared {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("preload.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/faults/preload.rs");
+    let source = Path::new(support::ROOT).join("tests/faults/preload.rs");
     let built = Command::new("rustc")
         .args(["--edition=2024", "--crate-type=cdylib", "-D", "warnings", "-o"])
         .args([&library, &source])

@@ -5,7 +5,7 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
 
-use reclass::edit::cluster::{self, File};
+use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::tree::Options;
 use reclass::memory;
 use reclass::settings::Settings;
@@ -27,7 +27,7 @@ fn editing_in_little_memory() {
     let more: u64 = std::env::var("FAULTS_MEMORY").unwrap().parse().unwrap();
     let limit = Some(now * 1024 + more);
     setrlimit(Resource::As, Rlimit { current: limit, maximum: limit }).unwrap();
-    let file = File { cluster: "prague", name: "" };
+    let file = ClusterFile { cluster: "prague", name: "" };
     let edit = || cluster::set(&settings, file, "a", Value::Int(2), Options::default());
     let edited = match catch_unwind(AssertUnwindSafe(edit)) {
         Ok(edited) => edited.is_ok(),

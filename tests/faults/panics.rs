@@ -4,15 +4,18 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{fs, thread};
 
-use reclass::edit::cluster::{self, File};
+use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::tree::Options;
-use reclass::engine::{Inventory, Request};
-use reclass::points::arm;
+use reclass::failpoints::arm;
+use reclass::internals::engine::{Inventory, Request};
+use reclass::panics;
+use reclass::parallel;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 
@@ -26,7 +29,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 const ENDLESS: usize = 100_000;
 
 /// Longer than any answer takes; a thread that waits for ever takes more.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_secs(600);
 
 /// All nodes with their answers, as text.
 fn answers(inventory: &Inventory) -> Vec<String> {
@@ -72,6 +75,37 @@ fn quietly<T>(work: impl FnOnce() -> T) -> T {
     let done = work();
     std::panic::set_hook(before);
     done
+}
+
+#[test]
+fn the_place_of_a_panic_in_another_thread_is_known() {
+    let ours = thread::current().id();
+    let elsewhere = AtomicBool::new(false);
+    let wait_or_panic = || {
+        if thread::current().id() != ours {
+            elsewhere.store(true, SeqCst);
+            panic!("of a value");
+        }
+        while !elsewhere.load(SeqCst) {
+            thread::yield_now();
+        }
+    };
+    let items = [(); 100];
+    let shared = || {
+        parallel::each(2, &items, || (), |(), ()| wait_or_panic(), |()| false);
+    };
+    let both = || {
+        parallel::both(wait_or_panic, || ());
+    };
+    for work in [&shared as &dyn Fn(), &both] {
+        elsewhere.store(false, SeqCst);
+        let place = quietly(|| {
+            panics::note_places();
+            assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
+            panics::take_place()
+        });
+        assert!(place.starts_with(file!()), "{place}");
+    }
 }
 
 /// The points of a first question, of one after an edit, and of the inventory that the process shares.
@@ -179,7 +213,7 @@ fn a_panic_in_an_edit_leaves_the_old_file_and_no_lock() {
         let settings = Settings::from_options(&site(folder.path())).unwrap().0;
         let path = folder.path().join("classes/cluster/prague/overrides.yml");
         let set = || {
-            let file = File { cluster: "prague", name: "" };
+            let file = ClusterFile { cluster: "prague", name: "" };
             cluster::set(&settings, file, "a", Value::Int(2), Options::default())
         };
         let mut seen = BTreeSet::new();

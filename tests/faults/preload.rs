@@ -25,6 +25,7 @@ const O_CREAT: c_int = 0o100;
 const GETDENTS64: c_long = 217;
 #[cfg(target_arch = "aarch64")]
 const GETDENTS64: c_long = 61;
+const OPENAT2: c_long = 437;
 
 /// Operations that fail as a whole: what they give back then, their kind, and whether they are below
 /// the folder.
@@ -57,6 +58,7 @@ operations! {
     unlink(path: Path) -> c_int, -1, LOOK, is_below(path);
     unlinkat(folder: c_int, path: Path, flags: c_int) -> c_int, -1, LOOK, is_at(folder, path);
     rename(from: Path, to: Path) -> c_int, -1, MAKE, is_below(from);
+    renameat(around: c_int, from: Path, folder: c_int, to: Path) -> c_int, -1, MAKE, is_at(around, from);
     mkdir(path: Path, mode: c_uint) -> c_int, -1, MAKE, is_below(path);
     symlink(target: Path, path: Path) -> c_int, -1, MAKE, is_below(path);
     chown(path: Path, user: c_uint, group: c_uint) -> c_int, -1, LOOK, is_below(path);
@@ -71,6 +73,7 @@ operations! {
     fchmod(file: c_int, mode: c_uint) -> c_int, -1, LOOK, is_ours(file);
     fchown(file: c_int, user: c_uint, group: c_uint) -> c_int, -1, LOOK, is_ours(file);
     lseek64(file: c_int, offset: i64, whence: c_int) -> i64, -1, LOOK, is_ours(file);
+    flistxattr(file: c_int, into: Into, room: usize) -> isize, -1, LOOK, is_ours(file);
     fgetxattr(file: c_int, name: Path, into: Into, room: usize) -> isize, -1, LOOK, is_ours(file);
     fremovexattr(file: c_int, name: Path) -> c_int, -1, MAKE, is_ours(file);
     fsetxattr(file: c_int, name: Path, value: From, size: usize, flags: c_int) -> c_int, -1, MAKE, is_ours(file);
@@ -133,7 +136,7 @@ pub unsafe extern "C" fn close(descriptor: c_int) -> c_int {
     if fails(ours, CLOSE) { -1 } else { done }
 }
 
-/// `getdents64` has no function of its own in every C library.
+/// `getdents64` and `openat2` have no function of their own in every C library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn syscall(
     number: c_long,
@@ -145,12 +148,14 @@ pub unsafe extern "C" fn syscall(
     f: c_long,
 ) -> c_long {
     let _inside = Inside::new();
-    if number == GETDENTS64 && fails(is_ours(a as c_int), LOOK) {
+    let opens = number == OPENAT2 && is_at(a as c_int, b as Path);
+    if number == GETDENTS64 && fails(is_ours(a as c_int), LOOK) || fails(opens, OPEN) {
         return -1;
     }
     let next =
         unsafe { real!(syscall(c_long, c_long, c_long, c_long, c_long, c_long, c_long) -> c_long) };
-    unsafe { next(number, a, b, c, d, e, f) }
+    let done = unsafe { next(number, a, b, c, d, e, f) };
+    if number == OPENAT2 { c_long::from(opened(opens, done as c_int)) } else { done }
 }
 
 /// How many bytes a read or write may do; the end or the failure of it instead.

@@ -6,10 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use reclass::edit::cluster::{self, File};
+use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::tree::Options;
-use reclass::engine::{Inventory, Request};
 use reclass::error::{Error, Fault, Kind};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 
@@ -134,6 +134,7 @@ fn clear_fault(fault: &Fault, case: &str) {
     let place = match &fault.kind {
         Kind::FileUnreadable { path, .. }
         | Kind::DirectoryNotFound { path, .. }
+        | Kind::DirectoryUnreadable { path, .. }
         | Kind::FileUnwritable { path, .. }
         | Kind::FolderUnflushed { path, .. }
         | Kind::GitCache { path, .. } => path,
@@ -336,7 +337,7 @@ fn editing() {
     let settings = Settings::from_options(&options).unwrap().0;
     let path = base.join("classes/cluster/prague/overrides.yml");
     let set = || {
-        let file = File { cluster: "prague", name: "" };
+        let file = ClusterFile { cluster: "prague", name: "" };
         cluster::set(&settings, file, "a", Value::Int(2), Options::default())
     };
     let mut unflushed = 0;

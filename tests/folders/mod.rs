@@ -19,6 +19,15 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// The processor time of this process, in seconds: unlike that of a clock, little of it is that of others.
+pub fn processor_seconds() -> f64 {
+    // Behind the name, which may hold anything: the 14th and 15th field, in hundredths.
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks = |field: usize| fields[field].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
+}
+
 /// What stands under a heading, `--- name`.
 pub struct Part {
     pub name: String,
@@ -56,14 +65,14 @@ pub fn inventory(base: &Path) -> Map {
 
 /// Adds the settings that a part holds.
 pub fn set(options: &mut Map, text: &str) {
-    if let Value::Map(settings) = reclass::yaml::parse_value(text).unwrap() {
+    if let Value::Map(settings) = reclass::internals::yaml::parse_value(text).unwrap() {
         options.extend((*settings).clone());
     }
 }
 
 /// The examples of a folder of the tests, sorted.
 pub fn examples(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let folder = Path::new(support::ROOT).join("tests").join(folder);
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths

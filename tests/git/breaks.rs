@@ -8,8 +8,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use reclass::engine::{Inventory, Request};
 use reclass::error::Error;
+use reclass::internals::engine::{Inventory, Request};
 
 use crate::site::{ENVIRONMENTS, Site, code, git, parameter, warnings};
 
@@ -45,7 +45,7 @@ fn a_remote_that_is_gone_leaves_what_was_fetched_with_a_warning_or_fails() {
     assert!(failed.to_string().contains("does not appear to be a git repository"), "{failed}");
     fs::rename(site.path("away"), site.path("site")).unwrap();
     site.commit("site", "base", &[("classes/role.yml", "parameters: {branch: back}\n")]);
-    let end = Instant::now() + Duration::from_secs(20);
+    let end = Instant::now() + Duration::from_secs(600);
     // What failed is left alone for some time.
     while parameter(&inventory, "web1", "branch") != "back" && Instant::now() < end {
         std::thread::sleep(Duration::from_millis(20));
@@ -103,18 +103,20 @@ fn silent() -> (TcpListener, String) {
 #[test]
 fn a_server_that_never_answers_is_left_in_time() {
     let site = Site::with_environments();
-    let (_listener, address) = silent();
+    let (listener, address) = silent();
+    listener.set_nonblocking(true).unwrap();
+    let asked = || std::iter::from_fn(|| listener.accept().ok()).count();
     let begun = Instant::now();
     // The first fetch has ten times as long.
     let output = site.program(&at(&address, "git_fetch_timeout: 1,"), &["-n", "web1"]);
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("error[git-timeout]"), "{text}");
-    assert!((Duration::from_secs(9)..Duration::from_secs(30)).contains(&begun.elapsed()));
-    // Who comes next is told at once.
-    let begun = Instant::now();
+    assert!((Duration::from_secs(9)..Duration::from_secs(600)).contains(&begun.elapsed()));
+    assert!(asked() > 0);
+    // Who comes next does not ask the server again.
     let output = site.program(&at(&address, "git_fetch_timeout: 1,"), &["-n", "web1"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("error[git-timeout]"));
-    assert!(begun.elapsed() < Duration::from_secs(5));
+    assert_eq!(asked(), 0);
 }
 
 #[test]
@@ -123,17 +125,22 @@ fn a_server_that_falls_silent_costs_one_wait_and_then_a_rest() {
     let settings = ENVIRONMENTS.replace("{storage_type", "{git_fetch_timeout: 1, storage_type");
     assert_eq!(parameter(&site.open(&settings), "web1", "branch"), "base");
     // From now on, fetching takes forever.
-    let asleep = |seconds: u64| {
+    let asleep = || {
         let begun = Instant::now();
         let mut command = site.command(&settings, &["-n", "web1"]);
         let output = command.env("PATH", with_sleeping_fetch(&site)).output().unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success() && errors.contains("git-stale"), "{errors}");
-        assert!(begun.elapsed() < Duration::from_secs(seconds), "{:?}", begun.elapsed());
+        // Less than the fetch sleeps.
+        assert!(begun.elapsed() < Duration::from_secs(500), "{:?}", begun.elapsed());
         begun.elapsed()
     };
-    assert!(asleep(10) >= Duration::from_secs(1));
-    assert!(asleep(10) < Duration::from_secs(1), "who comes next does not wait");
+    let fetches = || fs::read_to_string(site.path("programs/fetches")).unwrap_or_default().lines().count();
+    assert!(asleep() >= Duration::from_secs(1));
+    let before = fetches();
+    assert!(before > 0);
+    asleep();
+    assert_eq!(fetches(), before, "who comes next does not fetch, and does not wait");
 }
 
 /// A `PATH` with a `git` that sleeps instead of fetching.
@@ -143,7 +150,8 @@ fn with_sleeping_fetch(site: &Site) -> std::ffi::OsString {
     let script = programs.join("git");
     let real = which("git");
     let text = format!(
-        "#!/bin/sh\nfor word; do case \"$word\" in fetch) sleep 600;; esac; done\nexec '{}' \"$@\"\n",
+        "#!/bin/sh\nfor word; do case \"$word\" in fetch) echo >> '{}'; sleep 600;; esac; done\nexec '{}' \"$@\"\n",
+        programs.join("fetches").display(),
         real.display()
     );
     fs::write(&script, text).unwrap();
@@ -175,7 +183,8 @@ fn a_process_that_is_killed_leaves_nothing_behind_and_nobody_waiting() {
     let begun = Instant::now();
     let output = site.program(&settings, &["-n", "web1"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("error[git-fetch]"));
-    assert!(begun.elapsed() < Duration::from_secs(10));
+    // Less than somebody waits who finds the lock held: ten times git_fetch_timeout.
+    assert!(begun.elapsed() < Duration::from_secs(250));
 }
 
 #[test]
@@ -314,7 +323,7 @@ fn a_disk_that_is_full_keeps_what_was_fetched() {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(74), "{text}");
     assert!(text.contains("error[git-"), "{text}");
-    let end = Instant::now() + Duration::from_secs(60);
+    let end = Instant::now() + Duration::from_secs(600);
     while parameter(&site.open(ENVIRONMENTS), "web1", "k1") != "9e3779b97f4a7c15" {
         assert!(Instant::now() < end);
         std::thread::sleep(Duration::from_millis(50));

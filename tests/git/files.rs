@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use reclass::engine::{Inventory, Request};
+use reclass::internals::engine::{Inventory, Request};
 
 use crate::site::{ENVIRONMENTS, Site, code, git, parameter};
 
@@ -262,8 +262,11 @@ fn one_name_with_two_files_is_an_error_with_both() {
              rename all of these files but one"
         )
     );
-    site.commit("site", "master", &[("nodes/deep/n.yml", "{}\n")]);
-    assert_eq!(code(&inventory.nodes().unwrap_err()), "duplicate-definition");
+    site.commit("site", "master", &[("nodes/deep/n.yml", "{}\n"), ("nodes/free.yml", "{}\n")]);
+    let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
+    assert!(error.to_string().contains("node 'n' is defined twice"), "{error}");
+    inventory.nodeinfo("free", &Request::default()).unwrap();
+    assert_eq!(code(&inventory.inventory().unwrap_err()), "duplicate-definition");
 }
 
 #[test]
@@ -317,18 +320,6 @@ fn what_fails_alike_at_two_revisions_is_no_difference() {
     let output = site.program(&settings, &["diff", "master~1", "master"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(text.contains("plain") && !text.contains("broken"), "{output:?}");
-}
-
-#[test]
-fn the_branch_is_no_part_of_a_file_name() {
-    let site = Site::new();
-    site.commit("nodes.git", "master", &[("n.yml", "classes: [c]\n")]);
-    site.commit("classes.git", "base", &[("c.yml", "parameters: {}\n")]);
-    let settings = "{storage_type: yaml_git, nodes_uri: {repo: SITE/nodes.git, CACHE}, \
-         classes_uri: {repo: SITE/classes.git, CACHE}}";
-    let output = site.program(settings, &["lint", "-o", "concise"]);
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success() && !text.contains("odd-name"), "{output:?}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use reclass::engine::Inventory;
+use reclass::internals::engine::Inventory;
 use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
 use crate::site::{ENVIRONMENTS, Site, git, parameter};
@@ -180,7 +180,7 @@ impl Stage {
     fn check_next(&self) {
         let begun = Instant::now();
         while parameter(&self.site.open(ENVIRONMENTS), "web1", "branch") != "later" {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{}", self.name);
+            assert!(begun.elapsed() < Duration::from_secs(600), "{}", self.name);
             std::thread::sleep(Duration::from_millis(50));
         }
         assert_eq!(parameter(&self.site.open(ENVIRONMENTS), "dev1", "branch"), "dev", "{}", self.name);
@@ -195,7 +195,7 @@ impl Stage {
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what} is not reached");
+        assert!(begun.elapsed() < Duration::from_secs(600), "{what} is not reached");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

@@ -11,7 +11,7 @@ use crate::site::Site;
 
 /// A Python with kapicorp-reclass and pygit2; says so if there is none.
 fn python() -> Option<PathBuf> {
-    let local = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv-oracle/bin/python");
+    let local = Path::new(support::ROOT).join(".venv-oracle/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
     let found = named.into_iter().chain([local]).find(|python| {
         let tried =
@@ -107,7 +107,7 @@ fn kapicorp_prints_the_same() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("kapicorp-reclass-config.yml"), site.configuration(&theirs)).unwrap();
         for node in nodes {
-            let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/git/kapicorp.py");
+            let script = Path::new(support::ROOT).join("tests/git/kapicorp.py");
             let theirs = Command::new(&python)
                 .args(["-W", "ignore"])
                 .arg(script)

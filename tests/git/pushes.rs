@@ -1,8 +1,9 @@
 //! What a push changes: what is computed again, and that nobody sees half of it.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use reclass::engine::Inventory;
+use reclass::internals::engine::Inventory;
 use reclass::value::Value;
 
 use crate::site::{ENVIRONMENTS, Site, git, parameter};
@@ -104,15 +105,20 @@ fn a_whole_inventory_is_of_one_commit() {
     };
     commit("0");
     let settings = ENVIRONMENTS.replace("{storage_type", "{default_environment: master, storage_type");
+    let pushed = &AtomicBool::new(false);
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..2)
             .map(|_| {
                 let inventory = site.open(&settings);
+                let first = parameter(&inventory, "n", "a");
                 scope.spawn(move || {
-                    let end = Instant::now() + Duration::from_secs(2);
-                    let mut seen = std::collections::BTreeSet::new();
-                    while Instant::now() < end {
-                        let info = inventory.nodeinfo("n", &reclass::engine::Request::default()).unwrap();
+                    let mut seen = std::collections::BTreeSet::from([first]);
+                    // Once more after the last push.
+                    let mut more = true;
+                    while more {
+                        more = !pushed.load(Ordering::SeqCst);
+                        let info =
+                            inventory.nodeinfo("n", &reclass::internals::engine::Request::default()).unwrap();
                         let Value::Map(map) = &info.parameters else { panic!("a mapping") };
                         let text = |name: &str| reclass::pystr::str(map.get(name).unwrap());
                         assert_eq!(text("a"), text("b"));
@@ -125,6 +131,7 @@ fn a_whole_inventory_is_of_one_commit() {
         for number in 1..20 {
             commit(&number.to_string());
         }
+        pushed.store(true, Ordering::SeqCst);
         for reader in readers {
             assert!(reader.join().unwrap() > 1, "pushes were seen");
         }
@@ -141,7 +148,7 @@ fn between_fetches_nothing_is_asked_of_the_remote() {
     site.commit("site", "dev", &[("classes/role.yml", "parameters: {branch: pushed}\n")]);
     let mut seen = parameter(&inventory, "dev1", "branch");
     assert!(seen == "dev" || begun.elapsed() > Duration::from_secs(1));
-    while seen == "dev" && begun.elapsed() < Duration::from_secs(20) {
+    while seen == "dev" && begun.elapsed() < Duration::from_secs(600) {
         std::thread::sleep(Duration::from_millis(100));
         seen = parameter(&inventory, "dev1", "branch");
     }

@@ -1,6 +1,6 @@
 //! What is wrong with the settings of a storage is told before anything is fetched.
 
-use reclass::engine::Inventory;
+use reclass::internals::engine::Inventory;
 
 use crate::site::Site;
 
@@ -89,12 +89,16 @@ fn an_unknown_option_is_a_warning() {
 }
 
 #[test]
-fn edits_of_repositories_are_refused() {
+fn edits_of_repositories_are_refused_and_files_are_not_shown() {
     let site = Site::with_environments();
     let output = site.program(crate::site::ENVIRONMENTS, &["lint", "--help"]);
     assert!(output.status.success());
     let (settings, _) =
         reclass::settings::Settings::from_options(&site.options(crate::site::ENVIRONMENTS)).unwrap();
     let error = reclass::edit::source::list(&settings).unwrap_err();
-    assert_eq!(error.to_string(), "files of storage_type 'yaml_git' cannot be edited (storage-unsupported)");
+    let said = "files of storage_type 'yaml_git' cannot be shown as they are written (storage-unsupported)";
+    assert_eq!(error.to_string(), said);
+    let error = reclass::edit::node::delete(&settings, "n", reclass::edit::tree::Options::default());
+    let said = "files of storage_type 'yaml_git' cannot be edited (storage-unsupported)";
+    assert_eq!(error.unwrap_err().to_string(), said);
 }

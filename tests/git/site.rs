@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use reclass::engine::{Inventory, Request};
 use reclass::error::Error;
+use reclass::internals::engine::{Inventory, Request};
 use reclass::value::{Map, Value};
 use tempfile::TempDir;
 
@@ -93,7 +93,8 @@ impl Site {
     }
 
     pub fn options(&self, yaml: &str) -> Map {
-        let Value::Map(map) = reclass::yaml::parse_value(&self.configuration(yaml)).unwrap() else {
+        let Value::Map(map) = reclass::internals::yaml::parse_value(&self.configuration(yaml)).unwrap()
+        else {
             panic!("a mapping: {yaml}")
         };
         map.as_ref().clone()

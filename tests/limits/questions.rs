@@ -4,13 +4,13 @@
 use std::path::Path;
 
 use reclass::diff::{NAMED, diff};
-use reclass::engine::{Inventory, Request};
 use reclass::error::Error;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::graph::{dot, graph, html};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::lint::lint;
 use reclass::list::{self, NodeFilter};
-use reclass::secrets::Secrets;
+use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
@@ -25,7 +25,7 @@ pub const QUESTIONS: [Question; 8] = [
     }),
     ("graph", |options, _, node| {
         let inventory = Inventory::open(options)?;
-        let graph = graph(&inventory, &[node.into()], &Secrets::of(inventory.settings()))?;
+        let graph = graph(&inventory, &[node.into()], &Redaction::of(inventory.settings()))?;
         Ok(html(&graph)?.len() + dot(&graph).len())
     }),
     ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),
@@ -41,24 +41,22 @@ pub const QUESTIONS: [Question; 8] = [
     }),
     ("params", |options, _, _| {
         let inventory = Inventory::open(options)?;
-        let secrets = Secrets::of(inventory.settings());
-        Ok(list::parameters(&inventory, &[], &NodeFilter::default(), &secrets)?.len())
+        let redaction = Redaction::of(inventory.settings());
+        Ok(list::parameters(&inventory, &[], &NodeFilter::default(), &redaction)?.len())
     }),
     ("refs", |options, _, _| {
         let inventory = Inventory::open(options)?;
-        let secrets = Secrets::of(inventory.settings());
-        Ok(list::references(&inventory, &[], &NodeFilter::default(), &secrets)?.len())
+        Ok(list::references(&inventory, &[], &NodeFilter::default())?.len())
     }),
 ];
 
 fn explained(options: &Map, node: &str, selection: Selection) -> Result<usize, Error> {
     let inventory = Inventory::open(options)?;
-    let mut secrets = Secrets::of(inventory.settings());
-    let selection = Selection { secrets: secrets.clone(), ..selection };
+    let redaction = Redaction::of(inventory.settings());
+    let selection = Selection { redaction: redaction.clone(), ..selection };
     let explanation = explain(&inventory, node, &Request::default(), &selection)?;
-    explanation.teach(&mut secrets);
-    let data = reclass::json::dumps(&explanation.to_value(":", &secrets), false)?;
-    Ok(to_text(&explanation, ":", &secrets, Paint(false)).len() + data.len())
+    let data = reclass::json::dumps(&explanation.to_value(":", &redaction), false)?;
+    Ok(to_text(&explanation, ":", &redaction, Paint(false)).len() + data.len())
 }
 
 /// The options without a cache: each question begins anew.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use reclass::engine::counts::Counter;
-use reclass::merge::Prefixes;
+use reclass::internals::engine::counts::Counter;
+use reclass::internals::model::merge::Prefixes;
+use reclass::internals::model::slot::Slot;
 use reclass::settings::Settings;
-use reclass::slot::Slot;
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Map, Value};
 

@@ -2,7 +2,7 @@
 //! Shuttle chooses.
 //!
 //! The sources are those of the engine, compiled once more with locks that Shuttle schedules in the
-//! place of those of the standard library, `parking_lot` and `once_cell`.
+//! place of those of the standard library and `once_cell`.
 #![allow(dead_code, reason = "the sources are there for the engine, which uses all of them")]
 #![allow(clippy::unwrap_used, reason = "a test may fail")]
 #![allow(
@@ -12,9 +12,8 @@
     reason = "a stand-in looks like what it stands for"
 )]
 
-// What `std`, `parking_lot` and `once_cell` stand for in this crate.
+// What `std` and `once_cell` stand for in this crate.
 extern crate self as once_cell;
-extern crate self as parking_lot;
 extern crate self as std;
 extern crate std as real;
 
@@ -23,33 +22,42 @@ mod processes;
 mod sequences;
 mod stand_ins;
 
-#[path = "../../src/keys.rs"]
-mod keys;
+#[path = "../../src/base/keys.rs"]
+pub mod keys;
+#[path = "../../src/base/lock.rs"]
+pub mod lock;
 #[path = "../../src/engine/prefix.rs"]
 pub mod prefix;
 #[path = "../../src/engine/registry.rs"]
 mod registry;
 #[path = "../../src/engine/sequence.rs"]
 mod sequence;
-#[path = "../../src/table.rs"]
-mod table;
+#[path = "../../src/base/table.rs"]
+pub mod table;
 
 /// What the sources know the engine's modules by.
 mod engine {
     pub use crate::prefix;
     pub use crate::processes::Inventory;
-    pub use reclass::engine::{counts, files};
+    pub use reclass::internals::engine::{counts, files, linearize};
+}
+
+/// The same for the modules of the base.
+mod base {
+    pub use crate::{keys, lock};
+    pub use reclass::internals::base::{error, failpoints, value};
 }
 
 use std::sync::Arc;
 
-use reclass::slot::{MapSlot, Slot};
+use reclass::internals::model::layer;
+use reclass::internals::model::slot::{MapSlot, Slot};
+use reclass::internals::{evaluate, model, storage};
 use reclass::source::{FileId, Origin};
 use reclass::value::{Key, Value};
-use reclass::{catalog, error, evaluate, layer, linearize, merge, points, slot, storage, value};
 
 pub use real::{fmt, hash, iter, marker, mem, ops, ptr, slice, thread, vec};
-pub use stand_ins::{Mutex, process, race, sync};
+pub use stand_ins::{process, race, sync};
 
 /// How many orders are tried of each kind: any, and those with a few changes of thread at the worst
 /// places.

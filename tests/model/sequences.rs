@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use reclass::catalog::Tree;
-use reclass::engine::counts::Counter;
-use reclass::engine::files::Sources;
-use reclass::merge::Prefixes;
+use reclass::internals::engine::counts::Counter;
+use reclass::internals::engine::files::Sources;
+use reclass::internals::model::catalog::Tree;
+use reclass::internals::model::merge::Prefixes;
+use reclass::internals::model::slot::Slot;
 use reclass::settings::Settings;
-use reclass::slot::Slot;
 use reclass::source::{FileId, Origin};
 use reclass::value::{Map, Text, Value};
 
 use crate::layer::Layer;
-use crate::sequence::{Brought, Roots, Sequence, Step};
+use crate::sequence::{Brought, Roots, Sequence, SequenceStep};
 use crate::{THREADS, all_orders, layer, said};
 
 /// The classes, each a version of its file.
@@ -46,7 +46,7 @@ fn take(
     let mut sequence = roots.of(Tree(0));
     for number in list {
         let name: Text = format!("c{number}").into();
-        let step = Step::Class(name.clone(), None);
+        let step = SequenceStep::Class(name.clone(), None);
         let current = |sources: &Sources| {
             sources
                 .files
@@ -103,7 +103,7 @@ fn take_steps() {
         let threads: Vec<_> = (0..THREADS).map(|own| shuttle::thread::spawn(work(own))).collect();
         kept.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
         // Who comes later finds what one of them took first.
-        let begun = roots.of(Tree(0)).next(&Step::Class("c0".into(), None), generation, |_| true);
+        let begun = roots.of(Tree(0)).next(&SequenceStep::Class("c0".into(), None), generation, |_| true);
         let first = |sequence: &Arc<Sequence>| sequence.before().and_then(|second| second.before()).cloned();
         assert!(kept.iter().filter_map(first).any(|kept| Arc::ptr_eq(&kept, begun.as_ref().unwrap())));
     }

@@ -2,28 +2,10 @@
 
 use std::fmt;
 
-use shuttle::sync::MutexGuard;
-
-/// The mutex of `parking_lot`.
-#[derive(Default, Debug)]
-pub struct Mutex<T>(shuttle::sync::Mutex<T>);
-
-impl<T> Mutex<T> {
-    /// As there.
-    pub fn lock(&self) -> MutexGuard<'_, T> {
-        self.0.lock().unwrap()
-    }
-
-    /// As there.
-    pub fn get_mut(&mut self) -> &mut T {
-        self.0.get_mut().unwrap()
-    }
-}
-
 /// `std::sync`
 pub mod sync {
     pub use real::sync::{Arc, Weak};
-    pub use shuttle::sync::{Mutex, MutexGuard, PoisonError, atomic};
+    pub use shuttle::sync::{Mutex, MutexGuard, PoisonError, TryLockError, atomic};
 
     pub use super::OnceLock;
 }

@@ -3,13 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use reclass::engine::node::Computation;
-use reclass::engine::{Inventory, Request, inventory_value};
 use reclass::error::Result;
 use reclass::explain::{Selection, explain};
+use reclass::internals::engine::node::Computation;
+use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::json::dumps;
 use reclass::list;
-use reclass::secrets::Secrets;
+use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
 
 /// The settings; a cautious inventory is right without classes that are missing.
@@ -43,9 +43,9 @@ pub fn answers(inventory: &Inventory) -> String {
     };
     tell("names", inventory.inspect(names));
     let classes = list::classes(inventory, &[], &list::NodeFilter::default());
-    tell("classes", classes.map(|rows| Value::list(rows.iter().map(list::Name::to_value).collect())));
-    let (selection, secrets) = (Selection::default(), Secrets::none());
+    tell("classes", classes.map(|rows| Value::list(rows.iter().map(list::NameRow::to_value).collect())));
+    let (selection, redaction) = (Selection::default(), Redaction::none());
     let explained = explain(inventory, "n0", &Request::default(), &selection);
-    tell("explained", explained.map(|explained| explained.to_value(":", &secrets)));
+    tell("explained", explained.map(|explained| explained.to_value(":", &redaction)));
     out
 }

@@ -7,6 +7,7 @@ mod edits;
 #[path = "../yaml/random.rs"]
 #[allow(dead_code, reason = "each test uses some of it")]
 mod random;
+mod writing;
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -14,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use reclass::engine::Inventory;
+use reclass::internals::engine::Inventory;
 
 use answers::{answers, options};
 use edits::Site;

@@ -98,7 +98,7 @@ def ssh_server(folder: Path, public_key: Path, host_key: asyncssh.SSHKey) -> Ite
     finally:
         asyncio.run_coroutine_threadsafe(close(acceptor), loop).result(30)
         loop.call_soon_threadsafe(loop.stop)
-        thread.join(30)
+        thread.join(600)
 
 
 @dataclass
@@ -175,4 +175,4 @@ def https_server(folder: Path, login: str) -> Iterator[Https]:
     finally:
         server.shutdown()
         server.server_close()
-        thread.join(30)
+        thread.join(600)

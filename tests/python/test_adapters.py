@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import salt.config
 from salt.exceptions import SaltInvocationError
 from salt.utils import ctx
-from saltext.reclass import ReclassError, _engine, _salt
+from saltext.reclass import ReclassError, _configuration, _engine, _salt
 from saltext.reclass.pillar import reclass_adapter as pillar_module
 from saltext.reclass.tops import reclass_adapter as tops_module
 
@@ -164,6 +165,75 @@ def test_the_environment_of_the_request_counts_with_the_option_only(opts: dict[s
     assert "etc" not in str(caught.value)
 
 
+def test_options_stand_in_a_file_of_their_own(opts: dict[str, Any], base: str, tmp_path: Path) -> None:
+    config = tmp_path / "reclass-config.yml"
+    config.write_text(f"inventory_base_uri: {base}\nallow_adapter_env_override: on\ncache: off\n")
+    opts["pillarenv"] = "dev"
+    assert pillar_module.ext_pillar("web1", {}, config_file=str(config))["a"] == "dev"
+    # The folder of the file, and not the first of file_roots.
+    config.write_text("cache: off\n")
+    with pytest.raises(SaltInvocationError, match=f"cannot read the folder '{tmp_path}/"):
+        pillar_module.ext_pillar("web1", {}, config_file=str(config))
+    opts["master_tops"] = {"reclass": {"config_file": str(config), "inventory_base_uri": base}}
+    assert tops_module.top(opts={"id": "db1"}) == {"base": ["postgresql"]}
+    config.unlink()
+    with pytest.raises(SaltInvocationError, match="cannot use the configuration file"):
+        pillar_module.ext_pillar("web1", {}, config_file=str(config))
+
+
+PILLAR = "ext_pillar: [{other: 1}, {reclass: {inventory_base_uri: /srv/a, cache: off}}]\n"
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"master": PILLAR},
+        {"master": "user: root\n", "master.d/b.conf": PILLAR, "master.d/ignored": "ext_pillar: []\n"},
+        {
+            "master": "ext_pillar: [{reclass: {inventory_base_uri: /gone}}]\n",
+            "master.d/a.conf": "ext_pillar: [{other: 2}]\nmaster_tops: {reclass: {cache: stat}}\n",
+            "master.d/b.conf": PILLAR,
+        },
+        {
+            "master": "default_include: a.d/*.conf\ninclude: [more/*, x]\n",
+            "a.d/1.conf": "include: ../y\n",
+            "y": PILLAR,
+            "more/1": "master_tops: {reclass: {threads: 1}}\n",
+            "more/.2": "ext_pillar: []\n",
+            "x": "ext_pillar: [{reclass: {inventory_base_uri: /srv/x}}]\n",
+        },
+        {
+            "master": "master_tops: {reclass: {threads: 1, class_mappings: [a b]}}\n",
+            "master.d/1.conf": "master_tops: {reclass: {inventory_base_uri: /b, class_mappings: [c d]}}\n",
+            "master.d/2.conf": "master_tops: {reclass: {threads: 2, class_mappings: [e f, g h]}}\n",
+        },
+        {"master": "ext_pillar: [{reclass: }]\n"},
+        {"master": "file_roots: {base: [FOLDER/ro*ts, /x]}\next_pillar: [{reclass: {}}]\n", "roots/x": ""},
+        {"master": "ext_pillar: [{reclass: {config_file: FOLDER/c.yml}}]\n", "c.yml": "threads: 3\n"},
+    ],
+)
+def test_the_engine_reads_a_master_as_salt_does(files: dict[str, str], tmp_path: Path) -> None:
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text.replace("FOLDER", str(tmp_path)))
+    master = str(tmp_path / "master")
+    of_salt = _configuration.of_master(salt.config.master_config(master))
+    ours = _engine.configured(config_file=master)
+    assert ours == {**of_salt, "config_file": master}
+
+
+def test_options_are_words_whatever_yaml_reads_them_as(opts: dict[str, Any], base: str) -> None:
+    opts["pillarenv"] = "dev"
+    for word in (False, "off", "no", "False", 0, None):
+        options: dict[str, Any] = {
+            "allow_adapter_env_override": word,
+            "propagate_pillar_data_to_reclass": word,
+        }
+        given = pillar_module.ext_pillar("web1", {"x": 1}, inventory_base_uri=base, cache=False, **options)
+        assert given["a"] == "prod"
+
+
 def test_show_pillar_shows_what_the_minion_gets(opts: dict[str, Any], base: str) -> None:
     # The runner says "base" where nobody asked for an environment.
     opts["saltenv"] = "base"
@@ -222,7 +292,8 @@ def test_whatever_escapes_from_below_is_an_ordinary_exception(
     assert state == "reclass-failed--internal--internal-error-Panic--see-the-log-of-the-master"
 
     monkeypatch.setattr(_engine, "Inventory", lambda **_: _engine.panic())
-    with pytest.raises(SaltInvocationError, match=r"^reclass: internal error: panic at src/python/mod\.rs"):
+    place = r"^reclass: internal error: panic at crates/python/src/lib\.rs"
+    with pytest.raises(SaltInvocationError, match=place):
         pillar_module.ext_pillar("db1", {})
 
 
@@ -265,7 +336,7 @@ else:
 [state] = load({tops_module.__file__!r}).top(opts={{"id": "db1"}})["base"]
 assert state.startswith("reclass-failed--"), state
 """
-    subprocess.run([sys.executable, "-c", code], cwd="/", check=True, timeout=60)
+    subprocess.run([sys.executable, "-c", code], cwd="/", check=True, timeout=600)
 
 
 def test_top_without_a_request(opts: dict[str, Any]) -> None:
@@ -317,6 +388,53 @@ def test_a_failing_top_is_a_state_that_cannot_exist(
     assert state.replace("-", "").isalnum()
     assert len(state) < 255
     assert any(record.levelno == logging.ERROR and "no class 'gone'" in record.getMessage() for record in log)
+
+
+@pytest.mark.parametrize(
+    ("node", "top"),
+    [
+        # What is wrong with values is a matter of the pillar.
+        ("parameters: {a: '${gone}'}", ["one"]),
+        ("parameters: {a: '${gone'}", ["one"]),
+        ("exports: {a: '${gone'}", ["one"]),
+        ("classes: [bad]", ["one", "bad"]),
+        ("classes: ['${name}']", ["one", "bad"]),
+        # Never a list that is not whole.
+        ("classes: ['${gone}']", "class-reference"),
+        ("classes: ['${broken}']", "reference-syntax"),
+        ("classes: [bad, gone]", "class-not-found"),
+        ("classes: [worse]", "entry-type"),
+        ("applications: [[a]]", "entry-type"),
+        ("parameters: {a: '${gone'}\nenvironment: [a]", "section-type"),
+    ],
+)
+def test_a_top_needs_no_values(opts: dict[str, Any], write: Write, node: str, top: list[str] | str) -> None:
+    base = write(
+        {
+            "nodes/n": node,
+            "classes/one": "applications: [one]\nparameters: {name: bad, broken: '${x'}",
+            "classes/bad": "applications: [bad]\nparameters: {a: '${gone', b: {c: '${gone}'}}",
+            "classes/worse": "applications: [{a: 1}]",
+        }
+    )
+    for options in [{}, {"group_errors": False}]:
+        reclass = {"inventory_base_uri": str(base), "class_mappings": ["* one"], **options}
+        opts["master_tops"] = {"reclass": reclass}
+        found = tops_module.top(opts={"id": "n"})["base"]
+        if isinstance(top, list):
+            assert found == top
+        else:
+            assert found[0].startswith(f"reclass-failed--{top}--")
+        with pytest.raises(SaltInvocationError):
+            pillar_module.ext_pillar("n", {}, **reclass)
+
+
+def test_the_top_of_a_node_whose_pillar_was_answered(opts: dict[str, Any], base: str) -> None:
+    options = opts["master_tops"]["reclass"]
+    pillar_module.ext_pillar("web1", {}, **options)
+    hits = _engine.Inventory(**options).cache_info()["hits"]
+    assert tops_module.top(opts={"id": "web1"}) == {"prod": ["nginx"]}
+    assert _engine.Inventory(**options).cache_info()["hits"] == hits + 1
 
 
 def test_the_environment_of_a_top(opts: dict[str, Any]) -> None:

@@ -15,8 +15,10 @@ import pytest
 from salt.exceptions import CommandExecutionError, SaltClientError, SaltInvocationError
 from saltext.reclass import (
     Editor,
+    Inventory,
     NodeNotFoundError,
     ReclassError,
+    SettingsError,
     WireError,
     _classify,
     _commands,
@@ -124,10 +126,35 @@ def test_the_difference_in_a_large_file_takes_little_memory(tmp_path: Path) -> N
 def test_the_difference_of_a_file_that_comes_or_goes(base: Path, settings: dict[str, Any]) -> None:
     made = _edits.create_node(settings, "web2", classes=["a"], environment="dev")["diff"]
     file = base / "nodes/web2.yml"
-    assert made.startswith(f"--- /dev/null\n+++ {file}\n@@ -0,0 +1,9 @@\n+classes:\n+  - a\n")
+    assert made.startswith(f"--- /dev/null\n+++ {file}\n@@ -0,0 +1,8 @@\n+classes:\n+  - a\n")
     assert "".join(line[1:] for line in made.splitlines(keepends=True)[3:]) == file.read_text()
     gone = _edits.delete_node(settings, "web2")["diff"]
-    assert gone.splitlines()[:3] == [f"--- {file}", "+++ /dev/null", "@@ -1,9 +0,0 @@"]
+    assert gone.splitlines()[:3] == [f"--- {file}", "+++ /dev/null", "@@ -1,8 +0,0 @@"]
+
+
+def test_a_node_has_the_environments_that_are_asked_for(base: Path, settings: dict[str, Any]) -> None:
+    file = base / "nodes/web2.yml"
+    _edits.create_node(settings, "web2", classes=["a"])
+    assert file.read_text() == "classes:\n  - a\n"
+    _edits.delete_node(settings, "web2")
+    _edits.create_node(settings, "web2")
+    assert file.read_text() == "classes: []\n"
+    _edits.update_node(settings, "web2", classes=["a"])
+    assert file.read_text() == "classes: [a]\n"
+    _edits.delete_node(settings, "web2")
+    _edits.create_node(settings, "web2", environment="prd", reclass_environment="dev")
+    assert file.read_text() == (
+        "environment: dev\nparameters:\n  linux:\n    system:\n"
+        "      name: web2\n      domain: ''\n      environment: prd\n"
+    )
+    assert Inventory(**settings).nodeinfo("web2")["environment"] == "dev"
+    _edits.put_node(settings, "web2", reclass_environment="prod")
+    assert file.read_text().startswith("environment: prod\n")
+    _edits.put_node(settings, "web3", reclass_environment="prod")
+    assert Inventory(**settings).nodeinfo("web3")["environment"] == "prod"
+    assert not _edits.update_node(settings, "web3")["changed"]
+    with pytest.raises(ReclassError, match="edit-reference"):
+        _edits.put_node(settings, "web3", reclass_environment="${x}")
 
 
 def test_another_place_for_soft_metadata(base: Path, settings: dict[str, Any]) -> None:
@@ -197,7 +224,7 @@ params = editor.cluster_data("prague")["parameters"]["_param"]
 print(len(params))
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=600, check=False
     )
     assert done.stdout.strip() == "81", done.stderr
 
@@ -320,14 +347,14 @@ def test_a_configuration_that_is_no_file_is_an_error(tmp_path: Path, monkeypatch
     ]
     for make in makers:
         make()
-        with pytest.raises(_salt.RefusedError, match=r"reclass-config\.yml' is not a regular file"):
+        with pytest.raises(SettingsError, match=r"cannot use the configuration file '.*reclass-config\.yml'"):
             _configuration.of_minion(minion)
         if path.is_dir():
             path.rmdir()
         else:
             path.unlink()
     path.write_text("#" * (4 * 1024 * 1024 + 1))
-    with pytest.raises(_salt.RefusedError, match="has more than 4194304 bytes"):
+    with pytest.raises(SettingsError, match="has more than 4194304 bytes"):
         _configuration.of_minion(minion)
 
 
@@ -625,6 +652,40 @@ def test_a_state_that_fails_says_why(settings: dict[str, Any]) -> None:
         "comment": "reclass: 'a b' cannot be the name of a parameter: only letters, digits, '_', '-' and '.' "
         "are allowed (name-refused)",
     }
+
+
+def test_changes_show_no_secret(base: Path, settings: dict[str, Any]) -> None:
+    first = _edits.set_param(settings, "db_password", "hunter2", "prague")
+    second = _edits.set_param(settings, "db_password", "hunter3", "prague")
+    nested = _edits.set_param(settings, "db", {"user": "ada", "password": "hunter4"}, "prague")
+    gone = _edits.delete_param(settings, "db_password", "prague")
+    node = _edits.create_node(settings, "web7", parameters={"api_token": "hunter5"})
+    for told in (first, second, nested, gone, node):
+        assert told["changed"]
+        assert "hunter" not in str(told)
+    assert nested["new"]["user"] == "ada"
+    assert "user: ada" in nested["diff"]
+    path = base / "classes/cluster/prague/overrides.yml"
+    assert "password: hunter4" in path.read_text()
+
+
+def test_a_state_that_shows_no_changes(settings: dict[str, Any]) -> None:
+    def present(**given: Any) -> dict[str, Any]:
+        return _states.param_present(lambda: settings, False, "a", "plain", **given)
+
+    assert present(show_changes=False)["changes"] == {"diff": "<show_changes=False>"}
+    assert present(show_changes=False)["changes"] == {}
+    _edits.delete_param(settings, "a")
+    assert present()["changes"]["new"] == "plain"
+
+
+def test_files_of_a_repository_are_not_shown(tmp_path: Path) -> None:
+    place = {"repo": str(tmp_path), "branch": "main"}
+    settings = {"storage_type": "yaml_git", "nodes_uri": place, "classes_uri": place}
+    with pytest.raises(SettingsError, match="cannot be shown as they are written"):
+        _metadata.nodes(settings)
+    with pytest.raises(SettingsError, match="cannot be edited"):
+        _edits.delete_node(settings, "web1")
 
 
 def test_a_difference_of_revisions_only(base: Path, settings: dict[str, Any], tmp_path: Path) -> None:

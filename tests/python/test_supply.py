@@ -29,8 +29,10 @@ NETWORK = re.compile(r"\b(TcpStream|UdpSocket|ureq|reqwest|hyper|curl|wget|git2|
 
 
 def wheel() -> Path:
-    [found] = (ROOT / "dist").glob("*.whl")
-    return found
+    found = list((ROOT / "dist").glob("*.whl"))
+    if not found:
+        pytest.skip("needs the wheel that ships: make wheel")
+    return found[0]
 
 
 def bill() -> Any:
@@ -96,7 +98,8 @@ def test_crates_are_what_the_rules_allow(manifest: str) -> None:
     [banned, scripts, *_] = re.findall(r"^(?:deny|allow-build-scripts) = \[(.+?)\]", rules, re.M | re.S)
     lock = (ROOT / manifest).with_suffix(".lock").read_text()
     sources = set(re.findall(r'^source = "(.+)"$', lock, re.M))
-    assert sources == {"registry+https://github.com/rust-lang/crates.io-index"}
+    alone = manifest == "tests/sanitizer/Cargo.toml"  # It needs no crate.
+    assert sources == (set() if alone else {"registry+https://github.com/rust-lang/crates.io-index"})
     found = packages(manifest)
     assert "openssl-sys" in banned
     assert not {package["name"] for package in found} & set(re.findall(r'"(.+?)"', banned))
@@ -105,7 +108,7 @@ def test_crates_are_what_the_rules_allow(manifest: str) -> None:
         for package in found
         if any("custom-build" in target["kind"] for target in package["targets"])
     }
-    assert "libc" in run
+    assert alone or "libc" in run
     assert run <= set(re.findall(r'"(.+?)"', scripts))
 
 
@@ -121,7 +124,9 @@ def test_no_build_script_speaks_to_a_network(manifest: str) -> None:
         for source in sources:
             assert not NETWORK.search(source.read_text()), source
         scripts += 1
-    assert scripts >= {"Cargo.toml": 15, "fuzz/Cargo.toml": 8}.get(manifest, 1)
+    assert scripts >= {"Cargo.toml": 15, "fuzz/Cargo.toml": 8, "tests/sanitizer/Cargo.toml": 0}.get(
+        manifest, 1
+    )
 
 
 WEAKNESS = """```toml

@@ -159,7 +159,7 @@ class Site:
     def start_master(self) -> None:
         self.configure_master()
         self.start("salt-master", self.folder / "master")
-        end = time.monotonic() + 60
+        end = time.monotonic() + 600
         while time.monotonic() < end:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.ports[1])) == 0:
@@ -169,7 +169,7 @@ class Site:
 
     def start_minion(self, name: str, **options: Any) -> None:
         self.start("salt-minion", self.configure_minion(name, **options))
-        end = time.monotonic() + 90
+        end = time.monotonic() + 600
         while time.monotonic() < end:
             answer = self.salt(name, "test.ping", timeout=5)
             if answer.data == {name: True}:
@@ -182,16 +182,16 @@ class Site:
             daemon.send_signal(signal.SIGTERM)
         for daemon in self.daemons.values():
             with contextlib.suppress(subprocess.TimeoutExpired):
-                daemon.wait(10)
+                daemon.wait(60)
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(daemon.pid, signal.SIGKILL)
-            daemon.wait(10)
+            daemon.wait(60)
 
     def log(self, name: str) -> str:
         files = [self.folder / name / "output", *(self.folder / name).glob("var/log/salt/*")]
         return "\n".join(file.read_text(errors="replace") for file in files if file.is_file())
 
-    def run(self, program: str, config: str, *arguments: str, timeout: int = 120) -> Answer:
+    def run(self, program: str, config: str, *arguments: str, timeout: int = 900) -> Answer:
         command = [
             PROGRAMS / program,
             "--config-dir",
@@ -210,7 +210,7 @@ class Site:
             data = None
         return Answer(result.returncode, data, result.stdout, result.stderr)
 
-    def salt(self, minion: str, *arguments: str, timeout: int = 60) -> Answer:
+    def salt(self, minion: str, *arguments: str, timeout: int = 600) -> Answer:
         """`salt MINION …` on the master."""
         return self.run("salt", "master", f"--timeout={timeout}", minion, *arguments)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 # A busy machine takes minutes.
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(1800)
 def test_answers_under_load(make_site: MakeSite) -> None:
     site = make_site()
     prepare(site)

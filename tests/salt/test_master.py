@@ -192,7 +192,7 @@ FORGE = """
             load = {"cmd": "_master_tops", "id": opts["id"], "opts": {**opts, "id": claimed}}
             if hasattr(channel, "auth"):
                 load["tok"] = channel.auth.gen_token(b"salt")
-            print(json.dumps(channel.send(load, timeout=30)))
+            print(json.dumps(channel.send(load, timeout=300)))
 """
 
 
@@ -202,7 +202,7 @@ def forge(site: Site, *claimed: str) -> list[str]:
         [sys.executable, "-c", textwrap.dedent(FORGE), str(site.folder / "web1"), *claimed],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     assert result.returncode == 0, result.stderr

@@ -54,7 +54,7 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
         "nodes_uri": {**tree, "root": "nodes"},
         "classes_uri": {**tree, "root": "classes"},
         "git_fetch_interval": 1,
-        "git_fetch_timeout": 10,
+        "git_fetch_timeout": 60,
     }
     site = make_site(options)
     served = site.folder / "served.git"
@@ -81,7 +81,7 @@ def test_a_master_serves_what_was_pushed(make_site: MakeSite) -> None:
 
     (site.folder / "away.git").rename(served)
     push(site, {"classes/common": "applications: [common]\nparameters: {text: again}\n"})
-    end = time.monotonic() + 30
+    end = time.monotonic() + 600
     while pillar(site)["text"] != "again" and time.monotonic() < end:
         time.sleep(0.5)
     assert [pillar(site)["text"] for _ in range(6)] == ["again"] * 6

@@ -1,7 +1,7 @@
 //! The events that the library reads from a text, compared with those that `PyYAML` reads.
 
-use reclass::yaml::compose::compose;
-use reclass::yaml::trace::{Traced, Trouble, trace};
+use reclass::internals::yaml::compose::compose;
+use reclass::internals::yaml::trace::{Traced, Trouble, trace};
 use serde_json::{Value as Json, json};
 
 /// Where the events differ, their marks included, or what is said of a text that is no YAML.

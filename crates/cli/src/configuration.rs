@@ -7,24 +7,27 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
+use reclass::configuration::ConfigurationFile;
 use reclass::diff::SettingsFile;
-use reclass::engine::files::duplicates;
-use reclass::error::{Error, Fault, Kind, Result, Warning, article};
+use reclass::error::{Error, Fault, Result, Warning};
+use reclass::files::duplicates;
+use reclass::formats::{Data, Entry, Node};
 use reclass::lint::OptionsFile;
-use reclass::settings::{FILE_NAMES, LARGEST_FILE, Settings, TABLE};
+use reclass::pystr;
+use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site, Span};
 use reclass::value::{Key, Map, Value};
-use reclass::yaml::compose::{Data, Document, Node, compose};
-use reclass::{pystr, storage, yaml};
 
 /// The options of a configuration file.
 #[derive(Default)]
 pub struct Configuration {
     /// The options.
     pub options: Map,
-    file: Option<(Arc<str>, Document, String)>,
+    file: Option<ConfigurationFile>,
+    /// Whether somebody named the file: it is not looked for then.
+    pub named: bool,
     /// Why there are none, though there is a file.
     unread: Option<Error>,
     /// Settings that the command line gives instead.
@@ -45,14 +48,12 @@ struct Places {
 }
 
 impl Places {
-    fn of(document: &Document) -> Places {
+    fn of(entries: &[Entry]) -> Places {
         let mut places = Places::default();
-        if let Some(Node { data: Data::Map(entries), .. }) = &document.root {
-            for entry in entries.iter() {
-                let Some(name) = entry.key.as_str() else { continue };
-                places.settings.entry(name.to_owned()).or_insert(entry.key_index);
-                places.take(entry.key_index, &entry.value);
-            }
+        for entry in entries {
+            let Some(name) = entry.key.as_str() else { continue };
+            places.settings.entry(name.to_owned()).or_insert(entry.key_index);
+            places.take(entry.key_index, &entry.value);
         }
         places
     }
@@ -74,6 +75,19 @@ impl Places {
 }
 
 impl Configuration {
+    fn of(file: Option<ConfigurationFile>) -> Configuration {
+        let options = file.as_ref().map(|file| file.options.clone()).unwrap_or_default();
+        Configuration { options, file, ..Configuration::default() }
+    }
+
+    /// The options of a file that somebody named: a settings file, or a configuration of Salt.
+    pub fn named(path: &str) -> Result<Configuration> {
+        Ok(Configuration {
+            named: true,
+            ..Configuration::of(Some(ConfigurationFile::named(Path::new(path))?))
+        })
+    }
+
     /// The options of a file that cannot be read.
     pub fn unread(error: Error) -> Configuration {
         Configuration { unread: Some(error), ..Configuration::default() }
@@ -98,7 +112,7 @@ impl Configuration {
     pub fn options_of(&self, file: Option<&SettingsFile>) -> Result<Map> {
         let mut options = self.defaults.clone();
         let own = match file {
-            Some((name, bytes)) => parsed(name, bytes.clone())?,
+            Some((name, bytes)) => Configuration::of(ConfigurationFile::parse(name, bytes.clone())?),
             None => Configuration::default(),
         };
         options.extend(own.options.clone());
@@ -115,7 +129,7 @@ impl Configuration {
     }
 
     fn duplicates(&self) -> Vec<Warning> {
-        let Some((path, document, _)) = &self.file else { return Vec::new() };
+        let Some(ConfigurationFile { path, document, .. }) = &self.file else { return Vec::new() };
         duplicates(document, FileId::NONE)
             .into_iter()
             .map(|mut warning| {
@@ -162,8 +176,9 @@ impl Configuration {
     }
 
     fn site(&self, names: &[&str], part: Option<&str>) -> Option<Site> {
-        let (path, document, text) = self.file.as_ref()?;
-        let places = self.places.get_or_init(|| Places::of(document));
+        let file = self.file.as_ref()?;
+        let ConfigurationFile { path, document, text, .. } = file;
+        let places = self.places.get_or_init(|| Places::of(file.entries()));
         let setting = names.iter().filter_map(|name| places.settings.get(*name)).min()?;
         let part = part.and_then(|part| places.parts.get(&(*setting, part.to_owned())));
         let index = *part.unwrap_or(setting);
@@ -180,12 +195,12 @@ impl OptionsFile for Configuration {
     }
 
     fn text(&self, path: &str) -> Option<String> {
-        self.file.as_ref().filter(|(name, ..)| **name == *path).map(|(.., text)| text.clone())
+        self.file.as_ref().filter(|file| file.path == path).map(|file| file.text.clone())
     }
 }
 
-fn site(path: &Arc<str>, span: Span, length: u32) -> Site {
-    Site { path: path.clone(), line: span.line + 1, column: span.column + 1, length }
+fn site(path: &str, span: Span, length: u32) -> Site {
+    Site { path: path.into(), line: span.line + 1, column: span.column + 1, length }
 }
 
 /// Reads the configuration file for a program called as `program`; no file, no options. What has its
@@ -195,10 +210,11 @@ pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
         .into_iter()
         .flat_map(|directory| FILE_NAMES.map(|name| directory.join(name)))
         .find(|path| path.symlink_metadata().is_ok());
-    match found {
-        Some(path) => read_file(&path),
-        None => Ok(Configuration::default()),
-    }
+    let Some(path) = found else { return Ok(Configuration::default()) };
+    let mut configuration = Configuration::of(ConfigurationFile::read(&path)?);
+    // The inventory is to know which file counts.
+    configuration.options.insert("config_file".into(), Value::text(path.display().to_string()));
+    Ok(configuration)
 }
 
 /// The directory that a program was started from, as Python's `sys.argv[0]` tells it: adapters
@@ -208,8 +224,13 @@ fn program_directory(program: Option<&OsStr>) -> Option<PathBuf> {
     if program.components().count() > 1 {
         return program.parent().map(Path::to_path_buf);
     }
+    found_on_path(program).and_then(|path| path.parent().map(Path::to_path_buf))
+}
+
+/// The file that a shell starts for this name.
+pub fn found_on_path(program: impl AsRef<Path>) -> Option<PathBuf> {
     let path = environment("PATH")?;
-    std::env::split_paths(&path).find(|directory| directory.join(program).is_file())
+    std::env::split_paths(&path).map(|directory| directory.join(&program)).find(|path| path.is_file())
 }
 
 /// The same as an absolute path: where the inventory of an adapter is by default.
@@ -226,43 +247,6 @@ fn directories(program: Option<&OsStr>) -> Vec<PathBuf> {
     directories.extend(["/etc/reclass".into(), "/etc/kapicorp-reclass".into()]);
     directories.extend(program_directory(program));
     directories
-}
-
-fn read_file(path: &Path) -> Result<Configuration> {
-    let name = path.display().to_string();
-    let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.clone(), message });
-    let read = storage::fs::read(path, LARGEST_FILE).map_err(|error| match &error.first().kind {
-        Kind::FileUnreadable { message, .. } => fault(message.clone()),
-        Kind::YamlLimit { .. } => fault(format!("it has more than {LARGEST_FILE} bytes")),
-        other => fault(other.to_string()),
-    });
-    parsed(&name, read?.0)
-}
-
-fn parsed(name: &str, bytes: Vec<u8>) -> Result<Configuration> {
-    let fault = |message: String| Fault::new(Kind::ConfigFile { path: name.to_owned(), message });
-    let text = String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into()))?;
-    match compose(text.as_bytes()) {
-        Ok(document) => match document.root.as_ref().map_or(Value::Null, yaml::to_value) {
-            Value::Map(map) => {
-                let options = map.as_ref().clone();
-                let file = Some((name.into(), document, text));
-                Ok(Configuration { options, file, ..Configuration::default() })
-            }
-            Value::Null => Ok(Configuration::default()),
-            value => {
-                let fault = fault(format!("it must be a mapping, not {}", article(value.type_name())));
-                Err(fault.at_site(Site::file(name)).into())
-            }
-        },
-        Err(error) => {
-            let first = error.first();
-            let place = first.site.as_ref().map(|site| Site { path: name.into(), ..site.clone() });
-            let mut fault = fault(first.kind.to_string());
-            fault.site = place;
-            Err(fault.into())
-        }
-    }
 }
 
 /// An environment variable that is set and not empty.

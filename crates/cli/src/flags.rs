@@ -7,7 +7,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-use reclass::engine::Request;
+use reclass::Request;
 use reclass::settings::{Row, Shape, TABLE, truth};
 use reclass::value::{Map, Value};
 
@@ -40,6 +40,16 @@ const fn flag(letter: char, name: &'static str, setting: &'static str, effect: E
 }
 
 const FLAGS: &[Flag] = &[
+    Flag {
+        letter: None,
+        name: "config",
+        setting: "config_file",
+        effect: Effect::Takes("FILE"),
+        heading: DATABASE,
+        help: Some(
+            "Take the settings of this file alone: a reclass-config.yml, or the configuration of a Salt master",
+        ),
+    },
     flag('s', "storage-type", "storage_type", Effect::Takes("TYPE")),
     flag('b', "inventory-base-uri", "inventory_base_uri", Effect::Takes("URI")),
     flag('u', "nodes-uri", "nodes_uri", Effect::Takes("URI")),
@@ -147,7 +157,11 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
 /// What stands for the option without being its unique beginning any more, since there are options
 /// that the Python programs do not have.
 fn abbreviations(flag: &Flag) -> &'static [&'static str] {
-    if flag.name == "output" { &["o", "ou", "out", "outp", "outpu"] } else { &[] }
+    match flag.name {
+        "output" => &["o", "ou", "out", "outp", "outpu"],
+        "compose-node-name" => &["co"],
+        _ => &[],
+    }
 }
 
 fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
@@ -168,6 +182,13 @@ fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
         None => row.default.to_owned(),
     };
     format!("{text} [default: {default}]")
+}
+
+/// The configuration file that the command line names, in front of a verb or behind it.
+pub fn configuration_file(matches: &ArgMatches) -> Option<&str> {
+    let inner =
+        matches.subcommand().and_then(|(_, inner)| inner.try_get_one::<String>("config").ok().flatten());
+    inner.or_else(|| matches.try_get_one::<String>("config").ok().flatten()).map(String::as_str)
 }
 
 /// The settings that the command line gives.

@@ -3,24 +3,25 @@
 #![expect(clippy::disallowed_methods, reason = "the one door to the files that programs write")]
 
 use std::fs::{self, Permissions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use reclass::error::inert;
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::storage::fs::{display, reason};
+use reclass::files::{display, reason};
 
-use super::configuration::environment;
+use crate::configuration::environment;
 
 /// A folder that is there.
-pub struct Folder(PathBuf);
+pub struct OutputFolder(PathBuf);
 
-impl Folder {
+impl OutputFolder {
     /// The folder of this path, made with all above it if it is not there.
-    pub fn make(path: &str) -> Result<Folder> {
+    pub fn make(path: &str) -> Result<OutputFolder> {
         let path = PathBuf::from(path);
         fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
-        Ok(Folder(path))
+        Ok(OutputFolder(path))
     }
 
     /// The absolute path, links resolved.
@@ -43,6 +44,14 @@ impl Folder {
         }
         replace(&path, bytes).map_err(|error| unwritable(&path, &error))
     }
+}
+
+/// The first line of a script; nothing for another file.
+pub fn first_line(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut start)).ok()?;
+    let line = start.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    Some(inert(String::from_utf8_lossy(line).trim()))
 }
 
 /// The folder that the paths of a repository begin at: the workspace of GitHub or the top of the work tree,

@@ -1,7 +1,15 @@
 //! The programs `reclass`, `reclass-salt` and `reclass-ansible` turn a command line into the data of
 //! a node or of the whole inventory.
 
-mod cli;
+mod commands;
+mod configuration;
+mod flags;
+mod folder;
+mod programs;
+mod progress;
+mod session;
+mod terminal;
+mod version;
 
 use std::process::ExitCode;
 
@@ -15,8 +23,10 @@ fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
     // A defect of ours has told of itself on standard error; the exit code is that of the
     // Python programs for what is unexpected (ruling Y8).
-    std::panic::catch_unwind(|| cli::main(arguments)).unwrap_or_else(|caught| match memory::error(&*caught) {
-        Some(error) => cli::session::fail(&error),
-        None => ExitCode::FAILURE,
+    std::panic::catch_unwind(|| programs::main(arguments)).unwrap_or_else(|caught| {
+        match memory::error(&*caught) {
+            Some(error) => session::fail(&error),
+            None => ExitCode::FAILURE,
+        }
     })
 }

@@ -5,10 +5,11 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::configuration::environment;
+use reclass::lock::Mutex;
+
+use crate::configuration::environment;
 
 /// Before anything is said.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -48,17 +49,17 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
 
 /// Takes the line away, for something else to be printed.
 pub fn wipe() {
-    let mut stands = STANDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stands = STANDS.lock();
     if std::mem::take(&mut *stands) {
         let _ = write!(io::stderr().lock(), "{WIPE}");
     }
 }
 
 fn say(text: &str) {
-    let mut stands = STANDS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stands = STANDS.lock();
     *stands = true;
     // Cut where the narrowest terminal ends: a line that is broken cannot be wiped.
-    let text: String = reclass::report::inert(text).chars().take(79).collect();
+    let text: String = reclass::error::inert(text).chars().take(79).collect();
     let mut error = io::stderr().lock();
     // Where the terminal is gone there is no one to tell.
     let _ = write!(error, "{WIPE}{text}").and_then(|()| error.flush());

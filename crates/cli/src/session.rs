@@ -9,15 +9,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Command};
-use reclass::engine::node::NodeRequest;
-use reclass::engine::{Inventory, NodeInfo};
+use reclass::NodeRequest;
 use reclass::error::{Error, Fault, Result};
+use reclass::redact::Redaction;
 use reclass::report::{Level, grouped};
-use reclass::secrets::Secrets;
 use reclass::value::{Map, Text, Value};
+use reclass::{Inventory, NodeInfo};
 
-use super::configuration::{self, Configuration};
-use super::{complete, flags, progress, terminal, tools, verbs, version};
+use crate::configuration::{self, Configuration};
+use crate::{commands, commands::complete, commands::tools, flags, progress, terminal, version};
 
 /// The exit code of a command line that makes no sense.
 const USAGE: u8 = 2;
@@ -44,7 +44,7 @@ impl Program {
     /// The whole command line of the program. `defaults` are shown in the help.
     pub fn command_line(&self, defaults: &Map) -> Command {
         let command = self.modes_alone(defaults).long_version(version::long());
-        if self.verbs { tools::add(verbs::add(command, defaults)) } else { command }
+        if self.verbs { tools::add(commands::add(command, defaults)) } else { command }
     }
 
     /// The command line without verbs and tools.
@@ -58,7 +58,7 @@ impl Program {
             .max_term_width(100)
             .after_help(format!(
                 "Examples:\n{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home \
-                 directory, /etc/reclass and the directory of the program. With SOURCE_DATE_EPOCH in the \
+                 directory, /etc/reclass and the directory of the program, or from the file that --config names. With SOURCE_DATE_EPOCH in the \
                  environment, that time is printed instead of the present. NO_COLOR turns colours off.",
                 self.examples
             ));
@@ -123,18 +123,15 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     if !inventory.settings().group_errors {
         return first;
     }
-    let problems = inventory.inspect(|computation| {
+    let findings = inventory.inspect(|computation| {
         let names = computation.catalog.nodes.keys();
         let failed = names.filter_map(|name| computation.answer(NodeRequest::plain(name)).err());
         let clashes = computation.catalog.clashes();
-        clashes
-            .into_iter()
-            .chain(failed.flat_map(Error::into_faults))
-            .map(|fault| (Level::Error, fault))
-            .collect::<Vec<_>>()
+        let faults = clashes.into_iter().chain(failed.flat_map(Error::into_faults));
+        grouped(faults.map(|fault| (Level::Error, fault)))
     });
-    let Ok(problems) = problems else { return first };
-    let mut faults: Vec<Fault> = grouped(problems).into_iter().map(|finding| finding.fault).collect();
+    let Ok(findings) = findings else { return first };
+    let mut faults: Vec<Fault> = findings.into_iter().map(|finding| finding.fault).collect();
     // The exit code is that of the first node that fails.
     let same = |one: &Fault, other: &Fault| (one.code(), &one.site) == (other.code(), &other.site);
     let is_first = |fault: &Fault| {
@@ -161,14 +158,22 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         return complete::answer(program, &defaults, arguments);
     }
     let mut configuration = read.unwrap_or_else(Configuration::unread);
-    configuration.stand_on(&defaults);
+    let own = defaults.clone();
+    configuration.stand_on(&own);
     defaults.extend(configuration.options.clone());
     // To describe the verbs takes longer than all the rest; what is right without them is no verb.
     let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);
     let matches = matches.or_else(|_| program.command_line(&defaults).try_get_matches_from(arguments));
+    if let Some(file) = matches.as_ref().ok().and_then(flags::configuration_file) {
+        // In place of the file that was found, whatever that is.
+        configuration = Configuration::named(file).unwrap_or_else(Configuration::unread);
+        configuration.stand_on(&own);
+        defaults = own;
+        defaults.extend(configuration.options.clone());
+    }
     if let Err(error) = configuration.usable() {
         let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand_name());
-        if !verb.is_some_and(verbs::tells_settings) {
+        if !verb.is_some_and(commands::tells_settings) {
             return fail(&error);
         }
     }
@@ -183,7 +188,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     if let Some((verb, rest)) = matches.subcommand() {
         return match tools::find(verb) {
             Some(tool) => tools::run(tool, rest),
-            None => verbs::run(verb, rest, options, configuration),
+            None => commands::run(verb, rest, options, configuration),
         };
     }
     let mode = match flags::chosen_mode(&matches, program.modes) {
@@ -195,7 +200,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     };
     let done = Inventory::open(&options).and_then(|inventory| {
         configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
-        terminal::mask(Secrets::of(inventory.settings()));
+        terminal::mask(Redaction::of(inventory.settings()));
         let (configuration, timestamp) = (&configuration, terminal::timestamp());
         let session = Session { matches: &matches, mode, inventory, configuration, timestamp };
         let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {

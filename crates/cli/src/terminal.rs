@@ -11,14 +11,14 @@ use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use reclass::error::{Error, Result, Warning};
-use reclass::secrets::Secrets;
+use reclass::error::{Error, Fault, Kind, Result, Warning};
+use reclass::formats::{EmitOptions, emit};
+use reclass::redact::Redaction;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
-use reclass::yaml::emit::{EmitOptions, emit};
-use reclass::{json, report, storage};
+use reclass::{files, json, report};
 
-use super::configuration::environment;
+use crate::configuration::environment;
 
 /// The text that a program prints for its answer, as the settings ask.
 pub fn format(value: &Value, settings: &Settings) -> Result<String> {
@@ -56,7 +56,15 @@ pub fn fail(error: &Error) {
 
 /// Prints a warning in full.
 pub fn warn(warning: &Warning) {
+    if matches!(warning.kind, Kind::ConfigurationUnread { .. }) {
+        return note(warning);
+    }
     complain(&report::full_warning(warning, colours(), &source));
+}
+
+/// Prints a note in full.
+pub fn note(note: &Fault) {
+    complain(&report::full_note(note, colours(), &source));
 }
 
 /// Prints what is wrong with a command line, or its help.
@@ -71,7 +79,7 @@ pub fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn complain(text: &str) {
-    super::progress::wipe();
+    crate::progress::wipe();
     // Where standard error is closed there is no one to tell.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
@@ -106,22 +114,22 @@ pub fn source(path: &str) -> Option<String> {
 
 fn masked(path: &str) -> Option<String> {
     // Not what never ends, as a pipe or a device.
-    let (bytes, _) = storage::fs::read(Path::new(path), LARGEST).ok()?;
+    let (bytes, _) = files::read(Path::new(path), LARGEST).ok()?;
     let text = String::from_utf8(bytes).ok()?;
-    let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Secrets::of(&settings));
-    Some(match SECRETS.get() {
-        Some(secrets) => secrets.source(&text),
-        None => standard().map_or(text.clone(), |secrets| secrets.source(&text)),
+    let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Redaction::of(&settings));
+    Some(match REDACTION.get() {
+        Some(redaction) => redaction.source(&text),
+        None => standard().map_or(text.clone(), |redaction| redaction.source(&text)),
     })
 }
 
-/// What is masked in excerpts, once the settings are known.
-static SECRETS: OnceLock<Secrets> = OnceLock::new();
+/// Hides secrets in excerpts, once the settings are known.
+static REDACTION: OnceLock<Redaction> = OnceLock::new();
 
-/// Says what is masked in excerpts from now on.
-pub fn mask(secrets: Secrets) {
+/// Hides secrets in excerpts from now on.
+pub fn mask(redaction: Redaction) {
     // The first inventory of the process is the only one.
-    let _ = SECRETS.set(secrets);
+    let _ = REDACTION.set(redaction);
     SHOWN.with_borrow_mut(HashMap::clear);
 }
 

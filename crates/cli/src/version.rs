@@ -1,15 +1,20 @@
 //! Version turns what was built into the lines of `--version`.
 
+use std::fmt::Write as _;
+
 use clap::{Arg, ArgAction};
-use reclass::engine::Inventory;
+use reclass::Inventory;
+use reclass::files::display;
 use reclass::settings::{Shape, TABLE};
 use reclass::value::{Map, Value};
 
-use super::{PROGRAMS, tools, verbs};
+use crate::configuration::found_on_path;
+use crate::folder::first_line;
+use crate::{commands, commands::tools, programs::PROGRAMS};
 
 /// One line, which begins with the number.
 pub fn short() -> &'static str {
-    concat!(env!("CARGO_PKG_VERSION"), " (", env!("CARGO_PKG_NAME"), ")")
+    concat!(env!("CARGO_PKG_VERSION"), " (saltext-reclass)")
 }
 
 /// The option. Abbreviated as with the Python programs, which have no `-V`.
@@ -37,7 +42,7 @@ pub fn long() -> String {
         (
             "commands",
             names(
-                &mut verbs::VERBS
+                &mut commands::VERBS
                     .iter()
                     .map(|verb| verb.name)
                     .chain(tools::TOOLS.iter().map(|tool| tool.name)),
@@ -45,8 +50,30 @@ pub fn long() -> String {
         ),
         ("system", format!("{} {}", std::env::consts::OS, std::env::consts::ARCH)),
     ];
-    let lines = lines.iter().map(|(name, text)| format!("\n{:<12}{text}", format!("{name}:")));
-    short().to_owned() + &lines.collect::<String>()
+    let mut text = short().to_owned();
+    for (name, line) in &lines {
+        let _ = write!(text, "\n{:<12}{line}", format!("{name}:"));
+    }
+    text.push_str("\non the path:");
+    for program in PROGRAMS {
+        let _ = write!(text, "\n  {:<18}{}", program.name, on_path(program.name));
+    }
+    text
+}
+
+/// The program that a shell starts for a name, and whether it is another one than ours: a Python package that
+/// is installed or removed later replaces or takes away what has the same name.
+fn on_path(name: &str) -> String {
+    let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
+    let Some(path) = found_on_path(name) else { return "not there".to_owned() };
+    let real = path.canonicalize().ok();
+    let beside = own.as_ref().and_then(|own| own.parent()) == real.as_ref().and_then(|real| real.parent());
+    let shown = display(&path);
+    match first_line(&path) {
+        Some(line) => format!("{shown} (another program: {line})"),
+        None if beside => shown,
+        None => format!("{shown} (another program)"),
+    }
 }
 
 fn has_storage(kind: &str) -> bool {

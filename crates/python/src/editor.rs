@@ -5,16 +5,17 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-use crate::edit::cluster::{self, File};
-use crate::edit::node::{self, Content};
-use crate::edit::tree::{Edited, Options};
-use crate::error::{Error, Result};
-use crate::python::errors::{exception, guard};
-use crate::python::incoming::{self, from_python};
-use crate::python::outgoing::Outgoing;
-use crate::settings::Settings;
-use crate::storage::fs::display;
-use crate::value::{Map, Text, Value};
+use crate::errors::{exception, guard};
+use crate::incoming::{self, from_python};
+use crate::outgoing::Outgoing;
+use reclass::edit::cluster::{self, ClusterFile};
+use reclass::edit::node::{self, Content};
+use reclass::edit::tree::{Edited, Options};
+use reclass::error::{Error, Result};
+use reclass::files::display;
+use reclass::redact::Redaction;
+use reclass::settings::Settings;
+use reclass::value::{Map, Text, Value};
 
 /// What changes the files of an inventory, opened with the same settings as an `Inventory`.
 #[pyclass(frozen, module = "saltext.reclass")]
@@ -29,7 +30,7 @@ impl Editor {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Editor> {
         guard(|| {
-            let options = settings.map(incoming::options).transpose()?.unwrap_or_default();
+            let options = incoming::options(py, settings)?;
             // An unknown setting is told of by the inventory.
             let (settings, _) = Settings::from_options(&options).map_err(|error| exception(py, &error))?;
             Ok(Editor { settings: Arc::new(settings) })
@@ -45,7 +46,7 @@ impl Editor {
         #[pyo3(from_py_with = argument)] file_name: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
-            let file = File { cluster, name: file_name };
+            let file = ClusterFile { cluster, name: file_name };
             let data = self.ask(py, |settings| cluster::data(settings, file))?;
             Outgoing::new(py, 0).object(&mapping(data))
         })
@@ -60,7 +61,7 @@ impl Editor {
         #[pyo3(from_py_with = argument)] file_name: &str,
     ) -> PyResult<String> {
         guard(|| {
-            let file = File { cluster, name: file_name };
+            let file = ClusterFile { cluster, name: file_name };
             Ok(display(&self.ask(py, |settings| cluster::path(settings, file))?))
         })
     }
@@ -80,7 +81,7 @@ impl Editor {
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let value = from_python(value, "the value")?;
-            let file = File { cluster, name: file_name };
+            let file = ClusterFile { cluster, name: file_name };
             let options = Options { test, interpolate };
             self.edit(py, |settings| cluster::set(settings, file, name, value, options))
         })
@@ -97,7 +98,7 @@ impl Editor {
         test: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let file = File { cluster, name: file_name };
+            let file = ClusterFile { cluster, name: file_name };
             let options = Options { test, interpolate: false };
             self.edit(py, |settings| cluster::delete(settings, file, name, options))
         })
@@ -106,7 +107,7 @@ impl Editor {
     /// The folders of the inventory, those of `classes` and of `nodes`.
     fn folders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let (classes, nodes) = self.ask(py, crate::edit::source::roots)?;
+            let (classes, nodes) = self.ask(py, reclass::edit::source::roots)?;
             let found = PyDict::new(py);
             for (name, folders) in [("classes", classes), ("nodes", nodes)] {
                 found.set_item(name, folders.iter().map(|folder| display(folder)).collect::<Vec<_>>())?;
@@ -119,7 +120,7 @@ impl Editor {
     /// `name`, `folder` and `path`, and `data` or `error`.
     fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         guard(|| {
-            let sources = self.ask(py, crate::edit::source::list)?;
+            let sources = self.ask(py, reclass::edit::source::list)?;
             let all = PyList::empty(py);
             for source in sources {
                 let one = PyDict::new(py);
@@ -200,24 +201,33 @@ impl Editor {
     }
 
     /// An edit, told as a dict: `path`, `changed`, the texts `before` and `after` (`None` for no
-    /// file) and what they say, `old` and `new`.
+    /// file) and what they say, `old` and `new`. Secrets are stars.
     fn edit<'py>(
         &self,
         py: Python<'py>,
         work: impl FnOnce(&Settings) -> Result<Edited> + Send,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (edited, old, new) = self.ask(py, |settings| {
+        let redaction = Redaction::of(&self.settings);
+        // What a text says without secrets, and the text without them.
+        let shown = |bytes: Option<&Vec<u8>>, data: Value| {
+            let safe = redaction.written(&[], &data);
+            let text = bytes.map(|text| match String::from_utf8_lossy(text) {
+                text if safe == data => text.into_owned(),
+                text => redaction.source(&text),
+            });
+            (safe, text)
+        };
+        let (edited, (old, before), (new, after)) = self.ask(py, |settings| {
             let edited = work(settings)?;
-            let (old, new) = (edited.data_before()?, edited.data_after()?);
+            let old = shown(edited.before.as_ref(), edited.data_before()?);
+            let new = shown(edited.after.as_ref(), edited.data_after()?);
             Ok((edited, old, new))
         })?;
-        let text =
-            |bytes: &Option<Vec<u8>>| bytes.as_ref().map(|text| String::from_utf8_lossy(text).into_owned());
         let told = PyDict::new(py);
         told.set_item("path", display(&edited.path))?;
         told.set_item("changed", edited.changed())?;
-        told.set_item("before", text(&edited.before))?;
-        told.set_item("after", text(&edited.after))?;
+        told.set_item("before", before)?;
+        told.set_item("after", after)?;
         told.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
         told.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(told)

@@ -4,17 +4,16 @@
 //! caught where the engine is not installed. Which class an error gets depends
 //! on its stable code alone.
 
-use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
 
-use crate::error::{Error, Fault, Kind};
-use crate::memory;
-use crate::report::{inert, short};
-use crate::source::Site;
+use reclass::error::{Error, Fault, Kind, Link};
+use reclass::error::{inert, short};
+use reclass::memory;
+use reclass::source::Site;
 
 macro_rules! exceptions {
     ($($name:ident)*) => {
@@ -61,16 +60,8 @@ impl Exception {
     }
 
     /// An exception of this class.
-    fn raise(
-        self,
-        py: Python<'_>,
-        message: &str,
-        code: &str,
-        location: Option<String>,
-        notes: Vec<String>,
-        full: &str,
-    ) -> PyErr {
-        match self.class(py).and_then(|class| class.call1((message, code, location, notes, full))) {
+    fn raise(self, py: Python<'_>, arguments: Arguments<'_>) -> PyErr {
+        match self.class(py).and_then(|class| class.call1(arguments)) {
             Ok(exception) => PyErr::from_value(exception),
             Err(failure) => failure,
         }
@@ -79,43 +70,64 @@ impl Exception {
 
 /// The exception for an error of the engine: class and code of its first problem.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
-    exception_with_excerpts(py, error, "")
+    exception_with_excerpts(py, error, "", false)
 }
 
-/// The same with the full form of the error, for those who may see the files.
-pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str) -> PyErr {
+/// The same with the full form of the error, for those who may see the files, and whether it was raised
+/// before.
+pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str, repeated: bool) -> PyErr {
     let first = error.first();
     let location = first.site.as_ref().map(ToString::to_string);
     let notes = error.faults().iter().flat_map(notes).collect();
-    Exception::of(&first.kind).raise(py, &error.to_string(), first.code(), location, notes, full)
+    let mut problems = Vec::new();
+    error.faults().iter().for_each(|fault| add_problem(fault, &mut problems));
+    let arguments = (&*error.to_string(), first.code(), location, notes, full, problems);
+    let raised = Exception::of(&first.kind).raise(py, arguments);
+    match raised.value(py).setattr("repeated", repeated) {
+        Ok(()) => raised,
+        Err(failure) => failure,
+    }
+}
+
+/// Message, code, location, notes, the full form and the problems: what `ReclassError` is made of.
+type Arguments<'a> = (&'a str, &'a str, Option<String>, Vec<String>, &'a str, Vec<Problem>);
+
+/// The fields of `saltext.reclass.Problem`.
+type Problem =
+    (&'static str, String, Option<String>, Option<String>, Option<String>, Vec<String>, Option<String>);
+
+/// Adds a problem, and behind it those of other nodes that caused it: one for each line of the concise form.
+fn add_problem(fault: &Fault, problems: &mut Vec<Problem>) {
+    problems.push((
+        fault.code(),
+        inert(&fault.kind.to_string()),
+        fault.site.as_ref().map(|site| inert(&site.to_string())),
+        fault.node.as_ref().map(|node| inert(&short(node))),
+        fault.path.as_ref().map(|path| inert(&short(path))),
+        chain(fault).collect(),
+        fault.kind.help().as_deref().map(inert),
+    ));
+    fault.causes.iter().for_each(|cause| add_problem(cause, problems));
 }
 
 /// What there is to know of a problem beside its line: remarks, how its file came in, and the same
 /// of the problems of other nodes behind it.
 fn notes(fault: &Fault) -> Vec<String> {
-    let placed = |text: &str, site: &Option<Site>| match site {
+    let remarks = fault.notes.iter().map(|note| placed(&note.text, note.site.as_ref()));
+    remarks.chain(chain(fault)).chain(fault.causes.iter().flat_map(notes)).collect()
+}
+
+/// How the file of a problem came in.
+fn chain(fault: &Fault) -> impl Iterator<Item = String> {
+    let text = |link: &Link| format!("{} includes '{}'", link.includer, link.class);
+    fault.chain.iter().map(move |link| placed(&text(link), link.site.as_ref()))
+}
+
+fn placed(text: &str, site: Option<&Site>) -> String {
+    match site {
         Some(site) => inert(&format!("{} at {site}", short(text))),
         None => inert(&short(text)),
-    };
-    let remarks = fault.notes.iter().map(|note| placed(&note.text, &note.site));
-    let chain = fault
-        .chain
-        .iter()
-        .map(|link| placed(&format!("{} includes '{}'", link.includer, link.class), &link.site));
-    remarks.chain(chain).chain(fault.causes.iter().flat_map(notes)).collect()
-}
-
-thread_local! {
-    static PANICKED_AT: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Has panics noted instead of printed. The text of a panic may hold a parameter's value, so only
-/// its place in our source is kept.
-pub fn note_places_of_panics() {
-    std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or_else(String::new, ToString::to_string);
-        PANICKED_AT.with_borrow_mut(|noted| *noted = place);
-    }));
+    }
 }
 
 /// Runs the body of a method; a panic in it becomes an `InternalError`.
@@ -127,8 +139,8 @@ pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         body()
     };
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
-        crate::engine::Inventory::forget_all();
-        let place = PANICKED_AT.take();
+        reclass::Inventory::forget_all();
+        let place = reclass::panics::take_place();
         // Where Python makes no object, PyO3 panics.
         let refused = memory::is_limited() && place.contains("pyo3");
         let exhausted = refused.then(|| Fault::new(Kind::MemoryExhausted {}).into());
@@ -139,7 +151,8 @@ pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
         let place = place.rsplit("/registry/src/").next().unwrap_or_default();
         Python::attach(|py| {
             let kind = Kind::Internal { message: format!("panic at {place}") };
-            Err(Exception::InternalError.raise(py, &kind.to_string(), kind.code(), None, Vec::new(), ""))
+            let arguments = (&*kind.to_string(), kind.code(), None, Vec::new(), "", Vec::new());
+            Err(Exception::InternalError.raise(py, arguments))
         })
     })
 }

@@ -7,12 +7,12 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
 
-use crate::python::strings::Strings;
-use crate::value::{Map, Value};
-use crate::wire;
+use crate::strings::Strings;
+use reclass::value::{Map, Value};
+use reclass::wire;
 
 /// What dicts are copied from. Its keys and values are plain, in the words of [`wire`].
-pub struct Form {
+pub struct DictForm {
     /// Has all keys, and `None` in the place of what is no plain scalar.
     pub dict: Py<PyDict>,
     /// The keys, in their order.
@@ -21,9 +21,9 @@ pub struct Form {
     values: Box<[Value]>,
 }
 
-impl Form {
+impl DictForm {
     /// The form of a mapping whose keys must be plain.
-    pub fn of(py: Python<'_>, map: &Map, strings: &mut Strings) -> PyResult<Form> {
+    pub fn of(py: Python<'_>, map: &Map, strings: &mut Strings) -> PyResult<DictForm> {
         let dict = PyDict::new(py);
         let mut keys = Vec::with_capacity(map.len());
         let values: Box<[Value]> = map.values().map(|value| in_form(value).clone()).collect();
@@ -32,7 +32,7 @@ impl Form {
             dict.set_item(&key, scalar(py, value, strings))?;
             keys.push(key.unbind());
         }
-        Ok(Form { dict: dict.unbind(), keys: keys.into(), values })
+        Ok(DictForm { dict: dict.unbind(), keys: keys.into(), values })
     }
 
     /// The value at a place of a mapping with the same keys, and its key, if the form has another one

@@ -14,10 +14,12 @@ use pyo3::types::{
     PyBool, PyBytes, PyDate, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple, PyType,
 };
 
-use crate::error::{Fault, Kind};
-use crate::points::point;
-use crate::python::errors::exception;
-use crate::value::{Date, DateTime, Key, Map, Text, Value};
+use crate::errors::exception;
+use reclass::configuration::with_file;
+use reclass::error::{Fault, Kind};
+use reclass::failpoints::point;
+use reclass::settings::OF_PROGRAMS;
+use reclass::value::{Date, DateTime, Key, Map, Text, Value};
 
 /// How deep objects from Python may nest.
 const DEPTH: usize = 256;
@@ -29,12 +31,17 @@ const VALUES: usize = 2_000_000;
 /// How many bytes their texts and numbers may have in all, counted the same.
 const BYTES: usize = 256 * 1024 * 1024;
 
-/// The options of an inventory from keyword arguments.
-pub fn options(dict: &Bound<'_, PyDict>) -> PyResult<Map> {
-    match from_python(dict.as_any(), "the options")? {
-        Value::Map(map) => Ok(Arc::unwrap_or_clone(map)),
-        _ => Ok(Map::default()),
-    }
+/// The options of an inventory from keyword arguments, with those of the file that `config_file` names.
+/// What only the programs use does not count, whatever it says.
+pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map> {
+    let given = dict.map(|dict| from_python(dict.as_any(), "the options")).transpose()?;
+    let given = match given {
+        Some(Value::Map(map)) => Arc::unwrap_or_clone(map),
+        _ => Map::default(),
+    };
+    let options = py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?;
+    let counts = |key: &Key| key.as_str().is_none_or(|key| !OF_PROGRAMS.contains(&key));
+    Ok(options.into_iter().filter(|(key, _)| counts(key)).collect())
 }
 
 /// The value of a Python object. `what` names it in errors: `the pillar`.
@@ -162,7 +169,7 @@ impl<'a> Intake<'a> {
         for entry in entries {
             let (key, value) = entry?;
             let key = self.key(&key)?;
-            self.path.push(crate::pystr::str(&key.0));
+            self.path.push(reclass::pystr::str(&key.0));
             let value = self.value(&value)?;
             self.path.pop();
             map.insert(key, value);

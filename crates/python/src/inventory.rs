@@ -1,30 +1,29 @@
 //! Inventory turns the calls of Python into requests to the engine.
 
 use std::ops::Deref;
-use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use parking_lot::Mutex;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::engine::{self, NodeInfo, Request};
-use crate::error::{Error, Fault, Kind, Result, Warning, article, tell_asked};
-use crate::explain::Selection;
-use crate::json;
-use crate::list::NodeFilter;
-use crate::points::point;
-use crate::python::errors::{exception, exception_with_excerpts, guard};
-use crate::python::incoming;
-use crate::python::known;
-use crate::python::outgoing::Outgoing;
-use crate::python::questions;
-use crate::report::{concise_warning, full};
-use crate::secrets::Secrets;
-use crate::settings::{NodeNotFound, Settings};
-use crate::value::{Map, Text, Value};
-use crate::wire;
+use crate::errors::{exception_with_excerpts, guard};
+use crate::incoming;
+use crate::known;
+use crate::log::{self, Severity};
+use crate::outgoing::Outgoing;
+use crate::questions;
+use reclass::error::{Error, Fault, Kind, Result, Warning, article, concise_warning, inert, tell_asked};
+use reclass::explain::Selection;
+use reclass::failpoints::point;
+use reclass::json;
+use reclass::list::NodeFilter;
+use reclass::redact::Redaction;
+use reclass::report::full;
+use reclass::settings::{NodeNotFound, Settings};
+use reclass::value::{Map, Text, Value};
+use reclass::wire;
+use reclass::{NodeInfo, Request};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -47,14 +46,14 @@ impl Inventory {
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
-            let options = settings.map(incoming::options).transpose()?.unwrap_or_default();
+            let options = incoming::options(py, settings)?;
             let mut inventory = Inventory { options, propagates: false, objects_limit: 0 };
             let about = inventory.ask(py, |engine| {
                 let propagates = engine.settings().propagate_pillar_data_to_reclass;
                 Ok((propagates, objects_limit(engine.settings()), engine.settings_warnings().to_vec()))
             })?;
             let (propagates, objects_limit, warnings) = &*about;
-            log_once(py, warnings)?;
+            log::once(py, warnings)?;
             inventory.propagates = *propagates;
             inventory.objects_limit = *objects_limit;
             Ok(inventory)
@@ -141,7 +140,7 @@ impl Inventory {
                 [exports, classes, applications].map(Option::unwrap_or_default);
             let selection =
                 Selection { parameters: paths, exports, classes, applications, ..Selection::default() };
-            let ask = |engine: &engine::Inventory| {
+            let ask = |engine: &reclass::Inventory| {
                 let told =
                     questions::explanation(engine, node, selection.clone(), environment, show_secrets)?;
                 Ok(if plain { json::plain(&told) } else { told })
@@ -193,9 +192,11 @@ impl Inventory {
                 force_environment: true,
                 input_data: None,
             };
-            let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
-            log(py, &node.warnings)?;
-            self.dict(py, &node.to_value(&now(py)?))
+            self.timed(py, "nodeinfo", &name, || {
+                let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
+                self.log_warnings(py, &node)?;
+                self.dict(py, &node.to_value(&now(py)?))
+            })
         })
     }
 
@@ -231,11 +232,9 @@ impl Inventory {
     /// What `reclass --inventory` prints, as Python data.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let nodes = self.ask(py, engine::Inventory::inventory)?;
-            for node in nodes.iter() {
-                log(py, &node.warnings)?;
-            }
-            self.dict(py, &engine::inventory_value(&nodes, &now(py)?))
+            let nodes = self.ask(py, reclass::Inventory::inventory)?;
+            nodes.iter().try_for_each(|node| self.log_warnings(py, node))?;
+            self.dict(py, &reclass::inventory_value(&nodes, &now(py)?))
         })
     }
 
@@ -261,30 +260,40 @@ impl Inventory {
             {
                 request.input_data = Some(incoming::from_python(pillar, "the pillar")?);
             }
-            let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
-            let Some(node) = &*node else {
-                return Ok(PyDict::new(py));
-            };
-            let pillar = if node.shown.get().is_none()
-                && let Some(pillar) = plain_pillar(py, node, &mut self.outgoing(py))?
-            {
-                pillar
-            } else {
-                let carried = self.ask(py, |engine| {
-                    if node.shown.get().is_none() {
-                        let value = pillar_value(node, engine.settings()).map_err(|mut error| {
-                            engine.place_values(minion_id, &request, &mut error);
-                            error
-                        })?;
-                        node.shown.get_or_init(|| value);
-                    }
-                    Ok(())
-                });
-                carried?;
-                self.dict(py, node.shown.get().unwrap_or(&Value::Null))?
-            };
-            log(py, &node.warnings)?;
-            Ok(pillar)
+            self.timed(py, "pillar", minion_id, || {
+                let node = self.ask(py, |engine| {
+                    minion(engine, minion_id, |mapped| {
+                        if mapped {
+                            engine.mapped_node(minion_id, &request)
+                        } else {
+                            engine.nodeinfo(minion_id, &request)
+                        }
+                    })
+                })?;
+                let Some(node) = &*node else {
+                    return Ok(PyDict::new(py));
+                };
+                let pillar = if node.shown.get().is_none()
+                    && let Some(pillar) = plain_pillar(py, node, &mut self.outgoing(py))?
+                {
+                    pillar
+                } else {
+                    let carried = self.ask(py, |engine| {
+                        if node.shown.get().is_none() {
+                            let value = pillar_value(node, engine.settings()).map_err(|mut error| {
+                                engine.place_values(minion_id, &request, &mut error);
+                                error
+                            })?;
+                            node.shown.get_or_init(|| value);
+                        }
+                        Ok(())
+                    });
+                    carried?;
+                    self.dict(py, node.shown.get().unwrap_or(&Value::Null))?
+                };
+                self.log_warnings(py, node)?;
+                Ok(pillar)
+            })
         })
     }
 
@@ -300,14 +309,19 @@ impl Inventory {
             let minion_id = &node_name(minion_id)?;
             let environment = environment.map(environment_asked_for).transpose()?;
             let request = Request { environment, ..Request::default() };
-            let node = self.ask(py, |engine| minion(engine, minion_id, &request))?;
-            let top = PyDict::new(py);
-            if let Some(node) = &*node {
-                let environment = environment_name(node).map_err(|error| exception(py, &error))?;
-                let mut outgoing = self.outgoing(py);
-                top.set_item(outgoing.string(&environment), outgoing.texts(&node.applications)?)?;
-            }
-            Ok(top)
+            self.timed(py, "top", minion_id, || {
+                let answer = self.ask(py, |engine| {
+                    let top = minion(engine, minion_id, |mapped| engine.top(minion_id, &request, mapped))?;
+                    top.map(|top| Ok((environment_name(&top.environment, minion_id)?, top.applications)))
+                        .transpose()
+                })?;
+                let top = PyDict::new(py);
+                if let Some((environment, applications)) = &*answer {
+                    let mut outgoing = self.outgoing(py);
+                    top.set_item(outgoing.string(environment), outgoing.texts(applications)?)?;
+                }
+                Ok(top)
+            })
         })
     }
 }
@@ -323,7 +337,7 @@ impl Inventory {
     fn answer<'py>(
         &self,
         py: Python<'py>,
-        question: impl FnOnce(&engine::Inventory) -> Result<Value> + Send,
+        question: impl FnOnce(&reclass::Inventory) -> Result<Value> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = self.ask(py, question)?;
         self.outgoing(py).object(&given)
@@ -342,11 +356,13 @@ impl Inventory {
     fn listing<'py>(
         &self,
         py: Python<'py>,
-        question: impl FnOnce(&engine::Inventory) -> Result<Value> + Send,
+        question: impl FnOnce(&reclass::Inventory) -> Result<Value> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = self.ask(py, |engine| Ok((question(engine)?, engine.clashes())))?;
         let (value, clashes) = &*given;
-        log(py, clashes)?;
+        for clash in clashes {
+            log::write(py, Severity::Warning, &concise_warning(clash))?;
+        }
         self.outgoing(py).object(value)
     }
 
@@ -355,24 +371,113 @@ impl Inventory {
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
-        question: impl FnOnce(&engine::Inventory) -> Result<T> + Send,
+        question: impl FnOnce(&reclass::Inventory) -> Result<T> + Send,
     ) -> PyResult<Given<T>> {
         let ask = || {
-            let engine = engine::Inventory::shared(&self.options).map_err(|error| (error, String::new()))?;
-            question(&engine).map_err(|error| {
-                let secrets = Secrets::of(engine.settings());
-                let read = |path: &str| engine.text(path).map(|text| secrets.source(&text));
+            let engine = reclass::Inventory::shared(&self.options).map_err(Failure::new)?;
+            let answer = question(&engine).map_err(|error| {
+                let redaction = Redaction::of(engine.settings());
+                let read = |path: &str| engine.text(path).map(|text| redaction.source(&text));
                 let full = full(&error, false, &read);
-                (error, full)
-            })
+                let repeated = !engine.is_news(&without_node(error.faults()));
+                Failure { error, full, repeated }
+            })?;
+            Ok((Given(Some(answer)), engine.news_of_mode().map(|watching| (watching, engine.place()))))
         };
-        py.detach(|| on_enough_stack(ask))
-            .map(|given| {
-                point("an answer is handed to Python");
-                Given(Some(given))
-            })
-            .map_err(|(error, full)| exception_with_excerpts(py, &error, &full))
+        let (given, mode) =
+            py.detach(|| on_enough_stack(ask)).map_err(|Failure { error, full, repeated }| {
+                exception_with_excerpts(py, &error, &full, repeated)
+            })?;
+        point("an answer is handed to Python");
+        if let Some((watching, place)) = mode {
+            let line = if watching {
+                format!("the kernel tells of changes in '{place}' from now on (inotify)")
+            } else {
+                format!("no watch of '{place}' any more: each answer compares the time stamps of the files")
+            };
+            log::write(py, Severity::Info, &inert(&line))?;
+        }
+        Ok(given)
     }
+
+    /// Answers, and logs the time and how the answer came about.
+    fn timed<T>(
+        &self,
+        py: Python<'_>,
+        what: &str,
+        name: &str,
+        answer: impl FnOnce() -> PyResult<T>,
+    ) -> PyResult<T> {
+        if !log::is_on(py, Severity::Debug)? {
+            return answer();
+        }
+        let reused = |py| Ok::<_, PyErr>(*self.ask(py, |engine| Ok(engine.counts().reused))?);
+        let before = reused(py)?;
+        let begun = Instant::now();
+        let given = answer();
+        let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
+        let how = match &given {
+            Ok(_) if reused(py)? > before => "remembered",
+            Ok(_) => "computed",
+            Err(_) => "failed",
+        };
+        let line = format!("{what} of '{}': {how} in {milliseconds:.2} ms", inert(name));
+        log::write(py, Severity::Debug, &line)?;
+        given
+    }
+
+    /// Logs the warnings of a node: each once until files change, for all nodes. What was logged before is
+    /// for debugging.
+    fn log_warnings(&self, py: Python<'_>, node: &NodeInfo) -> PyResult<()> {
+        let logged = node.logged.get().copied().unwrap_or(0);
+        let rest = node.warnings.get(logged..).unwrap_or_default();
+        if logged > 0 && log::is_on(py, Severity::Debug)? {
+            for warning in &node.warnings[..logged] {
+                log::write(py, Severity::Debug, &concise_warning(warning))?;
+            }
+        }
+        if !rest.is_empty() {
+            self.log_lines(py, rest)?;
+            let _ = node.logged.set(node.warnings.len());
+        }
+        Ok(())
+    }
+
+    fn log_lines(&self, py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
+        let new = self.ask(py, |engine| {
+            let is_new = |warning| engine.is_news(&without_node(std::slice::from_ref(warning)));
+            Ok(warnings.iter().map(is_new).collect::<Vec<bool>>())
+        })?;
+        let debug = log::is_on(py, Severity::Debug)?;
+        for (warning, new) in warnings.iter().zip(&*new) {
+            if *new || debug {
+                let severity = if *new { Severity::Warning } else { Severity::Debug };
+                log::write(py, severity, &concise_warning(warning))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A question that failed.
+struct Failure {
+    error: Error,
+    /// The problems with excerpts.
+    full: String,
+    /// Whether the same was raised before, and no file changed since.
+    repeated: bool,
+}
+
+impl Failure {
+    fn new(error: Error) -> Failure {
+        Failure { error, full: String::new(), repeated: false }
+    }
+}
+
+/// Problems in words that are the same for all nodes that have them.
+fn without_node(faults: &[Fault]) -> String {
+    let lines = faults.iter().map(|fault| concise_warning(&Fault { node: None, ..fault.clone() }));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The stack, in bytes, on which anything can be taken apart: values nest 1,500 deep at most, by the
@@ -410,17 +515,16 @@ fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
     incoming::text(name, "the environment asked for")
 }
 
-/// The node of a minion; `None` where there is none and the settings ask for no data then (S14).
-fn minion(engine: &engine::Inventory, id: &str, request: &Request) -> Result<Option<Arc<NodeInfo>>> {
-    let error = match engine.nodeinfo(id, request) {
-        Ok(node) => return Ok(Some(node)),
+/// The answer for a minion; `None` where it has no node and the settings ask for no data then (S14).
+/// `answer` takes whether the node needs no file.
+fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Result<T>) -> Result<Option<T>> {
+    let error = match answer(false) {
+        Ok(given) => return Ok(Some(given)),
         Err(error) => error,
     };
     match (engine.settings().node_not_found, &error.first().kind) {
         (NodeNotFound::Empty, Kind::NodeNotFound { name, .. }) if name == id => Ok(None),
-        (NodeNotFound::Mappings, Kind::NodeNotFound { name, .. }) if name == id => {
-            engine.mapped_node(id, request).map(Some)
-        }
+        (NodeNotFound::Mappings, Kind::NodeNotFound { name, .. }) if name == id => answer(true).map(Some),
         _ => Err(error),
     }
 }
@@ -476,17 +580,17 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
 }
 
 /// The environment as a key of Salt's top: a scalar's text.
-fn environment_name(node: &NodeInfo) -> Result<Text> {
-    match &node.environment {
+fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
+    match environment {
         Value::Str(text) => Ok(text.clone()),
         environment @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)) => {
-            Ok(crate::pystr::str(environment).into())
+            Ok(reclass::pystr::str(environment).into())
         }
         other => {
             let what =
                 format!("the environment of a node must be a string, not {}", article(other.type_name()));
             let mut fault = Fault::new(Kind::WireType { what }).in_path("environment");
-            fault.node = Some(node.name.clone());
+            fault.node = Some(node.clone());
             Err(fault.into())
         }
     }
@@ -495,33 +599,4 @@ fn environment_name(node: &NodeInfo) -> Result<Text> {
 /// The time as the Python programs print it.
 fn now(py: Python<'_>) -> PyResult<String> {
     py.import("time")?.call_method1("strftime", ("%c",))?.extract()
-}
-
-/// Warnings go to Python's log, which in Salt is Salt's log.
-fn log(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
-    if warnings.is_empty() {
-        return Ok(());
-    }
-    let logger = py.import("logging")?.call_method1("getLogger", ("saltext.reclass",))?;
-    for warning in warnings {
-        logger.call_method1("warning", ("%s", concise_warning(warning)))?;
-    }
-    Ok(())
-}
-
-/// Warnings of settings go to the log once in a process: Salt opens the inventory for each call.
-fn log_once(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
-    static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    let fresh = |warning: &&Warning| {
-        let text = concise_warning(warning);
-        // Never waits: in a forked child the lock may be held for ever.
-        let Some(mut logged) = LOGGED.try_lock() else { return true };
-        let fresh = !logged.contains(&text) && logged.len() < 1000;
-        if fresh {
-            logged.push(text);
-        }
-        fresh
-    };
-    let warnings: Vec<Warning> = warnings.iter().filter(fresh).cloned().collect();
-    log(py, &warnings)
 }

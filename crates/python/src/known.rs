@@ -8,23 +8,23 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::keys::Keys;
-use crate::points::point;
-use crate::python::form::Form;
-use crate::python::prototype::Prototype;
-use crate::python::strings::Strings;
-use crate::value::{Map, Value};
-use crate::wire;
+use crate::form::DictForm;
+use crate::prototype::Prototype;
+use crate::strings::Strings;
+use reclass::failpoints::point;
+use reclass::keys::Keys;
+use reclass::lock::Mutex;
+use reclass::value::{Map, Value};
+use reclass::wire;
 
-static KNOWN: Mutex<Option<Box<Known>>> = Mutex::new(None);
+static KNOWN: Mutex<Option<Box<SharedObjects>>> = Mutex::new(None);
 
 /// What is remembered, by the address of what it stands for.
 #[derive(Default)]
-pub struct Known {
+pub struct SharedObjects {
     /// Strings, by their text.
     pub strings: Strings,
     /// By the index of the keys.
@@ -51,7 +51,7 @@ struct Shared {
 struct Common {
     /// While it is held, no others have its address.
     index: Weak<Keys>,
-    state: State<Vec<Arc<Form>>>,
+    state: State<Vec<Arc<DictForm>>>,
 }
 
 /// How many forms an index may have. They are to be few, and used by many.
@@ -66,7 +66,7 @@ enum State<T> {
     Refused,
 }
 
-impl Known {
+impl SharedObjects {
     /// The prototype of a container that several have, if it is met for the second time or later.
     /// `limit` is about how many bytes may be taken.
     pub fn prototype(&mut self, py: Python<'_>, value: &Value, limit: usize) -> PyResult<Option<&Prototype>> {
@@ -91,7 +91,7 @@ impl Known {
 
     /// The form for a mapping, if its keys are met for the second time or later. `limit` is about how
     /// many bytes may be taken.
-    pub fn form(&mut self, py: Python<'_>, map: &Map, limit: usize) -> PyResult<Option<Arc<Form>>> {
+    pub fn form(&mut self, py: Python<'_>, map: &Map, limit: usize) -> PyResult<Option<Arc<DictForm>>> {
         let index = map.shared_keys();
         if Arc::strong_count(index) == 1 {
             // Nobody else has these keys.
@@ -107,7 +107,7 @@ impl Known {
             return Ok(None);
         }
         if met && has_plain_keys(map) {
-            let form = Arc::new(Form::of(py, map, &mut self.strings)?);
+            let form = Arc::new(DictForm::of(py, map, &mut self.strings)?);
             self.remember_form(index, form.clone());
             return Ok(Some(form));
         }
@@ -120,7 +120,7 @@ impl Known {
 
     /// A form for a mapping that is a part of a prototype, and that has most of its scalars. Its keys must
     /// be plain.
-    pub fn form_in_prototype(&mut self, py: Python<'_>, map: &Map) -> PyResult<Arc<Form>> {
+    pub fn form_in_prototype(&mut self, py: Python<'_>, map: &Map) -> PyResult<Arc<DictForm>> {
         let index = map.shared_keys();
         let known = self.forms.get(&address(index));
         if let Some(forms) = known.and_then(|common| common.state.made()) {
@@ -132,14 +132,14 @@ impl Known {
                 return Ok(form.clone());
             }
         }
-        let form = Arc::new(Form::of(py, map, &mut self.strings)?);
+        let form = Arc::new(DictForm::of(py, map, &mut self.strings)?);
         if known.is_some() || Arc::strong_count(index) > ITS_OWN {
             self.remember_form(index, form.clone());
         }
         Ok(form)
     }
 
-    fn remember_form(&mut self, index: &Arc<Keys>, form: Arc<Form>) {
+    fn remember_form(&mut self, index: &Arc<Keys>, form: Arc<DictForm>) {
         self.sweep();
         self.weight += form.weight();
         point("a form is kept");
@@ -159,7 +159,7 @@ impl Known {
             self.refused += 1;
             if self.refused > 4 * (self.forms.len() + self.shared.len()) {
                 let strings = std::mem::take(&mut self.strings);
-                *self = Known { strings, limit: self.limit, ..Known::default() };
+                *self = SharedObjects { strings, limit: self.limit, ..SharedObjects::default() };
             }
         }
         self.weight < limit
@@ -254,7 +254,7 @@ fn address<T>(of: &Arc<T>) -> usize {
 }
 
 /// All that is known, taken away from where others find it.
-pub struct Taken(Option<Box<Known>>);
+pub struct Taken(Option<Box<SharedObjects>>);
 
 impl Taken {
     /// Takes it away.
@@ -264,14 +264,14 @@ impl Taken {
 }
 
 impl Deref for Taken {
-    type Target = Known;
-    fn deref(&self) -> &Known {
+    type Target = SharedObjects;
+    fn deref(&self) -> &SharedObjects {
         self.0.as_ref().expect("it is there until it is dropped")
     }
 }
 
 impl DerefMut for Taken {
-    fn deref_mut(&mut self) -> &mut Known {
+    fn deref_mut(&mut self) -> &mut SharedObjects {
         self.0.as_mut().expect("it is there until it is dropped")
     }
 }

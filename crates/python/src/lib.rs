@@ -1,7 +1,7 @@
 //! The Python module `saltext.reclass._engine`: the engine as Python sees it.
 //!
 //! Nothing but translation: [`incoming`] and [`outgoing`] carry data over the border,
-//! [`errors`] carries failures, [`inventory`] and [`questions`] ask the engine, [`editor`] edits
+//! [`errors`] carries failures, [`log`] writes the log, [`inventory`] and [`questions`] ask the engine, [`editor`] edits
 //! files. Three promises to a Salt master hold for each method:
 //!
 //! * a panic becomes an ordinary exception ([`errors::guard`]): Salt does not
@@ -16,6 +16,7 @@ mod form;
 pub mod incoming;
 pub mod inventory;
 mod known;
+mod log;
 pub mod outgoing;
 mod prototype;
 pub mod questions;
@@ -25,11 +26,25 @@ mod strings;
 #[pyo3::pymodule]
 mod _engine {
     use pyo3::prelude::*;
+    use pyo3::types::PyDict;
 
     #[pymodule_export]
     use super::editor::Editor;
     #[pymodule_export]
     use super::inventory::Inventory;
+
+    /// The settings with those of the file that `config_file` names.
+    #[pyfunction]
+    #[pyo3(signature = (**settings))]
+    fn configured<'py>(
+        py: Python<'py>,
+        settings: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        super::errors::guard(|| {
+            let options = super::incoming::options(py, settings)?;
+            super::outgoing::Outgoing::new(py, 0).dict(&options)
+        })
+    }
 
     /// Panics inside of the engine, to show what a caller then sees: an `InternalError`.
     #[pyfunction]
@@ -42,12 +57,13 @@ mod _engine {
     #[cfg(debug_assertions)]
     #[pyfunction]
     fn arm(at: usize) -> usize {
-        crate::points::arm(at)
+        reclass::failpoints::arm(at)
     }
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        super::errors::note_places_of_panics();
+        reclass::panics::note_places();
+        reclass::keys::seed();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -11,12 +11,12 @@ use pyo3::types::{
     PyBytes, PyDate, PyDateTime, PyDelta, PyDict, PyInt, PyList, PySet, PyString, PyTuple, PyTzInfo,
 };
 
-use crate::memory;
-use crate::points::point;
-use crate::python::form::scalar;
-use crate::python::known::{Taken, is_shared};
-use crate::value::{DateTime, Map, Text, Value};
-use crate::wire;
+use crate::form::scalar;
+use crate::known::{Taken, is_shared};
+use reclass::failpoints::point;
+use reclass::memory;
+use reclass::value::{DateTime, Map, Text, Value};
+use reclass::wire;
 
 /// What makes the objects of one answer.
 pub struct Outgoing<'py> {

@@ -6,13 +6,13 @@
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
-use crate::memory;
-use crate::points::point;
-use crate::python::form::scalar;
-use crate::python::known::{Known, has_plain_keys};
-use crate::python::outgoing::OBJECT;
-use crate::value::{Map, Value};
-use crate::wire;
+use crate::form::scalar;
+use crate::known::{SharedObjects, has_plain_keys};
+use crate::outgoing::OBJECT;
+use reclass::failpoints::point;
+use reclass::memory;
+use reclass::value::{Map, Value};
+use reclass::wire;
 
 /// What copies of a container are made from. All in it is plain, in the words of [`wire`].
 pub struct Prototype {
@@ -39,7 +39,7 @@ const HEIGHT: usize = 16;
 impl Prototype {
     /// Makes the prototype of a container; `None` for one that is too deep, or has anything that is not
     /// plain.
-    pub fn of(py: Python<'_>, value: &Value, known: &mut Known) -> PyResult<Option<Prototype>> {
+    pub fn of(py: Python<'_>, value: &Value, known: &mut SharedObjects) -> PyResult<Option<Prototype>> {
         let mut making = Making { py, known, steps: Vec::new(), objects: Vec::new(), height: 0 };
         let made = making.container(value, 1)?;
         let Making { steps, objects, height, .. } = making;
@@ -66,7 +66,7 @@ impl Prototype {
 
 struct Making<'py, 'k> {
     py: Python<'py>,
-    known: &'k mut Known,
+    known: &'k mut SharedObjects,
     steps: Vec<Step>,
     objects: Vec<Py<PyAny>>,
     height: usize,

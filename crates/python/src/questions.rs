@@ -1,16 +1,16 @@
 //! Questions turn the keyword arguments of `explain`, `lint`, `diff` and the listings into what the
 //! engine is asked, and its answers into plain data.
 
-use crate::diff::diff;
-use crate::engine::node::Computation;
-use crate::engine::{Inventory, Request};
-use crate::error::Result;
-use crate::explain::{Selection, explain};
-use crate::lint::lint;
-use crate::list::{self, NodeFilter};
-use crate::report::findings_value;
-use crate::secrets::Secrets;
-use crate::value::{Map, Text, Value};
+use reclass::Computation;
+use reclass::diff::diff;
+use reclass::error::{Error, Result};
+use reclass::explain::{Selection, explain};
+use reclass::lint::lint;
+use reclass::list::{self, NodeFilter};
+use reclass::redact::Redaction;
+use reclass::report::findings_value;
+use reclass::value::{Map, Text, Value};
+use reclass::{Inventory, Request};
 
 /// What `reclass explain -o json` prints.
 pub fn explanation(
@@ -22,11 +22,12 @@ pub fn explanation(
 ) -> Result<Value> {
     let request =
         Request { environment: environment.map(Text::from), force_environment: true, input_data: None };
-    let mut secrets = secrets(inventory, show_secrets);
-    selection.secrets = secrets.clone();
+    selection.redaction = redaction(inventory, show_secrets);
     let explanation = explain(inventory, node, &request, &selection)?;
-    explanation.teach(&mut secrets);
-    Ok(explanation.to_value(&inventory.settings().delimiter, &secrets))
+    if !explanation.missing.is_empty() {
+        return Err(Error::new(explanation.missing));
+    }
+    Ok(explanation.to_value(&inventory.settings().delimiter, &selection.redaction))
 }
 
 /// What `reclass lint -o json --level info` prints.
@@ -53,16 +54,16 @@ pub fn parameters(
     nodes: &[String],
     show_secrets: bool,
 ) -> Result<Value> {
-    let secrets = secrets(inventory, show_secrets);
+    let redaction = redaction(inventory, show_secrets);
     let delimiter = &inventory.settings().delimiter;
     let filter = NodeFilter { names: nodes.to_vec(), ..NodeFilter::default() };
-    let rows = list::parameters(inventory, paths, &filter, &secrets)?;
+    let rows = list::parameters(inventory, paths, &filter, &redaction)?;
     Ok(Value::list(rows.iter().map(|row| row.to_value(delimiter)).collect()))
 }
 
-/// What is masked in an answer.
-fn secrets(inventory: &Inventory, show: bool) -> Secrets {
-    if show { Secrets::none() } else { Secrets::of(inventory.settings()) }
+/// Hides the secrets in an answer.
+fn redaction(inventory: &Inventory, show: bool) -> Redaction {
+    if show { Redaction::none() } else { Redaction::of(inventory.settings()) }
 }
 
 /// The names of all nodes.
@@ -81,7 +82,10 @@ pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Result<Value> {
 /// What `reclass classes -o json` prints.
 pub fn classes(inventory: &Inventory, globs: &[String]) -> Result<Value> {
     Ok(Value::list(
-        list::classes(inventory, globs, &NodeFilter::default())?.iter().map(list::Name::to_value).collect(),
+        list::classes(inventory, globs, &NodeFilter::default())?
+            .iter()
+            .map(list::NameRow::to_value)
+            .collect(),
     ))
 }
 
@@ -90,13 +94,13 @@ pub fn applications(inventory: &Inventory, globs: &[String]) -> Result<Value> {
     Ok(Value::list(
         list::applications(inventory, globs, &NodeFilter::default())?
             .iter()
-            .map(list::Name::to_value)
+            .map(list::NameRow::to_value)
             .collect(),
     ))
 }
 
 /// What `reclass refs -o json` prints.
 pub fn references(inventory: &Inventory, paths: &[String]) -> Result<Value> {
-    let rows = list::references(inventory, paths, &NodeFilter::default(), &secrets(inventory, false))?;
+    let rows = list::references(inventory, paths, &NodeFilter::default())?;
     Ok(Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()))
 }

@@ -4,8 +4,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 
-use crate::memory;
-use crate::value::Text;
+use reclass::memory;
+use reclass::value::Text;
 
 /// Python strings by the address of the text, which they keep alive. Those in `young` were used
 /// lately.

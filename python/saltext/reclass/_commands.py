@@ -87,9 +87,9 @@ def node_classify(
     }
 
 
-def node_pillar(settings: Settings, name: Any) -> dict[str, Any]:
-    """``{node: pillar}``."""
-    return {text(name): _metadata.opened(settings).pillar(text(name))}
+def node_pillar(settings: Settings, name: Any, earlier: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """``{node: pillar}``. ``earlier`` is the pillar before reclass."""
+    return {text(name): _metadata.opened(settings).pillar(text(name), earlier)}
 
 
 def top(settings: Settings, name: Any) -> dict[str, list[str]]:

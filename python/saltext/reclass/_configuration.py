@@ -9,16 +9,79 @@ from typing import Any
 from saltext.reclass._salt import RefusedError, settings_of
 
 _FILES = ("/etc/reclass/reclass-config.yml", "/etc/kapicorp-reclass/kapicorp-reclass-config.yml")
-# As for the programs, in bytes.
-_LARGEST = 4 * 1024 * 1024
 
 
-def of_master(opts: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the inventory that a master, or a masterless minion, gives to its minions."""
-    settings = _in_options(opts)
-    if settings is None:
-        raise RefusedError("no inventory is configured: neither ext_pillar nor master_tops has 'reclass'")
-    return settings
+def of_master(opts: Mapping[str, Any], inventory: int | str | None = None) -> dict[str, Any]:
+    """The settings of the inventory that a master, or a masterless minion, gives to its minions.
+
+    Where ``ext_pillar`` has several entries ``reclass``, ``inventory`` chooses one, by its number or its
+    ``inventory_base_uri``; without it, the first one.
+    """
+    if inventory is None:
+        settings = _in_options(opts)
+        if settings is None:
+            raise RefusedError("no inventory is configured: neither ext_pillar nor master_tops has 'reclass'")
+        return settings
+    return _chosen(opts, inventory)[1]
+
+
+def of_tops(opts: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of the inventory that gives minions their tops; that of the pillar where there is none."""
+    tops = opts.get("master_tops")
+    if isinstance(tops, Mapping) and "reclass" in tops:
+        return settings_of(tops["reclass"], opts)
+    return of_master(opts)
+
+
+def earlier_pillar(
+    opts: Mapping[str, Any], minion: str, inventory: int | str | None = None
+) -> dict[str, Any] | None:
+    """The pillar of a minion as Salt has it when it comes to an entry ``reclass`` of ``ext_pillar``.
+
+    ``None`` where the settings of the entry do not ask for it.
+    """
+    at, settings = _chosen(opts, inventory or 1) if _entries(opts) else (0, {})
+    if not settings.get("propagate_pillar_data_to_reclass"):
+        return None
+    import salt.utils.minions
+
+    import salt.pillar
+
+    _, grains, _ = salt.utils.minions.get_minion_data(minion, opts)
+    # What Salt does after the last entry is left out.
+    before = {**opts, "ext_pillar": opts["ext_pillar"][:at], "pillar_opts": False, "decrypt_pillar": []}
+    pillar = salt.pillar.Pillar(before, grains or {"fqdn": minion}, minion, "base")
+    if opts.get("ext_pillar_first"):
+        data, errors = pillar.ext_pillar({})
+    else:
+        data = pillar.compile_pillar()
+        errors = data.get("_errors")
+    if errors:
+        raise RefusedError(f"the pillar before reclass fails: {errors[0]}")
+    return dict(data)
+
+
+def _entries(opts: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
+    """The entries ``reclass`` of ``ext_pillar``: their indices, and their settings."""
+    return [
+        (at, settings_of(entry["reclass"], opts))
+        for at, entry in enumerate(opts.get("ext_pillar") or [])
+        if isinstance(entry, Mapping) and "reclass" in entry
+    ]
+
+
+def _chosen(opts: Mapping[str, Any], inventory: int | str) -> tuple[int, dict[str, Any]]:
+    entries = _entries(opts)
+    if isinstance(inventory, int):
+        found = entries[inventory - 1 : inventory] if inventory > 0 else []
+    else:
+        found = [entry for entry in entries if entry[1].get("inventory_base_uri") == inventory]
+    if not found:
+        known = ", ".join(repr(settings.get("inventory_base_uri")) for _, settings in entries)
+        raise RefusedError(
+            f"ext_pillar has no inventory {inventory!r}; its entries 'reclass' are {known or 'none'}"
+        )
+    return found[0]
 
 
 def of_minion(opts: Mapping[str, Any]) -> dict[str, Any]:
@@ -41,9 +104,8 @@ def of_minion(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _in_options(opts: Mapping[str, Any]) -> dict[str, Any] | None:
-    for entry in opts.get("ext_pillar") or []:
-        if isinstance(entry, Mapping) and "reclass" in entry:
-            return settings_of(entry["reclass"], opts)
+    for _, settings in _entries(opts):
+        return settings
     tops = opts.get("master_tops")
     if isinstance(tops, Mapping) and "reclass" in tops:
         return settings_of(tops["reclass"], opts)
@@ -62,15 +124,8 @@ def _beside(opts: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _in_file() -> dict[str, Any] | None:
-    import salt.utils.yaml
-
     for name in _FILES:
         path = Path(name)
-        if path.is_file():
-            if path.stat().st_size > _LARGEST:
-                raise RefusedError(f"the configuration file '{path}' has more than {_LARGEST} bytes")
-            options = salt.utils.yaml.safe_load(path.read_text(encoding="utf-8"))
-            return settings_of(options or {}, {})
         if path.is_symlink() or path.exists():
-            raise RefusedError(f"the configuration file '{path}' is not a regular file")
+            return settings_of({"config_file": name}, {})
     return None

@@ -78,25 +78,28 @@ def create_node(
     settings: Settings,
     name: Any,
     path: Any = None,
-    cluster: Any = "default",
-    environment: Any = "prd",
+    cluster: Any = None,
+    environment: Any = None,
     classes: Any = None,
     parameters: Any = None,
     interpolate: bool = False,
     test: bool = False,
+    reclass_environment: Any = None,
 ) -> dict[str, Any]:
-    """Makes the file of a node, with what salt-formula-reclass writes into one."""
+    """Makes the file of a node; with a cluster or environment also its ``linux:system``."""
     name = text(name)
     host, _, domain = name.partition(".")
-    system = {"name": host, "domain": domain, "cluster": text(cluster), "environment": text(environment)}
+    asked = {"cluster": cluster, "environment": environment}
+    asked = {key: text(value) for key, value in asked.items() if value is not None}
+    system = {"name": host, "domain": domain, **asked} if asked else {}
+    listed, given = _list(classes), _mapping(parameters)
+    entries: list[tuple[list[str], Any]] = _environment(reclass_environment)
+    entries += [(["parameters", "linux", "system", key], value) for key, value in system.items()]
+    if not (listed or given or entries):
+        # A file without anything looks like one that was cut off.
+        entries = [(["classes"], [])]
     edit = _editor(settings).create_node(
-        name,
-        text(path),
-        _list(classes),
-        _mapping(parameters),
-        [(["parameters", "linux", "system", key], value) for key, value in system.items()],
-        interpolate=bool(interpolate),
-        test=bool(test),
+        name, text(path), listed, given, entries, interpolate=bool(interpolate), test=bool(test)
     )
     return _told(edit, f"node '{name}'", "created", "present already", test)
 
@@ -108,11 +111,17 @@ def update_node(
     parameters: Any = None,
     interpolate: bool = False,
     test: bool = False,
+    reclass_environment: Any = None,
 ) -> dict[str, Any]:
-    """Adds classes to the file of a node and gives its soft parameters their values."""
+    """Adds classes to the file of a node and gives its soft parameters and its environment their values."""
     name = text(name)
     edit = _editor(settings).update_node(
-        name, _list(classes), _mapping(parameters), interpolate=bool(interpolate), test=bool(test)
+        name,
+        _list(classes),
+        _mapping(parameters),
+        _environment(reclass_environment),
+        interpolate=bool(interpolate),
+        test=bool(test),
     )
     return _told(edit, f"node '{name}'", "updated", "in the correct state", test)
 
@@ -124,13 +133,20 @@ def put_node(
     parameters: Any = None,
     interpolate: bool = False,
     test: bool = False,
+    reclass_environment: Any = None,
     **new: Any,
 ) -> dict[str, Any]:
     """Updates the file of a node, or makes it, with ``new`` for :func:`create_node`.
 
     Somebody else may make or delete it in between: then the other one is tried again.
     """
-    given = {"classes": classes, "parameters": parameters, "interpolate": interpolate, "test": test}
+    given = {
+        "classes": classes,
+        "parameters": parameters,
+        "interpolate": interpolate,
+        "test": test,
+        "reclass_environment": reclass_environment,
+    }
     for _ in range(_ATTEMPTS):
         try:
             return update_node(settings, name, **given)
@@ -142,6 +158,11 @@ def put_node(
             if error.code != "node-exists":
                 raise
     return update_node(settings, name, **given)
+
+
+def _environment(name: Any) -> list[tuple[list[str], Any]]:
+    """The entry of a node file for its environment, if one is asked for."""
+    return [] if name is None else [(["environment"], text(name))]
 
 
 def delete_node(settings: Settings, name: Any, test: bool = False) -> dict[str, Any]:

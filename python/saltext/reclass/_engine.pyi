@@ -1,7 +1,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-__all__ = ["Editor", "Inventory", "__version__", "panic"]
+__all__ = ["Editor", "Inventory", "__version__", "configured", "panic"]
 
 __version__: str
 
@@ -210,7 +210,15 @@ class Inventory:
         """
 
     def top(self, minion_id: str, environment: str | None = None) -> dict[str, list[str]]:
-        """The top of a minion: ``{environment: [applications]}``."""
+        """The top of a minion: ``{environment: [applications]}``.
+
+        Only the parameters that class names refer to are evaluated; problems with others are no
+        errors here. With ``propagate_pillar_data_to_reclass``, a class name that may depend on the
+        pillar is one.
+        """
+
+def configured(**settings: Any) -> dict[str, Any]:
+    """The settings with those of the file that ``config_file`` names."""
 
 def panic() -> None:
     """Panics inside of the engine, to show what a caller then sees: an ``InternalError``."""

@@ -6,7 +6,7 @@ The shapes are those of salt-formula-reclass, so that scripts for it keep workin
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from saltext.reclass._edits import Settings, carried, params_in, text
@@ -102,13 +102,20 @@ def yaml_errors(settings: Settings) -> list[str]:
     return errors
 
 
-def pillar_errors(settings: Settings, name: str | None = None) -> dict[str, str]:
-    """For one node, or each, why it has no pillar; empty text for one that has."""
+def pillar_errors(
+    settings: Settings,
+    name: str | None = None,
+    earlier: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
+) -> dict[str, str]:
+    """For one node, or each, why it has no pillar; empty text for one that has.
+
+    ``earlier`` gives the pillar of a minion before reclass.
+    """
     inventory = opened(settings)
     found = {}
     for node_name in inventory.nodes() if name is None else [text(name)]:
         try:
-            inventory.pillar(node_name)
+            inventory.pillar(node_name, earlier(node_name))
             found[node_name] = ""
         except Exception as error:  # noqa: BLE001 - whatever it is, it is the answer
             found[node_name] = describe(error)

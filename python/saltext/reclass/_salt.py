@@ -32,7 +32,7 @@ def pillar(
 
     settings = settings_of(given, opts, positional)
     environment = None
-    if settings.get("allow_adapter_env_override"):
+    if _is_on(settings, "allow_adapter_env_override"):
         saltenv = opts.get("saltenv")
         asked_by_minion = (_request() or {}).get("cmd") == "_pillar"
         if saltenv == "base" and opts.get("__role") == "master" and not asked_by_minion:
@@ -40,7 +40,7 @@ def pillar(
             # show another pillar than the minion gets.
             saltenv = None
         environment = _environment(opts.get("pillarenv"), saltenv)
-    propagates = bool(settings.get("propagate_pillar_data_to_reclass"))
+    propagates = _is_on(settings, "propagate_pillar_data_to_reclass")
     try:
         inventory = Inventory(**settings)
         if not propagates or opts.get("__role") == "master":
@@ -84,7 +84,7 @@ def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, li
     settings = settings_of(tops.get("reclass"), opts)
     minion_id = _authenticated_id(minion_opts, opts)
     environment = None
-    if settings.get("allow_adapter_env_override"):
+    if _is_on(settings, "allow_adapter_env_override"):
         environment = _environment(minion_opts.get("saltenv"), minion_opts.get("pillarenv"))
     return Inventory(**settings).top(minion_id, environment)
 
@@ -100,13 +100,21 @@ def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:
     return {"base": [f"reclass-failed--{code}--{reason}--see-the-log-of-the-master"]}
 
 
-def describe(error: BaseException) -> str:
+def describe(error: BaseException, failed: str = "") -> str:
     """The text of an error for the one who asked: it never holds the value of a parameter.
 
-    What the text leaves out goes to the log.
+    Each error is a line in the log, behind the text ``failed``. Its excerpts follow once, until a file of the
+    inventory changes.
     """
     if isinstance(error, ReclassError):
-        log.error("%s", error.full_text())
+        first, *more = str(error).splitlines() or [""]
+        notes = [] if error.full else error.notes
+        rest = [f"{len(more)} more problem{'s' * (len(more) > 1)}"] if more else []
+        log.error("%s%s", failed, "; ".join([first, *notes, *rest]))
+        if error.full and not error.repeated:
+            log.error("%s", error.full)
+    if failed and isinstance(error, RefusedError):
+        log.error("%s%s", failed, error)
     if isinstance(error, (ReclassError, RefusedError)):
         return f"reclass: {error}"
     # Neither a minion nor a log is told the text of other errors: it may hold anything.
@@ -155,12 +163,22 @@ def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] =
     if not isinstance(given, Mapping) or any(argument is not None for argument in positional):
         raise RefusedError("the configuration of reclass must be a mapping of options")
     settings = {str(name): value for name, value in given.items()}
-    if "inventory_base_uri" not in settings:
+    if settings.get("config_file"):
+        from saltext.reclass._engine import configured
+
+        settings = configured(**settings)
+    elif "inventory_base_uri" not in settings:
         # As Salt's builtin adapter.
         roots = (opts.get("file_roots") or {}).get("base") or []
         if isinstance(roots, (list, tuple)) and roots:
             settings["inventory_base_uri"] = roots[0]
     return settings
+
+
+def _is_on(settings: Mapping[str, Any], name: str) -> bool:
+    """Whether a setting is true, as the engine reads it."""
+    value = settings.get(name)
+    return bool(value) and str(value).lower() not in ("false", "no", "off", "0", "null", "none", "~")
 
 
 def _environment(*wanted: Any) -> str | None:

@@ -35,9 +35,16 @@ def node_absent(settings: Configured, test: bool, name: Any) -> Result:
     return _result(name, edit, test)
 
 
-def param_present(settings: Configured, test: bool, name: Any, value: Any, **given: Any) -> Result:
+def param_present(
+    settings: Configured, test: bool, name: Any, value: Any, show_changes: bool = True, **given: Any
+) -> Result:
     """A soft parameter has this value."""
-    return _result(name, lambda: _edits.set_param(settings(), name, value, test=test, **given), test)
+
+    def edit() -> Mapping[str, Any]:
+        done = _edits.set_param(settings(), name, value, test=test, **given)
+        return done if show_changes else {**done, "changes": {"diff": "<show_changes=False>"}}
+
+    return _result(name, edit, test)
 
 
 def param_absent(settings: Configured, test: bool, name: Any, **given: Any) -> Result:

@@ -6,10 +6,35 @@ value, so that it may be sent to a minion.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+
+class Problem(NamedTuple):
+    """One of the problems of a :class:`ReclassError`. Holds no parameter's value, as its ``str()``."""
+
+    code: str
+    """The stable code, such as ``reference-not-found``."""
+
+    message: str
+    """The sentence."""
+
+    location: str | None
+    """The place, ``path:line:column`` or the path alone; ``None`` where there is no file."""
+
+    node: str | None
+    """The node that was rendered."""
+
+    path: str | None
+    """The parameter or export that has the problem, in the notation of references."""
+
+    chain: list[str]
+    """The include chain, from the node down to the file; empty for the file of the node itself."""
+
+    help: str | None
+    """A way out."""
 
 
 class ReclassError(Exception):
@@ -27,23 +52,31 @@ class ReclassError(Exception):
     notes: list[str]
     """What else there is to know: how the file came in, remarks, a way out."""
 
+    problems: list[Problem]
+    """All problems, the first one first; behind each the problems of other nodes that caused it."""
+
+    repeated: bool = False
+    """Whether this process raised the same problems before, and no file of the inventory changed since."""
+
     full: str
     """The problems with excerpts of their files, secrets as stars: for those who may see the files, not
     for minions. Empty where no file was read."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - what the engine hands over
         self,
         message: str,
         code: str = "internal",
         location: str | None = None,
         notes: Iterable[str] = (),
         full: str = "",
+        problems: Iterable[Iterable[Any]] = (),
     ) -> None:
         super().__init__(message)
         self.code = code
         self.location = location
         self.notes = list(notes)
         self.full = full
+        self.problems = [Problem(*problem) for problem in problems]
 
     def full_text(self) -> str:
         """The message, then the full form; where there is none, the notes, a line for each."""

@@ -1,11 +1,11 @@
 //! Differences as data: what `--output json` and Python get. `docs/diff.md` describes it.
 
-use super::{Difference, Group, Item, names};
-use crate::error::Fault;
-use crate::evaluate::join_path;
-use crate::explain::place_value;
-use crate::report::{Finding, Level, findings_value};
-use crate::value::{Map, Text, Value};
+use super::{Difference, Group, ListItem, names};
+use crate::analysis::explain::place_value;
+use crate::base::error::Fault;
+use crate::base::path::join_path;
+use crate::base::value::{Map, Text, Value};
+use crate::output::report::{Finding, Level, findings_value};
 
 fn map(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>())
@@ -40,15 +40,17 @@ impl Difference {
     fn group(&self, group: &Group, delimiter: &str) -> Value {
         let change = &group.change;
         let value = |value: &Option<Value>| {
-            value.as_ref().map_or(Value::Null, |value| self.secrets.value(&change.path, value))
+            value.as_ref().map_or(Value::Null, |value| self.redaction.value(&change.path, value))
         };
-        let place = |place: &Option<crate::explain::Place>| place.as_ref().map_or(Value::Null, place_value);
-        let item = |item: &Item| {
+        let place = |place: &Option<crate::analysis::explain::ValuePlace>| {
+            place.as_ref().map_or(Value::Null, place_value)
+        };
+        let item = |item: &ListItem| {
             map([
                 ("kind", Value::text(if item.added { "added" } else { "removed" })),
                 (
                     "value",
-                    change.item(item).map_or(Value::Null, |item| self.secrets.value(&change.path, item)),
+                    change.item(item).map_or(Value::Null, |item| self.redaction.value(&change.path, item)),
                 ),
                 ("place", place(&item.place)),
             ])

@@ -6,21 +6,21 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
 use super::values::Sameness;
-use super::{Change, Section};
-use crate::explain::Place;
-use crate::source::Site;
-use crate::value::{Key, Text};
+use super::{Section, ValueChange};
+use crate::analysis::explain::ValuePlace;
+use crate::base::source::Site;
+use crate::base::value::{Key, Text};
 
 /// A change, and the nodes that have it.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// What changes. Of a list, old and new are those of the first of the nodes, the items what
     /// all of the nodes have in common.
-    pub change: Change,
+    pub change: ValueChange,
     /// Where the old value stands, in the first of the nodes.
-    pub old_place: Option<Place>,
+    pub old_place: Option<ValuePlace>,
     /// Where the new value stands, in the first of the nodes.
-    pub new_place: Option<Place>,
+    pub new_place: Option<ValuePlace>,
     /// The nodes, sorted.
     pub nodes: Vec<Text>,
     /// Whether old and new are those of the first of the nodes, and others have others.
@@ -30,7 +30,7 @@ pub struct Group {
 }
 
 impl Group {
-    fn of(change: Change) -> Group {
+    fn of(change: ValueChange) -> Group {
         Group {
             change,
             old_place: None,
@@ -50,7 +50,7 @@ impl Group {
         path
     }
 
-    fn take(&mut self, node: &Text, change: &Change) {
+    fn take(&mut self, node: &Text, change: &ValueChange) {
         self.nodes.push(node.clone());
         for at in &change.indexes {
             if change.path[*at] != self.change.path[*at] && !self.varies.contains(at) {
@@ -70,7 +70,7 @@ pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
     let mut known: FxHashMap<Stands, usize> = FxHashMap::default();
     let mut all: Vec<Group> = Vec::with_capacity(groups.len());
     for group in groups {
-        let site = |place: &Option<Place>| place.as_ref().and_then(|place| place.site.clone());
+        let site = |place: &Option<ValuePlace>| place.as_ref().and_then(|place| place.site.clone());
         let change = &group.change;
         let sites: Vec<(bool, Option<Site>)> = if change.items.is_empty() {
             let sides = [(false, &change.old, &group.old_place), (true, &change.new, &group.new_place)];
@@ -115,18 +115,16 @@ pub(super) struct Groups {
 }
 
 impl Groups {
-    /// Takes the changes of a node, and tells whether any of them is new.
-    pub(super) fn take(&mut self, node: &Text, changes: Vec<Change>) -> bool {
-        let known = self.groups.len();
+    /// Takes the changes of a node.
+    pub(super) fn take(&mut self, node: &Text, changes: Vec<ValueChange>) {
         let mut before: FxHashMap<Sameness, usize> = FxHashMap::default();
-        for change in changes.into_iter().flat_map(Change::split) {
+        for change in changes.into_iter().flat_map(ValueChange::split) {
             let sameness = change.sameness();
             let number = before.entry(sameness.clone()).or_default();
             let group = self.groups.entry((sameness, *number)).or_insert_with(|| Group::of(change.clone()));
             group.take(node, &change);
             *number += 1;
         }
-        self.groups.len() > known
     }
 
     /// All of them, in the order in which they were met; the items of one list that the same nodes

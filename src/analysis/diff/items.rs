@@ -1,31 +1,31 @@
 //! Items turn two lists into what the one lost and the other gained.
 
 use super::values::same;
-use crate::explain::Place;
-use crate::value::Value;
+use crate::analysis::explain::ValuePlace;
+use crate::base::value::Value;
 
 /// One item that a list loses or gains.
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct ListItem {
     /// Whether the new list has it, and the old one has not.
     pub added: bool,
     /// Its index, in the list that has it.
     pub index: usize,
     /// Where it stands.
-    pub place: Option<Place>,
+    pub place: Option<ValuePlace>,
 }
 
 /// The most pairs of items that are compared; of longer lists, everything is gone and new.
 const LARGEST: usize = 250_000;
 
 /// How one list becomes the other, by their longest common subsequence.
-pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<Item> {
+pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
     let before = old.iter().zip(new).take_while(|(old, new)| same(old, new)).count();
     let (old, new) = (&old[before..], &new[before..]);
     let after = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| same(old, new)).count();
     let (old, new) = (&old[..old.len() - after], &new[..new.len() - after]);
-    let gone = |index: usize| Item { added: false, index: before + index, place: None };
-    let added = |index: usize| Item { added: true, index: before + index, place: None };
+    let gone = |index: usize| ListItem { added: false, index: before + index, place: None };
+    let added = |index: usize| ListItem { added: true, index: before + index, place: None };
     if old.len().saturating_mul(new.len()) > LARGEST {
         return (0..old.len()).map(gone).chain((0..new.len()).map(added)).collect();
     }

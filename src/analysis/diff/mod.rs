@@ -9,20 +9,21 @@ mod side;
 mod text;
 mod values;
 
-use crate::error::{Error, Fault, Result};
-use crate::explain::check_nodes;
-use crate::parallel::both;
-use crate::pattern::Glob;
-use crate::secrets::Secrets;
-use crate::value::{Map, Text, Value};
+use crate::analysis::explain::check_nodes;
+use crate::base::error::{Error, Fault, Result};
+use crate::base::parallel::both;
+use crate::base::pattern::Glob;
+use crate::base::secrets::Secrets;
+use crate::base::value::{Map, Text, Value};
+use crate::output::redact::Redaction;
 
 pub use groups::Group;
 use groups::{Groups, together};
-pub use items::Item;
+pub use items::ListItem;
 use nodes::Node;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
-pub use values::{Change, Section};
+pub use values::{Section, ValueChange};
 
 /// All that differs.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +51,7 @@ pub struct Difference {
     /// Nodes that render on neither side, with other problems than before: those of the second.
     pub otherwise: Vec<(Text, Vec<Fault>)>,
     /// What is masked wherever the difference is shown.
-    pub secrets: Secrets,
+    pub redaction: Redaction,
 }
 
 impl Difference {
@@ -81,14 +82,7 @@ impl Difference {
                 Node::Broken(faults) => self.broken.push((name, faults)),
                 Node::Mended(faults) => self.mended.push((name, faults)),
                 Node::Otherwise(faults) => self.otherwise.push((name, faults)),
-                Node::Changed { changes, all } => {
-                    // What other nodes change alike holds the same secrets.
-                    if groups.take(&name, changes) {
-                        for values in &all {
-                            self.secrets.learn(values);
-                        }
-                    }
-                }
+                Node::Changed(changes) => groups.take(&name, changes),
             }
         }
         self.changes = groups.finish();
@@ -103,10 +97,6 @@ impl Difference {
         all.dedup();
         all
     }
-}
-
-fn secrets_of(side: &Side) -> Secrets {
-    Secrets::of(side.inventory.settings())
 }
 
 fn content(side: &Side) -> Option<&[u8]> {
@@ -125,12 +115,16 @@ pub fn diff(
     // Each side takes its files while the other one does.
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
     let (old, new) = (old?, new?);
-    let secrets = if show_secrets { Secrets::none() } else { secrets_of(&new).and(secrets_of(&old)) };
+    let mut redaction = Redaction::none();
+    if !show_secrets {
+        redaction = Redaction::of(new.inventory.settings());
+        redaction.secrets = redaction.secrets.and(Secrets::of(old.inventory.settings()));
+    }
     let begun = Difference {
         names: (names.0.to_owned(), names.1.to_owned()),
         settings_differ: content(&old) != content(&new),
         own_settings: own.is_some(),
-        secrets,
+        redaction,
         ..Difference::default()
     };
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
@@ -139,10 +133,8 @@ pub fn diff(
             check_nodes(&[before.catalog, now.catalog], nodes)?;
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
-            let secrets = difference.secrets.clone();
-            let mut written = old.place(&mut difference.changes, before, &secrets, true);
-            written.extend(new.place(&mut difference.changes, now, &secrets, false));
-            difference.secrets.learn_all(written.iter());
+            old.place(&mut difference.changes, before, &begun.redaction, true);
+            new.place(&mut difference.changes, now, &begun.redaction, false);
             difference.changes = together(difference.changes);
             Ok::<_, Error>(difference)
         })

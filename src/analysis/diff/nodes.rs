@@ -4,15 +4,15 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::Change;
+use super::ValueChange;
 use super::values;
+use crate::base::error::{Error, Fault, Result};
+use crate::base::parallel;
+use crate::base::pattern::{Glob, chosen};
+use crate::base::value::Text;
 use crate::engine::NodeInfo;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
-use crate::error::{Error, Fault, Result};
-use crate::parallel;
-use crate::pattern::{Glob, chosen};
-use crate::value::{Text, Value};
 
 /// What differs in a node.
 #[derive(Debug)]
@@ -29,8 +29,8 @@ pub(super) enum Node {
     Mended(Vec<Fault>),
     /// It renders on neither side, with other problems than before.
     Otherwise(Vec<Fault>),
-    /// Its values, and the parameters and exports that they are of.
-    Changed { changes: Vec<Change>, all: [Value; 4] },
+    /// Its values.
+    Changed(Vec<ValueChange>),
 }
 
 /// The nodes of both sides that globs choose, sorted, each with what differs in it. One that is on
@@ -54,23 +54,18 @@ pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]
 /// One side, in one thread.
 struct Side<'a> {
     computation: Computation<'a>,
-    /// Names that several files have: nothing renders then (S6).
-    clashes: Vec<Fault>,
     /// Classes that were worked out are known to other nodes for as long as a node has them.
     sequences: RefCell<Vec<Arc<Sequence>>>,
 }
 
 impl<'a> Side<'a> {
     fn new(computation: Computation<'a>) -> Side<'a> {
-        Side { clashes: computation.catalog.clashes(), computation, sequences: RefCell::default() }
+        Side { computation, sequences: RefCell::default() }
     }
 
     /// A node; `None` where this side has none of that name.
     fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
         self.computation.catalog.nodes.contains_key(name).then(|| {
-            if !self.clashes.is_empty() {
-                return Err(Error::new(self.clashes.clone()));
-            }
             let answer = self.computation.answer(NodeRequest::plain(name))?;
             self.sequences.borrow_mut().push(answer.sequence);
             Ok(answer.info)
@@ -104,10 +99,7 @@ fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
         (Some(Err(_)), Some(Err(now))) => Node::Otherwise(now.into_faults()),
         (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
             changes if changes.is_empty() => Node::Same,
-            changes => {
-                let all = [before.parameters, now.parameters, before.exports, now.exports];
-                Node::Changed { changes, all }
-            }
+            changes => Node::Changed(changes),
         },
     }
 }

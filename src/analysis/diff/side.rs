@@ -3,20 +3,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rustc_hash::FxHashSet;
-
 use super::{Group, Section};
+use crate::analysis::explain::{ValuePlace, ValuePlaces, Wanted, environment, places, values_without};
+use crate::base::error::{Error, Fault, Kind, Link, Result};
+use crate::base::settings::{FILE_NAMES, LARGEST_FILE, Settings};
+use crate::base::source::Site;
+use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
 use crate::engine::node::{Computation, NodeRequest};
-use crate::error::{Error, Fault, Kind, Link, Result};
-use crate::explain::{Place, Places, Wanted, environment, places, values_without};
-use crate::merge::Prefixes;
-use crate::secrets::Secrets;
-use crate::settings::{FILE_NAMES, LARGEST_FILE, Settings};
-use crate::source::{FileId, Site};
+use crate::output::redact::Redaction;
 use crate::storage::fs;
 use crate::storage::git::revision::Checkout;
-use crate::value::{Key, Map, Value};
 
 /// One side of a comparison.
 #[derive(Debug)]
@@ -101,17 +98,14 @@ impl Side {
         Ok(Side { inventory, checkout: None, settings_file: None })
     }
 
-    /// Fills in where the values of changes stand on this side, and masks what secrets have a part in. Gives
-    /// back the secrets that the files of those nodes write out.
+    /// Fills in where the values of changes stand on this side, and hides those that secrets have a part in.
     pub(super) fn place(
         &self,
         groups: &mut [Group],
         computation: &Computation<'_>,
-        secrets: &Secrets,
+        redaction: &Redaction,
         old: bool,
-    ) -> Vec<Value> {
-        let mut written = Vec::new();
-        let mut known = FxHashSet::default();
+    ) {
         let mut wanted: Vec<&mut Group> = groups
             .iter_mut()
             .filter(|group| if old { group.change.old.is_some() } else { group.change.new.is_some() })
@@ -119,24 +113,24 @@ impl Side {
         for groups in wanted.chunk_by_mut(|one, other| one.nodes.first() == other.nodes.first()) {
             let Some(node) = groups.first().and_then(|group| group.nodes.first()) else { continue };
             let Ok(layers) = computation.layers(NodeRequest::plain(node)) else { continue };
-            let files: Vec<FileId> = layers.all().map(|layer| layer.file).collect();
-            if known.insert(files) {
-                let prefixes = Prefixes::new(computation.settings);
-                written.extend(secrets.written_in(layers.all().map(|layer| &**layer), &prefixes));
-            }
-            let of = Places::new(computation, &layers);
+            let of = ValuePlaces::new(computation, &layers);
             let (mut values, mut names): (Vec<&mut Group>, Vec<&mut Group>) = groups
                 .iter_mut()
                 .map(|group| &mut **group)
                 .partition(|group| matches!(group.change.section, Section::Parameters | Section::Exports));
-            self.place_values(&mut values, &of, secrets, old);
+            self.place_values(&mut values, &of, redaction, old);
             self.place_names(&mut names, &of, old);
         }
-        written
     }
 
     /// The same for parameters and exports of one node.
-    fn place_values(&self, groups: &mut [&mut Group], of: &Places<'_>, secrets: &Secrets, old: bool) {
+    fn place_values(
+        &self,
+        groups: &mut [&mut Group],
+        of: &ValuePlaces<'_>,
+        redaction: &Redaction,
+        old: bool,
+    ) {
         let indexes = |group: &Group| -> Vec<usize> {
             let items = group.change.items.iter().filter(|item| item.added != old);
             items.map(|item| item.index).collect()
@@ -150,12 +144,15 @@ impl Side {
             })
             .collect();
         let told = places(of, &asked);
-        let without =
-            if secrets.is_none() { vec![None; asked.len()] } else { values_without(of, &asked, secrets) };
+        let without = if redaction.secrets.is_none() {
+            vec![None; asked.len()]
+        } else {
+            values_without(of, &asked, &redaction.secrets)
+        };
         for ((group, told), without) in groups.iter_mut().zip(told).zip(without) {
             let value = if old { &mut group.change.old } else { &mut group.change.new };
             if let Some(value) = value {
-                *value = secrets.shown(value, without.as_ref());
+                *value = redaction.unchanged(value, without.as_ref());
             }
             let place = told.place.map(|place| self.moved(place));
             if old {
@@ -171,7 +168,7 @@ impl Side {
     }
 
     /// The same for the environment, the classes and the applications.
-    fn place_names(&self, groups: &mut [&mut Group], of: &Places<'_>, old: bool) {
+    fn place_names(&self, groups: &mut [&mut Group], of: &ValuePlaces<'_>, old: bool) {
         for group in groups {
             if group.change.section == Section::Environment {
                 let place = environment(of.computation(), of.layers(), None).place;
@@ -199,7 +196,7 @@ impl Side {
     }
 
     /// A place with the paths of a revision as such.
-    fn moved(&self, mut place: Place) -> Place {
+    fn moved(&self, mut place: ValuePlace) -> ValuePlace {
         place.site = place.site.as_ref().map(|site| self.site(site));
         place.chain.iter_mut().for_each(|link| self.link(link));
         place

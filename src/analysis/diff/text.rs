@@ -6,13 +6,13 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::{Change, Difference, Group, Item};
-use crate::error::{Error, Fault};
-use crate::evaluate::join_path;
-use crate::explain::{Place, brief, briefs};
-use crate::report::{concise, inert};
-use crate::style::{Paint, Style};
-use crate::value::{Text, Value};
+use super::{Difference, Group, ListItem, ValueChange};
+use crate::analysis::explain::{ValuePlace, brief, briefs};
+use crate::base::error::{Error, Fault};
+use crate::base::error::{concise, inert};
+use crate::base::path::join_path;
+use crate::base::value::{Text, Value};
+use crate::output::style::{Paint, Style};
 
 /// How many names stand above the changes that they have in common, unless all are asked for.
 pub const NAMED: usize = 6;
@@ -201,7 +201,7 @@ impl Writer<'_> {
             return;
         }
         let masked = |value: &Option<Value>| {
-            value.as_ref().map(|value| self.difference.secrets.value(&change.path, value))
+            value.as_ref().map(|value| self.difference.redaction.value(&change.path, value))
         };
         let (old, new) = match (masked(&change.old), masked(&change.new)) {
             (Some(old), Some(new)) => {
@@ -219,13 +219,13 @@ impl Writer<'_> {
 
     /// The items of a change, each on one line. Of those that are cut alike, one that is gone and one
     /// that is new are cut around their difference.
-    fn items(&self, change: &Change) -> Vec<String> {
+    fn items(&self, change: &ValueChange) -> Vec<String> {
         let values: Vec<Value> = change
             .items
             .iter()
             .map(|item| {
                 let value = change.item(item).unwrap_or(&Value::Null);
-                self.difference.secrets.value(&change.path, value)
+                self.difference.redaction.value(&change.path, value)
             })
             .collect();
         let shown: Vec<String> = values.iter().map(brief).collect();
@@ -234,7 +234,7 @@ impl Writer<'_> {
         for (at, (item, text)) in change.items.iter().zip(&shown).enumerate() {
             alike.entry(text).or_default()[usize::from(item.added)].push(at);
         }
-        let one = |(at, (item, text)): (usize, (&Item, &String))| {
+        let one = |(at, (item, text)): (usize, (&ListItem, &String))| {
             let sides = alike.get(&**text)?;
             let (own, others) = if item.added { (&sides[1], &sides[0]) } else { (&sides[0], &sides[1]) };
             let rank = own.binary_search(&at).ok()?;
@@ -245,14 +245,14 @@ impl Writer<'_> {
         items.map(|item| one(item).unwrap_or_else(|| item.1.1.clone())).collect()
     }
 
-    fn value(&mut self, added: bool, value: &str, place: Option<&Place>) {
+    fn value(&mut self, added: bool, value: &str, place: Option<&ValuePlace>) {
         let (sign, style) = if added { ('+', Style::Added) } else { ('-', Style::Error) };
         let value = self.paint.of(style, &format!("{sign} {value}"));
         let text = format!("    {value}  {}", self.place(place));
         let _ = writeln!(self.out, "{}", text.trim_end());
     }
 
-    fn place(&self, place: Option<&Place>) -> String {
+    fn place(&self, place: Option<&ValuePlace>) -> String {
         let text = place.map_or_else(String::new, |place| {
             place.site.as_ref().map_or_else(|| place.layer.clone(), ToString::to_string)
         });

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::Item;
+use super::ListItem;
 use super::items::items;
+use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::NodeInfo;
-use crate::value::{Key, Map, Text, Value};
 
 /// The part of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -37,7 +37,7 @@ impl Section {
 
 /// One path at which two renderings differ.
 #[derive(Clone, Debug)]
-pub struct Change {
+pub struct ValueChange {
     /// The part of the node.
     pub section: Section,
     /// The path in it; empty for the parts that are one value.
@@ -49,37 +49,37 @@ pub struct Change {
     /// What is there now.
     pub new: Option<Value>,
     /// Where both are lists, what the one lost and the other gained.
-    pub items: Vec<Item>,
+    pub items: Vec<ListItem>,
 }
 
 /// What is the same for the same change: section, path without indexes of lists, old and new.
 pub(super) type Sameness = (Section, Vec<Option<String>>, String);
 
-impl Change {
+impl ValueChange {
     /// The change by items, where it is one of a list: others may have some of them.
-    pub(super) fn split(mut self) -> Vec<Change> {
+    pub(super) fn split(mut self) -> Vec<ValueChange> {
         let items = std::mem::take(&mut self.items);
         if items.is_empty() {
             return vec![self];
         }
-        items.into_iter().map(|item| Change { items: vec![item], ..self.clone() }).collect()
+        items.into_iter().map(|item| ValueChange { items: vec![item], ..self.clone() }).collect()
     }
 
     /// What is the same for the same change, wherever in a list it is; the change is split.
     pub(super) fn sameness(&self) -> Sameness {
-        let text = |value: Option<&Value>| value.map_or("-".into(), crate::pystr::repr);
+        let text = |value: Option<&Value>| value.map_or("-".into(), crate::base::pystr::repr);
         let what = match self.items.first() {
             None => format!("{}\0{}", text(self.old.as_ref()), text(self.new.as_ref())),
             Some(item) => format!("{}{}", item.added, text(self.item(item))),
         };
         let index = |at: usize| self.indexes.contains(&at);
         let keys = self.path.iter().enumerate();
-        let keys = keys.map(|(at, key)| (!index(at)).then(|| crate::pystr::repr(&key.0)));
+        let keys = keys.map(|(at, key)| (!index(at)).then(|| crate::base::pystr::repr(&key.0)));
         (self.section, keys.collect(), what)
     }
 
     /// An item, in the list that has it.
-    pub fn item(&self, item: &Item) -> Option<&Value> {
+    pub fn item(&self, item: &ListItem) -> Option<&Value> {
         match if item.added { &self.new } else { &self.old } {
             Some(Value::List(items)) => items.get(item.index),
             _ => None,
@@ -90,7 +90,7 @@ impl Change {
 /// All paths at which two renderings differ. Mappings are compared key by key, lists item by item:
 /// those of equal length that hold mappings or lists at each index, all others by what they lost
 /// and gained.
-pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<Change> {
+pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<ValueChange> {
     let mut walk =
         Walk { section: Section::Environment, path: Vec::new(), indexes: Vec::new(), changes: Vec::new() };
     walk.values(&old.environment, &new.environment);
@@ -123,7 +123,7 @@ struct Walk {
     section: Section,
     path: Vec<Key>,
     indexes: Vec<usize>,
-    changes: Vec<Change>,
+    changes: Vec<ValueChange>,
 }
 
 impl Walk {
@@ -133,7 +133,7 @@ impl Walk {
             _ => Vec::new(),
         };
         let (path, indexes) = (self.path.clone(), self.indexes.clone());
-        self.changes.push(Change { section: self.section, path, indexes, old, new, items });
+        self.changes.push(ValueChange { section: self.section, path, indexes, old, new, items });
     }
 
     fn values(&mut self, old: &Value, new: &Value) {

@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
-use crate::report::inert;
-use crate::value::{Key, Value};
+use crate::base::error::inert;
+use crate::base::value::{Key, Value};
 
 /// The longest value that stands on a line, in characters.
 const WIDTH: usize = 96;
@@ -181,10 +181,10 @@ impl Flow {
                 }
                 self.text.push(']');
             }
-            Value::Date(_) | Value::DateTime(_) => self.text.push_str(&crate::pystr::iso(value, 'T')),
-            Value::Binary(bytes) => self.text.push_str(&crate::json::encode_base64(bytes)),
+            Value::Date(_) | Value::DateTime(_) => self.text.push_str(&crate::base::pystr::iso(value, 'T')),
+            Value::Binary(bytes) => self.text.push_str(&crate::base::json::encode_base64(bytes)),
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
-                self.text.push_str(&crate::pystr::str(value));
+                self.text.push_str(&crate::base::pystr::str(value));
             }
         }
     }
@@ -193,7 +193,7 @@ impl Flow {
     fn key(&mut self, key: &Key) {
         match &key.0 {
             Value::Str(text) if is_read_otherwise(text) => self.quoted(text),
-            other => self.text.push_str(&inert(&crate::pystr::str(other))),
+            other => self.text.push_str(&inert(&crate::base::pystr::str(other))),
         }
     }
 

@@ -4,14 +4,14 @@
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::place::{Place, Places};
+use super::place::{ValuePlace, ValuePlaces};
 use super::room::Room;
+use crate::base::error::Link;
+use crate::base::pattern::{Glob, chosen};
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::{Text, Value};
+use crate::engine::linearize::{By, Included, Listed};
 use crate::engine::node::{Computation, Layers};
-use crate::error::Link;
-use crate::linearize::{By, Included, Listed};
-use crate::pattern::{Glob, chosen};
-use crate::source::{FileId, Origin, Site};
-use crate::value::{Text, Value};
 use crate::yaml::compose::{Data, compose};
 
 /// Why a class is here.
@@ -22,12 +22,12 @@ pub struct ClassStory {
     /// Its file; `None` for a class that is missing and may be.
     pub file: Option<Site>,
     /// Every entry of a list that names it, in the order in which they were met.
-    pub listings: Vec<Listing>,
+    pub listings: Vec<ClassListing>,
 }
 
 /// One entry of a list of classes.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Listing {
+pub struct ClassListing {
     /// Where it stands; `None` in a class mapping.
     pub site: Option<Site>,
     /// The steps from the node down to the class.
@@ -55,7 +55,7 @@ pub struct ApplicationStep {
     /// `adds`, `repeats` where it was there already, `removes`, or `misses` where a removal finds nothing.
     pub effect: &'static str,
     /// Where.
-    pub place: Place,
+    pub place: ValuePlace,
 }
 
 /// What says the environment.
@@ -66,7 +66,7 @@ pub struct EnvironmentStory {
     /// `request`, `node`, or `default_environment` for the setting.
     pub source: &'static str,
     /// Where the node says so.
-    pub place: Option<Place>,
+    pub place: Option<ValuePlace>,
 }
 
 /// The environment of a node.
@@ -83,7 +83,7 @@ pub fn environment(
         return EnvironmentStory { value, source: "default_environment", place: None };
     }
     let place = section(computation, layers.layer.file, "environment")
-        .map(|origin| Places::new(computation, layers).of(origin, "node"));
+        .map(|origin| ValuePlaces::new(computation, layers).of(origin, "node"));
     EnvironmentStory { value, source: "node", place }
 }
 
@@ -148,7 +148,12 @@ pub(super) fn classes(
                 let effective = included
                     .is_some_and(|included| included.listed == listed.origin && same(included, &listed.by));
                 let written = written.get(&listed.origin).map(|name| (*name).clone());
-                entries.push(Listing { site, chain: chain.clone(), effective, written: written.clone() });
+                entries.push(ClassListing {
+                    site,
+                    chain: chain.clone(),
+                    effective,
+                    written: written.clone(),
+                });
                 room.take_links(chain.len());
                 for &origin in again.get(&listed.origin).into_iter().flatten() {
                     if !room.take_links(chain.len()) {
@@ -159,11 +164,11 @@ pub(super) fn classes(
                     if let Some(last) = chain.last_mut() {
                         last.site.clone_from(&site);
                     }
-                    entries.push(Listing { site, chain, effective: false, written: written.clone() });
+                    entries.push(ClassListing { site, chain, effective: false, written: written.clone() });
                 }
             }
             // A list is complete after the lists of what it names.
-            entries.sort_by_key(|listing: &Listing| !listing.effective);
+            entries.sort_by_key(|listing: &ClassListing| !listing.effective);
             // A mapping may stand twice, or name a class twice: the first entry brings it in.
             entries.iter_mut().skip(1).for_each(|listing| listing.effective = false);
             ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
@@ -204,7 +209,7 @@ pub(super) fn applications(
     globs: &[Glob],
     room: &Room,
 ) -> Vec<ApplicationStory> {
-    let places = Places::new(computation, layers);
+    let places = ValuePlaces::new(computation, layers);
     let mut stories: IndexMap<Text, ApplicationStory> = IndexMap::new();
     for layer in layers.all() {
         let own = &layer.applications;

@@ -1,29 +1,32 @@
-//! Cover turns an explanation into what may be shown of it: each value is compared with what it comes
-//! to without the secrets among the parameters, and what differs is masked.
+//! Cover turns an explanation into what may be shown of it: each value is compared with the one that is
+//! computed without the secrets, and is hidden where they differ.
 
 use rustc_hash::FxHashMap;
 
-use super::{Part, ReferenceStory, Step, Story};
-use crate::secrets::{MASK, Secrets, masked};
-use crate::value::Value;
+use super::{ReferenceStory, Step, Story, ValuePart};
+use crate::base::error::Kind;
+use crate::base::secrets::MASK;
+use crate::base::value::Value;
+use crate::output::redact::Redaction;
 
-impl Secrets {
-    /// Masks what secrets have a part in; `without` is the same story without them.
+impl Redaction {
+    /// Hides values that secrets have a part in; `without` is the same story without the secrets.
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
         stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+            let secret = self.secrets.covers(&story.path);
             self.cover_value(&mut story.value, without.and_then(|story| story.value.as_ref()));
-            // What can be computed without the secrets fails in what one of them says.
-            let secret = without.is_some_and(|without| without.fault.is_none() && without.value.is_some());
-            if let Some(fault) = story.fault.as_mut().filter(|_| secret || self.covers(&story.path)) {
-                fault.kind.withhold();
-                fault.notes.clear();
+            if let Some(Kind::ReferenceCycle { cycle }) = story.fault.as_mut().map(|fault| &mut fault.kind)
+                && !secret
+                && without.is_some_and(|without| without.fault.is_none())
+            {
+                // A secret is a key on the way.
+                MASK.clone_into(cycle);
             }
             let same = without.filter(|without| without.steps.len() == story.steps.len());
             for (at, step) in story.steps.iter_mut().enumerate() {
                 self.cover_step(step, same.and_then(|without| without.steps.get(at)));
-                if self.covers(&story.path) {
-                    hide_failed(&mut step.references);
-                    hide_values(&mut step.references);
+                if secret {
+                    self.hide_found(&mut step.references);
                 }
             }
             let without = without.map_or(&[][..], |without| &without.parts);
@@ -43,7 +46,7 @@ impl Secrets {
 
     fn cover_value(&self, value: &mut Option<Value>, without: Option<&Value>) {
         if let Some(value) = value {
-            *value = self.shown(value, without);
+            *value = self.unchanged(value, without);
         }
     }
 
@@ -52,12 +55,11 @@ impl Secrets {
         self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));
     }
 
-    fn cover_part(&self, part: &mut Part, without: Option<&Part>) {
+    fn cover_part(&self, part: &mut ValuePart, without: Option<&ValuePart>) {
         self.cover_value(&mut part.value, without.and_then(|part| part.value.as_ref()));
-        // A text of a secret that a reference brings in is one wherever it is brought in.
-        let written = without.and_then(|part| part.written.clone());
-        if part.written.is_some() && part.written != written {
-            part.written = Some(written.unwrap_or_else(|| Value::text(MASK)));
+        // It may be the text of a secret that a reference brings in.
+        if part.written != without.and_then(|part| part.written.clone()) {
+            part.written = part.written.as_ref().map(|written| self.written_of_secret(written));
         }
     }
 
@@ -78,42 +80,30 @@ impl Secrets {
             }
         }
     }
-}
 
-/// Hides what references come to that a secret is made of, or was before a later layer replaced it.
-fn hide_values(references: &mut [ReferenceStory]) {
-    for reference in references {
-        reference.value = reference.value.as_ref().map(masked);
-        hide_values(&mut reference.inner);
-        if let Some(story) = &mut reference.story {
-            stacker::maybe_grow(128 * 1024, 1024 * 1024, || hide_values_of(story));
+    /// Hides the values that references bring into a secret, at each step of their stories.
+    fn hide_found(&self, references: &mut [ReferenceStory]) {
+        for reference in references {
+            hide(&mut reference.value);
+            self.hide_found(&mut reference.inner);
+            if let Some(story) = &mut reference.story {
+                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.hide_story(story));
+            }
+        }
+    }
+
+    fn hide_story(&self, story: &mut Story) {
+        hide(&mut story.value);
+        for step in &mut story.steps {
+            step.written = self.written_of_secret(&step.written);
+            hide(&mut step.after);
+            self.hide_found(&mut step.references);
         }
     }
 }
 
-fn hide_values_of(story: &mut Story) {
-    story.value = story.value.as_ref().map(masked);
-    for step in &mut story.steps {
-        step.written = masked(&step.written);
-        step.after = step.after.as_ref().map(masked);
-        hide_values(&mut step.references);
-    }
-    for part in &mut story.parts {
-        part.value = part.value.as_ref().map(masked);
-        part.written = part.written.as_ref().map(masked);
-    }
-}
-
-/// Hides references that come to nothing below a secret key: what looks like one may be a part of the secret.
-fn hide_failed(references: &mut [ReferenceStory]) {
-    for reference in references {
-        if reference.failed {
-            reference.written = MASK.into();
-            reference.path = None;
-            reference.fault = None;
-            reference.story = None;
-            reference.inner.clear();
-        }
-        hide_failed(&mut reference.inner);
+fn hide(value: &mut Option<Value>) {
+    if let Some(value) = value {
+        *value = Value::text(MASK);
     }
 }

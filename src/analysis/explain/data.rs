@@ -2,13 +2,13 @@
 //!
 //! `docs/explain.md` describes it. Secrets are masked here, so that no shell has to think of it.
 
-use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation, Listing};
-use super::{Part, Place, ReferenceStory, Step, Story};
-use crate::error::Fault;
-use crate::evaluate::join_path;
-use crate::report::{link_value, site_value};
-use crate::secrets::Secrets;
-use crate::value::{Key, Map, Value};
+use super::{ApplicationStory, ClassListing, ClassStory, EnvironmentStory, Explanation};
+use super::{ReferenceStory, Step, Story, ValuePart, ValuePlace};
+use crate::base::error::Fault;
+use crate::base::path::join_path;
+use crate::base::value::{Key, Map, Value};
+use crate::output::redact::Redaction;
+use crate::output::report::{link_value, site_value};
 
 /// Builds a mapping in the order of the arguments.
 macro_rules! map {
@@ -32,19 +32,13 @@ fn optional<T>(item: Option<T>, value: impl FnOnce(T) -> Value) -> Value {
 }
 
 impl Explanation {
-    /// Tells the secrets in it, to know them where references carry them.
-    pub fn teach(&self, secrets: &mut Secrets) {
-        self.secrets.iter().for_each(|values| secrets.learn(values));
-        secrets.learn_all(self.written.iter());
-    }
-
     /// The explanation as plain data.
-    pub fn to_value(&self, delimiter: &str, secrets: &Secrets) -> Value {
-        let writer = Writer { delimiter, secrets };
+    pub fn to_value(&self, delimiter: &str, redaction: &Redaction) -> Value {
+        let writer = Writer { delimiter, redaction };
         map! {
             "node": text(&self.node),
             "environment": optional(self.environment.as_ref(), environment),
-            "classes": list(&self.classes, |story| class(story, secrets)),
+            "classes": list(&self.classes, class),
             "applications": list(&self.applications, application),
             "parameters": list(&self.parameters, |story| writer.story(story)),
             "exports": list(&self.exports, |story| writer.story(story)),
@@ -60,18 +54,18 @@ fn environment(story: &EnvironmentStory) -> Value {
     }
 }
 
-fn class(story: &ClassStory, secrets: &Secrets) -> Value {
+fn class(story: &ClassStory) -> Value {
     map! {
         "name": text(&story.name),
         "file": optional(story.file.as_ref(), |site| text(&site.path)),
-        "listings": list(&story.listings, |one| listing(one, secrets)),
+        "listings": list(&story.listings, listing),
     }
 }
 
-fn listing(listing: &Listing, secrets: &Secrets) -> Value {
+fn listing(listing: &ClassListing) -> Value {
     map! {
         "effective": Value::Bool(listing.effective),
-        "written": optional(listing.written.as_ref(), |name| text(secrets.written(name))),
+        "written": optional(listing.written.as_ref(), text),
         "site": optional(listing.site.as_ref(), site_value),
         "chain": list(&listing.chain, link_value),
     }
@@ -89,7 +83,7 @@ fn application(story: &ApplicationStory) -> Value {
 }
 
 /// A place as plain data: `{layer, site, chain}`.
-pub fn place(place: &Place) -> Value {
+pub fn place(place: &ValuePlace) -> Value {
     map! {
         "layer": text(&place.layer),
         "site": optional(place.site.as_ref(), site_value),
@@ -99,7 +93,7 @@ pub fn place(place: &Place) -> Value {
 
 struct Writer<'a> {
     delimiter: &'a str,
-    secrets: &'a Secrets,
+    redaction: &'a Redaction,
 }
 
 impl Writer<'_> {
@@ -108,7 +102,7 @@ impl Writer<'_> {
     }
 
     fn value(&self, path: &[Key], value: Option<&Value>) -> Value {
-        optional(value, |value| self.secrets.value(path, value))
+        optional(value, |value| self.redaction.value(path, value))
     }
 
     fn story(&self, story: &Story) -> Value {
@@ -132,7 +126,7 @@ impl Writer<'_> {
             "place": place(&step.place),
             "path": self.path(here),
             "prefix": text(&step.prefix),
-            "written": self.secrets.value(here, &step.written),
+            "written": self.redaction.written(here, &step.written),
             "after": self.value(&story.path, step.after.as_ref()),
             "setting": optional(step.setting, text),
             "references": list(&step.references, |reference| self.reference(reference)),
@@ -157,14 +151,14 @@ impl Writer<'_> {
         }
     }
 
-    fn part(&self, part: &Part) -> Value {
+    fn part(&self, part: &ValuePart) -> Value {
         map! {
             "path": self.path(&part.path),
             "value": self.value(&part.path, part.value.as_ref()),
-            "written": self.value(&part.path, part.written.as_ref()),
+            "written": optional(part.written.as_ref(), |value| self.redaction.written(&part.path, value)),
             "place": place(&part.place),
             "via": list(&part.via, |(written, at)| map! {
-                "written": self.secrets.value(&[], written),
+                "written": written.clone(),
                 "place": place(at),
             }),
         }

@@ -5,9 +5,9 @@ use rustc_hash::FxHashSet;
 
 use super::parts::{Below, Inner, address, below, leaf};
 use super::teller::Teller;
+use crate::base::pattern::{PathPattern, Progress};
+use crate::base::value::{Key, Value};
 use crate::evaluate::{Found, Head};
-use crate::pattern::{PathPattern, Progress};
-use crate::value::{Key, Value};
 
 /// One walk through the parameters or the exports of a node.
 struct Walk<'p> {

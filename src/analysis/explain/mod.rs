@@ -22,23 +22,24 @@ mod text;
 
 use rustc_hash::FxHashSet;
 
-use crate::catalog::Catalog;
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::pattern::{Glob, PathPattern, is_wild};
+use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::engine::{Inventory, Request};
-use crate::error::{Error, Fault, Kind, Result};
-use crate::merge::Prefixes;
-use crate::pattern::{Glob, PathPattern, is_wild};
-use crate::secrets::Secrets;
-use crate::value::{Key, Text, Value};
+use crate::model::catalog::Catalog;
+use crate::output::redact::Redaction;
 use room::Room;
 
 pub use brief::{brief, briefs};
-pub use context::{ApplicationStep, ApplicationStory, ClassStory, EnvironmentStory, Listing, environment};
+pub use context::{
+    ApplicationStep, ApplicationStory, ClassListing, ClassStory, EnvironmentStory, environment,
+};
 pub use data::place as place_value;
-pub use parts::Part;
+pub use parts::ValuePart;
 pub use paths::Paths;
-pub use place::{Place, Places};
+pub use place::{ValuePlace, ValuePlaces};
 pub use references::ReferenceStory;
 pub(crate) use said::written;
 pub use steps::{Effect, Step};
@@ -61,8 +62,8 @@ pub struct Selection {
     pub environment: bool,
     /// All parameters at once, leaf by leaf.
     pub values: bool,
-    /// What is masked; nothing by default.
-    pub secrets: Secrets,
+    /// Hides secrets; none by default.
+    pub redaction: Redaction,
 }
 
 impl Selection {
@@ -94,10 +95,18 @@ pub struct Explanation {
     pub exports: Vec<Story>,
     /// What cannot be computed.
     pub faults: Vec<Fault>,
-    /// All parameters and exports, to know the secrets among them wherever they are shown.
-    secrets: [Value; 2],
-    /// The secrets that its files write out, whatever becomes of them.
-    written: Vec<Value>,
+    /// Names that were asked for beside others and are not there.
+    pub missing: Vec<Fault>,
+}
+
+impl Explanation {
+    fn is_empty(&self) -> bool {
+        self.environment.is_none()
+            && self.classes.is_empty()
+            && self.applications.is_empty()
+            && self.parameters.is_empty()
+            && self.exports.is_empty()
+    }
 }
 
 /// The history of one value.
@@ -112,15 +121,15 @@ pub struct Story {
     /// Why there is none.
     pub fault: Option<Fault>,
     /// Where it was set: for what was merged of several layers, where the last of them stands.
-    pub place: Option<Place>,
+    pub place: Option<ValuePlace>,
     /// What each layer did to it, in order.
     pub steps: Vec<Step>,
     /// What is in it, leaf by leaf and item by item.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ValuePart>,
 }
 
-/// Explains a node. A path, class or application that is not there is an error that names what is
-/// similar; a glob that finds nothing explains nothing.
+/// Explains a node. A path, class or application that is not there is a problem that names what is similar:
+/// an error where nothing else was asked for. A glob that finds nothing explains nothing.
 pub fn explain(
     inventory: &Inventory,
     node: &str,
@@ -153,7 +162,7 @@ fn explain_layers(
     selection: &Selection,
 ) -> Result<Explanation> {
     let everything = selection.is_everything();
-    // What is told, and what that comes to without secrets.
+    // The explanation, and the same without secrets.
     let (room, room_without) = (Room::new(computation.settings), Room::new(computation.settings));
     let others = computation.others(layers, environment);
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
@@ -166,11 +175,7 @@ fn explain_layers(
         parameters: Vec::new(),
         exports: Vec::new(),
         faults: Vec::new(),
-        secrets: [false, true]
-            .map(|exports| Teller::new(computation, layers, &others, exports).within(&room).everything()),
-        written: selection
-            .secrets
-            .written_in(layers.all().map(|layer| &**layer), &Prefixes::new(computation.settings)),
+        missing: Vec::new(),
     };
     let mut missing = Vec::new();
     if everything || !selection.classes.is_empty() {
@@ -211,8 +216,8 @@ fn explain_layers(
         let mut teller = Teller::new(computation, layers, &others, exports).within(&room);
         let mut stories = if whole { vec![teller.overview()] } else { Vec::new() };
         missing.extend(tell(&mut teller, wanted, &mut stories));
-        if !selection.secrets.is_none() {
-            let secrets = &selection.secrets;
+        let secrets = &selection.redaction.secrets;
+        if !secrets.is_none() {
             let others =
                 OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
             let mut teller =
@@ -220,7 +225,7 @@ fn explain_layers(
             for story in stories.iter_mut().take_while(|_| !room.is_full() && !room_without.is_full()) {
                 let path = story.path.clone();
                 let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
-                secrets.cover(story, Some(&without));
+                selection.redaction.cover(story, Some(&without));
             }
         }
         if exports {
@@ -233,9 +238,10 @@ fn explain_layers(
     if let Some(fault) = room.fault().or_else(|| room_without.fault()) {
         return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
-    if !missing.is_empty() {
+    if !missing.is_empty() && explanation.is_empty() {
         return Err(Error::new(missing));
     }
+    explanation.missing = missing;
     let mut faults: Vec<Fault> = explanation
         .parameters
         .iter_mut()
@@ -284,7 +290,8 @@ fn not_found(
     let missing = wanted.iter().filter(|text| !is_wild(text) && !is_found(&Glob::new(text)));
     let fault = |text: &String| {
         let names = names();
-        let similar = crate::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
+        let similar =
+            crate::base::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
         let kind = Kind::NothingToExplain { what, name: text.clone(), similar };
         Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
     };
@@ -294,7 +301,7 @@ fn not_found(
 fn no_path(teller: &Teller<'_>, text: &str) -> Fault {
     let what = if teller.tells_exports { "export" } else { "parameter" };
     let known = teller.paths();
-    let similar = crate::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);
+    let similar = crate::base::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);
     let kind = Kind::NothingToExplain { what, name: text.to_owned(), similar };
     Fault { node: Some(teller.places.layers().name.clone()), ..Fault::new(kind) }
 }
@@ -317,7 +324,7 @@ pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
     for text in globs {
         let glob = Glob::new(text);
         if !names().any(|name| glob.matches(name)) {
-            let similar = crate::similar::nearest(text, names().map(AsRef::as_ref)).map(str::to_owned);
+            let similar = crate::base::similar::nearest(text, names().map(AsRef::as_ref)).map(str::to_owned);
             let kind = Kind::NodeNotFound { name: text.clone(), folder: String::new(), similar };
             missing.push(Fault::new(kind));
         }

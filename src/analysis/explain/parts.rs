@@ -2,19 +2,19 @@
 
 use rustc_hash::FxHashSet;
 
-use super::place::Place;
+use super::place::ValuePlace;
 use super::room::Room;
 use super::said::written;
 use super::teller::Teller;
+use crate::base::source::Origin;
+use crate::base::value::{Key, Value};
+use crate::engine::linearize::AUTOMATIC;
 use crate::evaluate::{Found, Head};
-use crate::linearize::AUTOMATIC;
-use crate::slot::Slot;
-use crate::source::Origin;
-use crate::value::{Key, Value};
+use crate::model::slot::Slot;
 
 /// One leaf or item.
 #[derive(Clone, Debug)]
-pub struct Part {
+pub struct ValuePart {
     /// Its path, from the top.
     pub path: Vec<Key>,
     /// Its value; `None` where it cannot be computed.
@@ -22,23 +22,23 @@ pub struct Part {
     /// What is written there, where that is a reference or a query.
     pub written: Option<Value>,
     /// Where it is written.
-    pub place: Place,
+    pub place: ValuePlace,
     /// The references on the way that brought a container around it in, outermost first: what
     /// they say, and where.
-    pub via: Vec<(Value, Place)>,
+    pub via: Vec<(Value, ValuePlace)>,
 }
 
 /// A reference that brings a container in.
 struct Bringing {
     written: Value,
-    place: Place,
+    place: ValuePlace,
     /// Where what it brings is written, where other layers have a part in the container.
     origins: Option<FxHashSet<Origin>>,
 }
 
 impl Bringing {
     /// What it says and where, if it brings in what is written at an origin.
-    fn of(&self, origin: Origin) -> Option<(Value, Place)> {
+    fn of(&self, origin: Origin) -> Option<(Value, ValuePlace)> {
         let brings = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
         brings.then(|| (self.written.clone(), self.place.clone()))
     }
@@ -59,7 +59,12 @@ pub(super) enum Inner<'s> {
 
 impl Teller<'_> {
     /// The leaves of a container, each with its place; `place` is that of the container, for finished data.
-    pub(super) fn parts(&mut self, path: &[Key], found: &Found, place: Option<&Place>) -> Vec<Part> {
+    pub(super) fn parts(
+        &mut self,
+        path: &[Key],
+        found: &Found,
+        place: Option<&ValuePlace>,
+    ) -> Vec<ValuePart> {
         let mut parts = Vec::new();
         let mut around = FxHashSet::default();
         let mut path = path.to_vec();
@@ -76,7 +81,7 @@ impl Teller<'_> {
         path: &mut Vec<Key>,
         via: &mut Vec<Bringing>,
         around: &mut FxHashSet<usize>,
-        parts: &mut Vec<Part>,
+        parts: &mut Vec<ValuePart>,
     ) {
         let address = address(&found.head);
         if address.is_some_and(|address| !around.insert(address)) {
@@ -106,7 +111,7 @@ impl Teller<'_> {
                     self.evaluator.faults.truncate(before);
                     value
                 });
-                let part = Part {
+                let part = ValuePart {
                     path: path.clone(),
                     value,
                     written: dynamic.then(|| written(said, &self.prefixes)),
@@ -206,7 +211,13 @@ pub(super) fn leaf(head: &Head) -> bool {
 }
 
 /// The leaves of finished data: they stand where what brings it in does.
-fn data_parts(value: &Value, path: &mut Vec<Key>, place: &Place, parts: &mut Vec<Part>, room: &Room) {
+fn data_parts(
+    value: &Value,
+    path: &mut Vec<Key>,
+    place: &ValuePlace,
+    parts: &mut Vec<ValuePart>,
+    room: &Room,
+) {
     let head = Head::Value(value.clone());
     for Below { key, inner } in below(&head) {
         let Inner::Data(value) = inner else { continue };
@@ -218,7 +229,7 @@ fn data_parts(value: &Value, path: &mut Vec<Key>, place: &Place, parts: &mut Vec
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || data_parts(value, path, place, parts, room));
         if parts.len() == before {
             let (path, place) = (path.clone(), place.clone());
-            let part = Part { path, value: Some(value.clone()), written: None, place, via: Vec::new() };
+            let part = ValuePart { path, value: Some(value.clone()), written: None, place, via: Vec::new() };
             room.take_part(&part);
             parts.push(part);
         }

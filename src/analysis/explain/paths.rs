@@ -1,21 +1,21 @@
 //! Paths turn the layers of a node into the places that its parameters have.
 
-use super::place::Places;
+use super::place::ValuePlaces;
 use super::teller::Teller;
+use crate::base::pattern::PathPattern;
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
-use crate::pattern::PathPattern;
 
 /// The paths of one node's parameters, those inside of what references bring in too.
 pub struct Paths<'a> {
-    places: Places<'a>,
+    places: ValuePlaces<'a>,
     others: OtherNodes<'a>,
 }
 
 impl<'a> Paths<'a> {
     /// The paths of a node whose layers are known.
     pub fn new(computation: &'a Computation<'a>, layers: &'a Layers) -> Paths<'a> {
-        Paths { places: Places::new(computation, layers), others: computation.others(layers, None) }
+        Paths { places: ValuePlaces::new(computation, layers), others: computation.others(layers, None) }
     }
 
     /// Whether any path matches.

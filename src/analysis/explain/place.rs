@@ -7,15 +7,15 @@ use rustc_hash::FxHashMap;
 
 use super::context::ApplicationStory;
 use super::room::Room;
+use crate::base::error::Link;
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::Text;
+use crate::engine::linearize::{By, Included};
 use crate::engine::node::{Computation, Layers};
-use crate::error::Link;
-use crate::linearize::{By, Included};
-use crate::source::{FileId, Origin, Site};
-use crate::value::Text;
 
 /// Where something was written.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Place {
+pub struct ValuePlace {
     /// File, line and column; `None` for what no file wrote.
     pub site: Option<Site>,
     /// Whose file it is: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
@@ -27,17 +27,17 @@ pub struct Place {
 }
 
 /// The places of one node.
-pub struct Places<'a> {
+pub struct ValuePlaces<'a> {
     computation: &'a Computation<'a>,
     layers: &'a Layers,
     /// The place of each file that came in, without a line: the way to it leads through all of them.
-    files: RefCell<FxHashMap<FileId, Place>>,
+    files: RefCell<FxHashMap<FileId, ValuePlace>>,
 }
 
-impl<'a> Places<'a> {
+impl<'a> ValuePlaces<'a> {
     /// The places of a node whose layers are known.
-    pub fn new(computation: &'a Computation<'a>, layers: &'a Layers) -> Places<'a> {
-        Places { computation, layers, files: RefCell::default() }
+    pub fn new(computation: &'a Computation<'a>, layers: &'a Layers) -> ValuePlaces<'a> {
+        ValuePlaces { computation, layers, files: RefCell::default() }
     }
 
     /// How the node is computed.
@@ -51,13 +51,13 @@ impl<'a> Places<'a> {
     }
 
     /// The place of an origin; `elsewhere` names the layer of what no file wrote.
-    pub fn of(&self, origin: Origin, elsewhere: &str) -> Place {
+    pub fn of(&self, origin: Origin, elsewhere: &str) -> ValuePlace {
         if origin.file == FileId::NONE {
-            return Place { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
+            return ValuePlace { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
         }
         let mut files = self.files.borrow_mut();
         let place = files.entry(origin.file).or_insert_with(|| self.of_file(origin.file));
-        let mut place = Place { site: self.site(origin), ..place.clone() };
+        let mut place = ValuePlace { site: self.site(origin), ..place.clone() };
         if place.layer.is_empty() {
             elsewhere.clone_into(&mut place.layer);
         }
@@ -65,14 +65,14 @@ impl<'a> Places<'a> {
     }
 
     /// The place of a file; without a layer where it did not come in.
-    fn of_file(&self, file: FileId) -> Place {
+    fn of_file(&self, file: FileId) -> ValuePlace {
         let trail = self.layers.linearization.trail();
         let (layer, class) = match trail.of_file(file) {
             Some(included) if matches!(included.by, By::Node) => (format!("node '{}'", included.name), None),
             Some(included) => (format!("class '{}'", included.name), Some(included.name.clone())),
             None => (String::new(), None),
         };
-        Place { site: None, layer, class, chain: trail.chain_of_file(file, self.computation.inputs) }
+        ValuePlace { site: None, layer, class, chain: trail.chain_of_file(file, self.computation.inputs) }
     }
 
     /// File, line and column of an origin.
@@ -81,14 +81,14 @@ impl<'a> Places<'a> {
     }
 
     /// Where each class is listed that the node has, by its name.
-    pub fn classes(&self) -> FxHashMap<Text, Place> {
+    pub fn classes(&self) -> FxHashMap<Text, ValuePlace> {
         let trail = self.layers.linearization.trail();
         let included = trail.all().into_iter().skip(1);
         included.filter_map(|included| Some((included.name.clone(), self.listed(&included)?))).collect()
     }
 
     /// Where a file that came in is listed.
-    fn listed(&self, included: &Included) -> Option<Place> {
+    fn listed(&self, included: &Included) -> Option<ValuePlace> {
         let trail = self.layers.linearization.trail();
         let chain = trail.chain_of_file(included.file, self.computation.inputs);
         let (last, before) = chain.split_last()?;
@@ -96,7 +96,7 @@ impl<'a> Places<'a> {
             By::Includer(index) => trail.included(index).filter(|one| !matches!(one.by, By::Node)),
             By::Node | By::Mapping(_) => None,
         };
-        Some(Place {
+        Some(ValuePlace {
             site: last.site.clone(),
             layer: last.includer.clone(),
             class: class.map(|class| class.name.clone()),
@@ -105,7 +105,7 @@ impl<'a> Places<'a> {
     }
 
     /// Where each application is added that the node has, by its name; of very many, some have no place.
-    pub fn applications(&self) -> FxHashMap<Text, Place> {
+    pub fn applications(&self) -> FxHashMap<Text, ValuePlace> {
         let room = Room::new(self.computation.settings);
         let stories = super::context::applications(self.computation, self.layers, &[], &room);
         let added = |story: ApplicationStory| {

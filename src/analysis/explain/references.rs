@@ -6,16 +6,16 @@ use std::sync::Arc;
 
 use super::Story;
 use super::parts::winner;
-use super::place::{Place, Places};
+use super::place::{ValuePlace, ValuePlaces};
 use super::teller::{MAX_DEPTH, Teller};
+use crate::base::error::Fault;
+use crate::base::path::list_index;
+use crate::base::source::Origin;
+use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::Asked;
-use crate::error::Fault;
 use crate::evaluate::{Found, Head, Traced};
-use crate::query::Query;
-use crate::slot::{MapSlot, Slot};
-use crate::source::Origin;
-use crate::template::list_index;
-use crate::value::{Key, Text, Value};
+use crate::model::query::Query;
+use crate::model::slot::{MapSlot, Slot};
 
 /// What a reference found, and where that comes from.
 #[derive(Clone, Debug)]
@@ -121,7 +121,7 @@ impl Teller<'_> {
 
     /// The nodes that an inventory query found, and where those exports are written. `rest` is the way on
     /// into what the query came to: of what one node answered, only that node is named.
-    pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<(Text, Option<Place>)> {
+    pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<(Text, Option<ValuePlace>)> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
         if self.places_alone {
             return Vec::new();
@@ -150,7 +150,7 @@ impl Teller<'_> {
                     let keys = path.iter().cloned().map(Key::from).chain(inside.iter().cloned());
                     let keys: Vec<Key> = keys.collect();
                     let origin = deepest(&layers.exports, &keys)?;
-                    Some(Places::new(self.computation, layers).of(origin, "node"))
+                    Some(ValuePlaces::new(self.computation, layers).of(origin, "node"))
                 });
                 (node.clone(), place)
             })

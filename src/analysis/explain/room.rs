@@ -8,17 +8,17 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 use super::Story;
-use super::parts::Part;
-use super::place::Place;
+use super::parts::ValuePart;
+use super::place::ValuePlace;
 use super::references::ReferenceStory;
 use super::steps::Step;
-use crate::error::{Fault, Kind};
-use crate::list::each;
-use crate::measure::Measure;
-use crate::memory;
-use crate::settings::Settings;
-use crate::template::Template;
-use crate::value::Value;
+use crate::analysis::list::each;
+use crate::base::error::{Fault, Kind};
+use crate::base::measure::Measure;
+use crate::base::memory;
+use crate::base::settings::Settings;
+use crate::base::value::Value;
+use crate::model::template::Template;
 
 /// How much may still be told, in values: shared by all that tell of one explanation.
 #[derive(Clone, Debug)]
@@ -69,7 +69,7 @@ impl Room {
     }
 
     /// Takes a part.
-    pub fn take_part(&self, part: &Part) -> bool {
+    pub fn take_part(&self, part: &ValuePart) -> bool {
         let places = part.via.iter().map(|(_, place)| links(place)).sum::<usize>() + links(&part.place);
         self.take(EACH + part.path.len() + places)
             && self.take_value(part.value.as_ref())
@@ -117,6 +117,6 @@ impl Room {
 }
 
 /// How many values the links of a place take the memory of.
-fn links(place: &Place) -> usize {
+fn links(place: &ValuePlace) -> usize {
     2 + 2 * place.chain.len()
 }

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use crate::base::value::{Key, Map, Value};
 use crate::engine::node::Layers;
-use crate::merge::{Prefixes, settled};
-use crate::slot::{MapSlot, Slot, StackEntry};
-use crate::value::{Key, Map, Value};
+use crate::model::merge::{Prefixes, settled};
+use crate::model::slot::{MapSlot, Slot, StackEntry};
 
 /// One map of parameters that is merged, in order.
 pub(super) struct Ordered {
@@ -71,7 +71,8 @@ impl Said {
             constants: Vec::new(),
         }
     }
-    fn here(&self) -> Said {
+    /// What is said here.
+    pub(super) fn here(&self) -> Said {
         Said {
             map: self.map.clone(),
             way: self.way.clone(),
@@ -171,7 +172,7 @@ pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
 /// The entries that a layer has for one name: `~a` beside `a` are two.
 fn entries(key: &Key, slot: &Slot, prefixes: &Prefixes) -> Vec<(Key, Value)> {
     let Slot::Stack(stack) = slot else { return vec![(key.clone(), written(slot, prefixes))] };
-    let name = crate::pystr::str(&key.0);
+    let name = crate::base::pystr::str(&key.0);
     let entry = |entry: &StackEntry| {
         let key = Key::from(format!("{}{name}", prefixes.text(entry.prefix)).as_str());
         (key, written(&entry.slot, prefixes))

@@ -10,15 +10,15 @@ use std::sync::Arc;
 
 use super::Story;
 use super::parts::elsewhere;
-use super::place::Place;
+use super::place::ValuePlace;
 use super::references::ReferenceStory;
 use super::said::{Ordered, Said, said, written};
-use super::teller::Teller;
-use crate::error::{Fault, Kind};
+use super::teller::{MAX_DEPTH, Teller};
+use crate::base::error::{Fault, Kind};
+use crate::base::value::{Key, Text, Value};
 use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
-use crate::merge::merge_maps;
-use crate::slot::{MapSlot, Prefix, Slot};
-use crate::value::{Key, Text, Value};
+use crate::model::merge::merge_maps;
+use crate::model::slot::{KeyPrefix, MapSlot, Slot};
 
 /// What a layer does to a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,7 +66,7 @@ pub struct Step {
     /// What it did.
     pub effect: Effect,
     /// Where.
-    pub place: Place,
+    pub place: ValuePlace,
     /// How many keys of the path stand at this place: fewer than all where it is about something
     /// further up.
     pub depth: usize,
@@ -77,7 +77,7 @@ pub struct Step {
     /// What its references found.
     pub references: Vec<ReferenceStory>,
     /// The nodes that its inventory query was answered by, with the places of their exports.
-    pub answers: Vec<(Text, Option<Place>)>,
+    pub answers: Vec<(Text, Option<ValuePlace>)>,
     /// What stands at the path after this layer; mappings are left out.
     pub after: Option<Value>,
     /// Whether the final value has something of it.
@@ -165,7 +165,9 @@ impl<'a> Teller<'a> {
             let found = self.find(&path[..*end]);
             matches!(found, Some(Found { head: Head::List(_), .. }))
         });
-        let mut steps = self.steps(&path[..list.unwrap_or(path.len())]);
+        // It is shown before the steps of the list: its references are told there.
+        let item = list.and_then(|end| self.item(path, end));
+        let mut steps = self.steps(&path[..list.unwrap_or(path.len())], list.is_none());
         if list.is_some() {
             steps.retain(|step| step.counts);
             // What the whole list was then is told by its own story.
@@ -176,7 +178,7 @@ impl<'a> Teller<'a> {
         for step in &steps {
             self.room.take_step(step);
         }
-        let item = list.and_then(|end| self.item(path, end)).map(|step| Step {
+        let item = item.map(|step| Step {
             after: value.clone().filter(|value| !matches!(value, Value::Map(_))),
             ..step
         });
@@ -235,9 +237,11 @@ impl<'a> Teller<'a> {
         })
     }
 
-    fn steps(&mut self, path: &[Key]) -> Vec<Step> {
+    /// The steps of a path. With `every`, those that do not count are shown too.
+    fn steps(&mut self, path: &[Key], every: bool) -> Vec<Step> {
         let Some((first, rest)) = path.split_first() else { return Vec::new() };
-        let mut steps: Vec<Step> = Vec::new();
+        // Those with references have what their layer says.
+        let mut steps: Vec<(Step, Option<Said>)> = Vec::new();
         let mut shape = Shape::Nothing;
         // How many keys lead to the outermost constant that holds.
         let mut constant: Option<usize> = None;
@@ -269,6 +273,7 @@ impl<'a> Teller<'a> {
                 let begins = last.take().and_then(|last| last.holds_from(shared));
                 constant = constant.into_iter().chain(begins).min();
                 let step = self.step(&said, shared, path, &mut shape, &mut constant, elsewhere);
+                let speaker = said.here();
                 last = Some(said);
                 silent = silent.filter(|_| constant.is_some());
                 let Some(mut step) = step else { continue };
@@ -278,7 +283,7 @@ impl<'a> Teller<'a> {
                     continue;
                 }
                 if matches!(step.effect, Effect::Held | Effect::Repeats) {
-                    steps.extend(silent.take());
+                    steps.extend(silent.take().map(|step| (step, None)));
                 }
                 if failed && step.setting.is_some_and(|setting| setting.starts_with("allow_")) {
                     step.effect = Effect::Conflicts;
@@ -290,22 +295,43 @@ impl<'a> Teller<'a> {
                 }
                 if matches!(step.effect, Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing)
                 {
-                    for earlier in &mut steps {
+                    for (earlier, _) in &mut steps {
                         earlier.counts = false;
                     }
                 }
-                steps.push(step);
+                steps.push((step, Some(speaker)));
             }
             let begins = last.and_then(|last| last.holds_from(0));
             constant = constant.into_iter().chain(begins).min();
             shape = Shape::of(now.as_ref());
         }
-        if let Some(last) = steps.last_mut().filter(|step| step.effect == Effect::Missing) {
+        if let Some((last, _)) = steps.last_mut().filter(|(step, _)| step.effect == Effect::Missing) {
             // Nothing makes up for it.
             last.setting = None;
             last.counts = true;
         }
-        steps
+        self.refer(&mut steps, path, every && self.depth == 0);
+        steps.into_iter().map(|(step, _)| step).collect()
+    }
+
+    /// Fills in the references of steps. A place that several lead to is told once, and where it is shown:
+    /// by a step that counts, as inside of another story no other is shown, and of those by the last one,
+    /// which is shown first.
+    fn refer(&mut self, steps: &mut [(Step, Option<Said>)], path: &[Key], every: bool) {
+        for counts in [true, false] {
+            for (step, said) in steps.iter_mut().rev().filter(|(step, _)| step.counts == counts) {
+                let Some((slot, depth)) = said.as_ref().and_then(|said| Some((said.slot()?, said.depth)))
+                else {
+                    continue;
+                };
+                let before = self.depth;
+                if !every && !counts {
+                    self.depth = MAX_DEPTH;
+                }
+                step.references = self.references(slot, &path[depth..]);
+                self.depth = before;
+            }
+        }
     }
 
     /// What stands at a first key after each layer that has it, made once for all paths below.
@@ -335,7 +361,7 @@ impl<'a> Teller<'a> {
     /// Where the value of a path stands, if every layer that speaks of it has the path itself with the same
     /// kind of value and no prefix: then the last of them has a part in it, and what stood there before
     /// it is not asked.
-    pub(super) fn plain_place(&mut self, path: &[Key]) -> Option<Place> {
+    pub(super) fn plain_place(&mut self, path: &[Key]) -> Option<ValuePlace> {
         let first = path.first()?;
         let speaking = self.speaking(first);
         let mut shape = Shape::Nothing;
@@ -456,7 +482,6 @@ impl<'a> Teller<'a> {
             _ => {}
         }
         Some(Step {
-            references: self.references(slot, &path[said.depth..]),
             answers: self.answers(slot, &path[said.depth..]),
             counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),
             setting,
@@ -473,7 +498,8 @@ impl<'a> Teller<'a> {
     /// A step with what is written there alone.
     fn bare(&mut self, said: &Said, effect: Effect, elsewhere: &str) -> Option<Step> {
         let slot = said.slot()?;
-        let prefix = Prefix { overrides: !said.overrides.is_empty(), constant: !said.constants.is_empty() };
+        let prefix =
+            KeyPrefix { overrides: !said.overrides.is_empty(), constant: !said.constants.is_empty() };
         Some(Step {
             effect,
             place: self.places.of(slot.origin(), elsewhere),

@@ -7,27 +7,27 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Story;
-use super::parts::{Below, Inner, address, below, leaf, winner};
-use super::place::{Place, Places};
+use super::parts::winner;
+use super::place::{ValuePlace, ValuePlaces};
 use super::references::Answered;
 use super::room::Room;
 use super::said::{Ordered, ordered};
 use super::steps::State;
+use crate::analysis::list::queries_in;
+use crate::base::path::join_path;
+use crate::base::secrets::Secrets;
+use crate::base::value::{Key, Value};
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
-use crate::evaluate::{Evaluator, Found, Head, Root, join_path};
-use crate::list::queries_in;
-use crate::measure::Measure;
-use crate::merge::Prefixes;
-use crate::secrets::Secrets;
-use crate::slot::{MapSlot, Slot};
-use crate::value::{Key, Map, Value};
+use crate::evaluate::{Evaluator, Found, Head, References, Root, without};
+use crate::model::merge::Prefixes;
+use crate::model::slot::{MapSlot, Slot};
 
 /// Tells the histories of one node's parameters, or of its exports.
 pub struct Teller<'a> {
     pub(super) computation: &'a Computation<'a>,
     pub(super) others: &'a OtherNodes<'a>,
-    pub(super) places: Places<'a>,
+    pub(super) places: ValuePlaces<'a>,
     pub(super) evaluator: Evaluator<'a>,
     pub(super) prefixes: Prefixes,
     pub(super) parameters: Section,
@@ -74,21 +74,21 @@ pub struct Wanted {
 #[derive(Debug)]
 pub struct Stands {
     /// The value: for what was merged of several layers, the last of them.
-    pub place: Option<Place>,
+    pub place: Option<ValuePlace>,
     /// The items that were asked for.
-    pub items: Vec<Option<Place>>,
+    pub items: Vec<Option<ValuePlace>>,
 }
 
 /// What values at several paths of one node come to without the secrets among its parameters.
-pub fn values_without(of: &Places<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
+pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
-    let exports = secrets.without(&layers.exports);
+    let exports = without(secrets, &layers.exports, References::Hidden);
     let evaluator =
         |root| Evaluator::new(root, computation.settings, computation.inputs).with_others(&others);
     let mut parameters = evaluator(computation.root(layers).without(secrets));
     let mut exported = if wanted.iter().any(|wanted| wanted.export) && has_query(&exports) {
-        let merged = secrets.without(&computation.merge(layers));
+        let merged = without(secrets, &computation.merge(layers), References::Hidden);
         after_parameters(evaluator(Root::whole(merged.clone())), &merged)
     } else {
         evaluator(computation.root(layers).without(secrets))
@@ -105,7 +105,7 @@ pub fn values_without(of: &Places<'_>, wanted: &[Wanted], secrets: &Secrets) -> 
 }
 
 /// Where the values of several paths of one node stand.
-pub fn places(of: &Places<'_>, wanted: &[Wanted]) -> Vec<Stands> {
+pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Stands> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = computation.others(layers, None);
     let mut parameters = Teller::new(computation, layers, &others, false);
@@ -155,12 +155,9 @@ impl<'a> Teller<'a> {
         secrets: &Secrets,
     ) -> Teller<'a> {
         let prefixes = Prefixes::new(computation.settings);
-        let parameters = secrets.without(&computation.merge(layers));
-        let parts = |exports| -> Vec<Ordered> {
-            let parts = ordered(layers, exports, &prefixes).into_iter();
-            parts.map(|part| Ordered { map: secrets.without_defaults(&part.map), ..part }).collect()
-        };
-        let merged_exports = secrets.without(&layers.exports);
+        let parameters = without(secrets, &computation.merge(layers), References::Hidden);
+        let parts = |exports| ordered(layers, exports, &prefixes);
+        let merged_exports = without(secrets, &layers.exports, References::Hidden);
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs)
                 .with_others(others)
@@ -171,7 +168,7 @@ impl<'a> Teller<'a> {
         Teller {
             computation,
             others,
-            places: Places::new(computation, layers),
+            places: ValuePlaces::new(computation, layers),
             evaluator,
             parameters: Section { ordered: parts(false), merged: parameters },
             exports: Section { ordered: parts(true), merged: merged_exports },
@@ -196,44 +193,6 @@ impl<'a> Teller<'a> {
 
     pub(super) fn section(&self) -> &Section {
         if self.tells_exports { &self.exports } else { &self.parameters }
-    }
-
-    /// All parameters, or exports, as far as they can be computed: to be searched for secrets.
-    pub fn everything(&mut self) -> Value {
-        let merged = Found::from(Head::Map(self.section().merged.clone()));
-        self.as_far(&merged, &mut FxHashSet::default())
-    }
-
-    /// What is in a container, but for what fails in it.
-    fn as_far(&mut self, found: &Found, around: &mut FxHashSet<usize>) -> Value {
-        let address = address(&found.head);
-        if address.is_some_and(|address| !around.insert(address)) {
-            return Value::Null;
-        }
-        let mut map = Map::default();
-        for Below { key, inner } in below(&found.head) {
-            let Inner::Slot(slot) = inner else { continue };
-            let value = match self.quietly(|evaluator| evaluator.deep(slot)) {
-                Some(value) => {
-                    // It is searched, not told.
-                    self.room.take(1 + Measure::of(&value).size / 8);
-                    Some(value)
-                }
-                None => {
-                    self.quietly(|evaluator| evaluator.head(slot)).filter(|found| !leaf(&found.head)).map(
-                        |found| stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.as_far(&found, around)),
-                    )
-                }
-            };
-            if self.room.is_full() {
-                break;
-            }
-            map.extend(value.map(|value| (key, value)));
-        }
-        if let Some(address) = address {
-            around.remove(&address);
-        }
-        Value::map(map)
     }
 
     /// All of it, leaf by leaf.
@@ -287,7 +246,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
-    fn place(&mut self, path: &[Key]) -> Option<Place> {
+    fn place(&mut self, path: &[Key]) -> Option<ValuePlace> {
         if let Some(place) = self.plain_place(path) {
             return Some(place);
         }
@@ -301,7 +260,7 @@ impl<'a> Teller<'a> {
     }
 
     /// Where items of the list at a path stand.
-    fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<Place>> {
+    fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<ValuePlace>> {
         let found = if indexes.is_empty() { None } else { self.find(path) };
         let Some(Found { head: Head::List(list), .. }) = &found else { return vec![None; indexes.len()] };
         let place = |at: &usize| Some(self.places.of(winner(list.items.get(*at)?).origin(), "input data"));

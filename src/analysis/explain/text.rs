@@ -5,17 +5,23 @@ use std::fmt::Write as _;
 
 use super::brief::{brief, briefs, whole};
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
-use super::{Effect, Part, Place, ReferenceStory, Step, Story};
-use crate::evaluate::join_path;
-use crate::memory::{self, GROWTH};
-use crate::report::inert;
-use crate::secrets::Secrets;
-use crate::style::{Paint, Style};
-use crate::value::{Key, Value};
+use super::{Effect, ReferenceStory, Step, Story, ValuePart, ValuePlace};
+use crate::base::error::inert;
+use crate::base::memory::{self, GROWTH};
+use crate::base::path::join_path;
+use crate::base::secrets::MASK;
+use crate::base::value::{Key, Value};
+use crate::output::redact::Redaction;
+use crate::output::style::{Paint, Style};
 
 /// The text of an explanation.
-pub fn explanation(explanation: &Explanation, delimiter: &str, secrets: &Secrets, paint: Paint) -> String {
-    let mut writer = Writer { out: String::new(), delimiter, secrets, paint };
+pub fn explanation(
+    explanation: &Explanation,
+    delimiter: &str,
+    redaction: &Redaction,
+    paint: Paint,
+) -> String {
+    let mut writer = Writer { out: String::new(), delimiter, redaction, paint };
     if let Some(story) = &explanation.environment {
         writer.environment(story);
     }
@@ -56,7 +62,7 @@ fn beside<'s>(story: &'s Story, step: &Step) -> Option<&'s Value> {
 struct Writer<'a> {
     out: String,
     delimiter: &'a str,
-    secrets: &'a Secrets,
+    redaction: &'a Redaction,
     paint: Paint,
 }
 
@@ -78,13 +84,13 @@ impl Writer<'_> {
     }
 
     /// `/srv/classes/a.yml:3:5`, or the name of what no file wrote.
-    fn place(&self, place: &Place) -> String {
+    fn place(&self, place: &ValuePlace) -> String {
         let text = place.site.as_ref().map_or_else(|| place.layer.clone(), ToString::to_string);
         self.paint.of(Style::Place, &inert(&text))
     }
 
     /// `(node 'web1' < role.web < app.nginx)`: from the file up to the node.
-    fn chain(&self, place: &Place) -> String {
+    fn chain(&self, place: &ValuePlace) -> String {
         let text = match (&place.class, place.chain.first()) {
             (Some(class), Some(first)) => {
                 let classes: Vec<&str> = place.chain.iter().rev().map(|link| &*link.class).collect();
@@ -99,7 +105,7 @@ impl Writer<'_> {
     }
 
     fn value(&self, path: &[Key], value: &Value) -> String {
-        self.paint.of(Style::Value, &brief(&self.secrets.value(path, value)))
+        self.paint.of(Style::Value, &brief(&self.redaction.value(path, value)))
     }
 
     fn environment(&mut self, story: &EnvironmentStory) {
@@ -131,7 +137,7 @@ impl Writer<'_> {
             let site = if site.is_empty() { site } else { self.paint.of(Style::Place, &inert(&site)) };
             let place = if site.is_empty() { above } else { format!("{site}  {above}") };
             let written = listing.written.as_ref().map_or_else(String::new, |name| {
-                let name = inert(&self.secrets.written(name));
+                let name = inert(name);
                 format!("  as {}", self.paint.of(Style::Value, &name))
             });
             self.line(&format!("    listed    {place}{written}{late}"));
@@ -152,12 +158,12 @@ impl Writer<'_> {
         let path = self.path(&story.path);
         let heading = self.paint.of(Style::Heading, &path);
         match (&story.value, &story.fault) {
-            (Some(Value::Map(map)), _) if !self.secrets.covers(&story.path) => {
+            (Some(Value::Map(map)), _) if !self.redaction.secrets.covers(&story.path) => {
                 let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
             }
             // Of a list the items stand below.
             (Some(value), _) if story.exact && !matches!(value, Value::List(_)) => {
-                let (first, lines) = whole(&self.secrets.value(&story.path, value));
+                let (first, lines) = whole(&self.redaction.value(&story.path, value));
                 let first = if lines.is_empty() { self.paint.of(Style::Value, &first) } else { first };
                 let _ = writeln!(self.out, "{heading}: {first}");
                 for line in lines {
@@ -182,7 +188,7 @@ impl Writer<'_> {
             self.step(story, step, 2);
         }
         let inner = story.parts.iter().filter(|part| part.path.len() > story.path.len());
-        let inner: Vec<&Part> = inner.collect();
+        let inner: Vec<&ValuePart> = inner.collect();
         if !inner.is_empty() {
             self.out.push_str("  it holds\n");
             for part in inner {
@@ -201,16 +207,16 @@ impl Writer<'_> {
         self.line(&format!("{pad}{effect} {place}  {chain}"));
         let pad = " ".repeat(indent + 10);
         let written = match &step.written {
-            Value::Map(map) if !self.secrets.covers(here) && map.len() > 3 => {
+            Value::Map(map) if !self.redaction.secrets.covers(here) && map.len() > 3 => {
                 format!("a mapping of {}", keys(map.len()))
             }
             written => match beside(story, step) {
                 // Cut where it differs from what it replaces, or from what replaces it.
                 Some(other) => {
-                    let [written, other] = [written, other].map(|value| self.secrets.value(here, value));
+                    let [written, other] = [written, other].map(|value| self.redaction.written(here, value));
                     self.paint.of(Style::Value, &briefs(&written, &other).0)
                 }
-                None => self.value(here, written),
+                None => self.paint.of(Style::Value, &brief(&self.redaction.written(here, written))),
             },
         };
         let mut what = written;
@@ -269,7 +275,7 @@ impl Writer<'_> {
         }
     }
 
-    fn part(&mut self, part: &Part, below: &[Key]) {
+    fn part(&mut self, part: &ValuePart, below: &[Key]) {
         let rest = &part.path[below.len().min(part.path.len())..];
         let path = self.path(rest);
         let value = match &part.value {
@@ -277,18 +283,14 @@ impl Writer<'_> {
             None => self.paint.of(Style::Error, "cannot be computed"),
         };
         let place = self.place(&part.place);
-        let written = match &part.written {
-            Some(written) if !self.secrets.covers(&part.path) => {
-                format!(
-                    "  {}",
-                    self.paint.of(Style::Reference, &brief(&self.secrets.value(&part.path, written)))
-                )
-            }
-            _ => String::new(),
-        };
+        let written = part.written.as_ref().map(|written| self.redaction.written(&part.path, written));
+        let written =
+            written.filter(|written| written.as_str() != Some(MASK)).map_or_else(String::new, |written| {
+                format!("  {}", self.paint.of(Style::Reference, &brief(&written)))
+            });
         let _ = writeln!(self.out, "    {path}: {value}  {place}{written}");
         for (written, at) in &part.via {
-            let written = brief(&self.secrets.value(&[], written));
+            let written = brief(written);
             let at = self.place(at);
             let _ = writeln!(self.out, "      by {written}  {at}");
         }

@@ -6,17 +6,17 @@ mod picture;
 
 use indexmap::{IndexMap, IndexSet};
 
+use crate::analysis::explain::{Selection, ValuePart, chosen_nodes, explain_in};
+use crate::analysis::list::leaves;
+use crate::analysis::survey::{Survey, Surveyed};
+use crate::base::error::Result;
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
+use crate::engine::linearize::By;
 use crate::engine::node::{Computation, NodeRequest};
-use crate::error::Result;
-use crate::explain::{Part, Selection, chosen_nodes, explain_in};
-use crate::linearize::By;
-use crate::list::{knowing, leaves};
-use crate::merge::{Prefixes, settled};
-use crate::secrets::Secrets;
-use crate::source::{FileId, Origin, Site};
-use crate::survey::{Survey, Surveyed};
-use crate::value::{Key, Text, Value};
+use crate::model::merge::{Prefixes, settled};
+use crate::output::redact::Redaction;
 
 pub use page::html;
 pub use picture::{dot, mermaid};
@@ -79,17 +79,16 @@ pub struct Graph {
 pub const WITH_VALUES: usize = 20;
 
 /// The graph of the nodes that globs choose.
-pub fn graph(inventory: &Inventory, globs: &[String], secrets: &Secrets) -> Result<Graph> {
+pub fn graph(inventory: &Inventory, globs: &[String], redaction: &Redaction) -> Result<Graph> {
     inventory.inspect(|computation| {
         let names = chosen_nodes(computation.catalog, globs)?;
         let survey = Survey::of(computation);
         let chosen: Vec<&Surveyed> =
             survey.nodes.iter().filter(|node| names.binary_search(&node.name).is_ok()).collect();
         let with_values = chosen.len() <= WITH_VALUES;
-        let mut secrets = knowing(secrets, &survey, computation.settings);
-        let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, &mut secrets));
+        let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, redaction));
         let nodes: Vec<Rendered> = nodes.collect();
-        Ok(Graph { vertices: vertices(computation, &survey, &chosen, &secrets), nodes })
+        Ok(Graph { vertices: vertices(computation, &survey, &chosen, redaction), nodes })
     })?
 }
 
@@ -97,7 +96,7 @@ fn rendered(
     computation: &Computation<'_>,
     node: &Surveyed,
     with_values: bool,
-    secrets: &mut Secrets,
+    redaction: &Redaction,
 ) -> Rendered {
     let files: IndexMap<FileId, &Text> =
         node.included.iter().map(|included| (included.file, &included.name)).collect();
@@ -108,27 +107,26 @@ fn rendered(
     });
     let mut problems: Vec<String> = match &node.layers {
         Ok(_) => Vec::new(),
-        Err(error) => crate::report::concise(error).lines().map(str::to_owned).collect(),
+        Err(error) => crate::base::error::concise(error).lines().map(str::to_owned).collect(),
     };
     let values = node.layers.as_ref().ok().filter(|_| with_values).and_then(|layers| {
-        let values = Selection { values: true, secrets: secrets.clone(), ..Selection::default() };
+        let values = Selection { values: true, redaction: redaction.clone(), ..Selection::default() };
         let explanation = match explain_in(computation, layers, &values) {
             Ok(explanation) => explanation,
             Err(error) => {
-                problems.extend(crate::report::concise(&error).lines().map(str::to_owned));
+                problems.extend(crate::base::error::concise(&error).lines().map(str::to_owned));
                 return None;
             }
         };
-        explanation.teach(secrets);
         if !explanation.faults.is_empty()
             && let Err(error) = computation.answer(NodeRequest::plain(&node.name))
         {
-            problems.extend(crate::report::concise(&error).lines().map(str::to_owned));
+            problems.extend(crate::base::error::concise(&error).lines().map(str::to_owned));
         }
         let delimiter = &computation.settings.delimiter;
-        let leaf = |part: &Part| Leaf {
-            path: crate::evaluate::join_path(&part.path, delimiter),
-            value: part.value.as_ref().map(|value| secrets.value(&part.path, value)),
+        let leaf = |part: &ValuePart| Leaf {
+            path: crate::base::path::join_path(&part.path, delimiter),
+            value: part.value.as_ref().map(|value| redaction.value(&part.path, value)),
             site: part.place.site.clone(),
         };
         Some(explanation.parameters.iter().flat_map(|story| &story.parts).map(leaf).collect())
@@ -153,7 +151,7 @@ fn vertices(
     computation: &Computation<'_>,
     survey: &Survey,
     chosen: &[&Surveyed],
-    secrets: &Secrets,
+    redaction: &Redaction,
 ) -> Vec<Vertex> {
     let mut lists: IndexMap<(bool, Text), IndexSet<Entry>> = IndexMap::new();
     for node in chosen {
@@ -191,7 +189,7 @@ fn vertices(
         .map(|((is_class, name), entries)| {
             let file = survey.files.iter().find(|file| file.is_class == is_class && file.name == name);
             Vertex {
-                sets: file.map_or_else(Vec::new, |file| sets(computation, file, secrets)),
+                sets: file.map_or_else(Vec::new, |file| sets(computation, file, redaction)),
                 file: file.map(|file| file.path.to_string()),
                 lists: entries.into_iter().map(|(class, place)| (class, site(place))).collect(),
                 is_class,
@@ -226,14 +224,18 @@ fn listed_in_files(survey: &Survey, node: &Surveyed, lists: &mut IndexMap<(bool,
     }
 }
 
-fn sets(computation: &Computation<'_>, file: &crate::survey::SurveyedFile, secrets: &Secrets) -> Vec<Leaf> {
+fn sets(
+    computation: &Computation<'_>,
+    file: &crate::analysis::survey::SurveyedFile,
+    redaction: &Redaction,
+) -> Vec<Leaf> {
     let Ok(layer) = &file.layer else { return Vec::new() };
     let prefixes = Prefixes::new(computation.settings);
     let mut found = Vec::new();
     leaves(&settled(&layer.parameters, &prefixes), &mut Vec::<Key>::new(), &mut |path, slot, origin| {
         found.push(Leaf {
-            path: crate::evaluate::join_path(path, &computation.settings.delimiter),
-            value: Some(secrets.value(path, &crate::explain::written(slot, &prefixes))),
+            path: crate::base::path::join_path(path, &computation.settings.delimiter),
+            value: Some(redaction.written(path, &crate::analysis::explain::written(slot, &prefixes))),
             site: crate::evaluate::site(computation.inputs, origin, None),
         });
     });

@@ -4,10 +4,10 @@
 //! text of an inventory can be markup or code, and a policy in the page forbids all connections.
 
 use super::{Graph, Leaf, Rendered, Vertex};
-use crate::error::Result;
-use crate::explain::brief;
-use crate::source::Site;
-use crate::value::{Map, Text, Value};
+use crate::analysis::explain::brief;
+use crate::base::error::Result;
+use crate::base::source::Site;
+use crate::base::value::{Map, Text, Value};
 
 /// The page, with a place for the data.
 const PAGE: &str = include_str!("page.html");
@@ -22,7 +22,7 @@ pub fn html(graph: &Graph) -> Result<String> {
         ("files", list(graph.vertices.iter().map(file))),
     ]);
     // Nothing in the data may end its element.
-    let data = crate::json::dumps(&data, false)?.replace('<', "\\u003c");
+    let data = crate::base::json::dumps(&data, false)?.replace('<', "\\u003c");
     Ok(PAGE.replace(DATA, &data).trim_end().to_owned())
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 
 use super::Graph;
-use crate::report::inert;
+use crate::base::error::inert;
 
 /// Whether it is a class, and its name.
 type Name<'g> = (bool, &'g str);

@@ -4,10 +4,10 @@ use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{Linter, lint_fault};
-use crate::error::Fault;
-use crate::linearize::{By, Included};
-use crate::source::{FileId, Origin, Site};
-use crate::value::Text;
+use crate::base::error::Fault;
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::Text;
+use crate::engine::linearize::{By, Included};
 
 /// Looks at the classes of the nodes that are looked at.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
@@ -101,8 +101,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             Entry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
             Entry::Mapped(shown, _) => {
                 let message = format!("'{class}' is in already when '{shown}' gives it, in {nodes}");
-                let source = linter.computation.mappings.source(&shown).cloned();
-                let setting = source.map(|source| ("class_mappings", source));
+                let setting = Some(("class_mappings", shown));
                 found.push(Fault { setting, ..lint_fault("class-redundant", message, None) });
             }
         }

@@ -17,22 +17,23 @@ mod written;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
+use crate::base::error::{Error, Fault, Kind, Result, Warning};
+use crate::base::pattern::{Glob, chosen};
+use crate::base::secrets::Secrets;
+use crate::base::settings::not_among;
+use crate::base::source::{Origin, Site};
+use crate::base::value::{Map, Value};
 use crate::engine::exports::Asked;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::{Inventory, NodeInfo};
-use crate::error::{Error, Fault, Kind, Result, Warning};
-use crate::layer::Layer;
-use crate::pattern::{Glob, chosen};
-use crate::report::{Finding, Level, grouped};
-use crate::secrets::Secrets;
-use crate::settings::not_among;
-use crate::slot::MapSlot;
-use crate::source::{Origin, Site};
-use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
-use crate::value::{Map, Value};
+use crate::model::layer::Layer;
+use crate::model::slot::MapSlot;
+use crate::output::report::{Finding, Level, grouped};
 
+use plain::Plain;
 pub use rules::{RULES, Rule, rule};
 
 /// Where options were written.
@@ -63,9 +64,10 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
     // What rendering notices by itself, all of it.
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
-    let (levels, wrong) = Levels::of(options.get("lint_levels"));
+    let (levels, wrong) = Levels::read(options.get("lint_levels"));
+    let idle = FxHashSet::default();
     let refused = |error: Error| {
-        let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of_code(fault.code()), fault));
+        let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &idle), fault));
         // Whatever the levels say: nothing else was looked at.
         let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
         grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)))
@@ -77,24 +79,46 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     let looked = inventory.inspect(|computation| {
         if !nodes.is_empty() {
-            crate::explain::chosen_nodes(computation.catalog, nodes)?;
+            crate::analysis::explain::chosen_nodes(computation.catalog, nodes)?;
         }
         let mut linter = Linter::new(computation, &globs);
         linter.look();
-        Ok::<_, Error>(linter.problems)
+        let idle = linter.survey.files.iter().filter(|file| linter.is_idle(file));
+        let idle: FxHashSet<Arc<str>> = idle.map(|file| file.path.clone()).collect();
+        Ok::<_, Error>((linter.problems, idle))
     });
-    let problems = match looked {
-        Ok(problems) => problems?,
+    let (problems, idle) = match looked {
+        Ok(looked) => looked?,
         Err(error) => return Ok(refused(error)),
     };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
     let problems = file.noticed(&noticed).into_iter().chain(problems);
-    let problems = problems.map(|fault| (levels.of_code(fault.code()), fault));
+    let problems = problems.map(|fault| (levels.of(&fault, &idle), fault));
     let mut silence = silence::Silence::new(&inventory, file);
-    Ok(grouped(problems.filter(|(level, _)| *level != Level::Off))
-        .into_iter()
-        .filter(|finding| !silence.covers(&finding.fault))
-        .collect())
+    let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
+    findings.retain(|finding| !silence.covers(&finding.fault));
+    keep_foremost(&mut findings);
+    Ok(findings)
+}
+
+/// Of several rules that find the same place, the first of the table is reported, and none beside an error.
+/// What is found of a file as a whole is all reported.
+fn keep_foremost(findings: &mut Vec<Finding>) {
+    // Errors have none, which comes first.
+    let rank = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.fault.code());
+    let place = |finding: &Finding| {
+        let site = finding.fault.site.as_ref().filter(|site| site.line > 0)?;
+        Some((site.path.clone(), site.line, site.column))
+    };
+    let mut foremost = FxHashMap::default();
+    for finding in findings.iter() {
+        if let Some(place) = place(finding) {
+            let best = foremost.entry(place).or_insert_with(|| rank(finding));
+            *best = rank(finding).min(*best);
+        }
+    }
+    findings
+        .retain(|finding| place(finding).is_none_or(|place| foremost.get(&place) == Some(&rank(finding))));
 }
 
 /// The levels of the codes, as the setting `lint_levels` changes them.
@@ -104,7 +128,7 @@ struct Levels {
 
 impl Levels {
     /// The levels, and what is wrong with the setting: the rest of it counts all the same.
-    fn of(setting: Option<&Value>) -> (Levels, Vec<Fault>) {
+    fn read(setting: Option<&Value>) -> (Levels, Vec<Fault>) {
         let mut changed = FxHashMap::default();
         let mut faults = Vec::new();
         let map = match setting {
@@ -120,16 +144,16 @@ impl Levels {
             }
         };
         for (code, level) in map.iter() {
-            let code = crate::pystr::str(&code.0);
+            let code = crate::base::pystr::str(&code.0);
             if !codes().any(|known| known == code) {
-                let similar = crate::similar::nearest(&code, codes()).map(str::to_owned);
+                let similar = crate::base::similar::nearest(&code, codes()).map(str::to_owned);
                 faults.push(Fault::new(Kind::UnknownRule { name: code, similar }));
                 continue;
             }
             // YAML reads a bare `off` as false.
             let word = match level {
                 Value::Bool(false) => "off".to_owned(),
-                other => crate::pystr::str(other),
+                other => crate::base::pystr::str(other),
             };
             match Level::from_name(&word) {
                 Some(level) => drop(changed.insert(code, level)),
@@ -139,9 +163,15 @@ impl Levels {
         (Levels { changed }, faults)
     }
 
-    fn of_code(&self, code: &str) -> Level {
-        let changed = self.changed.get(code).copied();
-        changed.or_else(|| rule(code).map(|rule| rule.level)).unwrap_or(Level::Error)
+    /// The level of a problem: in a file that no node has, a note, unless the setting names its code.
+    fn of(&self, fault: &Fault, idle: &FxHashSet<Arc<str>>) -> Level {
+        if let Some(level) = self.changed.get(fault.code()) {
+            return *level;
+        }
+        let level = rule(fault.code()).map_or(Level::Error, |rule| rule.level);
+        let in_idle = fault.site.as_ref().is_some_and(|site| idle.contains(&site.path));
+        // A node that cannot be ordered names files that it has.
+        if in_idle && fault.node.is_none() { level.min(Level::Info) } else { level }
     }
 }
 
@@ -157,6 +187,7 @@ struct Linter<'a> {
     computation: &'a Computation<'a>,
     survey: Survey,
     secrets: Secrets,
+    plain: Plain,
     /// Whether each node of the survey is looked at.
     chosen: Vec<bool>,
     /// Whether that is all of them: only then nothing can be missing.
@@ -180,6 +211,7 @@ impl<'a> Linter<'a> {
             chosen_reach: Reach::of(computation, &survey, nodes),
             computation,
             secrets: Secrets::of(computation.settings),
+            plain: Plain::new(computation.settings, &survey),
             chosen,
             all: globs.is_empty(),
             survey,
@@ -204,14 +236,14 @@ impl<'a> Linter<'a> {
         found.extend(self.computation.catalog.clashes());
         structure::look(self, &mut found);
         repeated::look(self, &mut found);
-        parameters::look(self, &rendered, &self.problems, &mut found);
+        parameters::look(self, &rendered, &mut found);
         classes::look(self, &mut found);
         if self.all {
             unreached::look(self, &mut found);
         }
         let delimiter = &self.computation.settings.delimiter;
         for fault in &mut found {
-            self.secrets.withhold(fault, delimiter);
+            fault.withhold(&self.secrets, delimiter);
         }
         self.problems.append(&mut found);
     }
@@ -264,6 +296,11 @@ impl<'a> Linter<'a> {
     /// Whether all nodes that have a file are known.
     fn is_known(&self, file: &SurveyedFile) -> bool {
         self.reach.knows(file)
+    }
+
+    /// Whether no node has a file, nor may have it.
+    fn is_idle(&self, file: &SurveyedFile) -> bool {
+        file.is_class && file.nodes.is_empty() && !self.reach.holds(&file.path)
     }
 
     fn is_chosen(&self, node: usize) -> bool {

@@ -6,22 +6,23 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Linter, Section, lint_fault};
+use crate::analysis::list::{each, queries_in, texts_in};
+use crate::analysis::survey::SurveyedFile;
+use crate::base::error::{Fault, Kind};
+use crate::base::path::join_path;
+use crate::base::path::split_path;
+use crate::base::pattern::Glob;
+use crate::base::source::{Origin, Site};
+use crate::base::value::{Key, Text};
 use crate::engine::NodeInfo;
-use crate::error::{Fault, Kind};
-use crate::evaluate::{join_path, site};
-use crate::list::{each, queries_in, texts_in};
-use crate::merge::{Prefixes, settled};
-use crate::pattern::Glob;
-use crate::query::{Operand, Query};
-use crate::secrets::MASK;
-use crate::slot::{MapSlot, Slot};
-use crate::source::{Origin, Site};
-use crate::survey::SurveyedFile;
-use crate::template::{self, Parsed, Part, Reference, Template, split_path};
-use crate::value::{Key, Text};
+use crate::evaluate::site;
+use crate::model::merge::{Prefixes, settled};
+use crate::model::query::{Operand, Query};
+use crate::model::slot::{MapSlot, Slot};
+use crate::model::template::{self, Parsed, Part, Reference, Template};
 
 /// The key whose entries exist to be referred to.
-const PARAM: &str = "_param";
+pub(super) const PARAM: &str = "_param";
 
 /// A reference in a file.
 struct Referring<'a> {
@@ -30,20 +31,14 @@ struct Referring<'a> {
     site: Option<Site>,
     /// Whether it is in the name of a class.
     in_class: bool,
-    /// Whether it stands under a secret key: what looks like a reference may be the secret.
-    secret: bool,
     /// The file, by its index in the survey.
     file: usize,
 }
 
 /// Looks at references in all files.
-pub(super) fn look(
-    linter: &Linter<'_>,
-    rendered: &[Option<Arc<NodeInfo>>],
-    problems: &[Fault],
-    found: &mut Vec<Fault>,
-) {
+pub(super) fn look(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut Vec<Fault>) {
     let referring = references(linter);
+    misnamed_queries(linter, found);
     if linter.all {
         match linter.survey.files.iter().find(|file| file.layer.is_err()) {
             Some(file) => {
@@ -52,7 +47,7 @@ pub(super) fn look(
                 let fault = lint_fault("parameter-unused", message.into(), None);
                 found.push(fault.at_site(Site::file(file.path.clone())));
             }
-            None => keys(linter, &referring, problems, found),
+            None => keys(linter, &referring, found),
         }
         // What a node without layers exports is not known.
         if linter.survey.nodes.iter().all(|node| node.layers.is_ok()) {
@@ -66,21 +61,19 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
     let mut all = Vec::new();
     for (file, surveyed) in linter.survey.files.iter().enumerate() {
         let Ok(layer) = &surveyed.layer else { continue };
-        let mut take = |template: &'a Template, origin: Origin, in_class: bool, secret: bool| {
+        let mut take = |template: &'a Template, origin: Origin, in_class: bool| {
             each(&template.parts, &mut |reference| {
                 let site = site(linter.computation.inputs, origin, Some((&template.source, reference.span)));
-                all.push(Referring { reference, site, in_class, secret, file });
+                all.push(Referring { reference, site, in_class, file });
             });
         };
         for entry in &layer.classes {
             if let Some(template) = &entry.template {
-                take(template, entry.origin, true, false);
+                take(template, entry.origin, true);
             }
         }
         for map in [&layer.parameters, &layer.exports] {
-            texts_in(map, &mut |path, template, origin| {
-                take(template, origin, false, linter.secrets.covers(path));
-            });
+            texts_in(map, &mut |_, template, origin| take(template, origin, false));
         }
     }
     all
@@ -138,7 +131,7 @@ impl Used {
 }
 
 /// Keys of `_param` that nothing refers to, and those that are referred to and never set.
-fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], problems: &[Fault], found: &mut Vec<Fault>) {
+fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
     let mut used = Used::default();
     for one in referring {
@@ -166,7 +159,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], problems: &[Fault], fo
         let parameters = settled(&layer.parameters, &prefixes);
         let Some(slot) = parameters.entries.get(&Key::from(PARAM)) else { continue };
         entries_of(slot, &mut dynamic, &mut |key, slot| {
-            let key = crate::pystr::str(&key.0);
+            let key = crate::base::pystr::str(&key.0);
             if set.insert(key.clone()) {
                 first.push((key, slot.origin()));
             }
@@ -184,24 +177,20 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], problems: &[Fault], fo
     if dynamic {
         return;
     }
-    let reported: FxHashSet<&Site> = problems
-        .iter()
-        .filter(|fault| matches!(fault.kind, Kind::ReferenceNotFound { .. } | Kind::ClassReference { .. }))
-        .filter_map(|fault| fault.site.as_ref())
-        .collect();
+    let mut known_similar: FxHashMap<&str, Option<&str>> = FxHashMap::default();
     for one in referring {
         let Some(path) = &one.reference.fixed else { continue };
         let [param, key, ..] = path.segments.as_slice() else { continue };
-        let known = &**param != PARAM || set.contains(&**key);
-        if known || one.site.as_ref().is_some_and(|site| reported.contains(site)) {
+        if &**param != PARAM || set.contains(&**key) {
             continue;
         }
-        let similar = crate::similar::nearest(key, set.iter().map(String::as_str));
+        let similar = *known_similar
+            .entry(key)
+            .or_insert_with(|| crate::base::similar::nearest(key, set.iter().map(String::as_str)));
         // With a default, a key may be for what some day sets it; a slip it is where another one is similar.
         let optional = path.default.is_some() && similar.is_none();
         let rule = if optional { "parameter-optional" } else { "parameter-never-set" };
         let help = similar.map(|name| format!("'{name}' is similar"));
-        // What begins with `_param` is a reference, below a secret key too.
         let message = format!("no file sets '{PARAM}{delimiter}{key}'");
         let mut fault = lint_fault(rule, message, help);
         fault.site.clone_from(&one.site);
@@ -209,7 +198,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], problems: &[Fault], fo
     }
 }
 
-fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &Slot)) {
+pub(super) fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(&Key, &Slot)) {
     match slot {
         Slot::Map(map) => map.entries.iter().for_each(|(key, slot)| visit(key, slot)),
         Slot::Stack(stack) => stack.entries.iter().for_each(|entry| entries_of(&entry.slot, dynamic, visit)),
@@ -248,8 +237,7 @@ fn defaults(
         {
             continue;
         }
-        let written = if one.secret { MASK } else { &*one.reference.written };
-        let message = format!("the default of '{written}' is taken in no node");
+        let message = format!("the default of '{}' is taken in no node", one.reference.written);
         let mut fault = lint_fault("default-unused", message, None);
         fault.site.clone_from(&one.site);
         found.push(fault);
@@ -274,7 +262,7 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
         answers.answered |= asked.found().next().is_some();
     }
     let mut unanswered = Vec::new();
-    each_query(linter, &mut |holder, query, origin| {
+    each_query(linter, &mut |_, query, origin| {
         let paths = query.comparisons().map(|test| &test.export).chain(&query.value);
         for path in paths {
             let has = *known.entry(path.clone()).or_insert_with(|| {
@@ -287,10 +275,7 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
             if !has {
                 let delimiter = &linter.computation.settings.delimiter;
                 let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
-                // Below a secret key, what looks like a query may be the secret.
-                let secret = linter.secrets.covers(holder);
-                let named = if secret { MASK.to_owned() } else { keys.join(delimiter) };
-                unanswered.push((format!("no node exports '{named}'"), origin));
+                unanswered.push((format!("no node exports '{}'", keys.join(delimiter)), origin));
                 return;
             }
         }
@@ -341,5 +326,17 @@ fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&[Key], &Query, Origin)
         if let Ok(layer) = &file.layer {
             queries_in(&layer.parameters, visit);
         }
+    }
+}
+
+/// Queries that begin with another word than `exports`, which is not looked at.
+fn misnamed_queries(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    for layer in linter.files().filter_map(|file| file.layer.as_ref().ok()) {
+        queries_in(&layer.parameters, &mut |_, query, origin| {
+            if let Some(word) = &query.misnamed {
+                let message = format!("'{word}' in front of an inventory query is taken for 'exports'");
+                found.push(linter.at("query-without-exports", message, origin));
+            }
+        });
     }
 }

@@ -4,13 +4,13 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Linter, Section};
-use crate::error::Fault;
-use crate::evaluate::join_path;
-use crate::merge::{Prefixes, settled};
-use crate::slot::{MapSlot, Prefix, Slot};
-use crate::source::{FileId, Origin};
-use crate::survey::SurveyedFile;
-use crate::value::{Key, Value};
+use crate::analysis::survey::SurveyedFile;
+use crate::base::error::Fault;
+use crate::base::path::join_path;
+use crate::base::source::{FileId, Origin};
+use crate::base::value::{Key, Value};
+use crate::model::merge::{Prefixes, settled};
+use crate::model::slot::{KeyPrefix, MapSlot, Slot};
 
 /// A scalar that a file sets at a path.
 struct Setting<'a> {
@@ -131,7 +131,9 @@ fn said<'m>(map: &'m MapSlot, path: &[Key]) -> Said<'m> {
         Some(Slot::Value(value, _)) if rest.is_empty() => Said::Scalar(value),
         Some(Slot::Map(inner)) if !rest.is_empty() => said(inner, rest),
         Some(slot) => match alone(slot) {
-            Some((Slot::Value(value, _), Prefix { constant: true, overrides: false })) if rest.is_empty() => {
+            Some((Slot::Value(value, _), KeyPrefix { constant: true, overrides: false }))
+                if rest.is_empty() =>
+            {
                 Said::Constant(value)
             }
             _ => Said::Other { constant: holds(slot, rest) },
@@ -151,19 +153,19 @@ fn holds(slot: &Slot, path: &[Key]) -> bool {
 }
 
 /// The only value that a map has for one name, with its prefix.
-pub(super) fn alone(slot: &Slot) -> Option<(&Slot, Prefix)> {
+pub(super) fn alone(slot: &Slot) -> Option<(&Slot, KeyPrefix)> {
     match slot {
         Slot::Stack(stack) => match stack.entries.as_slice() {
             [only] => Some((&only.slot, only.prefix)),
             _ => None,
         },
-        other => Some((other, Prefix::default())),
+        other => Some((other, KeyPrefix::default())),
     }
 }
 
 /// Visits the scalars of a map, each with its prefix. What stands below a `~` is what is left of
 /// what was there: there no scalar is set already.
-fn scalars(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Prefix)) {
+fn scalars(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, KeyPrefix)) {
     for (key, slot) in &map.entries {
         path.push(key.clone());
         match alone(slot) {

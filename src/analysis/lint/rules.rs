@@ -1,6 +1,6 @@
 //! The rules of lint: their codes, their levels by default, and what they look for.
 
-use crate::report::Level;
+use crate::output::report::Level;
 
 /// One rule.
 #[derive(Debug)]
@@ -17,48 +17,66 @@ const fn new(id: &'static str, level: Level, about: &'static str) -> Rule {
     Rule { id, level, about }
 }
 
-/// All rules beside the errors, which are findings under their own codes.
+/// All rules beside the errors, which are findings under their own codes. The order is that of precedence: of
+/// several rules that find one place, the first is reported.
 pub const RULES: &[Rule] = &[
     new("duplicate-key", Level::Warning, "A key stands twice in a mapping; the last one counts."),
+    new("file-empty", Level::Warning, "A node or class file is empty, as a full disk leaves it."),
     new("unknown-section", Level::Warning, "A top-level key of a file means nothing."),
     new("unknown-setting", Level::Warning, "A setting that nobody knows."),
-    new("class-skipped", Level::Warning, "A class does not exist, and the settings let it be missing."),
-    new("overwritten-reference", Level::Warning, "A reference leads nowhere, but a later layer replaces it."),
-    new("default-used", Level::Off, "A reference leads nowhere, and its default is taken."),
-    new("dropped-unrendered", Level::Off, "A value with references is replaced without being resolved."),
-    new("class-unused", Level::Info, "No node has the class."),
+    new("setting-odd", Level::Warning, "A setting has an odd value, which counts as in the Python programs."),
     new(
-        "class-redundant",
-        Level::Info,
-        "Whatever node it is, the class is in already when this entry is met.",
+        "configuration-unread",
+        Level::Warning,
+        "A configuration file in the folder of the inventory is not read, and says something else.",
     ),
+    new("class-skipped", Level::Info, "A class does not exist, and the settings let it be missing."),
+    new("overwritten-reference", Level::Info, "A reference leads nowhere, but a later layer replaces it."),
     new("listed-twice", Level::Warning, "A class or application stands twice in one list."),
     new("removal-without-effect", Level::Warning, "A ~application takes nothing away in any node."),
     new("override-without-effect", Level::Warning, "A ~ in front of a key changes nothing in any node."),
-    new(
-        "value-repeated",
-        Level::Info,
-        "A value is set to what it is already, in every node that has the file.",
-    ),
     new("constant-held", Level::Warning, "A value is left out in every node, because a constant holds."),
-    new("default-unused", Level::Info, "The default of a reference is taken in no node."),
-    new("parameter-unused", Level::Info, "Nothing refers to a key of _param."),
     new("parameter-never-set", Level::Warning, "A reference names a key of _param that no file sets."),
     new(
-        "parameter-optional",
-        Level::Info,
-        "A reference with a default names a key of _param that no file sets, and none with a similar name is set.",
+        "query-without-exports",
+        Level::Warning,
+        "An inventory query begins with another word than exports, which is taken for it.",
     ),
     new(
         "query-unanswered",
         Level::Warning,
         "An inventory query asks for an export that no node has, or no node passes its tests.",
     ),
-    new("node-unmapped", Level::Info, "There are class mappings, and none of them matches the node."),
     new("scalar-misread", Level::Warning, "YAML 1.1 reads the scalar as something else than it looks like."),
     new("secret-plain", Level::Warning, "A secret stands in the file as plain text."),
     new("tab", Level::Warning, "A tab stands between tokens."),
     new("odd-name", Level::Warning, "The name of a file makes a name that is hard to refer to."),
+    new("class-unused", Level::Info, "No node has the class."),
+    new(
+        "class-redundant",
+        Level::Info,
+        "Whatever node it is, the class is in already when this entry is met.",
+    ),
+    new(
+        "value-repeated",
+        Level::Info,
+        "A value is set to what it is already, in every node that has the file.",
+    ),
+    new("default-unused", Level::Info, "The default of a reference is taken in no node."),
+    new("parameter-unused", Level::Info, "Nothing refers to a key of _param."),
+    new(
+        "parameter-optional",
+        Level::Info,
+        "A reference with a default names a key of _param that no file sets, and none with a similar name is set.",
+    ),
+    new("node-unmapped", Level::Info, "There are class mappings, and none of them matches the node."),
+    new(
+        "scalar-implicit",
+        Level::Info,
+        "A word such as yes is read as a boolean, or a file mode such as 0644 as an octal number.",
+    ),
+    new("default-used", Level::Off, "A reference leads nowhere, and its default is taken."),
+    new("dropped-unrendered", Level::Off, "A value with references is replaced without being resolved."),
 ];
 
 /// The rule of a code.

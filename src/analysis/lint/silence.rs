@@ -7,8 +7,8 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::base::error::Fault;
 use crate::engine::Inventory;
-use crate::error::Fault;
 use crate::yaml::compose::compose;
 use crate::yaml::outline::{Form, Outline, Piece};
 

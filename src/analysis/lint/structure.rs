@@ -6,19 +6,19 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::repeated::alone;
 use super::{Linter, Section};
-use crate::error::Fault;
-use crate::evaluate::join_path;
-use crate::layer::Layer;
-use crate::merge::{Prefixes, settled};
-use crate::slot::{MapSlot, Prefix, Slot};
-use crate::source::{FileId, Origin};
-use crate::survey::SurveyedFile;
-use crate::value::{Key, Text, Value};
+use crate::analysis::survey::SurveyedFile;
+use crate::base::error::Fault;
+use crate::base::path::join_path;
+use crate::base::source::{FileId, Origin};
+use crate::base::value::{Key, Text, Value};
+use crate::model::layer::Layer;
+use crate::model::merge::{Prefixes, settled};
+use crate::model::slot::{KeyPrefix, MapSlot, Slot};
 
 /// A key with a prefix.
 struct Prefixed {
     path: Vec<Key>,
-    prefix: Prefix,
+    prefix: KeyPrefix,
     origin: Origin,
     /// What is written there.
     slot: Slot,
@@ -88,7 +88,7 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
                 _ => None,
             };
             if let Some(says) = says {
-                let prefix = prefixes.text(Prefix { constant: false, ..one.prefix });
+                let prefix = prefixes.text(KeyPrefix { constant: false, ..one.prefix });
                 let message = format!("the {prefix} in front of {} {says}", section.named(&path));
                 let (path, origin) = (path.clone(), one.origin);
                 found.push(linter.about("override-without-effect", message, origin, path, section));

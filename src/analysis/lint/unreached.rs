@@ -4,9 +4,9 @@
 use rustc_hash::FxHashMap;
 
 use super::Linter;
-use crate::error::{Fault, Kind};
-use crate::layer::ClassEntry;
-use crate::survey::SurveyedFile;
+use crate::base::error::{Fault, Kind};
+use crate::base::value::Text;
+use crate::model::layer::ClassEntry;
 
 /// The classes of all branches by their names: which of them a node would have is not known.
 type Classes<'a> = FxHashMap<&'a str, usize>;
@@ -18,7 +18,8 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for (at, file) in files.iter().enumerate().filter(|(_, file)| file.is_class) {
         classes.entry(&*file.name).or_insert(at);
     }
-    let mut walk = Walk { linter, classes, state: vec![State::New; files.len()], found };
+    let state = vec![State::New; files.len()];
+    let mut walk = Walk { linter, classes, state, similar: FxHashMap::default(), found };
     for at in 0..files.len() {
         walk.from(at);
     }
@@ -36,6 +37,8 @@ struct Walk<'a, 'l> {
     linter: &'l Linter<'l>,
     classes: Classes<'l>,
     state: Vec<State>,
+    /// The names that are similar to those without a class: many files list the same ones.
+    similar: FxHashMap<Text, Option<String>>,
     found: &'a mut Vec<Fault>,
 }
 
@@ -63,17 +66,13 @@ impl<'l> Walk<'_, 'l> {
         }
     }
 
+    /// Goes into a file, unless nodes have it: what is wrong with it is found with them.
     fn enter(&mut self, at: usize, way: &mut Vec<(usize, usize)>) {
         let Some(file) = self.linter.survey.files.get(at) else { return };
-        if self.state[at] == State::New && self.is_unreached(file) {
+        if self.state[at] == State::New && self.linter.is_idle(file) {
             self.state[at] = State::Active;
             way.push((at, 0));
         }
-    }
-
-    /// What nodes have, they tell.
-    fn is_unreached(&self, file: &SurveyedFile) -> bool {
-        file.is_class && file.nodes.is_empty() && !self.linter.reach.holds(&file.path)
     }
 
     fn entries(&self, at: usize) -> &'l [ClassEntry] {
@@ -87,7 +86,11 @@ impl<'l> Walk<'_, 'l> {
         if computation.ignored.is_some_and(|ignored| ignored.matches(&name).unwrap_or(false)) {
             return;
         }
-        let similar = crate::similar::nearest(&name, self.classes.keys().copied()).map(str::to_owned);
+        let known = self.similar.entry(entry.lookup.clone());
+        let similar = known.or_insert_with_key(|name| {
+            crate::base::similar::nearest(name, self.classes.keys().copied()).map(str::to_owned)
+        });
+        let similar = similar.clone();
         let written = entry.name.to_string();
         self.say(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
     }

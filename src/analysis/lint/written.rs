@@ -1,19 +1,18 @@
 //! What is written in one file: scalars that are not what they look like, plain secrets, tabs,
 //! entries that stand twice.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
-use super::plain::plain;
 use super::{Linter, lint_fault};
+use crate::analysis::survey::SurveyedFile;
+use crate::base::error::{Fault, article};
+use crate::base::secrets::Cover;
+use crate::base::source::{FileId, Origin, Site, Span};
+use crate::base::value::{Key, Value};
 use crate::engine::files::duplicates;
-use crate::error::{Fault, article};
-use crate::layer::{same_text, unknown_sections};
-use crate::merge::Prefixes;
-use crate::secrets::MASK;
-use crate::slot::Prefix;
-use crate::source::{FileId, Origin, Site, Span};
-use crate::survey::SurveyedFile;
-use crate::value::{Key, Value};
+use crate::model::layer::{same_text, unknown_sections};
+use crate::model::merge::Prefixes;
+use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
 /// Looks at one file.
@@ -25,10 +24,11 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
         file,
         text,
         document: &document,
-        path: Vec::new(),
+        key: Key::from(""),
+        secret: Cover::Open,
         in_list: false,
+        is_item: false,
         prefixes: Prefixes::new(linter.computation.settings),
-        hidden: FxHashSet::default(),
         found,
     };
     reader.tabs();
@@ -36,9 +36,6 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
         reader.noticed();
     }
     let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return };
-    for entry in entries.iter() {
-        reader.hide(&entry.value, false);
-    }
     for entry in entries.iter() {
         match entry.key.as_str() {
             Some(name @ ("classes" | "applications")) => reader.twice(name, &entry.value),
@@ -63,40 +60,27 @@ fn document(text: &str) -> Option<(Document, &str)> {
     Some((compose(first.as_bytes()).ok()?, first))
 }
 
+/// How a message begins that is about a key.
+const KEY: &str = "the key ";
+
 struct Reader<'a, 'f> {
     linter: &'a Linter<'a>,
     file: &'a SurveyedFile,
     text: &'a str,
     document: &'a Document,
-    path: Vec<Key>,
+    /// The last key on the way.
+    key: Key,
+    /// The values that the keys on the way hide.
+    secret: Cover,
     prefixes: Prefixes,
     /// Whether it is inside of a list: nothing merges there, and prefixes are text (M7).
     in_list: bool,
-    /// What is written under secret keys, as it is written: withheld where it stands once more.
-    hidden: FxHashSet<&'a str>,
+    /// Whether it is an item of a list itself.
+    is_item: bool,
     found: &'f mut Vec<Fault>,
 }
 
 impl<'a> Reader<'a, '_> {
-    /// Takes note of what is written below secret keys.
-    fn hide(&mut self, node: &Node, secret: bool) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &node.data {
-            Data::Value(_) if secret => {
-                let written = self.plain(node.index).map(str::trim_end);
-                self.hidden.extend(written);
-            }
-            Data::Value(_) => {}
-            Data::List(items) => items.iter().for_each(|item| self.hide(item, secret)),
-            Data::Map(entries) => {
-                for entry in entries.iter() {
-                    let name = crate::pystr::str(&entry.key.0);
-                    let secret = secret || self.linter.secrets.is_secret_name(&name);
-                    self.hide(&entry.value, secret);
-                }
-            }
-        });
-    }
-
     fn span(&self, index: u32) -> Option<Span> {
         self.document.spans.get(index as usize).copied()
     }
@@ -127,8 +111,10 @@ impl<'a> Reader<'a, '_> {
             Data::List(items) => {
                 let before = std::mem::replace(&mut self.in_list, true);
                 for item in items.iter() {
+                    self.is_item = true;
                     stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(item));
                 }
+                self.is_item = false;
                 self.in_list = before;
             }
             Data::Map(entries) => {
@@ -140,14 +126,17 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn entry(&mut self, entry: &Entry) {
-        let name = crate::pystr::str(&entry.key.0);
+        let name = crate::base::pystr::str(&entry.key.0);
         // Prefixes are no part of the name.
-        let bare = Key::from(self.prefixes.name(&name));
-        self.misread(&entry.key.0, entry.key_index, "the key ");
+        let key = Key::from(self.prefixes.name(&name));
+        let secret = self.linter.secrets.below(self.secret, &key);
+        self.misread(&entry.key.0, entry.key_index, KEY);
         self.literal(&entry.key.0, entry.key_index);
-        self.path.push(bare);
+        self.is_item = false;
+        let (key, secret) =
+            (std::mem::replace(&mut self.key, key), std::mem::replace(&mut self.secret, secret));
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(&entry.value));
-        self.path.pop();
+        (self.key, self.secret) = (key, secret);
     }
 
     /// A prefix inside of a list is a part of the key.
@@ -156,7 +145,7 @@ impl<'a> Reader<'a, '_> {
         if !self.in_list {
             return;
         }
-        let (name, mark) = (self.prefixes.bare(key), Prefix { overrides: true, constant: false });
+        let (name, mark) = (self.prefixes.bare(key), KeyPrefix { overrides: true, constant: false });
         let mark = self.prefixes.text(mark);
         // `~/.bashrc` is a path.
         let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
@@ -171,25 +160,18 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn scalar(&mut self, value: &Value, index: u32) {
-        if self.linter.secrets.covers(&self.path) {
-            self.secret(value, index);
-        } else {
+        if self.secret == Cover::Open {
             self.misread(value, index, "");
+        } else {
+            self.plain_secret(value, index);
         }
     }
 
     fn misread(&mut self, value: &Value, index: u32, what: &str) {
-        let Some((written, read)) = self.plain(index).and_then(|written| {
-            let written = written.trim_end();
-            Some((written.to_owned(), misreading(value, written)?))
-        }) else {
-            return;
-        };
-        let Some(span) = self.span(index) else { return };
-        if self.hidden.contains(written.as_str()) {
-            let message = format!("{what}'{MASK}' is read as something else than it looks");
-            let help = "it stands under a secret key too: quote it if it is meant as text".to_owned();
-            self.say("scalar-misread", message, Some(help), span);
+        let Some(written) = self.plain(index).map(str::trim_end) else { return };
+        let (Some(read), Some(span)) = (misreading(value, written), self.span(index)) else { return };
+        // The key `001` is the number that it looks like.
+        if what == KEY && written.trim_start_matches('0') == read {
             return;
         }
         let message = format!("{what}'{written}' is read as {read}");
@@ -197,7 +179,21 @@ impl<'a> Reader<'a, '_> {
             Value::Str(_) => format!("write \"{written}\" if it is meant as text"),
             _ => format!("write \"{written}\" for the text, or {read} for what it is"),
         };
-        self.say("scalar-misread", message, Some(help), span);
+        let rule = if self.is_meant(value, what) { "scalar-implicit" } else { "scalar-misread" };
+        self.say(rule, message, Some(help), span);
+    }
+
+    /// Whether a value is mostly meant as YAML 1.1 reads it: as a key's value such a word is a boolean, and a
+    /// file mode an octal number.
+    fn is_meant(&self, value: &Value, what: &str) -> bool {
+        let key = self.key.as_str().unwrap_or_default().to_lowercase();
+        what.is_empty()
+            && !self.is_item
+            && match value {
+                Value::Bool(_) => true,
+                Value::Int(_) => ["mode", "mask", "perm"].iter().any(|word| key.contains(word)),
+                _ => false,
+            }
     }
 
     /// The environment is a name, whatever it looks like.
@@ -237,9 +233,11 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn secret(&mut self, value: &Value, index: u32) {
-        let key = self.path.last().map(|key| crate::pystr::str(&key.0)).unwrap_or_default();
-        let Some(what) = plain(value, &key, self.linter.computation.settings) else { return };
+    fn plain_secret(&mut self, value: &Value, index: u32) {
+        let key = crate::base::pystr::str(&self.key.0);
+        let Some(what) = self.linter.plain.find(value, &key, self.linter.computation.settings) else {
+            return;
+        };
         if let Some(span) = self.span(index) {
             let help = "encrypt it, or refer to it".to_owned();
             // An excerpt marks where, and shows no more than stars.
@@ -338,7 +336,7 @@ fn misreading(value: &Value, written: &str) -> Option<String> {
             let octal =
                 digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
             (octal || written.contains('_') || written.contains(':') || is_version(written))
-                .then(|| crate::pystr::str(value))
+                .then(|| crate::base::pystr::str(value))
         }
         Value::Str(_) if begins_with_digit => {
             let octal = digits.len() > 1

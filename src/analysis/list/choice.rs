@@ -2,10 +2,10 @@
 //! is in what they choose.
 
 use super::parameters::leaves;
-use crate::pattern::{PathPattern, Progress};
-use crate::slot::{MapSlot, Slot};
-use crate::source::Origin;
-use crate::value::{Key, Value};
+use crate::base::pattern::{PathPattern, Progress};
+use crate::base::source::Origin;
+use crate::base::value::{Key, Value};
+use crate::model::slot::{MapSlot, Slot};
 
 /// How far patterns have come on the way to a path.
 enum Choice<'p> {

@@ -1,10 +1,10 @@
 //! The inside of a layer turns into the texts with references and the queries in it, one by one.
 
-use crate::query::Query;
-use crate::slot::{MapSlot, Slot};
-use crate::source::Origin;
-use crate::template::{Part, Reference, Template};
-use crate::value::{Key, Value};
+use crate::base::source::Origin;
+use crate::base::value::{Key, Value};
+use crate::model::query::Query;
+use crate::model::slot::{MapSlot, Slot};
+use crate::model::template::{Part, Reference, Template};
 
 /// Visits references, inner ones after the one that they stand in.
 pub(crate) fn each<'t>(parts: &'t [Part], visit: &mut dyn FnMut(&'t Reference)) {

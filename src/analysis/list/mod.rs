@@ -7,16 +7,18 @@ mod names;
 mod nodes;
 mod parameters;
 mod references;
+mod unmatched;
 
-use crate::error::Result;
-use crate::value::{Map, Text, Value};
+use crate::base::error::Result;
+use crate::base::value::{Map, Text, Value};
 
 pub(crate) use inside::{each, queries_in, texts_in};
-pub use names::{Name, applications, classes};
+pub use names::{NameRow, applications, classes};
 pub use nodes::{NodeFilter, NodeRow, nodes};
+pub(crate) use parameters::leaves;
 pub use parameters::{ParameterRow, parameters};
-pub(crate) use parameters::{knowing, leaves};
 pub use references::{Bearing, ReferenceRow, references};
+pub use unmatched::{What, unmatched};
 
 /// What the lists are made of.
 pub type Rows<T> = Result<Vec<T>>;

@@ -4,14 +4,14 @@ use indexmap::IndexMap;
 
 use super::nodes::LookedAt;
 use super::{NodeFilter, Rows, row, texts};
+use crate::analysis::survey::Survey;
+use crate::base::pattern::{Glob, chosen};
+use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
-use crate::pattern::{Glob, chosen};
-use crate::survey::Survey;
-use crate::value::{Text, Value};
 
 /// A class or an application.
 #[derive(Clone, Debug)]
-pub struct Name {
+pub struct NameRow {
     /// The name.
     pub name: Text,
     /// The file of a class.
@@ -22,7 +22,7 @@ pub struct Name {
     pub complete: bool,
 }
 
-impl Name {
+impl NameRow {
     /// The row as plain data.
     pub fn to_value(&self) -> Value {
         let file = self.file.as_ref().map(|file| ("file", Value::text(file.as_str())));
@@ -36,13 +36,13 @@ impl Name {
 
 /// The classes that any of the globs choose, sorted, each with those of the nodes that a filter chooses;
 /// those without a node too.
-pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<Name> {
+pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<NameRow> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
         let looked_at = LookedAt::of(computation, &survey, filter)?;
         let classes = survey.files.iter().filter(|file| file.is_class && chosen(&globs, &file.name));
-        let name = |file: &crate::survey::SurveyedFile| Name {
+        let name = |file: &crate::analysis::survey::SurveyedFile| NameRow {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
             nodes: survey.names(&looked_at.users(file)),
@@ -54,7 +54,7 @@ pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> 
 
 /// The applications that any of the globs choose, sorted, each with those of the nodes that a filter
 /// chooses.
-pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<Name> {
+pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<NameRow> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
@@ -69,6 +69,6 @@ pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter
         }
         all.sort_unstable_keys();
         let complete = looked_at.nodes(&survey).all(|node| node.layers.is_ok());
-        Ok(all.into_iter().map(|(name, nodes)| Name { name, file: None, nodes, complete }).collect())
+        Ok(all.into_iter().map(|(name, nodes)| NameRow { name, file: None, nodes, complete }).collect())
     })?
 }

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::{Rows, row, texts};
+use crate::analysis::explain::Paths;
+use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::pattern::{Glob, PathPattern, chosen};
+use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
-use crate::error::{Fault, Kind, Result};
-use crate::explain::Paths;
-use crate::pattern::{Glob, PathPattern, chosen};
-use crate::slot::{MapSlot, Slot};
+use crate::model::slot::{MapSlot, Slot};
 use crate::storage::fs::real;
-use crate::survey::{Reach, Survey, Surveyed, SurveyedFile};
-use crate::value::{Text, Value};
 
 /// What a node must have. Within one list any entry will do; all lists count.
 #[derive(Clone, Debug, Default)]
@@ -205,7 +205,7 @@ fn node_row(
         return None;
     }
     let environment = node.environment();
-    if !filter.environments.is_empty() && !any(&filter.environments, &crate::pystr::str(&environment)) {
+    if !filter.environments.is_empty() && !any(&filter.environments, &crate::base::pystr::str(&environment)) {
         return None;
     }
     let (mut by_query, mut perhaps) = (false, false);
@@ -294,8 +294,8 @@ fn asks_all(map: &MapSlot) -> bool {
     query_in(map, &|query| query.all_environments)
 }
 
-fn query_in(map: &MapSlot, is: &dyn Fn(&crate::query::Query) -> bool) -> bool {
-    fn inside(slot: &Slot, is: &dyn Fn(&crate::query::Query) -> bool) -> bool {
+fn query_in(map: &MapSlot, is: &dyn Fn(&crate::model::query::Query) -> bool) -> bool {
+    fn inside(slot: &Slot, is: &dyn Fn(&crate::model::query::Query) -> bool) -> bool {
         stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
             Slot::Query(query, _) => is(query),
             Slot::Map(map) => map.dynamic && map.entries.values().any(|slot| inside(slot, is)),

@@ -5,19 +5,19 @@ use indexmap::IndexMap;
 use super::choice::chosen_leaves;
 use super::nodes::LookedAt;
 use super::{NodeFilter, Rows, row, texts};
+use crate::analysis::explain::written;
+use crate::analysis::survey::Survey;
+use crate::base::memory::{self, GROWTH};
+use crate::base::path::join_path;
+use crate::base::pattern::PathPattern;
+use crate::base::source::{Origin, Site};
+use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
-use crate::evaluate::{join_path, site};
-use crate::explain::written;
-use crate::memory::{self, GROWTH};
-use crate::merge::{Prefixes, settled};
-use crate::pattern::PathPattern;
-use crate::report::site_value;
-use crate::secrets::Secrets;
-use crate::settings::Settings;
-use crate::slot::{MapSlot, Slot};
-use crate::source::{Origin, Site};
-use crate::survey::Survey;
-use crate::value::{Key, Text, Value};
+use crate::evaluate::site;
+use crate::model::merge::{Prefixes, settled};
+use crate::model::slot::{MapSlot, Slot};
+use crate::output::redact::Redaction;
+use crate::output::report::site_value;
 
 /// A path of the parameters.
 #[derive(Clone, Debug)]
@@ -51,20 +51,18 @@ type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>, bool);
 
 /// The paths that any of the patterns choose, and those in what they choose, sorted, as the files of the
 /// nodes that a filter chooses set them: scalars and lists, and mappings that are empty; items of a list where a pattern
-/// leads into it. Without a filter all files count. `secrets` is what
-/// is masked.
+/// leads into it. Without a filter all files count.
 pub fn parameters(
     inventory: &Inventory,
     patterns: &[String],
     filter: &NodeFilter,
-    secrets: &Secrets,
+    redaction: &Redaction,
 ) -> Rows<ParameterRow> {
     let delimiter = &inventory.settings().delimiter;
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, delimiter)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
         let looked_at = LookedAt::of(computation, &survey, filter)?;
-        let secrets = knowing(secrets, &survey, computation.settings);
         let prefixes = Prefixes::new(computation.settings);
         let mut rows: IndexMap<String, Raw> = IndexMap::new();
         for file in survey.files.iter().filter(|file| looked_at.heeds(file)) {
@@ -77,7 +75,7 @@ pub fn parameters(
                 let entry = rows
                     .entry(join_path(path, delimiter))
                     .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));
-                entry.1.push((site, secrets.value(path, &written(slot, &prefixes))));
+                entry.1.push((site, redaction.written(path, &written(slot, &prefixes))));
                 entry.2.extend(&users);
                 entry.3 &= known;
             });
@@ -90,16 +88,6 @@ pub fn parameters(
         };
         Ok(rows.into_values().map(row).collect())
     })?
-}
-
-/// The same secrets, with those that the files write out: they may stand elsewhere too.
-pub(crate) fn knowing(secrets: &Secrets, survey: &Survey, settings: &Settings) -> Secrets {
-    let prefixes = Prefixes::new(settings);
-    let layers = survey.files.iter().filter_map(|file| file.layer.as_deref().ok());
-    let found = secrets.written_in(layers, &prefixes);
-    let mut secrets = secrets.clone();
-    secrets.learn_all(found.iter());
-    secrets
 }
 
 /// Visits what a map sets, prefixes seen through.

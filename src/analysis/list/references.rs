@@ -9,19 +9,20 @@ use rustc_hash::FxHashSet;
 use super::inside::{each, queries_in, texts_in};
 use super::nodes::LookedAt;
 use super::{NodeFilter, Rows, row, texts};
+use crate::analysis::survey::Survey;
+use crate::base::memory::{self, GROWTH};
+use crate::base::path::join_path;
+use crate::base::path::split_path;
+use crate::base::pattern::{Glob, PathPattern};
+use crate::base::source::{Origin, Site};
+use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
-use crate::evaluate::{join_path, site};
-use crate::memory::{self, GROWTH};
-use crate::merge::{Prefixes, settled};
-use crate::pattern::{Glob, PathPattern};
-use crate::query::{Operand, Query};
-use crate::report::site_value;
-use crate::secrets::{MASK, Secrets};
-use crate::source::{Origin, Site};
-use crate::survey::Survey;
-use crate::template::{Parsed, Part, Reference, Template, split_path};
-use crate::value::{Key, Text, Value};
+use crate::evaluate::site;
+use crate::model::merge::{Prefixes, settled};
+use crate::model::query::{Operand, Query};
+use crate::model::template::{Parsed, Part, Reference, Template};
+use crate::output::report::site_value;
 
 /// How a reference bears on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,14 +93,8 @@ struct Finder<'a> {
 type Users<'u> = (&'u dyn Fn() -> Vec<Text>, bool);
 
 /// All references to the paths that any of the patterns choose, file by file, then those of class
-/// mappings; without a pattern all. With a filter those that the nodes have that it chooses. `secrets` is
-/// what is masked.
-pub fn references(
-    inventory: &Inventory,
-    patterns: &[String],
-    filter: &NodeFilter,
-    secrets: &Secrets,
-) -> Rows<ReferenceRow> {
+/// mappings; without a pattern all. With a filter those that the nodes have that it chooses.
+pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilter) -> Rows<ReferenceRow> {
     let delimiter = inventory.settings().delimiter.clone();
     let everything = ["**".to_owned()];
     let patterns = if patterns.is_empty() { &everything } else { patterns };
@@ -118,17 +113,17 @@ pub fn references(
             let users: Users<'_> = (&nodes, looked_at.knows(file));
             for entry in &layer.classes {
                 if let Some(template) = &entry.template {
-                    finder.template(template, entry.origin, "classes", false, users);
+                    finder.template(template, entry.origin, "classes", users);
                 }
             }
             for (map, section) in [(&layer.parameters, ""), (&layer.exports, "exports:")] {
                 let within = |path: &[Key]| format!("{section}{}", join_path(path, &delimiter));
                 let map = settled(map, &prefixes);
                 texts_in(&map, &mut |path, template, origin| {
-                    finder.template(template, origin, &within(path), secrets.covers(path), users);
+                    finder.template(template, origin, &within(path), users);
                 });
                 queries_in(&map, &mut |path, query, origin| {
-                    finder.query(query, origin, &within(path), secrets.covers(path), users);
+                    finder.query(query, origin, &within(path), users);
                 });
             }
         }
@@ -138,33 +133,26 @@ pub fn references(
 }
 
 impl Finder<'_> {
-    fn template(
-        &mut self,
-        template: &Template,
-        origin: Origin,
-        within: &str,
-        secret: bool,
-        users: Users<'_>,
-    ) {
+    fn template(&mut self, template: &Template, origin: Origin, within: &str, users: Users<'_>) {
         let delimiter = &self.computation.settings.delimiter;
         each(&template.parts, &mut |reference| {
             let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
             let span = Some((&template.source, reference.span));
-            // Below a secret key, what looks like a reference may be the secret.
-            let written = if secret { Text::from(MASK) } else { reference.written.clone() };
             let site = site(self.computation.inputs, origin, span);
-            self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
+            self.rows.extend(
+                bearing.map(|bearing| row_of(reference.written.clone(), bearing, site, within, users)),
+            );
         });
     }
 
     /// What a query compares exports with: `self:` and a path.
-    fn query(&mut self, query: &Query, origin: Origin, within: &str, secret: bool, users: Users<'_>) {
+    fn query(&mut self, query: &Query, origin: Origin, within: &str, users: Users<'_>) {
         let delimiter = &self.computation.settings.delimiter;
         for test in query.comparisons() {
             let Operand::Parameter(path) = &test.operand else { continue };
             let bearing = self.patterns.iter().find_map(|pattern| bearing_of(pattern, path));
             let keys: Vec<&str> = std::iter::once("self").chain(path.iter().map(AsRef::as_ref)).collect();
-            let written = Text::from(if secret { MASK.to_owned() } else { keys.join(delimiter) });
+            let written = Text::from(keys.join(delimiter));
             let site = site(self.computation.inputs, origin, None);
             self.rows.extend(bearing.map(|bearing| row_of(written, bearing, site, within, users)));
         }
@@ -179,11 +167,11 @@ impl Finder<'_> {
             given.extend(mapped.into_iter().filter(|one| !one.literal).map(|one| (one, &item.name)));
         }
         for (mapped, node) in &given {
-            found.entry((&mapped.shown, mapped.class.clone())).or_default().push((*node).clone());
+            found.entry((&mapped.mapping, mapped.class.clone())).or_default().push((*node).clone());
         }
         // Those that no node has as they are written.
         for (mapping, name) in self.computation.mappings.names() {
-            if !given.iter().any(|(mapped, _)| mapped.shown == *mapping) {
+            if !given.iter().any(|(mapped, _)| mapped.mapping == *mapping) {
                 found.entry((mapping, name.into())).or_default();
             }
         }
@@ -194,9 +182,11 @@ impl Finder<'_> {
                     continue;
                 }
             }
-            if let Ok(Parsed::Template(template)) = crate::template::parse(&name, self.computation.settings) {
+            if let Ok(Parsed::Template(template)) =
+                crate::model::template::parse(&name, self.computation.settings)
+            {
                 let within = format!("class mapping '{mapping}'");
-                self.template(&template, Origin::NONE, &within, false, (&|| nodes.clone(), true));
+                self.template(&template, Origin::NONE, &within, (&|| nodes.clone(), true));
             }
         }
     }

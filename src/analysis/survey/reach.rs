@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::base::pattern::Glob;
+use crate::base::value::Text;
 use crate::engine::node::Computation;
-use crate::layer::Layer;
-use crate::pattern::Glob;
-use crate::template::{Parsed, Part, Template};
-use crate::value::Text;
+use crate::model::layer::Layer;
+use crate::model::template::{Parsed, Part, Template};
 
 use super::{Survey, Surveyed, SurveyedFile};
 
@@ -47,7 +47,7 @@ impl Reach {
             waiting.extend(own.get(&*node.path));
             let item = computation.catalog.nodes.get(&node.name);
             for mapped in item.and_then(|item| computation.mapped_classes(item).ok()).unwrap_or_default() {
-                let template = match crate::template::parse(&mapped.class, computation.settings) {
+                let template = match crate::model::template::parse(&mapped.class, computation.settings) {
                     Ok(Parsed::Template(template)) if !mapped.literal => Some(template),
                     _ => None,
                 };

@@ -1,27 +1,11 @@
-//! Report turns errors and warnings into text for people and programs.
+//! The concise form of an error: one line per diagnostic, for exceptions and logs.
 //!
-//! Two forms for people: [`concise`], one line a problem, for exceptions and logs; and
-//! [`full`], with an excerpt of the source, for terminals. Programs get JSON, annotations of
-//! GitHub or SARIF (`data`). The concise form never holds source text. Whatever comes from a file or a name is made inert
-//! first ([`inert`]): no form sends a control character to a terminal.
+//! It holds no source text and no values. Text from files and names passes [`inert`], so a log or a
+//! terminal gets no control character.
 
-mod data;
-mod finding;
-mod full;
-mod short;
-
-use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt::Write as _;
 
-use rustc_hash::FxHashMap;
-
-pub use data::{findings_value, github, link_value, sarif, site_value};
-pub use finding::{Finding, Level, grouped};
-pub use full::{full, full_finding, full_warning};
-pub use short::short;
-
-use crate::error::{Error, Fault, Kind, Note, Warning};
+use super::{Error, Fault, Kind, Warning, short};
 
 /// One line a problem: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
 pub fn concise(error: &Error) -> String {
@@ -65,53 +49,14 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
     }
 }
 
-/// Whether the sentence already says which node it is about.
-fn names_its_node(kind: &Kind) -> bool {
+/// True if the sentence already names the node.
+pub(crate) fn names_its_node(kind: &Kind) -> bool {
     matches!(kind, Kind::NodeNotFound { .. } | Kind::DuplicateDefinition { what: "node", .. })
 }
 
-/// Whether it says which parameter it is about.
-fn names_its_path(kind: &Kind) -> bool {
+/// True if the sentence already names the parameter.
+pub(crate) fn names_its_path(kind: &Kind) -> bool {
     matches!(kind, Kind::Lint { .. })
-}
-
-/// The same reader of files, which reads each of them once: many problems stand in one file.
-pub fn once(read: impl Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
-    let known: RefCell<FxHashMap<String, Option<String>>> = RefCell::default();
-    move |path| {
-        if let Some(text) = known.borrow().get(path) {
-            return text.clone();
-        }
-        let text = read(path);
-        known.borrow_mut().insert(path.to_owned(), text.clone());
-        text
-    }
-}
-
-/// All remarks on a problem: its notes, how its file came in, and which parameter holds it.
-fn remarks(fault: &Fault) -> Vec<Note> {
-    let mut notes = fault.notes.clone();
-    notes.extend(fault.chain.iter().map(|link| Note {
-        text: format!("{} includes '{}'", link.includer, link.class),
-        site: link.site.clone(),
-    }));
-    let node = fault.node.as_ref().filter(|_| !names_its_node(&fault.kind));
-    let what = if fault.export { "export" } else { "parameter" };
-    let path = fault.path.as_ref().filter(|_| !names_its_path(&fault.kind));
-    let text = match (path, node) {
-        (Some(path), Some(node)) => Some(format!("in {what} '{path}' of node '{node}'")),
-        (Some(path), None) => Some(format!("in {what} '{path}'")),
-        // A chain begins with the node and names it.
-        (None, Some(node)) if fault.chain.is_empty() => Some(format!("in node '{node}'")),
-        (None, _) => None,
-    };
-    notes.extend(text.map(|text| Note { text, site: None }));
-    for note in &mut notes {
-        if let Cow::Owned(short) = short(&note.text) {
-            note.text = short;
-        }
-    }
-    notes
 }
 
 /// The text with every control character and every character that reorders text written out,
@@ -132,8 +77,8 @@ pub fn inert(text: &str) -> String {
     out
 }
 
-/// Whether a terminal does something else with the character than to show it.
-fn is_active(c: char) -> bool {
+/// True if a terminal acts on the character instead of showing it.
+pub(crate) fn is_active(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }

@@ -1,7 +1,6 @@
 //! Help turns a problem into a way out, where there is one.
 
-use super::Kind;
-use crate::report::short;
+use super::{Kind, short};
 
 impl Kind {
     /// The way out, where there is one: 2,000 characters at the most.
@@ -13,15 +12,20 @@ impl Kind {
         match self {
             Kind::UnknownSetting { similar: Some(name), .. }
             | Kind::SettingValue { similar: Some(name), .. }
+            | Kind::SettingOdd { similar: Some(name), .. }
             | Kind::UnknownRule { similar: Some(name), .. }
             | Kind::UnknownSection { similar: Some(name), .. }
             | Kind::DirectoryNotFound { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }
             | Kind::NothingToExplain { similar: Some(name), .. }
+            | Kind::NothingMatches { similar: Some(name), .. }
             | Kind::GitBranch { similar: Some(name), .. }
             | Kind::ClassReference { similar: Some(name), .. }
             | Kind::ReferenceNotFound { similar: Some(name), .. } => Some(format!("'{name}' is similar")),
+            Kind::ConfigurationUnread { .. } => {
+                Some("name it: --config FILE, or the setting 'config_file' in Salt and Python".into())
+            }
             Kind::SettingPattern { message, .. } if message.contains("limit for backtracking") => {
                 Some("'limit_backtracking' is the limit".into())
             }
@@ -41,6 +45,7 @@ impl Kind {
             Kind::YamlSyntax { message } => slip(message).map(str::to_owned),
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::DirectoryNotFound { message, .. }
+            | Kind::DirectoryUnreadable { message, .. }
             | Kind::FileUnreadable { message, .. }
             | Kind::FileUnwritable { message, .. }
             | Kind::FolderUnflushed { message, .. }
@@ -62,7 +67,11 @@ impl Kind {
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
             }
+            Kind::FileEmpty { .. } => Some(
+                "write '{}' into it if it is meant to say nothing; a full disk leaves empty files".into(),
+            ),
             Kind::DuplicateDefinition { .. } => Some("remove or rename all of these files but one".into()),
+            Kind::ClassNeedsPillar { .. } => Some("set the parameter in the inventory".into()),
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
             Kind::ConstantChanged { .. } => Some(
                 "remove the value, or set 'strict_constant_parameters: false' to keep the constant".into(),
@@ -74,12 +83,11 @@ impl Kind {
 
 /// What mostly leads to a message of YAML.
 fn slip(message: &str) -> Option<&'static str> {
-    const SLIPS: [(&str, &str); 3] = [
+    const SLIPS: [(&str, &str); 2] = [
         (
             "found character that cannot start",
             "indent with spaces, not with a tab; a text that begins with another such character needs quotes",
         ),
-        ("did not find expected ',' or", "a text with a reference needs quotes between brackets"),
         (
             "mapping values are not allowed",
             "a text with ': ' in it needs quotes; a key needs the indentation of its neighbours",
@@ -90,8 +98,10 @@ fn slip(message: &str) -> Option<&'static str> {
 
 /// What helps where the operating system refuses something.
 fn refusal(message: &str) -> Option<&'static str> {
-    const WAYS_OUT: [(&str, &str); 12] = [
+    const WAYS_OUT: [(&str, &str); 14] = [
         ("it changes while it is", "ask again once it is written"),
+        ("its owner", "edit it as that user or as root, or give the file to the user that edits"),
+        ("its group", "edit it as a member of that group or as root, or give the file another group"),
         ("cannot be kept", "edit it as a user who may set the attribute, or take the attribute away"),
         ("permission denied", "give the user that runs this the right to it, and to the folders around it"),
         ("no such file or directory", "look for a wrong name, and for a link that leads nowhere"),

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::report::short;
+use super::short;
 
 macro_rules! kinds {
     ($( $(#[doc = $doc:literal])+ $name:ident { $($field:ident : $type:ty),* } $code:literal $exit:literal
@@ -51,6 +51,9 @@ kinds! {
     /// A setting with a word that is not among the allowed.
     SettingValue { name: String, allowed: String, similar: Option<String> } "setting-value" 65
         "setting '{name}' must be one of {allowed}";
+    /// A value that a setting should not have, and that counts all the same as the Python programs take it.
+    SettingOdd { name: String, message: String, similar: Option<String> } "setting-odd" 65
+        "setting '{name}': {message}";
     /// A level for a rule or error that does not exist.
     UnknownRule { name: String, similar: Option<String> } "unknown-rule" 65
         "setting 'lint_levels': no rule and no error has the code '{name}'";
@@ -63,9 +66,12 @@ kinds! {
     /// A configuration file that cannot be used.
     ConfigFile { path: String, message: String } "config-file" 65
         "cannot use the configuration file '{path}': {message}";
+    /// A configuration file in the folder of the inventory that is not the one that counts.
+    ConfigurationUnread { path: String, names: String } "configuration-unread" 65
+        "'{path}' is not read: its settings do not count here ({names})";
     /// An edit of files that are not in folders.
-    StorageUnsupported { storage: String } "storage-unsupported" 65
-        "files of storage_type '{storage}' cannot be edited";
+    StorageUnsupported { storage: String, wish: &'static str } "storage-unsupported" 65
+        "files of storage_type '{storage}' cannot be {wish}";
     /// An option in the mapping of a storage that is missing or wrong.
     StorageOption { setting: String, message: String } "storage-option" 65
         "setting '{setting}': {message}";
@@ -73,6 +79,9 @@ kinds! {
     // Storage and catalog.
     /// A folder of the inventory that is not there or cannot be read.
     DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
+        "cannot read the folder '{path}': {message}";
+    /// A folder that is there and cannot be read.
+    DirectoryUnreadable { path: String, message: String } "directory-unreadable" 74
         "cannot read the folder '{path}': {message}";
     /// A file that cannot be read.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
@@ -128,6 +137,9 @@ kinds! {
         "key '{key}' stands twice in this mapping{}", twice(*types, written.as_ref());
 
     // The parts of a node or class file.
+    /// A file without a character, as a copy onto a full disk leaves it.
+    FileEmpty { what: &'static str, name: String } "file-empty" 65
+        "the file of {what} '{name}' is empty";
     /// A file that is not a mapping.
     NotAMapping { found: &'static str } "not-a-mapping" 65
         "a node or class file must be a mapping, not {}", article(found);
@@ -160,6 +172,9 @@ kinds! {
     /// A reference in a class name that leads nowhere (S4).
     ClassReference { written: String, reference: String, similar: Option<String> } "class-reference" 65
         "cannot resolve '{reference}' in the class name '{written}'";
+    /// A class name of a top that may depend on the earlier pillar, which a top does not have.
+    ClassNeedsPillar { written: String, reference: String } "class-needs-pillar" 65
+        "the class name '{written}' needs '{reference}', and a top has no earlier pillar";
     /// A missing class that was skipped.
     ClassSkipped { name: String } "class-skipped" 65
         "class '{name}' not found, skipped";
@@ -213,6 +228,10 @@ kinds! {
     /// A path, class or application to explain that a node does not have.
     NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
         "no {what} '{name}' in this node";
+
+    /// A name that a list is asked for, and that nothing has.
+    NothingMatches { what: &'static str, name: String, similar: Option<String> } "nothing-matches" 74
+        "no {what} matches '{name}'";
 
     // Lints.
     /// Something that is probably not meant: the rule is its code.

@@ -1,42 +1,41 @@
 //! Names turn a problem into what its sentence quotes of an inventory, to be masked, shown otherwise, or
-//! looked for: classes, queries, files, settings.
+//! looked for: queries, files, settings.
 
-use super::Kind;
-use crate::secrets::MASK;
+use super::{Fault, Kind};
+use crate::base::path::split_path;
+use crate::base::secrets::{MASK, Secrets};
+use crate::base::value::Key;
+
+impl Fault {
+    /// Hides the query in its sentence if that is the value of a secret key, or names one: a query has
+    /// texts that it compares with.
+    pub fn withhold(&mut self, secrets: &Secrets, delimiter: &str) {
+        if let Some(query) = self.kind.query_mut() {
+            let keys =
+                |path: &str| split_path(path, delimiter).into_iter().map(Key::from).collect::<Vec<_>>();
+            let secret = |path: &str| secrets.covers(&keys(path));
+            let mut words = query.split(|c: char| c.is_whitespace() || matches!(c, '=' | '!' | '\'' | '"'));
+            if self.path.as_deref().is_some_and(secret) || words.any(secret) {
+                MASK.clone_into(query);
+                self.notes.clear();
+                if let Kind::QueryOperand { message, .. } = &mut self.kind {
+                    "a test has nothing to compare with".clone_into(message);
+                }
+            }
+        }
+        self.causes.iter_mut().for_each(|cause| cause.withhold(secrets, delimiter));
+    }
+}
 
 impl Kind {
-    /// Takes out what it quotes of a value, which is a secret; tells whether there was anything.
-    pub fn withhold(&mut self) -> bool {
+    /// The inventory query in its sentence.
+    fn query_mut(&mut self) -> Option<&mut String> {
         match self {
-            Kind::ReferenceNotFound { reference, missing, container, similar } => {
-                MASK.clone_into(reference);
-                missing.clear();
-                container.clear();
-                *similar = None;
-            }
-            Kind::OverwrittenReference { reference: quoted }
-            | Kind::DefaultUsed { reference: quoted }
-            | Kind::DefaultSyntax { reference: quoted, .. }
-            | Kind::QueryEmbedded { query: quoted }
-            | Kind::QueryInExport { query: quoted }
-            | Kind::QueryFailed { query: quoted, .. } => MASK.clone_into(quoted),
-            Kind::QueryOperand { query, message } => {
-                MASK.clone_into(query);
-                "a test has nothing to compare with".clone_into(message);
-            }
-            _ => return false,
-        }
-        true
-    }
-
-    /// The names of classes in its sentence, as they are written, and what says a finding.
-    pub fn written_mut(&mut self) -> Vec<&mut String> {
-        match self {
-            Kind::ClassNotFound { written, .. } => vec![written],
-            Kind::ClassReference { written, reference, .. } => vec![written, reference],
-            Kind::ClassNameInvalid { name, .. } | Kind::ClassSkipped { name } => vec![name],
-            Kind::Lint { message, help, .. } => std::iter::once(message).chain(help).collect(),
-            _ => Vec::new(),
+            Kind::QueryEmbedded { query }
+            | Kind::QueryInExport { query }
+            | Kind::QueryFailed { query, .. }
+            | Kind::QueryOperand { query, .. } => Some(query),
+            _ => None,
         }
     }
 
@@ -55,7 +54,9 @@ impl Kind {
     /// folder for a revision, they are shown by its name.
     pub fn paths_mut(&mut self) -> Vec<&mut String> {
         match self {
-            Kind::DirectoryNotFound { path, .. } | Kind::FileUnreadable { path, .. } => vec![path],
+            Kind::DirectoryNotFound { path, .. }
+            | Kind::DirectoryUnreadable { path, .. }
+            | Kind::FileUnreadable { path, .. } => vec![path],
             Kind::DuplicateDefinition { files, .. } => files.iter_mut().collect(),
             Kind::NodeNotFound { folder, .. } | Kind::ClassNotFound { folder, .. } => vec![folder],
             _ => Vec::new(),
@@ -65,7 +66,9 @@ impl Kind {
     /// The setting that it is about, and what in it: a key or a text of its value.
     pub(super) fn setting(&self) -> Option<(&str, Option<&str>)> {
         match self {
-            Kind::UnknownSetting { name, .. } | Kind::SettingType { name, .. } => Some((name, None)),
+            Kind::UnknownSetting { name, .. }
+            | Kind::SettingType { name, .. }
+            | Kind::SettingOdd { name, .. } => Some((name, None)),
             Kind::StorageOption { setting, .. } => Some((setting, None)),
             Kind::SettingValue { name, .. } => {
                 let (name, key) = name.split_once(':').map_or((name.as_str(), None), |(a, b)| (a, Some(b)));

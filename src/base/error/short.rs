@@ -2,6 +2,9 @@
 
 use std::borrow::Cow;
 
+use crate::base::path::join_path;
+use crate::base::value::Key;
+
 /// How many characters are shown of one text: the sentence of a problem, a path in it, a remark, a way out.
 pub const MOST: usize = 2_000;
 
@@ -15,14 +18,24 @@ pub fn short(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let count = text.chars().count();
-    let offset = |index: usize| text.char_indices().nth(index).map_or(text.len(), |(offset, _)| offset);
     if count <= MOST {
         return Cow::Borrowed(text);
     }
     // The words in the middle count too.
     let first = MOST - LAST - 40;
-    let (begin, end) = (&text[..offset(first)], &text[offset(count - LAST)..]);
+    let begin = text.char_indices().nth(first).map_or(text, |(offset, _)| &text[..offset]);
+    let end = text.char_indices().nth_back(LAST - 1).map_or(text, |(offset, _)| &text[offset..]);
     Cow::Owned(format!("{begin} … {} characters … {end}", count - first - LAST))
+}
+
+/// The path of a parameter for a problem: [`join_path`] with short keys. A key of many MiB is not copied for
+/// each of the problems below it.
+pub fn short_path(path: &[Key], delimiter: &str) -> String {
+    let keys = path.iter().map(|key| match key.as_str() {
+        Some(text) if text.len() > MOST => Key::from(&*short(text)),
+        _ => key.clone(),
+    });
+    join_path(&keys.collect::<Vec<Key>>(), delimiter)
 }
 
 #[cfg(test)]

@@ -5,17 +5,17 @@
 use std::sync::Arc;
 
 use super::{By, Gathered, Given, Linearizer, sources};
-use crate::error::{Fault, Kind};
-use crate::evaluate::{Evaluator, Root, Source};
-use crate::layer::ClassEntry;
-use crate::secrets::{MASK, Secrets};
-use crate::source::Origin;
-use crate::template::Template;
-use crate::value::Text;
+use crate::base::error::{Fault, Kind};
+use crate::base::secrets::{MASK, Secrets};
+use crate::base::source::Origin;
+use crate::base::value::Text;
+use crate::evaluate::{Evaluator, Root, ValueSource};
+use crate::model::layer::ClassEntry;
+use crate::model::template::Template;
 
 impl Linearizer<'_> {
     /// A problem with what the name of a class comes to. That is not in the sentence: the name holds a
-    /// parameter's value, and the sentence may reach a minion. A secret in it is masked.
+    /// parameter's value, and the sentence may reach a minion. One that a secret has a part in is hidden.
     pub(super) fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
         let Some(template) = &entry.template else { return fault };
         match self.shown_name(template, entry.origin, name) {
@@ -24,17 +24,16 @@ impl Linearizer<'_> {
         }
     }
 
-    /// What the name of a class comes to without the secrets in it, if that can be computed.
+    /// The name of a class, if no secret has a part in it.
     fn shown_name(&self, template: &Arc<Template>, origin: Origin, name: &Text) -> Option<Text> {
         let secrets = Secrets::of(self.settings);
         let root = self.merged_so_far().without(&secrets);
-        let mut evaluator = Evaluator::new(root, self.settings, self.sources);
-        let without = secrets.template(template);
-        let shown = evaluator.class_name(without.as_ref().unwrap_or(template), origin).ok()?;
-        (shown == **name || shown.contains(MASK)).then(|| shown.into())
+        let mut evaluator = Evaluator::new(root, self.settings, self.sources).unseen();
+        let shown = evaluator.class_name(template, origin).ok()?;
+        (shown == **name).then(|| shown.into())
     }
 
-    /// The name of a missing class as explanations and graphs show it, without a secret in it.
+    /// The name of a missing class as explanations and graphs show it.
     pub(super) fn listed_name(&self, entry: &ClassEntry, name: &Text) -> Text {
         let Some(template) = &entry.template else { return name.clone() };
         self.shown_name(template, entry.origin, name).unwrap_or_else(|| MASK.into())
@@ -47,23 +46,33 @@ impl Linearizer<'_> {
             return None;
         }
         let mut evaluator = Evaluator::new(self.merged_so_far(), self.settings, self.sources);
-        match evaluator.class_name(template, entry.origin) {
-            Ok(name) => Some(name.into()),
-            Err(faults) => {
+        let unknown_input = self.subjects.given.unknown_input && !self.before_node;
+        // A parameter that is missing may be in the input data.
+        let unresolved = |reference: &str, similar: Option<&String>, missing: bool| {
+            let (written, reference) = (entry.name.to_string(), reference.to_owned());
+            if missing && unknown_input {
+                return Kind::ClassNeedsPillar { written, reference };
+            }
+            Kind::ClassReference { written, reference, similar: similar.cloned() }
+        };
+        let name = evaluator.class_name(template, entry.origin);
+        match (name, evaluator.default_used.take()) {
+            (Ok(_), Some(reference)) if unknown_input => {
+                let fault = Fault::new(unresolved(&reference, None, true));
+                self.fail(self.place(fault, entry.origin, by));
+                None
+            }
+            (Ok(name), _) => Some(name.into()),
+            (Err(faults), _) => {
                 // Without a problem, it is one of a value that cannot be read.
                 self.not_all();
-                let unresolved = |reference: &str, similar: Option<&String>| Kind::ClassReference {
-                    written: entry.name.to_string(),
-                    reference: reference.to_owned(),
-                    similar: similar.cloned(),
-                };
                 let mut behind = Vec::new();
                 for mut fault in faults {
                     match &fault.kind {
                         Kind::ReferenceNotFound { reference, similar, .. }
                             if fault.origin == Some(entry.origin) =>
                         {
-                            fault.kind = unresolved(reference, similar.as_ref());
+                            fault.kind = unresolved(reference, similar.as_ref(), true);
                             fault.path = None;
                             fault.chain = self.chain_of(by);
                             self.faults.push(match by {
@@ -76,7 +85,9 @@ impl Linearizer<'_> {
                 }
                 if !behind.is_empty() {
                     // What the name refers to cannot be resolved itself.
-                    let mut fault = self.place(Fault::new(unresolved(&entry.name, None)), entry.origin, by);
+                    let is_missing = |fault: &Fault| matches!(fault.kind, Kind::ReferenceNotFound { .. });
+                    let kind = unresolved(&entry.name, None, behind.iter().any(is_missing));
+                    let mut fault = self.place(Fault::new(kind), entry.origin, by);
                     fault.causes = behind;
                     self.faults.push(fault);
                 }
@@ -90,7 +101,7 @@ impl Linearizer<'_> {
         let none = Given::default();
         let given = if self.before_node { &none } else { self.subjects.given };
         // The scalars of the node come before everything: what classes say counts.
-        let scalars = given.scalars.iter().cloned().map(Source::Map);
+        let scalars = given.scalars.iter().cloned().map(ValueSource::Map);
         let mapped = if self.before_node { &self.sequence } else { &self.mapped };
         let classes = sources(&self.sequence, mapped, &self.brought.layers, given, &self.prefixes);
         Root::of(scalars.chain(classes).collect(), &self.prefixes)

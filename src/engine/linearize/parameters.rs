@@ -6,14 +6,14 @@
 use std::sync::Arc;
 
 use super::{AUTOMATIC, Given, Linearization, Trail};
+use crate::base::value::{Key, Text};
 use crate::engine::counts::Counter;
 use crate::engine::prefix::Prefix;
 use crate::engine::sequence::Sequence;
-use crate::evaluate::{Root, Source};
-use crate::layer::Layer;
-use crate::merge::{Prefixes, fold, with_entry};
-use crate::slot::MapSlot;
-use crate::value::{Key, Text};
+use crate::evaluate::{Root, ValueSource};
+use crate::model::layer::Layer;
+use crate::model::merge::{Prefixes, fold, with_entry};
+use crate::model::slot::MapSlot;
 
 impl Linearization {
     /// How files came in.
@@ -40,7 +40,7 @@ impl Linearization {
     /// The parameters of all layers, `own` behind them, for an evaluation that asks for few.
     pub fn root(&self, given: &Given, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
         let mut sources = sources(&self.sequence, &self.mapped, &[], given, prefixes);
-        sources.push(Source::Map(own.clone()));
+        sources.push(ValueSource::Map(own.clone()));
         Root::of(sources, prefixes)
     }
 
@@ -100,13 +100,15 @@ pub(super) fn sources(
     brought: &[Arc<Layer>],
     given: &Given,
     prefixes: &Prefixes,
-) -> Vec<Source> {
+) -> Vec<ValueSource> {
     if is_between(sequence, brought, given) {
-        return sources_between(sequence, mapped, brought, given).into_iter().map(Source::Map).collect();
+        return sources_between(sequence, mapped, brought, given).into_iter().map(ValueSource::Map).collect();
     }
-    let shared = Source::Shared(sequence.parameters(prefixes).clone());
+    let shared = ValueSource::Shared(sequence.parameters(prefixes).clone());
     let brought = brought.iter().map(|layer| &layer.parameters);
-    std::iter::once(shared).chain(given.automatic.iter().chain(brought).cloned().map(Source::Map)).collect()
+    std::iter::once(shared)
+        .chain(given.automatic.iter().chain(brought).cloned().map(ValueSource::Map))
+        .collect()
 }
 
 /// Whether what a node is given stands between layers that it shares with others: input data

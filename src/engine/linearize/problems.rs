@@ -1,10 +1,10 @@
 //! Problems of a walk turn into faults with their place, and with the chain of classes that leads there.
 
 use super::{By, Linearizer, Listed, Trail, trail};
-use crate::error::{Fault, Kind, Link};
-use crate::layer::ClassEntry;
-use crate::source::{Origin, Site};
-use crate::value::Text;
+use crate::base::error::{Fault, Kind, Link};
+use crate::base::source::{Origin, Site};
+use crate::base::value::Text;
+use crate::model::layer::ClassEntry;
 
 impl Linearizer<'_> {
     pub(super) fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &By) {
@@ -72,7 +72,7 @@ impl Linearizer<'_> {
 
     /// A problem that a class mapping brought in.
     pub(super) fn in_mapping(&self, mut fault: Fault, mapping: &Text) -> Fault {
-        let mapped = self.subjects.mapped.iter().find(|mapped| mapped.shown == *mapping);
+        let mapped = self.subjects.mapped.iter().find(|mapped| mapped.mapping == *mapping);
         fault.setting = mapped.map(|mapped| ("class_mappings", mapped.mapping.clone()));
         fault.note(format!("in the class mapping '{mapping}'"), None)
     }

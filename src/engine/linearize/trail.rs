@@ -2,12 +2,12 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::base::error::Link;
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::Text;
+use crate::engine::linearize::{By, Included, Listed};
 use crate::engine::sequence::{Brought, Sequence};
-use crate::error::Link;
 use crate::evaluate::Locate;
-use crate::linearize::{By, Included, Listed};
-use crate::source::{FileId, Origin, Site};
-use crate::value::Text;
 
 /// Every file that came in for a node so far.
 #[derive(Clone, Copy, Debug)]

@@ -4,37 +4,37 @@
 use std::sync::Arc;
 
 use super::{By, Gathered, Included, Linearizer, Listed, MAX_FAULTS};
-use crate::engine::sequence::Step;
-use crate::error::{Fault, Kind};
-use crate::layer::{ClassEntry, Layer, Subject, Unread};
-use crate::points::point;
-use crate::source::{FileId, Origin};
-use crate::value::Text;
+use crate::base::error::{Fault, Kind};
+use crate::base::failpoints::point;
+use crate::base::source::{FileId, Origin};
+use crate::base::value::Text;
+use crate::engine::sequence::SequenceStep;
+use crate::model::layer::{ClassEntry, Layer, Subject, Unread};
 
 impl Linearizer<'_> {
     pub(super) fn mapped_classes(&mut self) {
         let mut shown = Vec::new();
         for mapped in self.subjects.mapped {
-            let by = By::Mapping(mapped.shown.clone());
+            let by = By::Mapping(mapped.mapping.clone());
             let (file, settings) = (FileId::NONE, self.settings);
             let subject = Subject { file, name: "", init: false, is_class: false, settings };
             // A dot at the start means nothing in a mapping.
             let entry = if mapped.class.starts_with('.') || mapped.literal {
                 Ok(ClassEntry::plain(mapped.class.clone()))
             } else {
-                let parse = |name: &Text| crate::template::parse(name, self.settings);
-                crate::layer::class_entry(&mapped.class, subject, Origin::NONE, parse)
+                let parse = |name: &Text| crate::model::template::parse(name, self.settings);
+                crate::model::layer::class_entry(&mapped.class, subject, Origin::NONE, parse)
             };
             match entry {
                 Ok(mut entry) => {
                     entry.alternatives.extend(mapped.alternative.clone());
                     shown.extend(self.top(std::slice::from_ref(&entry), Some((&by, &mapped.repeated))));
                 }
-                Err(fault) => self.fail(self.in_mapping(fault, &mapped.shown)),
+                Err(fault) => self.fail(self.in_mapping(fault, &mapped.mapping)),
             }
         }
         if !shown.is_empty() {
-            self.step(Step::Shown(shown.clone()), |linearizer| linearizer.list(shown));
+            self.step(SequenceStep::Shown(shown.clone()), |linearizer| linearizer.list(shown));
         }
     }
 
@@ -75,7 +75,7 @@ impl Linearizer<'_> {
                     By::Mapping(text) => Some(text.clone()),
                     _ => None,
                 };
-                self.step(Step::Class(resolved.clone(), mapping), |linearizer| {
+                self.step(SequenceStep::Class(resolved.clone(), mapping), |linearizer| {
                     linearizer.include(entry, &resolved, by);
                 });
                 shown.push(entry.name.clone());
@@ -108,7 +108,7 @@ impl Linearizer<'_> {
     }
 
     /// Takes a step that another node has taken, or takes it for all.
-    fn step(&mut self, step: Step, take: impl FnOnce(&mut Self)) {
+    fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
         let generation = self.lookup.generation();
         let next = self.sequence.next(&step, generation, |sources| self.lookup.current(sources));
         if let Some(next) = next {
@@ -215,10 +215,9 @@ impl Linearizer<'_> {
                 Ok(None) => {}
                 Err(Unread { error, rest }) => {
                     let chain = self.chain(by, name, entry.origin);
-                    self.faults.extend(error.into_faults().into_iter().map(|mut fault| {
-                        fault.chain.clone_from(&chain);
-                        fault
-                    }));
+                    let room = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
+                    let told = error.faults().iter().take(room);
+                    self.faults.extend(told.map(|fault| Fault { chain: chain.clone(), ..fault.clone() }));
                     if !rest.as_ref().is_some_and(|rest| rest.whole) {
                         self.not_all();
                     }

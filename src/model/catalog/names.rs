@@ -12,14 +12,14 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use crate::error::{Fault, Kind};
-use crate::memory::{self, GROWTH};
-use crate::settings::Settings;
-use crate::source::Site;
+use crate::base::error::{Fault, Kind};
+use crate::base::memory::{self, GROWTH};
+use crate::base::settings::Settings;
+use crate::base::source::Site;
+use crate::base::value::Text;
 use crate::storage::fs::display;
 use crate::storage::list::FILE;
 use crate::storage::{Found, Listing};
-use crate::value::Text;
 
 /// What a name stands for.
 #[derive(Clone, Debug)]
@@ -333,12 +333,18 @@ impl Names {
         self.get(name).filter(|item| item.is_at(path))
     }
 
+    /// The items that several files have, in no order.
+    pub fn defined_often(&self) -> impl Iterator<Item = &Item> {
+        let mut numbers: Vec<usize> = self.twins.keys().copied().collect();
+        numbers.sort_unstable();
+        numbers.into_iter().map(|number| self.item(number))
+    }
+
     /// The names that several files have, sorted.
     pub fn clashes(&self) -> Vec<Fault> {
-        if self.twins.is_empty() {
-            return Vec::new();
-        }
-        self.values().filter_map(Item::clash).collect()
+        let mut items: Vec<&Item> = self.defined_often().collect();
+        items.sort_unstable_by_key(|item| &item.name);
+        items.into_iter().filter_map(Item::clash).collect()
     }
 }
 

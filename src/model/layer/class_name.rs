@@ -2,10 +2,10 @@
 //! references are parsed.
 
 use super::{ClassEntry, Subject};
-use crate::error::{Fault, Kind};
-use crate::source::Origin;
-use crate::template::Parsed;
-use crate::value::Text;
+use crate::base::error::{Fault, Kind};
+use crate::base::source::Origin;
+use crate::base::value::Text;
+use crate::model::template::Parsed;
 
 /// Reads one class name: relative names become absolute, references are parsed by `parse`.
 pub fn class_entry(

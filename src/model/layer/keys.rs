@@ -4,10 +4,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grow;
-use crate::error::{Fault, Kind, MOST_TOLD, tell_most};
-use crate::pystr;
-use crate::source::{FileId, Origin};
-use crate::value::Value;
+use crate::base::error::{Fault, Kind, MOST_TOLD, tell_most};
+use crate::base::pystr;
+use crate::base::source::{FileId, Origin};
+use crate::base::value::Value;
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
 /// The keys of the parameters and exports of a file that become the same text as another key of their

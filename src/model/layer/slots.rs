@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use super::{Builder, grow};
-use crate::error::{Fault, Kind};
-use crate::memory;
-use crate::merge::Normalized;
-use crate::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
-use crate::source::Origin;
-use crate::template::{Parsed, Template};
-use crate::value::Value;
+use crate::base::error::{Fault, Kind, tell};
+use crate::base::memory;
+use crate::base::source::Origin;
+use crate::base::value::Value;
+use crate::model::merge::Normalized;
+use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
+use crate::model::template::{Parsed, Template};
 use crate::yaml::compose::{Data, Entry, Node};
 
 /// About how many bytes a slot takes, with its key and its text.
 const SLOT: usize = 256;
 
 impl Builder<'_> {
-    /// A mapping that merges: what [`crate::merge::normalize`] makes of one that does not.
+    /// A mapping that merges: what [`crate::model::merge::normalize`] makes of one that does not.
     pub(super) fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
         let keys = || entries.iter().map(|entry| &entry.key);
@@ -62,12 +62,12 @@ impl Builder<'_> {
     /// nobody may have who is not the node itself (Q6).
     fn unparsed(&mut self, fault: Fault, origin: Origin) -> Slot {
         if let Kind::QueryEmbedded { query } = &fault.kind
-            && let Ok(query) = crate::query::parse(query, &self.subject.settings.delimiter)
+            && let Ok(query) = crate::model::query::parse(query, &self.subject.settings.delimiter)
         {
-            self.embedded.push(fault);
+            tell(&mut self.embedded, fault);
             return Slot::Query(Arc::new(query), origin);
         }
-        self.faults.push(fault);
+        tell(&mut self.faults, fault);
         Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin)
     }
 

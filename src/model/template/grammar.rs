@@ -8,12 +8,13 @@ use nom::bytes::complete::{tag, take_till1};
 use nom::combinator::recognize;
 use nom::error::{Error as NomError, ErrorKind, ParseError};
 
-use super::path::{find, find_default, first_char, split_default};
+use super::path::{find_default, first_char, split_default};
 use super::{Parsed, Part, Reference, Template};
-use crate::error::{Fault, Kind};
-use crate::query::Query;
-use crate::settings::Settings;
-use crate::value::Text;
+use crate::base::error::{Fault, Kind};
+use crate::base::path::find;
+use crate::base::settings::Settings;
+use crate::base::value::Text;
+use crate::model::query::Query;
 
 /// The sentinels, and what may follow what.
 pub(super) struct Grammar<'s> {
@@ -72,7 +73,7 @@ impl<'s> Grammar<'s> {
             } else if rest.starts_with(self.query_open) {
                 let (after, inside) = self.query(rest).map_err(|_| self.unclosed(text, offset))?;
                 let length = rest.len() - after.len();
-                let query = crate::query::parse(&inside, self.delimiter)
+                let query = crate::model::query::parse(&inside, self.delimiter)
                     .map_err(|message| Fault::new(Kind::QuerySyntax { message }).within(offset, length))?;
                 queries.push((query, offset, length));
                 rest = after;
@@ -118,8 +119,8 @@ impl<'s> Grammar<'s> {
 
     /// A doubled escape in front of any sentinel, or an escaped sentinel of those given.
     fn escaped<'t>(&self, rest: &'t str, sentinels: &[&str]) -> Step<'t, String> {
-        let (after, _) = tag(self.escape).parse(rest)?;
-        if let Some(sentinel) = after.strip_prefix(self.escape)
+        let Some(after) = self.behind_escape(rest) else { return fail(rest) };
+        if let Some(sentinel) = self.behind_escape(after)
             && [self.open, self.close, self.query_open, self.query_close]
                 .iter()
                 .any(|s| sentinel.starts_with(s))
@@ -174,10 +175,14 @@ impl<'s> Grammar<'s> {
     /// Whether a sentinel stands here, plain, escaped or behind a doubled escape.
     fn is(&self, at: &str, sentinel: &str) -> bool {
         at.starts_with(sentinel)
-            || at.strip_prefix(self.escape).is_some_and(|at| {
-                at.starts_with(sentinel)
-                    || at.strip_prefix(self.escape).is_some_and(|at| at.starts_with(sentinel))
+            || self.behind_escape(at).is_some_and(|at| {
+                at.starts_with(sentinel) || self.behind_escape(at).is_some_and(|at| at.starts_with(sentinel))
             })
+    }
+
+    /// The text behind an escape, if one stands here. An empty escape stands nowhere.
+    fn behind_escape<'t>(&self, at: &'t str) -> Option<&'t str> {
+        at.strip_prefix(self.escape).filter(|_| !self.escape.is_empty())
     }
 
     fn opens(&self, at: &str) -> bool {

@@ -4,16 +4,16 @@ use std::cell::RefCell;
 use std::hash::Hasher;
 use std::sync::{Arc, Weak};
 
-use parking_lot::Mutex;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 
 use super::grammar::Grammar;
 use super::{Parsed, Template, parse};
-use crate::error::Fault;
-use crate::keys::Keys;
-use crate::settings::Settings;
-use crate::table::Table;
-use crate::value::{Key, Text, Value};
+use crate::base::error::Fault;
+use crate::base::keys::Keys;
+use crate::base::lock::Mutex;
+use crate::base::settings::Settings;
+use crate::base::table::Table;
+use crate::base::value::{Key, Text, Value};
 
 /// The strings of an inventory: one allocation for each distinct one, and one template.
 ///
@@ -143,7 +143,7 @@ impl Words<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Map;
+    use crate::base::value::Map;
 
     #[test]
     fn strings_that_nobody_has_any_longer_are_forgotten() {

@@ -3,10 +3,10 @@
 use std::fmt::Write as _;
 
 use super::finding::{Finding, Level};
-use super::{inert, remarks, short};
-use crate::error::{Fault, Link};
-use crate::source::Site;
-use crate::value::{Map, Text, Value};
+use super::remarks;
+use crate::base::error::{Fault, Link, inert, short};
+use crate::base::source::Site;
+use crate::base::value::{Map, Text, Value};
 
 fn map(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>())
@@ -44,7 +44,7 @@ pub fn findings_value(findings: &[Finding]) -> Value {
 }
 
 fn fault_value(fault: &Fault, about: Option<(Level, &[Text])>) -> Value {
-    let note = |note: &crate::error::Note| {
+    let note = |note: &crate::base::error::Note| {
         map([
             ("message", Value::text(&*short(&note.text))),
             ("site", note.site.as_ref().map_or(Value::Null, site_value)),

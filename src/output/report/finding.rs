@@ -5,8 +5,8 @@
 
 use indexmap::IndexMap;
 
-use crate::error::{Fault, Note};
-use crate::value::Text;
+use crate::base::error::{Fault, Note};
+use crate::base::value::Text;
 
 /// How bad something is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

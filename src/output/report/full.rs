@@ -3,9 +3,9 @@
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
-use super::{Finding, inert, is_active, once, remarks};
-use crate::error::{Error, Fault, Note, Warning};
-use crate::source::Site;
+use super::{Finding, once, remarks};
+use crate::base::error::{Error, Fault, Note, Warning, inert, is_active};
+use crate::base::source::Site;
 
 /// Lines longer than this are not shown at all; shorter ones are cut around what is meant.
 const LONGEST_EXCERPT: usize = 20_000;
@@ -24,6 +24,11 @@ pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) 
 /// A warning in the same form.
 pub fn full_warning(warning: &Warning, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
     render(warning, &Level::WARNING, colour, read)
+}
+
+/// A note in the same form.
+pub fn full_note(note: &Fault, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
+    render(note, &Level::NOTE, colour, read)
 }
 
 /// A finding in the same form.

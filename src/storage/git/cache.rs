@@ -61,16 +61,16 @@ pub struct Failed {
 /// The right to change a cache. Ends with the value, or with the process and the last git that it
 /// started.
 #[derive(Debug)]
-pub struct Lock(File);
+pub struct CacheLock(File);
 
-impl Lock {
+impl CacheLock {
     /// The file that is locked.
     pub fn file(&self) -> &File {
         &self.0
     }
 }
 
-impl Drop for Lock {
+impl Drop for CacheLock {
     /// Gives the lock back by name: a child that was forked meanwhile holds the same file open.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
@@ -114,7 +114,7 @@ impl Cache {
     }
 
     /// Waits for the right to fetch; `None` where another process has it for too long.
-    pub fn lock(&self, wait: Duration) -> Result<Option<Lock>, String> {
+    pub fn lock(&self, wait: Duration) -> Result<Option<CacheLock>, String> {
         const PAUSE: Duration = Duration::from_millis(10);
         let failed = |error: io::Error| said(&self.lock, &error);
         if let Some(folder) = self.lock.parent() {
@@ -126,7 +126,7 @@ impl Cache {
         let end = Instant::now() + wait;
         loop {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Lock(file))),
+                Ok(()) => return Ok(Some(CacheLock(file))),
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
                 Err(error) => return Err(failed(error.into())),
             }

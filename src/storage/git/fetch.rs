@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::cache::{Cache, Failed, Lock, Record};
+use super::cache::{Cache, CacheLock, Failed, Record};
 use super::program::{Failure, In, LOCAL, change, git, output};
 use super::remote::{Remote, Transport};
 
@@ -32,7 +32,7 @@ impl std::fmt::Debug for Login {
 
 /// What is fetched, and into what.
 #[derive(Clone, Copy, Debug)]
-pub struct Source<'a> {
+pub struct FetchSource<'a> {
     /// The cache.
     pub cache: &'a Cache,
     /// Where the repository is.
@@ -109,7 +109,7 @@ impl Reason {
 /// Fetches into a cache, which is made or repaired where it has to be. Needs its lock.
 ///
 /// The answer is the record as it is from then on, written if it can be.
-pub fn update(source: Source<'_>, lock: &Lock, limit: Duration) -> Record {
+pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Record {
     let cache = source.cache;
     let known = cache.record().map(|(record, _)| record).unwrap_or_default();
     cache.sweep();
@@ -141,17 +141,17 @@ pub fn update(source: Source<'_>, lock: &Lock, limit: Duration) -> Record {
 type Tried = Result<Record, (Reason, String)>;
 
 /// Makes a cache anew that is damaged. Needs its lock.
-pub fn mend(source: Source<'_>, lock: &Lock, limit: Duration) -> Result<(), (Reason, String)> {
+pub fn mend(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Result<(), (Reason, String)> {
     if is_sound(source.cache) { Ok(()) } else { anew(source, lock, SystemTime::now(), limit).map(drop) }
 }
 
 /// Fetches into a new cache, which takes the place of the old one if that brought anything.
-fn anew(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
+fn anew(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
     let new = source.cache.beside().map_err(unwritable)?;
     let init = with(&new, &["init", "--quiet", "--bare"]);
     let fetched = said(change(&init, lock.file(), LOCAL))
-        .and_then(|()| bring(Source { cache: &new, ..source }, lock, began, limit))
+        .and_then(|()| bring(FetchSource { cache: &new, ..source }, lock, began, limit))
         .and_then(|record| new.write(&record).map(|()| record).map_err(unwritable))
         .and_then(|record| source.cache.replace_by(&new).map(|()| record).map_err(unwritable));
     if fetched.is_err() {
@@ -161,8 +161,8 @@ fn anew(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> 
 }
 
 /// Fetches all branches and tags, and tells where the branches are.
-fn bring(source: Source<'_>, lock: &Lock, began: SystemTime, limit: Duration) -> Tried {
-    let Source { cache, remote, login } = source;
+fn bring(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
+    let FetchSource { cache, remote, login } = source;
     let end = Instant::now() + limit;
     let mut command = git(In::Bare(&cache.folder));
     command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");

@@ -13,19 +13,20 @@ mod scratch;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use rustc_hash::FxHashMap;
 
-use crate::error::{Error, Fault, Kind, Result};
-use crate::storage::Limits;
+use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::lock::Mutex;
+use crate::base::value::Text;
+use crate::storage::TreeLimits;
 use crate::storage::fs::{Stamp, display};
-use crate::value::Text;
 pub use cache::Record;
 use cache::{Cache, Failed};
 pub use fetch::Login;
-use fetch::{Reason, Source};
+use fetch::{FetchSource, Reason};
 pub use objects::Absent;
 use program::{Failure, In, LOCAL};
 use remote::Remote;
@@ -65,7 +66,7 @@ pub struct Repository {
     /// Read instead of the branches, where the repository has it.
     revision: Option<Text>,
     /// How much of a tree is taken.
-    limits: Limits,
+    limits: TreeLimits,
     looked: AtomicBool,
     record: Mutex<Option<(Stamp, Arc<Record>)>>,
     blobs: Mutex<FxHashMap<Arc<str>, Weak<Blob>>>,
@@ -82,7 +83,7 @@ pub struct Blob {
 
 /// A YAML file of a commit.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct GitFile {
     /// The folders that it is in, outermost first.
     pub folders: Arc<[String]>,
     /// Its path below the top of the repository.
@@ -99,7 +100,7 @@ impl Repository {
         (caches, locks): (&std::path::Path, &std::path::Path),
         policy: Policy,
         revision: Option<Text>,
-        limits: Limits,
+        limits: TreeLimits,
     ) -> Repository {
         let cache = Cache { folder: caches.join(&remote.folder), lock: locks.join(&remote.folder) };
         let (record, blobs) = (Mutex::default(), Mutex::default());
@@ -189,7 +190,7 @@ impl Repository {
         commit: &str,
         root: &str,
         wanted: &dyn Fn(&[String], &str) -> bool,
-    ) -> Result<Vec<File>> {
+    ) -> Result<Vec<GitFile>> {
         let mut attempt = 1;
         loop {
             match self.read(commit, root, wanted) {
@@ -208,14 +209,14 @@ impl Repository {
         commit: &str,
         root: &str,
         wanted: &dyn Fn(&[String], &str) -> bool,
-    ) -> Result<Vec<File>, Failure> {
+    ) -> Result<Vec<GitFile>, Failure> {
         let place = In::Bare(&self.cache.folder);
         let mut files = objects::files(place, commit, root, self.limits)?;
         files.retain(|file| {
             let stem = file.path.file_stem().unwrap_or_default().to_string_lossy();
             wanted(&file.folders, &stem)
         });
-        let mut blobs = self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blobs = self.blobs.lock();
         let mut known: FxHashMap<Arc<str>, Arc<Blob>> = FxHashMap::default();
         let mut unknown = Vec::new();
         for object in files.iter().filter_map(|file| file.object.as_ref().ok()) {
@@ -236,18 +237,18 @@ impl Repository {
         }
         blobs.retain(|_, blob| blob.strong_count() > 0);
         let mut inside: Arc<[String]> = Arc::default();
-        let file = |file: objects::File| {
+        let file = |file: objects::TreeFile| {
             if *inside != *file.folders {
                 inside = file.folders.into();
             }
             let blob = file.object.map(|object| known.get(&object).expect("it was known or read").clone());
-            File { folders: inside.clone(), path: file.path, blob }
+            GitFile { folders: inside.clone(), path: file.path, blob }
         };
         Ok(files.into_iter().map(file).collect())
     }
 
-    fn source(&self) -> Source<'_> {
-        Source { cache: &self.cache, remote: &self.remote, login: &self.login }
+    fn source(&self) -> FetchSource<'_> {
+        FetchSource { cache: &self.cache, remote: &self.remote, login: &self.login }
     }
 
     /// Makes the cache anew if it is damaged.
@@ -262,7 +263,7 @@ impl Repository {
 
     /// The record, read again if it is another one.
     fn known(&self) -> Option<Arc<Record>> {
-        let mut known = self.record.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.record.lock();
         if let Some((before, record)) = &*known
             && self.cache.stamp().is_some_and(|now| now.proves_unchanged(before))
         {

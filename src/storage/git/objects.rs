@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::program::{Failure, In, LOCAL, git, output};
-use crate::memory::{self, GROWTH};
-use crate::storage::Limits;
+use crate::base::memory::{self, GROWTH};
+use crate::storage::TreeLimits;
 use crate::storage::list::FILE;
 
 /// How many links may lead to links: as many as Linux follows.
@@ -18,7 +18,7 @@ pub const MAX_LINKS: usize = 40;
 
 /// One entry of a tree: a file or a link.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct TreeEntry {
     /// Whether it is a link.
     pub link: bool,
     /// The name of its object.
@@ -31,7 +31,7 @@ pub struct Entry {
 pub type Submodule = (PathBuf, String);
 
 /// All files and links of a commit, by path. A path that leads out of the tree is none.
-pub fn entries(place: In<'_>, commit: &str) -> Result<BTreeMap<PathBuf, Entry>, Failure> {
+pub fn entries(place: In<'_>, commit: &str) -> Result<BTreeMap<PathBuf, TreeEntry>, Failure> {
     Ok(entries_and_submodules(place, commit)?.0)
 }
 
@@ -39,7 +39,7 @@ pub fn entries(place: In<'_>, commit: &str) -> Result<BTreeMap<PathBuf, Entry>, 
 pub fn entries_and_submodules(
     place: In<'_>,
     commit: &str,
-) -> Result<(BTreeMap<PathBuf, Entry>, Vec<Submodule>), Failure> {
+) -> Result<(BTreeMap<PathBuf, TreeEntry>, Vec<Submodule>), Failure> {
     use std::os::unix::ffi::OsStrExt as _;
     let mut command = git(place);
     command.args(["ls-tree", "-r", "-l", "-z", "--full-tree", commit]);
@@ -56,7 +56,7 @@ pub fn entries_and_submodules(
         match (words.next(), words.next(), words.next()) {
             (Some(mode), Some("blob"), Some(object)) => {
                 let size = words.next().and_then(|size| size.parse().ok()).unwrap_or(usize::MAX);
-                entries.insert(path, Entry { link: mode == "120000", object: object.into(), size });
+                entries.insert(path, TreeEntry { link: mode == "120000", object: object.into(), size });
             }
             (_, Some("commit"), Some(commit)) => submodules.push((path, commit.to_owned())),
             _ => {}
@@ -95,7 +95,7 @@ pub fn read<'a>(
 
 /// A YAML file of a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct File {
+pub struct TreeFile {
     /// The folders that it is in, outermost first, as the links on the way are named.
     pub folders: Vec<String>,
     /// Its path below the top of the repository.
@@ -116,7 +116,7 @@ pub enum Absent {
 /// The YAML files of a tree, sorted by path, as a folder with the same files has them: links are
 /// followed inside of the repository, hidden files and folders, `CVS` and `SCCS` are left out (S17).
 /// Hidden folders count that are part of `root`. What is beyond the limits is a [`Failure::TooMuch`].
-pub fn files(place: In<'_>, commit: &str, root: &str, limits: Limits) -> Result<Vec<File>, Failure> {
+pub fn files(place: In<'_>, commit: &str, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
     let entries = entries(place, commit)?;
     let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
     let targets = read(place, links)?.into_iter().collect();
@@ -127,18 +127,18 @@ pub fn files(place: In<'_>, commit: &str, root: &str, limits: Limits) -> Result<
 }
 
 struct Tree<'a> {
-    entries: &'a BTreeMap<PathBuf, Entry>,
+    entries: &'a BTreeMap<PathBuf, TreeEntry>,
     /// Where links lead, by object.
     targets: BTreeMap<&'a str, Vec<u8>>,
     root: &'a str,
-    limits: Limits,
+    limits: TreeLimits,
     /// How many files and folders were met.
     met: Cell<usize>,
 }
 
 /// What a path of a tree comes to.
 enum Met<'a> {
-    File(&'a Entry),
+    TreeFile(&'a TreeEntry),
     Folder(PathBuf),
     Nothing(&'static str),
 }
@@ -150,7 +150,7 @@ impl Tree<'_> {
         folder: &Path,
         folders: &mut Vec<String>,
         around: &mut Vec<PathBuf>,
-        files: &mut Vec<File>,
+        files: &mut Vec<TreeFile>,
     ) -> Result<(), Failure> {
         if around.iter().any(|outer| outer == folder) {
             return Ok(());
@@ -179,9 +179,9 @@ impl Tree<'_> {
             let is_yaml = matches!(Path::new(&name).extension(), Some(end) if end == "yml" || end == "yaml");
             match met {
                 Met::Folder(path) if name != "CVS" && name != "SCCS" => inner.push((name, path)),
-                Met::File(entry) if is_yaml => here.push((shown, Ok(entry))),
+                Met::TreeFile(entry) if is_yaml => here.push((shown, Ok(entry))),
                 Met::Nothing(reason) if is_yaml => here.push((shown, Err(Absent::Link(reason)))),
-                Met::Folder(_) | Met::File(_) | Met::Nothing(_) => {}
+                Met::Folder(_) | Met::TreeFile(_) | Met::Nothing(_) => {}
             }
         }
         inner.sort_unstable();
@@ -190,7 +190,7 @@ impl Tree<'_> {
                 size if size > self.limits.bytes => Err(Absent::TooLarge),
                 _ => Ok(entry.object.clone()),
             });
-            files.push(File { folders: folders.clone(), path: shown.into(), object });
+            files.push(TreeFile { folders: folders.clone(), path: shown.into(), object });
         }
         around.push(folder.to_owned());
         for (name, path) in inner {
@@ -240,7 +240,7 @@ impl Tree<'_> {
                 let Some(entry) = self.entries.get(&at) else { continue };
                 if !entry.link {
                     let is_last = index + 1 == parts.len();
-                    return if is_last { Met::File(entry) } else { Met::Nothing(DANGLING) };
+                    return if is_last { Met::TreeFile(entry) } else { Met::Nothing(DANGLING) };
                 }
                 links += 1;
                 let target = self.targets.get(&*entry.object);

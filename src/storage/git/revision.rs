@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use super::objects::{self, MAX_LINKS};
 use super::program::{Failure, In, LOCAL, git, output};
 use super::scratch::Scratch;
-use crate::error::{Fault, Kind, Result};
+use crate::base::error::{Fault, Kind, Result};
 use crate::storage::fs::{link_target, real, reason};
 
 /// The largest file that is taken, in bytes: the highest that `limit_file_size` can be.

@@ -1,7 +1,7 @@
 //! What the thread sanitizer has to find, and what it has to be silent about.
 //!
 //! `sanitizer race` has two threads write the same word without a lock. `sanitizer locks` has threads
-//! share data by each means that the engine uses: both mutexes, cells that are written once, atomics,
+//! share data by each means that the engine uses: mutexes, cells that are written once, atomics,
 //! counted references, threads that end; and by a condition, which waits below the surface.
 
 use std::cell::UnsafeCell;
@@ -37,7 +37,6 @@ fn race() {
 #[derive(Default)]
 struct Shared {
     standard: Mutex<Vec<u64>>,
-    parked: parking_lot::Mutex<Vec<u64>>,
     once: OnceLock<Vec<u64>>,
     published: AtomicU64,
     counted: Mutex<u64>,
@@ -53,7 +52,6 @@ fn locks() {
             scope.spawn(move || {
                 for turn in 0..TURNS {
                     shared.standard.lock().expect("no thread panics").push(turn);
-                    shared.parked.lock().push(turn);
                     assert_eq!(shared.once.get_or_init(|| vec![number; 8]).len(), 8);
                     shared.published.fetch_max(turn, Ordering::AcqRel);
                     // What one thread made another one frees.
@@ -68,8 +66,8 @@ fn locks() {
             counted = shared.told.wait(counted).expect("no thread panics");
         }
     });
-    let all = shared.parked.into_inner().len() + shared.standard.into_inner().expect("no thread panics").len();
-    assert_eq!(all as u64, 2 * THREADS * TURNS);
+    let all = shared.standard.into_inner().expect("no thread panics").len();
+    assert_eq!(all as u64, THREADS * TURNS);
 }
 
 fn main() {

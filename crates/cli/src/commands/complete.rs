@@ -13,14 +13,14 @@ use clap::{Arg, ArgMatches, Command, ValueHint};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{Bash, EnvCompleter, Fish, Shells, Zsh};
-use reclass::engine::Inventory;
+use reclass::Inventory;
 use reclass::error::{Fault, Kind, Result};
 use reclass::value::{Map, Text};
 
-use super::configuration::environment;
-use super::session::Program;
-use super::tools::Tool;
-use super::{PROGRAMS, flags, terminal};
+use crate::commands::tools::Tool;
+use crate::configuration::{Configuration, environment};
+use crate::session::Program;
+use crate::{flags, programs::PROGRAMS, terminal};
 
 /// The variable that asks for completions.
 const VARIABLE: &str = "RECLASS_COMPLETE";
@@ -139,6 +139,9 @@ impl Line {
     fn inventory(&self) -> Result<Inventory> {
         let mut options = self.defaults.clone();
         if let Ok(matches) = self.command.clone().ignore_errors(true).try_get_matches_from(&self.words) {
+            if let Some(file) = flags::configuration_file(&matches) {
+                options.extend(Configuration::named(file)?.options);
+            }
             options.extend(flags::settings(&matches));
             if let Some((_, rest)) = matches.subcommand() {
                 options.extend(flags::database_settings(rest));

@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, Command};
 use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 
-use super::verbs::{Answer, Answering, Question, Verb, json, node_globs};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, json, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -39,14 +39,15 @@ fn arguments(command: Command) -> Command {
         )
 }
 
-fn answer(question: &Question<'_>) -> Result<Answer> {
+fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let name = |name: &str| question.matches.get_one::<String>(name).map_or(".", String::as_str);
     let shows = question.matches.get_flag("show-secrets");
     // In its base folder, the settings of an inventory are those of the file there: of each state its own.
-    let real = |path: &str| reclass::storage::fs::real(Path::new(path));
+    let real = |path: &str| reclass::files::real(Path::new(path));
     let base = question.inventory.settings().inventory_base_uri.as_deref().and_then(real);
     let own = |file: Option<&SettingsFile>| question.configuration.options_of(file);
-    let own = (base.is_some() && base == real(".")).then_some(&own as &OwnOptions<'_>);
+    let looked_for = !question.configuration.named;
+    let own = (looked_for && base.is_some() && base == real(".")).then_some(&own as &OwnOptions<'_>);
     let states = (name("old"), name("new"));
     let difference = diff(question.options, own, states, &question.words("nodes"), shows)?;
     let delimiter = &question.inventory.settings().delimiter;
@@ -58,5 +59,5 @@ fn answer(question: &Question<'_>) -> Result<Answer> {
     } else {
         text(&difference, delimiter, named, question.paint)
     };
-    Ok(Answer { text, found: !difference.is_empty() })
+    Ok(Printout { text, found: !difference.is_empty(), ..Printout::default() })
 }

@@ -4,8 +4,8 @@ use clap::{Arg, ArgAction, Command};
 use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 
-use super::flags;
-use super::verbs::{Answer, Answering, Question, Verb, json};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, json};
+use crate::flags;
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -32,23 +32,23 @@ fn arguments(command: Command) -> Command {
         .arg(flags::environment())
 }
 
-fn answer(question: &Question<'_>) -> Result<Answer> {
+fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let node = question.matches.get_one::<String>("node").map_or("", String::as_str);
     let selection = Selection {
         parameters: question.words("path"),
         exports: question.words("export"),
         classes: question.words("class"),
         applications: question.words("application"),
-        secrets: question.secrets(),
+        redaction: question.redaction(),
         ..Selection::default()
     };
     let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;
-    let mut secrets = question.secrets();
-    explanation.teach(&mut secrets);
     let delimiter = &question.inventory.settings().delimiter;
-    if question.output == "json" {
-        return json(&explanation.to_value(delimiter, &secrets));
-    }
-    Ok(Answer::plain(to_text(&explanation, delimiter, &secrets, question.paint)))
+    let answer = if question.output == "json" {
+        json(&explanation.to_value(delimiter, &selection.redaction))?
+    } else {
+        Printout::plain(to_text(&explanation, delimiter, &selection.redaction, question.paint))
+    };
+    Ok(Printout { missing: explanation.missing, ..answer })
 }

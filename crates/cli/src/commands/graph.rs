@@ -4,7 +4,7 @@ use clap::Command;
 use reclass::error::Result;
 use reclass::graph::{dot, graph, html, mermaid};
 
-use super::verbs::{Answer, Answering, Question, Verb, node_globs};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -16,9 +16,9 @@ pub const VERB: Verb = Verb {
     answer: Answering::Opened(answer),
 };
 
-fn answer(question: &Question<'_>) -> Result<Answer> {
-    let graph = graph(&question.inventory, &question.words("nodes"), &question.secrets())?;
-    Ok(Answer::plain(match question.output {
+fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
+    let graph = graph(&question.inventory, &question.words("nodes"), &question.redaction())?;
+    Ok(Printout::plain(match question.output {
         "dot" => dot(&graph),
         "mermaid" => mermaid(&graph),
         _ => html(&graph)?,

@@ -5,11 +5,11 @@
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, ValueHint};
 use reclass::error::{Fault, Kind, Result};
+use reclass::formats::{EmitOptions, emit};
 use reclass::value::{Map, Value};
-use reclass::yaml::emit::{EmitOptions, emit};
 
-use super::folder::Folder;
-use super::tools::Tool;
+use crate::commands::tools::Tool;
+use crate::folder::OutputFolder;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -30,7 +30,7 @@ pub const TOOL: Tool = Tool {
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {
-        [$( ($name, include_str!(concat!("../../examples/start/", $name))) ),*]
+        [$( ($name, include_str!(concat!("../../../../examples/start/", $name))) ),*]
     };
 }
 
@@ -43,7 +43,7 @@ const FILES: [(&str, &str); 5] = files![
 ];
 
 fn run(matches: &ArgMatches) -> Result<String> {
-    let folder = Folder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
+    let folder = OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
     let path = folder.path()?;
     if folder.is_used()? {
         return Err(Fault::new(Kind::FolderUsed { path }).into());
@@ -51,8 +51,8 @@ fn run(matches: &ArgMatches) -> Result<String> {
     FILES.iter().try_for_each(|(name, text)| folder.put(name, text.as_bytes()))?;
     let files = FILES.map(|(name, _)| format!("  {name}")).join("\n");
     Ok(format!(
-        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass -b . --nodeinfo web1.example.com\n  \
-         reclass explain -b . web1.example.com nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
+        "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass --nodeinfo web1.example.com\n  \
+         reclass explain web1.example.com nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
         quoted(&path),
         salt(&path)?
     ))
@@ -64,9 +64,11 @@ fn quoted(path: &str) -> String {
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// The configuration of a master for an inventory in this folder.
+/// The configuration of a master for an inventory in this folder: the file there, so that the master and the
+/// programs have the same settings.
 fn salt(path: &str) -> Result<String> {
-    let settings = Map::from_iter([("inventory_base_uri".into(), Value::text(path))]);
+    let file = format!("{path}/{}", FILES[0].0);
+    let settings = Map::from_iter([("config_file".into(), Value::text(file))]);
     let settings = emit(&Value::map(settings), &EmitOptions { pretty: true, no_refs: true })?;
     Ok(format!(
         "reclass: &reclass\n  {settings}ext_pillar:\n  - reclass: *reclass\nmaster_tops:\n  reclass: *reclass\n"

@@ -8,9 +8,9 @@ use reclass::error::{Error, Result};
 use reclass::lint::{RULES, lint};
 use reclass::report::{self, Finding, Level, grouped};
 
-use super::list::count;
-use super::verbs::{Answer, Answering, Asked, Verb, json, node_globs};
-use super::{folder, terminal};
+use crate::commands::list::count;
+use crate::commands::{Answering, Invocation, Printout, Verb, json, node_globs};
+use crate::{folder, terminal};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -33,7 +33,7 @@ fn arguments(command: Command) -> Command {
     )
 }
 
-fn answer(question: &Asked<'_>) -> Result<Answer> {
+fn answer(question: &Invocation<'_>) -> Result<Printout> {
     let mut findings = match question.configuration.usable() {
         Ok(()) => lint(question.options, &question.words("nodes"), question.configuration)?,
         // Which inventory it is, and which rules count, nobody knows.
@@ -68,7 +68,7 @@ fn answer(question: &Asked<'_>) -> Result<Answer> {
             "\n\n",
         ),
     };
-    Ok(Answer { text, found })
+    Ok(Printout { text, found, ..Printout::default() })
 }
 
 /// The findings with paths that do not depend on the current folder, where they are paths of files: of a
@@ -89,7 +89,7 @@ fn lines(lines: impl Iterator<Item = String>, summary: &str, between: &str) -> S
 
 /// One line: level, then the concise form, then the number of nodes.
 fn concise(finding: &Finding) -> String {
-    let text = report::concise(&Error::from(finding.fault.clone()));
+    let text = reclass::error::concise(&Error::from(finding.fault.clone()));
     let others = match finding.nodes.len() {
         0 | 1 => String::new(),
         number => format!(" [{number} nodes]"),

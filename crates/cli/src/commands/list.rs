@@ -3,15 +3,14 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction, Command};
-use reclass::error::Result;
-use reclass::evaluate::join_path;
+use reclass::error::{Fault, Result, inert};
 use reclass::explain::brief;
-use reclass::list::{self, Name, NodeFilter};
-use reclass::report::inert;
+use reclass::list::{self, NameRow, NodeFilter, What};
+use reclass::path::join_path;
 use reclass::style::Style;
 use reclass::value::{Text, Value};
 
-use super::verbs::{Answer, Answering, Question, Verb, json};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, json};
 
 const PAGE: &str = "docs/listings.md";
 const OUTPUTS: &[&str] = &["text", "json"];
@@ -36,34 +35,38 @@ pub const NODES: Verb = Verb {
             ..nodes_asked_for(question)
         };
         let rows = list::nodes(&question.inventory, &filter)?;
+        let missing = missing(question, What::Node, &filter, rows.len())?;
         if question.output == "json" {
-            return json(&Value::list(rows.iter().map(list::NodeRow::to_value).collect()));
+            return rows_as_json(rows.iter().map(list::NodeRow::to_value), missing);
         }
         let long = question.matches.get_flag("long");
-        Ok(lines(rows.iter().map(|row| {
-            let name = inert(&row.name);
-            let mut line = name.clone();
-            if long {
-                let environment = brief(&row.environment);
-                let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
-                line = format!(
-                    "{name}  {environment}  {} classes  [{}]  {}",
-                    row.classes,
-                    applications.join(", "),
-                    question.paint.of(Style::Place, &inert(&row.file)),
-                );
-            }
-            if row.by_query {
-                line.push_str("  (by an inventory query)");
-            }
-            if row.perhaps {
-                line.push_str("  (perhaps)");
-            }
-            if let Some(code) = row.error {
-                let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
-            }
-            line
-        })))
+        Ok(lines(
+            missing,
+            rows.iter().map(|row| {
+                let name = inert(&row.name);
+                let mut line = name.clone();
+                if long {
+                    let environment = brief(&row.environment);
+                    let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
+                    line = format!(
+                        "{name}  {environment}  {} classes  [{}]  {}",
+                        row.classes,
+                        applications.join(", "),
+                        question.paint.of(Style::Place, &inert(&row.file)),
+                    );
+                }
+                if row.by_query {
+                    line.push_str("  (by an inventory query)");
+                }
+                if row.perhaps {
+                    line.push_str("  (perhaps)");
+                }
+                if let Some(code) = row.error {
+                    let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
+                }
+                line
+            }),
+        ))
     }),
 };
 
@@ -88,7 +91,8 @@ pub const CLASSES: Verb = Verb {
         if unused || !filter.is_empty() {
             rows.retain(|row| (row.nodes.is_empty() && row.complete) == unused);
         }
-        names(question, &rows)
+        let missing = missing(question, What::Class, &filter, rows.len())?;
+        names(question, &rows, missing)
     }),
 };
 
@@ -102,8 +106,10 @@ pub const APPLICATIONS: Verb = Verb {
         of_nodes(command.arg(globs("APPLICATION", "Only applications of these names"))).arg(long())
     },
     answer: Answering::Opened(|question| {
-        let rows = list::applications(&question.inventory, &question.words("glob"), &filter(question))?;
-        names(question, &rows)
+        let filter = filter(question);
+        let rows = list::applications(&question.inventory, &question.words("glob"), &filter)?;
+        let missing = missing(question, What::Application, &filter, rows.len())?;
+        names(question, &rows, missing)
     }),
 };
 
@@ -118,27 +124,30 @@ pub const PARAMS: Verb = Verb {
         of_nodes(command.arg(paths)).arg(long())
     },
     answer: Answering::Opened(|question| {
-        let (globs, secrets) = (question.words("glob"), question.secrets());
-        let rows = list::parameters(&question.inventory, &globs, &filter(question), &secrets)?;
+        let (globs, redaction, filter) = (question.words("glob"), question.redaction(), filter(question));
+        let rows = list::parameters(&question.inventory, &globs, &filter, &redaction)?;
+        let missing = missing(question, What::Parameter, &filter, rows.len())?;
         let delimiter = &question.inventory.settings().delimiter;
         if question.output == "json" {
-            let rows = rows.iter().map(|row| row.to_value(delimiter));
-            return json(&Value::list(rows.collect()));
+            return rows_as_json(rows.iter().map(|row| row.to_value(delimiter)), missing);
         }
         let long = question.matches.get_flag("long");
-        Ok(lines(rows.iter().map(|row| {
-            let path = inert(&join_path(&row.path, delimiter));
-            let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
-            let mut line = format!("{path}  {places}, {nodes}");
-            if long {
-                for (site, value) in &row.places {
-                    let value = question.paint.of(Style::Value, &brief(value));
-                    let site = question.paint.of(Style::Place, &inert(&site.to_string()));
-                    let _ = write!(line, "\n  {site}  {value}");
+        Ok(lines(
+            missing,
+            rows.iter().map(|row| {
+                let path = inert(&join_path(&row.path, delimiter));
+                let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
+                let mut line = format!("{path}  {places}, {nodes}");
+                if long {
+                    for (site, value) in &row.places {
+                        let value = question.paint.of(Style::Value, &brief(value));
+                        let site = question.paint.of(Style::Place, &inert(&site.to_string()));
+                        let _ = write!(line, "\n  {site}  {value}");
+                    }
                 }
-            }
-            line
-        })))
+                line
+            }),
+        ))
     }),
 };
 
@@ -152,39 +161,46 @@ pub const REFS: Verb = Verb {
         of_nodes(command.arg(globs("PATH", "Only references to these parameters"))).arg(long())
     },
     answer: Answering::Opened(|question| {
-        let (globs, secrets) = (question.words("glob"), question.secrets());
-        let rows = list::references(&question.inventory, &globs, &filter(question), &secrets)?;
+        let (globs, filter) = (question.words("glob"), filter(question));
+        let rows = list::references(&question.inventory, &globs, &filter)?;
+        let missing = missing(question, What::Reference, &filter, rows.len())?;
         if question.output == "json" {
-            return json(&Value::list(rows.iter().map(list::ReferenceRow::to_value).collect()));
+            return rows_as_json(rows.iter().map(list::ReferenceRow::to_value), missing);
         }
         let long = question.matches.get_flag("long");
-        Ok(lines(rows.iter().map(|row| {
-            let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
-            let site = question.paint.of(Style::Place, &inert(&site));
-            let reference = question.paint.of(Style::Reference, &inert(&row.reference));
-            let bearing = match row.bearing {
-                list::Bearing::Exact => String::new(),
-                other => format!(" ({})", other.name()),
-            };
-            let nodes = users(&row.nodes, row.complete);
-            let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
-            with_nodes(line, &row.nodes, long)
-        })))
+        Ok(lines(
+            missing,
+            rows.iter().map(|row| {
+                let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
+                let site = question.paint.of(Style::Place, &inert(&site));
+                let reference = question.paint.of(Style::Reference, &inert(&row.reference));
+                let bearing = match row.bearing {
+                    list::Bearing::Exact => String::new(),
+                    other => format!(" ({})", other.name()),
+                };
+                let nodes = users(&row.nodes, row.complete);
+                let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
+                with_nodes(line, &row.nodes, long)
+            }),
+        ))
     }),
 };
 
-fn names(question: &Question<'_>, rows: &[Name]) -> Result<Answer> {
+fn names(question: &OpenInvocation<'_>, rows: &[NameRow], missing: Vec<Fault>) -> Result<Printout> {
     if question.output == "json" {
-        return json(&Value::list(rows.iter().map(Name::to_value).collect()));
+        return rows_as_json(rows.iter().map(NameRow::to_value), missing);
     }
     let long = question.matches.get_flag("long");
-    Ok(lines(rows.iter().map(|row| {
-        let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
-        if let Some(file) = &row.file {
-            let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
-        }
-        with_nodes(line, &row.nodes, long)
-    })))
+    Ok(lines(
+        missing,
+        rows.iter().map(|row| {
+            let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
+            if let Some(file) = &row.file {
+                let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
+            }
+            with_nodes(line, &row.nodes, long)
+        }),
+    ))
 }
 
 fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
@@ -209,7 +225,7 @@ fn of_nodes(command: Command) -> Command {
     nodes_with(command.arg(many("node", "GLOB", "Look only at nodes of these names")))
 }
 
-fn nodes_asked_for(question: &Question<'_>) -> NodeFilter {
+fn nodes_asked_for(question: &OpenInvocation<'_>) -> NodeFilter {
     NodeFilter {
         classes: question.words("class"),
         applications: question.words("application"),
@@ -219,7 +235,7 @@ fn nodes_asked_for(question: &Question<'_>) -> NodeFilter {
 }
 
 /// The nodes that a list of something else looks at.
-fn filter(question: &Question<'_>) -> NodeFilter {
+fn filter(question: &OpenInvocation<'_>) -> NodeFilter {
     NodeFilter { names: question.words("node"), ..nodes_asked_for(question) }
 }
 
@@ -235,8 +251,35 @@ fn long() -> Arg {
     Arg::new("long").short('l').long("long").action(ArgAction::SetTrue).help("Say more of each")
 }
 
-fn lines(lines: impl Iterator<Item = String>) -> Answer {
-    Answer::plain(lines.collect::<Vec<_>>().join("\n"))
+fn lines(missing: Vec<Fault>, lines: impl Iterator<Item = String>) -> Printout {
+    Printout { text: lines.collect::<Vec<_>>().join("\n"), missing, ..Printout::default() }
+}
+
+fn rows_as_json(rows: impl Iterator<Item = Value>, missing: Vec<Fault>) -> Result<Printout> {
+    Ok(Printout { missing, ..json(&Value::list(rows.collect()))? })
+}
+
+/// The names that nothing in the inventory has. Where there are rows, each option that has
+/// one value alone has matched.
+fn missing(
+    question: &OpenInvocation<'_>,
+    what: What,
+    filter: &NodeFilter,
+    rows: usize,
+) -> Result<Vec<Fault>> {
+    // The names of nodes are globs already.
+    let (globs, nothing) = (question.words("glob"), Vec::new());
+    let asked = [
+        (what, &globs),
+        (What::Node, if what == What::Node { &nothing } else { &filter.names }),
+        (What::Class, &filter.classes),
+        (What::Application, &filter.applications),
+        (What::Environment, &filter.environments),
+        (What::Parameter, &filter.parameters),
+    ];
+    let sure = rows > 0 && asked.iter().all(|(_, globs)| globs.len() <= 1);
+    let asked = asked.into_iter().filter(|_| !sure).map(|(what, globs)| (what, globs.as_slice()));
+    list::unmatched(&question.inventory, asked)
 }
 
 /// How many nodes have something.

@@ -8,9 +8,9 @@ use clap::{Arg, ArgMatches, Command, ValueHint};
 use clap_mangen::Man;
 use reclass::error::{Fault, Kind, Result};
 
-use super::PROGRAMS;
-use super::folder::Folder;
-use super::tools::Tool;
+use crate::commands::tools::Tool;
+use crate::folder::OutputFolder;
+use crate::programs::PROGRAMS;
 
 /// The tool.
 pub const TOOL: Tool = Tool {
@@ -30,7 +30,7 @@ pub const TOOL: Tool = Tool {
 };
 
 fn run(matches: &ArgMatches) -> Result<String> {
-    let folder = Folder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
+    let folder = OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
     for program in PROGRAMS {
         // The pages are of no one place.
         let defaults = (program.defaults)("the directory of the program");
@@ -42,7 +42,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
 }
 
 /// Writes the page of a command and those of its own commands.
-fn write(command: &Command, name: &str, folder: &Folder) -> Result<()> {
+fn write(command: &Command, name: &str, folder: &OutputFolder) -> Result<()> {
     for inner in command.get_subcommands() {
         write(inner, &format!("{name}-{}", inner.get_name()), folder)?;
     }

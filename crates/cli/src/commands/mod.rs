@@ -4,18 +4,28 @@
 //! They stand beside the flags of the Python programs in one program: a word in the first place is
 //! a verb, and a command line without one is read as before.
 
+pub mod complete;
+pub mod diff;
+pub mod explain;
+pub mod graph;
+pub mod init;
+pub mod lint;
+pub mod list;
+pub mod manual;
+pub mod tools;
+
 use std::ops::Deref;
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use reclass::engine::Inventory;
-use reclass::error::{Error, Result};
-use reclass::secrets::Secrets;
+use reclass::Inventory;
+use reclass::error::{Error, Fault, Result};
+use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::{Map, Value};
 
-use super::configuration::Configuration;
-use super::{diff, explain, flags, graph, lint, list, progress, terminal};
+use crate::configuration::Configuration;
+use crate::{flags, progress, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -36,9 +46,9 @@ pub struct Verb {
 /// What answers to a verb.
 pub enum Answering {
     /// An inventory: what keeps it from being opened is an error.
-    Opened(fn(&Question<'_>) -> Result<Answer>),
+    Opened(fn(&OpenInvocation<'_>) -> Result<Printout>),
     /// The settings: what is wrong with them is a part of the answer.
-    Settings(fn(&Asked<'_>) -> Result<Answer>),
+    Settings(fn(&Invocation<'_>) -> Result<Printout>),
 }
 
 /// All verbs.
@@ -55,7 +65,7 @@ pub const VERBS: &[Verb] = &[
 ];
 
 /// What was asked, of no inventory yet.
-pub struct Asked<'a> {
+pub struct Invocation<'a> {
     /// The arguments of the verb.
     pub matches: &'a ArgMatches,
     /// The settings of the inventory, by name.
@@ -69,62 +79,65 @@ pub struct Asked<'a> {
 }
 
 /// What was asked, and of which inventory.
-pub struct Question<'a> {
+pub struct OpenInvocation<'a> {
     /// What was asked.
-    pub asked: Asked<'a>,
+    pub asked: Invocation<'a>,
     /// The inventory.
     pub inventory: Inventory,
 }
 
-impl<'a> Deref for Question<'a> {
-    type Target = Asked<'a>;
+impl<'a> Deref for OpenInvocation<'a> {
+    type Target = Invocation<'a>;
 
-    fn deref(&self) -> &Asked<'a> {
+    fn deref(&self) -> &Invocation<'a> {
         &self.asked
     }
 }
 
 /// What is printed, and how the program ends.
-pub struct Answer {
+#[derive(Default)]
+pub struct Printout {
     /// The text, without a newline at its end.
     pub text: String,
     /// Whether something was found for which the exit code is 1.
     pub found: bool,
+    /// Names that were asked for and that are not there: notes, and the exit code of the first of them.
+    pub missing: Vec<Fault>,
 }
 
-impl Answer {
+impl Printout {
     /// An answer that is no finding.
-    pub fn plain(text: String) -> Answer {
-        Answer { text, found: false }
+    pub fn plain(text: String) -> Printout {
+        Printout { text, ..Printout::default() }
     }
 }
 
-impl Asked<'_> {
+impl Invocation<'_> {
     /// All values of an argument that may stand several times.
     pub fn words(&self, name: &str) -> Vec<String> {
         self.matches.get_many::<String>(name).into_iter().flatten().cloned().collect()
     }
 
-    /// What is masked in an answer about this inventory: nothing with `--show-secrets`.
-    fn secrets_of(&self, inventory: &Inventory) -> Secrets {
+    /// Hides the secrets of this inventory; none with `--show-secrets`.
+    fn redaction_of(&self, inventory: &Inventory) -> Redaction {
         if self.matches.get_flag("show-secrets") {
-            Secrets::none()
+            Redaction::none()
         } else {
-            Secrets::of(inventory.settings())
+            Redaction::of(inventory.settings())
         }
     }
 }
 
-impl Question<'_> {
-    /// What is masked in the answer.
-    pub fn secrets(&self) -> Secrets {
-        self.asked.secrets_of(&self.inventory)
+impl OpenInvocation<'_> {
+    /// Hides the secrets in the answer.
+    pub fn redaction(&self) -> Redaction {
+        self.asked.redaction_of(&self.inventory)
     }
 }
 
 /// Data as JSON, one entry a line, for every reader.
-pub fn json(value: &Value) -> Result<Answer> {
-    reclass::json::portable(value).map(Answer::plain)
+pub fn json(value: &Value) -> Result<Printout> {
+    reclass::json::portable(value).map(Printout::plain)
 }
 
 /// Adds the verbs to the program.
@@ -167,11 +180,11 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     let opened = configuration.usable().and_then(|()| Inventory::open(&options));
     let output = matches.get_one::<String>("output").map_or("", String::as_str);
     let paint = Paint(terminal::colours_in_answer());
-    let asked = Asked { matches, options: &options, configuration, output, paint };
+    let asked = Invocation { matches, options: &options, configuration, output, paint };
     let done = match (&verb.answer, opened) {
         (Answering::Settings(answer), opened) => {
             if let Ok(inventory) = &opened {
-                terminal::mask(asked.secrets_of(inventory));
+                terminal::mask(asked.redaction_of(inventory));
             }
             let answer = progress::shown(verb.name, || answer(&asked));
             opened.iter().flat_map(Inventory::storage_warnings).for_each(|warning| terminal::warn(&warning));
@@ -179,8 +192,8 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
         }
         (Answering::Opened(answer), opened) => opened.and_then(|inventory| {
             configuration.noticed(inventory.settings_warnings()).iter().for_each(terminal::warn);
-            let question = Question { asked, inventory };
-            terminal::mask(question.secrets());
+            let question = OpenInvocation { asked, inventory };
+            terminal::mask(question.redaction());
             let answer = progress::shown(verb.name, || answer(&question));
             question.inventory.storage_warnings().iter().for_each(terminal::warn);
             let clashes = question.inventory.clashes();
@@ -196,11 +209,16 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
             let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
             if !clashes.is_empty() {
                 // The rest was answered.
-                return super::session::fail(&Error::new(clashes));
+                return crate::session::fail(&Error::new(clashes));
             }
-            if answer.found && printed == ExitCode::SUCCESS { ExitCode::FAILURE } else { printed }
+            answer.missing.iter().for_each(terminal::note);
+            match answer.missing.first() {
+                Some(fault) => ExitCode::from(fault.kind.exit_code()),
+                None if answer.found && printed == ExitCode::SUCCESS => ExitCode::FAILURE,
+                None => printed,
+            }
         }
-        Err(error) => super::session::fail(&configuration.placed_all(error)),
+        Err(error) => crate::session::fail(&configuration.placed_all(error)),
     }
 }
 

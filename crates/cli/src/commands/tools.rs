@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Command};
 use reclass::error::Result;
 
-use super::{complete, init, manual, terminal};
+use crate::{commands::complete, commands::init, commands::manual, terminal};
 
 /// A command that needs no inventory.
 pub struct Tool {
@@ -44,6 +44,6 @@ pub fn run(tool: &Tool, matches: &ArgMatches) -> ExitCode {
     match (tool.run)(matches) {
         Ok(text) if text.is_empty() => ExitCode::SUCCESS,
         Ok(text) => terminal::print(text.trim_end_matches('\n')),
-        Err(error) => super::session::fail(&error),
+        Err(error) => crate::session::fail(&error),
     }
 }

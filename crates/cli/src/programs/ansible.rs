@@ -2,13 +2,13 @@
 //! hosts, and the variables of hosts.
 
 use clap::Command;
-use reclass::engine::{NodeInfo, inventory_value};
 use reclass::error::{Fault, Kind, Result};
 use reclass::pystr;
 use reclass::value::{Key, Map, Value};
+use reclass::{NodeInfo, inventory_value};
 
-use super::session::{Program, Session, entries, texts};
-use super::{flags, terminal};
+use crate::session::{Program, Session, entries, texts};
+use crate::{flags, terminal};
 
 /// The program.
 pub const PROGRAM: Program = Program {

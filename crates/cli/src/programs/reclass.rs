@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Command, ValueHint};
-use reclass::engine::{NodeInfo, inventory_value};
 use reclass::error::{Fault, Kind, Result};
-use reclass::storage::fs;
+use reclass::files;
 use reclass::value::{Map, Value};
+use reclass::{NodeInfo, inventory_value};
 
-use super::folder::{Folder, is_in};
-use super::session::{Program, Session, entries, texts};
-use super::{flags, terminal};
+use crate::folder::{OutputFolder, is_in};
+use crate::session::{Program, Session, entries, texts};
+use crate::{flags, terminal};
 
 /// The program.
 pub const PROGRAM: Program = Program {
@@ -77,7 +77,7 @@ fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result
     let base = settings.inventory_base_uri.as_deref();
     for (uri, name) in [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")] {
         // An inventory that is elsewhere than in files has no folders to protect.
-        if fs::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
+        if files::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
             let reason = "the files of the inventory are there";
             return Err(Fault::new(Kind::PathRefused { path: folder.into(), reason }).into());
         }
@@ -94,7 +94,7 @@ fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result
         Ok(text.trim_end_matches('\n').to_owned() + "\n")
     };
     let texts = nodes.iter().map(|node| text(node)).collect::<Result<Vec<String>>>()?;
-    let folder = Folder::make(folder)?;
+    let folder = OutputFolder::make(folder)?;
     nodes
         .iter()
         .zip(texts)

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use clap::Command;
-use reclass::engine::NodeInfo;
+use reclass::NodeInfo;
 use reclass::error::Result;
 use reclass::value::{Key, Map, Value};
 
-use super::flags;
-use super::session::{Program, Session, entries, texts};
+use crate::flags;
+use crate::session::{Program, Session, entries, texts};
 
 /// The program.
 pub const PROGRAM: Program = Program {

@@ -1,0 +1,276 @@
+"""Turns the configuration of a master into a report: what is set up, and what cannot work.
+
+`salt-run` becomes the user of the master before it calls a runner. So the rights of this process are
+those of the master.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pwd
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from saltext.reclass import _versions
+from saltext.reclass._salt import RefusedError, describe, settings_of
+from saltext.reclass.errors import ReclassError
+
+log = logging.getLogger(__name__)
+
+_ENTRIES = ("ext_pillar", "master_tops")
+# The rest of a long list is only counted.
+_SHOWN = 10
+_told: set[str] = set()
+
+
+def at_start(opts: Mapping[str, Any]) -> None:
+    """Logs the options of the master that cannot work, once in a process.
+
+    Looks at settings and at the outermost folders only: the inventory may be large.
+    """
+    # `salt-run` shows the error of the command itself.
+    if opts.get("__role") != "master" or opts.get("__cli") == "salt-run":
+        return
+    for places, given in _configured(opts):
+        for problem in _options(given, opts)[1]:
+            text = f"the options of reclass in {' and '.join(places)} cannot work: {problem}"
+            if text not in _told:
+                _told.add(text)
+                log.error("%s", text)
+
+
+def check(opts: Mapping[str, Any]) -> dict[str, Any]:
+    """The report; ``retcode`` is 1 if there are problems."""
+    report: dict[str, Any] = {"user": _user(os.geteuid()), "inventories": []}
+    problems: list[str] = []
+    configured = _configured(opts)
+    if not configured:
+        problems.append("no inventory is configured: neither ext_pillar nor master_tops has 'reclass'")
+    remarks = []
+    if len(configured) > 1:
+        remarks.append("the entries of ext_pillar and master_tops have different options")
+    for places, given in configured:
+        with _warnings(remarks):
+            inventory, wrong = _options(given, opts)
+        if not wrong:
+            with _warnings(remarks):
+                wrong = _contents(inventory, settings_of(given, opts), remarks)
+        report["inventories"].append({"configured": places, **inventory})
+        problems += wrong
+    report["versions"] = _versions.versions(opts)
+    problems += _versions.problems(report["versions"])
+    remarks += _versions.remarks(report["versions"])
+    return {
+        **report,
+        "problems": problems,
+        "remarks": list(dict.fromkeys(remarks)),
+        "retcode": 1 if problems else 0,
+    }
+
+
+def _configured(opts: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
+    """The entries for reclass, equal ones together, each with the names of the options it is in."""
+    pillars = opts.get("ext_pillar") or []
+    entries = [
+        ("ext_pillar", entry) for entry in pillars if isinstance(entry, Mapping) and "reclass" in entry
+    ]
+    tops = opts.get("master_tops")
+    if isinstance(tops, Mapping) and "reclass" in tops:
+        entries.append(("master_tops", tops))
+    found: list[tuple[list[str], Any]] = []
+    for place, entry in entries:
+        given = entry["reclass"]
+        for places, other in found:
+            if other == given:
+                places.append(place)
+                break
+        else:
+            found.append(([place], given))
+    return found
+
+
+def _options(given: Any, opts: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The folders of an inventory, and what is wrong with its settings and with them."""
+    try:
+        from saltext.reclass._engine import Editor, Inventory
+
+        settings = settings_of(given, opts)
+        Inventory(**settings)
+        if str(settings.get("storage_type", "yaml_fs")) == "yaml_fs":
+            folders = Editor(**settings).folders()
+            return folders, [text for paths in folders.values() for path in paths for text in _folder(path)]
+        caches = _caches(settings)
+        return {"git": caches}, [text for path in caches for text in _cache(path)]
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`, and a master starts all the same
+        return {}, [_text(error)]
+
+
+def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: list[str]) -> list[str]:
+    """What is wrong with the files; adds what else there is to say of the inventory."""
+    folders = [path for name in ("nodes", "classes") for path in inventory.get(name, [])]
+    unreadable, foreign = _files(folders)
+    if unreadable:
+        more = len(unreadable) - _SHOWN
+        return [*unreadable[:_SHOWN], *([f"{more} more cannot be read"] if more > 0 else [])]
+    wrong = []
+    for folder in folders:
+        lock = Path(folder, ".reclass.lock")
+        if os.access(folder, os.W_OK) and lock.exists() and not os.access(lock, os.R_OK):
+            wrong.append(f"{_who()} cannot lock '{lock}' ({_rights(lock)}): nothing can be edited")
+    if closed := [folder for folder in folders if not os.access(folder, os.W_OK)]:
+        inventory["edits"] = f"no right to write '{closed[0]}' ({_rights(closed[0])})"
+    elif foreign:
+        # An edited file keeps its owner, and only root can give a file away.
+        inventory["edits"] = f"of own files only; {len(foreign)} are of other users, such as '{foreign[0]}'"
+    elif folders:
+        inventory["edits"] = "possible"
+    try:
+        from saltext.reclass._engine import Inventory
+
+        opened = Inventory(**settings)
+        inventory["node_count"] = len(opened.nodes())
+        # The first question of a process only lists; with the second one a watch begins.
+        opened.nodes()
+        watching = opened.cache_info()["watching"]
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic is no `Exception`
+        return [*wrong, _text(error)]
+    inventory["changes"] = "the kernel reports them (inotify)" if watching else "stamps are compared"
+    if folders and not watching and settings.get("cache", "auto") in ("auto", "inotify"):
+        remarks.append(
+            "the folders cannot be watched, so each answer compares the stamps of all files it depends on. "
+            "Possible causes: the file system is not a local one, something is mounted inside, there are "
+            f"symbolic or hard links, or inotify has no room left: {_inotify()}"
+        )
+    return wrong
+
+
+def _text(error: BaseException) -> str:
+    """The text of an error, which is logged only if the text says nothing."""
+    return str(error) if isinstance(error, (ReclassError, RefusedError)) else describe(error)
+
+
+def _folder(path: str) -> list[str]:
+    if not os.path.isdir(path):
+        return [f"'{path}' is not there, or {_who()} cannot reach it"]
+    if not os.access(path, os.R_OK | os.X_OK):
+        return [f"{_who()} cannot read the folder '{path}' ({_rights(path)})"]
+    return []
+
+
+def _files(roots: list[str]) -> tuple[list[str], list[str]]:
+    """The folders and YAML files that cannot be read, and the files of other users; without hidden ones."""
+    failed: list[str] = []
+    foreign: list[str] = []
+    user = os.geteuid()
+
+    def closed(error: OSError) -> None:
+        failed.append(str(error.filename))
+
+    for root in roots:
+        for folder, names, files in os.walk(root, onerror=closed):
+            names[:] = [name for name in names if not name.startswith(".")]
+            for name in files:
+                path = os.path.join(folder, name)
+                if name.startswith(".") or not name.endswith((".yml", ".yaml")) or not os.path.exists(path):
+                    continue
+                if not os.access(path, os.R_OK):
+                    failed.append(path)
+                if user not in (0, os.stat(path).st_uid):
+                    foreign.append(path)
+    return [f"{_who()} cannot read '{path}' ({_rights(path)})" for path in failed], foreign
+
+
+def _caches(settings: Mapping[str, Any]) -> list[str]:
+    """The folders in which repositories are kept, and those of their locks."""
+    trees: list[Mapping[str, Any]] = []
+    for name in ("nodes_uri", "classes_uri"):
+        tree = settings.get(name)
+        if isinstance(tree, Mapping):
+            trees.append(tree)
+            overrides = [entry for entry in tree.get("env_overrides") or [] if isinstance(entry, Mapping)]
+            options = [more for entry in overrides for more in entry.values()]
+            trees += [{**tree, **more} for more in options if isinstance(more, Mapping)]
+    base = os.path.expanduser(str(settings.get("inventory_base_uri") or "."))
+    found = []
+    for tree in trees:
+        if tree.get("storage_type", settings.get("storage_type")) == "yaml_git":
+            for option, default in (("cache_dir", "cache"), ("lock_dir", "lock")):
+                path = str(tree.get(option) or f"~/.reclass/git/{default}")
+                found.append(os.path.abspath(os.path.join(base, os.path.expanduser(path))))
+    return list(dict.fromkeys(found))
+
+
+def _cache(path: str) -> list[str]:
+    """What keeps the user from a folder of repositories, or of locks. It may still have to be made."""
+    there = Path(path)
+    while not os.path.lexists(there) and there != there.parent:
+        if not os.access(there.parent, os.X_OK):
+            return [f"{_who()} cannot reach '{path}': '{there.parent}' is closed ({_rights(there.parent)})"]
+        there = there.parent
+    help_ = f"run as root: chown -R {_user(os.geteuid())} '{path}'"
+    if not os.access(there, os.R_OK | os.W_OK | os.X_OK):
+        if str(there) != path:
+            return [f"{_who()} cannot make '{path}': no right to write '{there}' ({_rights(there)})"]
+        return [f"{_who()} cannot use '{path}' ({_rights(there)}); {help_}"]
+    if str(there) != path:
+        return []
+    for entry in sorted(there.iterdir()):
+        needed = os.R_OK | os.W_OK | (os.X_OK if entry.is_dir() else 0)
+        if not os.access(entry, needed):
+            return [f"{_who()} cannot use '{entry}' ({_rights(entry)}); {help_}"]
+    return []
+
+
+def _rights(path: str | Path) -> str:
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        return os.strerror(error.errno or 0)
+    return f"mode {stat.S_IMODE(found.st_mode):04o} of user '{_user(found.st_uid)}'"
+
+
+def _who() -> str:
+    return f"user '{_user(os.geteuid())}'"
+
+
+def _user(number: int) -> str:
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:
+        return str(number)
+
+
+def _inotify() -> str:
+    folder = Path("/proc/sys/fs/inotify")
+    limits = []
+    for name in ("max_user_instances", "max_user_watches"):
+        try:
+            limits.append(f"fs.inotify.{name} = {(folder / name).read_text().strip()}")
+        except OSError:
+            continue
+    return ", ".join(limits) or "its limits cannot be read"
+
+
+@contextmanager
+def _warnings(told: list[str]) -> Iterator[None]:
+    """Collects the warnings that the engine logs, such as that of an unknown setting."""
+    logger = logging.getLogger("saltext.reclass")
+    handler = logging.Handler(logging.WARNING)
+    handler.addFilter(lambda record: record.name == logger.name)
+    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)

@@ -1,0 +1,104 @@
+//! Names turn into those that nothing in the inventory has: most likely they are slips. A glob that matches
+//! nothing is none.
+
+use super::{NodeFilter, applications, classes, nodes, parameters, references};
+use crate::base::error::{Fault, Kind, Result};
+use crate::base::path::join_path;
+use crate::base::pattern::{Glob, is_wild};
+use crate::base::pystr;
+use crate::engine::Inventory;
+use crate::output::redact::Redaction;
+
+/// What a name is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// A node.
+    Node,
+    /// A class.
+    Class,
+    /// An application.
+    Application,
+    /// An environment.
+    Environment,
+    /// The path of a parameter.
+    Parameter,
+    /// The path of a parameter, or one that a reference names.
+    Reference,
+}
+
+/// The names that nothing has, each with one that is similar.
+pub fn unmatched<'g>(
+    inventory: &Inventory,
+    asked: impl IntoIterator<Item = (What, &'g [String])>,
+) -> Result<Vec<Fault>> {
+    let mut faults = Vec::new();
+    for (what, globs) in asked {
+        let mut known = None;
+        for glob in globs {
+            if is_wild(glob) || what.has(inventory, glob)? {
+                continue;
+            }
+            let known = match &mut known {
+                Some(known) => known,
+                none => none.insert(what.known(inventory)?),
+            };
+            let similar =
+                crate::base::similar::nearest(glob, known.iter().map(String::as_str)).map(str::to_owned);
+            let kind = Kind::NothingMatches { what: what.name(), name: glob.clone(), similar };
+            faults.push(Fault::new(kind));
+        }
+    }
+    Ok(faults)
+}
+
+impl What {
+    fn name(self) -> &'static str {
+        match self {
+            What::Node => "node",
+            What::Class => "class",
+            What::Application => "application",
+            What::Environment => "environment",
+            What::Parameter | What::Reference => "parameter",
+        }
+    }
+
+    /// Whether anything matches, whichever nodes are looked at.
+    fn has(self, inventory: &Inventory, glob: &str) -> Result<bool> {
+        let (globs, all) = ([glob.to_owned()], NodeFilter::default());
+        Ok(match self {
+            What::Node | What::Environment => {
+                let glob = Glob::new(glob);
+                self.known(inventory)?.iter().any(|name| glob.matches(name))
+            }
+            What::Class => !classes(inventory, &globs, &all)?.is_empty(),
+            What::Application => !applications(inventory, &globs, &all)?.is_empty(),
+            What::Parameter => {
+                !parameters(inventory, &globs, &all, &Redaction::none())?.is_empty()
+                    // References bring in more than files set.
+                    || !nodes(inventory, &NodeFilter { parameters: globs.to_vec(), ..all })?.is_empty()
+            }
+            What::Reference => {
+                !references(inventory, &globs, &all)?.is_empty() || What::Parameter.has(inventory, glob)?
+            }
+        })
+    }
+
+    /// The names that there are.
+    fn known(self, inventory: &Inventory) -> Result<Vec<String>> {
+        let all = NodeFilter::default();
+        let named = |rows: Vec<super::NameRow>| rows.into_iter().map(|row| row.name.to_string()).collect();
+        Ok(match self {
+            What::Node => inventory.nodes()?.iter().map(ToString::to_string).collect(),
+            What::Class => named(classes(inventory, &[], &all)?),
+            What::Application => named(applications(inventory, &[], &all)?),
+            What::Environment => {
+                nodes(inventory, &all)?.iter().map(|row| pystr::str(&row.environment)).collect()
+            }
+            What::Parameter | What::Reference => {
+                let delimiter = &inventory.settings().delimiter;
+                let rows = parameters(inventory, &[], &all, &Redaction::none())?;
+                rows.iter().map(|row| join_path(&row.path, delimiter)).collect()
+            }
+        })
+    }
+}

@@ -1,0 +1,22 @@
+//! Base: values, errors, settings, source positions, names and paths.
+//!
+//! The words that every other room uses. Base knows nothing of YAML, files or nodes.
+
+pub mod error;
+pub mod failpoints;
+pub mod json;
+pub mod keys;
+pub mod lock;
+pub mod measure;
+pub mod memory;
+pub mod panics;
+pub mod parallel;
+pub mod path;
+pub mod pattern;
+pub mod pystr;
+pub mod secrets;
+pub mod settings;
+pub mod similar;
+pub mod source;
+pub mod table;
+pub mod value;

@@ -1,0 +1,204 @@
+//! Secrets are known by the names of their keys: the setting `secret_keys` lists globs.
+//!
+//! This is the policy alone. [`Redaction`](crate::output::redact::Redaction) hides values of answers by it, and
+//! [`evaluate`](crate::evaluate) takes secrets out of parameters by it.
+
+use crate::base::pattern::Glob;
+use crate::base::settings::Settings;
+use crate::base::value::{Key, Map, Value};
+
+/// The text that is shown for a secret.
+pub const MASK: &str = "***";
+
+/// The values that a secret key hides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub enum Cover {
+    /// None.
+    #[default]
+    Open,
+    /// The scalar at the key, and those of the lists at it. A mapping has keys of its own.
+    Scalars,
+    /// Everything at the key and below it.
+    All,
+}
+
+/// The names of secret keys.
+#[derive(Clone, Debug, Default)]
+pub struct Secrets {
+    keys: Vec<(Glob, Cover)>,
+}
+
+impl Secrets {
+    /// The secrets that settings name.
+    pub fn of(settings: &Settings) -> Secrets {
+        let key = |text: &String| match text.strip_suffix('=') {
+            Some(glob) => (Glob::new(glob), Cover::Scalars),
+            None => (Glob::new(text), Cover::All),
+        };
+        let keys = settings.secret_keys.iter().map(|text| key(&text.to_lowercase()));
+        Secrets { keys: keys.collect() }
+    }
+
+    /// Nothing is secret.
+    pub fn none() -> Secrets {
+        Secrets::default()
+    }
+
+    /// The secrets of both.
+    #[must_use]
+    pub fn and(mut self, other: Secrets) -> Secrets {
+        self.keys.extend(other.keys);
+        self
+    }
+
+    /// Whether nothing is secret.
+    pub fn is_none(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The values that a key of this name hides.
+    pub fn cover(&self, name: &str) -> Cover {
+        if self.keys.is_empty() {
+            return Cover::Open;
+        }
+        let name = name.to_lowercase();
+        // In a list, the prefixes of a key are a part of its name.
+        let bare = name.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let matching = self.keys.iter().filter(|(glob, _)| glob.matches(&name) || glob.matches(bare));
+        matching.map(|(_, cover)| *cover).max().unwrap_or_default()
+    }
+
+    /// The values that are hidden at a key, where `above` are those that the keys above it hide.
+    pub fn below(&self, above: Cover, key: &Key) -> Cover {
+        match (above, key.as_str()) {
+            (Cover::All, _) => Cover::All,
+            (Cover::Scalars, None) => Cover::Scalars,
+            // Paths of references write the index of a list as a text.
+            (Cover::Scalars, Some(name)) if name.bytes().all(|byte| byte.is_ascii_digit()) => Cover::Scalars,
+            (_, Some(name)) => self.cover(name),
+            (Cover::Open, None) => Cover::Open,
+        }
+    }
+
+    /// The values that are hidden at a path.
+    pub fn at<'k>(&self, path: impl IntoIterator<Item = &'k Key>) -> Cover {
+        path.into_iter().fold(Cover::Open, |above, key| self.below(above, key))
+    }
+
+    /// Whether a scalar at a path is secret.
+    pub fn covers<'k>(&self, path: impl IntoIterator<Item = &'k Key>) -> bool {
+        !self.is_none() && self.at(path) != Cover::Open
+    }
+
+    /// A value with a mask for each secret in it; `keeps` says which texts are shown all the same. Null,
+    /// true and false are no secrets.
+    pub fn hide(&self, value: &Value, cover: Cover, keeps: &dyn Fn(&str) -> bool) -> Value {
+        match value {
+            Value::Map(map) => deeper(|| {
+                let entry = |(key, value): (&Key, &Value)| {
+                    (key.clone(), self.hide(value, self.below(cover, key), keeps))
+                };
+                Value::map(map.iter().map(entry).collect::<Map>())
+            }),
+            Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
+                deeper(|| Value::list(items.iter().map(|item| self.hide(item, cover, keeps)).collect()))
+            }
+            Value::Null | Value::Bool(_) => value.clone(),
+            Value::Str(text) if keeps(text) => value.clone(),
+            _ if cover == Cover::Open => value.clone(),
+            _ => Value::text(MASK),
+        }
+    }
+}
+
+fn deeper<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::parse_value;
+
+    fn secrets() -> Secrets {
+        Secrets::of(&Settings::from_options(&Map::default()).expect("the defaults are right").0)
+    }
+
+    #[test]
+    fn values_are_hidden_by_their_keys() {
+        for (text, expected) in [
+            (
+                "{db: {password: x, port: 5}, url: 'pg://x@h'}",
+                r#"{"db":{"password":"***","port":5},"url":"pg://x@h"}"#,
+            ),
+            ("{passwords: {ada: [x, 1], bob: ~}}", r#"{"passwords":{"ada":["***","***"],"bob":null}}"#),
+            ("{password_auth: false}", r#"{"password_auth":false}"#),
+            ("{tokens: {engine: cache, 1: x}}", r#"{"tokens":{"engine":"cache","1":"***"}}"#),
+            (
+                "{tokens: [x, [y], {name: ada, token: z}]}",
+                r#"{"tokens":["***",["***"],{"name":"ada","token":"***"}]}"#,
+            ),
+            (
+                "{secret: {name: tls}, secrets: {name: x}}",
+                r#"{"secret":{"name":"tls"},"secrets":{"name":"***"}}"#,
+            ),
+        ] {
+            let value = parse_value(text).expect("yaml");
+            let shown = secrets().hide(&value, Cover::Open, &|_| false);
+            assert_eq!(crate::base::json::dumps(&shown, false).expect("json"), expected);
+            assert_eq!(Secrets::none().hide(&value, Cover::Open, &|_| false), value);
+        }
+    }
+
+    #[test]
+    fn a_path_is_judged_like_a_value() {
+        let secrets = secrets();
+        for (path, covered) in [
+            ("db:password", true),
+            ("passwords:ada:0", true),
+            ("tokens", true),
+            ("tokens:0", true),
+            ("tokens:engine", false),
+            ("tokens:0:name", false),
+            ("db:port", false),
+        ] {
+            let keys: Vec<Key> = path.split(':').map(Key::from).collect();
+            assert_eq!(secrets.covers(&keys), covered, "{path}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_secret_by_default() {
+        let secrets = secrets();
+        for name in [
+            "password",
+            "db_password",
+            "Token",
+            "api_key",
+            "API_KEYS",
+            "api_key2",
+            "my_api_key_prod",
+            "apiKey",
+            "api-key",
+            "privateKey",
+            "private-key",
+            "aws_access_key",
+            "pass",
+            "smtp_pass",
+            "~password",
+        ] {
+            assert_ne!(secrets.cover(name), Cover::Open, "{name}");
+        }
+        for name in [
+            "port",
+            "nginx_proxy_openstack_api_keystone",
+            "public_key",
+            "keys",
+            "bypass",
+            "passive",
+            "accessKeyName",
+        ] {
+            assert_eq!(secrets.cover(name), Cover::Open, "{name}");
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Tops turn the layers of a node into its environment and applications. No parameter is evaluated but
+//! those that class names refer to.
+
+use std::sync::Arc;
+
+use crate::base::error::{Error, Fault, Kind, Result, tell_asked};
+use crate::base::value::{Text, Value};
+use crate::engine::node::{Computation, Layers, NodeRequest, applications};
+use crate::engine::problems::Broken;
+use crate::engine::sequence::Sequence;
+
+/// The states of a node.
+#[derive(Clone, Debug)]
+pub struct Top {
+    /// The environment: usually a string, but the node file may say anything.
+    pub environment: Value,
+    /// Applications in order of first appearance.
+    pub applications: Vec<Text>,
+}
+
+impl Computation<'_> {
+    /// The top of a node, and the classes that it comes from. A parameter that cannot be read is a
+    /// problem of the pillar; a class or an application that cannot be read is one of the top.
+    pub fn top(&self, request: NodeRequest<'_>) -> Result<(Top, Arc<Sequence>)> {
+        let layers = self.order(request).or_else(|broken| match *broken {
+            Broken { error, rest: Some(layers), whole: true }
+                if !error.faults().iter().any(is_of_applications) =>
+            {
+                Ok(layers)
+            }
+            Broken { error, .. } => {
+                let mut faults = error.into_faults();
+                // A value is only at fault where a class name needs it, and nothing else tells so.
+                faults.sort_by_key(|fault| fault.path.is_some());
+                tell_asked(&mut faults, self.settings.group_errors);
+                Err(Error::new(faults))
+            }
+        })?;
+        let applications = applications(layers.all().map(|layer| &layer.applications));
+        let Layers { environment, linearization, .. } = layers;
+        Ok((Top { environment, applications }, linearization.sequence))
+    }
+}
+
+fn is_of_applications(fault: &Fault) -> bool {
+    matches!(&fault.kind, Kind::SectionType { section, .. } | Kind::EntryType { section, .. }
+        if section == "applications")
+}

@@ -1,0 +1,176 @@
+//! Configuration turns a file of settings into options: a `reclass-config.yml`, or the configuration of a
+//! Salt master or minion, whose `reclass` entry holds them.
+
+mod salt;
+
+use std::path::{Path, PathBuf};
+
+use crate::base::error::{Error, Fault, Kind, Result, Warning, article};
+use crate::base::settings::{FILE_NAMES, LARGEST_FILE, OF_PROGRAMS, Settings, TABLE};
+use crate::base::source::Site;
+use crate::base::value::{Map, Value};
+use crate::storage::fs;
+use crate::yaml;
+use crate::yaml::compose::{Data, Document, Entry, Node, compose};
+
+/// A configuration file.
+#[derive(Debug)]
+pub struct ConfigurationFile {
+    /// Its path.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// What it says.
+    pub document: Document,
+    /// The options in it.
+    pub options: Map,
+    /// Whether it is a file of Salt's, with the options in its `reclass` entry.
+    of_salt: bool,
+}
+
+impl ConfigurationFile {
+    /// The settings file of these bytes; nothing for one that is empty.
+    pub fn parse(path: &str, bytes: Vec<u8>) -> Result<Option<ConfigurationFile>> {
+        let fault = |message: String| refused(path, message);
+        let text = String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into()))?;
+        let document = compose(text.as_bytes()).map_err(|error| {
+            let first = error.first();
+            let place = first.site.as_ref().map(|site| Site { path: path.into(), ..site.clone() });
+            let mut fault = fault(first.kind.to_string());
+            fault.site = place;
+            Error::from(fault)
+        })?;
+        match document.root.as_ref().map_or(Value::Null, yaml::to_value) {
+            Value::Map(map) if map.contains_key("config_file") => {
+                Err(fault("it names another configuration file".into()).at_site(Site::file(path)).into())
+            }
+            Value::Map(map) => {
+                let options = map.as_ref().clone();
+                Ok(Some(ConfigurationFile { path: path.to_owned(), text, document, options, of_salt: false }))
+            }
+            Value::Null => Ok(None),
+            value => {
+                let fault = fault(format!("it must be a mapping, not {}", article(value.type_name())));
+                Err(fault.at_site(Site::file(path)).into())
+            }
+        }
+    }
+
+    /// The settings file of this path; nothing for one that is empty.
+    pub fn read(path: &Path) -> Result<Option<ConfigurationFile>> {
+        let name = fs::display(path);
+        let read = fs::read(path, LARGEST_FILE).map_err(|error| match &error.first().kind {
+            Kind::FileUnreadable { message, .. } => refused(&name, message.clone()),
+            Kind::YamlLimit { .. } => refused(&name, format!("it has more than {LARGEST_FILE} bytes")),
+            other => refused(&name, other.to_string()),
+        });
+        ConfigurationFile::parse(&name, read?.0)
+    }
+
+    /// The configuration file that somebody named, of either kind. Its options name the folder of the
+    /// inventory: without another word that is the folder of the file, or Salt's default.
+    pub fn named(path: &Path) -> Result<ConfigurationFile> {
+        let path = fs::absolute(None, path).unwrap_or_else(|| path.to_owned());
+        let read = ConfigurationFile::read(&path)?;
+        if salt::is_salts(&path, read.as_ref()) {
+            return salt::read(&path, read);
+        }
+        ConfigurationFile::of_settings(&path, read)
+    }
+
+    /// A settings file with the folder of its inventory.
+    fn of_settings(path: &Path, read: Option<ConfigurationFile>) -> Result<ConfigurationFile> {
+        let mut file = match read {
+            Some(file) => file,
+            None => ConfigurationFile {
+                path: fs::display(path),
+                text: String::new(),
+                document: compose(b"")?,
+                options: Map::default(),
+                of_salt: false,
+            },
+        };
+        file.options.insert("inventory_base_uri".into(), base_of(&file.options, path));
+        Ok(file)
+    }
+
+    /// The entries that set options, in the document.
+    pub fn entries(&self) -> &[Entry] {
+        let Some(Node { data: Data::Map(root), .. }) = &self.document.root else { return &[] };
+        if self.of_salt { salt::entries(root) } else { root }
+    }
+}
+
+fn refused(path: &str, message: String) -> Fault {
+    Fault::new(Kind::ConfigFile { path: path.to_owned(), message })
+}
+
+/// The folder of the inventory that a settings file in this path names. Relative paths begin at the folder
+/// of the file, wherever the program was started.
+fn base_of(options: &Map, path: &Path) -> Value {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    match options.get("inventory_base_uri") {
+        Some(Value::Str(base)) => {
+            let base = fs::absolute(folder.to_str(), Path::new(&**base));
+            Value::text(base.map_or_else(|| fs::display(folder), |base| fs::display(&base)))
+        }
+        Some(Value::Null | Value::Bool(false)) | None => Value::text(fs::display(folder)),
+        Some(other) => other.clone(),
+    }
+}
+
+/// Options with those of the file that their `config_file` names: what stands beside it is stronger.
+pub fn with_file(options: &Map) -> Result<Map> {
+    let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options.clone()) };
+    let mut all = ConfigurationFile::named(Path::new(&**path))?.options;
+    all.extend(options.clone());
+    Ok(all)
+}
+
+/// A warning if the folder of the inventory holds a configuration file that is not the one in `config_file`
+/// and says something else.
+pub fn unread(options: &Map, settings: &Settings) -> Option<Warning> {
+    if &*settings.storage_type != "yaml_fs" {
+        return None;
+    }
+    let base = settings.inventory_base_uri.as_deref().unwrap_or(".");
+    let base = fs::absolute(None, Path::new(base.strip_prefix("yaml_fs://").unwrap_or(base)))?;
+    let path = FILE_NAMES.iter().map(|name| base.join(name)).find(|path| path.is_file())?;
+    let used = settings.config_file.as_deref().and_then(|used| fs::absolute(None, Path::new(used)));
+    if used.is_some_and(|used| fs::real(&used) == fs::real(&path)) {
+        return None;
+    }
+    // One that cannot be used says nothing that could be missing.
+    let file = ConfigurationFile::read(&path).ok()??;
+    let names: Vec<&str> = TABLE
+        .iter()
+        .filter(|row| !OF_PROGRAMS.contains(&row.name))
+        .filter_map(|row| {
+            let spellings = || std::iter::once(&row.name).chain(row.aliases).copied();
+            let said = spellings().find_map(|name| file.options.get(name))?;
+            let rest = options.iter().filter(|(key, _)| !spellings().any(|name| key.as_str() == Some(name)));
+            let mut options: Map = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
+            options.insert(row.name.into(), said.clone());
+            let (other, _) = Settings::from_options(&options).ok()?;
+            (!same(row.name, settings, &other, &base)).then_some(row.name)
+        })
+        .collect();
+    let kind = Kind::ConfigurationUnread { path: fs::display(&path), names: names.join(", ") };
+    (!names.is_empty()).then(|| Warning::new(kind))
+}
+
+/// Whether a setting means the same in both, the second of which is read in this folder.
+fn same(name: &str, one: &Settings, other: &Settings, base: &Path) -> bool {
+    let folders = |settings: &Settings, base: Option<&str>| -> Option<Vec<PathBuf>> {
+        let uri = if name == "nodes_uri" { &settings.nodes_uri } else { &settings.classes_uri };
+        fs::roots(base, uri, "nodes_uri").ok()
+    };
+    match name {
+        // It says where the file stands.
+        "inventory_base_uri" => true,
+        "nodes_uri" | "classes_uri" => {
+            folders(one, one.inventory_base_uri.as_deref()) == folders(other, base.to_str())
+        }
+        _ => one == other,
+    }
+}

@@ -1,0 +1,195 @@
+//! The configuration of a Salt master or minion turns into the options of its `reclass` entry, with the
+//! files that it includes, as Salt reads them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{ConfigurationFile, refused};
+use crate::base::error::{Result, article};
+use crate::base::pattern::Glob;
+use crate::base::value::{Map, Value};
+use crate::storage::fs;
+use crate::yaml::compose::{Data, Entry};
+
+/// The most files that a configuration includes, and how deep. Salt has no limit.
+const MOST: usize = 1_000;
+const DEEPEST: usize = 16;
+
+/// Salt's own default of `file_roots`.
+const ROOT: &str = "/srv/salt";
+
+/// Whether a file is a configuration of Salt, and no settings file: by what it says, or by its name.
+pub(super) fn is_salts(path: &Path, file: Option<&ConfigurationFile>) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let says = |file: &ConfigurationFile| {
+        ["ext_pillar", "master_tops"].iter().any(|key| file.options.contains_key(*key))
+    };
+    file.is_some_and(says) || matches!(name, Some("master" | "minion"))
+}
+
+/// Reads the `reclass` entry of `ext_pillar`, or of `master_tops` if only that has one.
+pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<ConfigurationFile> {
+    let mut included = Included { files: Vec::new(), depth: 0 };
+    let mut all = file.as_ref().map(|file| file.options.clone()).unwrap_or_default();
+    let name = path.file_name().and_then(|name| name.to_str()).filter(|name| *name == "minion");
+    let default = Value::text(format!("{}.d/*.conf", name.unwrap_or("master")));
+    let [default, more] = [("default_include", default), ("include", Value::Null)]
+        .map(|(key, otherwise)| all.get(key).cloned().unwrap_or(otherwise));
+    for include in [default, more] {
+        // As Salt: included files are merged with one another, and take the place of the first one's keys.
+        all.extend(included.read(&include, path)?);
+    }
+    let Some(entry) = entry(&all) else {
+        let message = "neither ext_pillar nor master_tops has 'reclass'".into();
+        return Err(refused(&fs::display(path), message).into());
+    };
+    let mut options = match entry {
+        Value::Map(map) => map.as_ref().clone(),
+        Value::Null => Map::default(),
+        other => {
+            let given = article(other.type_name());
+            let message = format!("the options of 'reclass' must be a mapping, not {given}");
+            return Err(refused(&fs::display(path), message).into());
+        }
+    };
+    if let Some(Value::Str(named)) = options.get("config_file") {
+        let named = fs::absolute(None, Path::new(&**named)).unwrap_or_default();
+        let mut all = ConfigurationFile::of_settings(&named, ConfigurationFile::read(&named)?)?.options;
+        all.extend(options);
+        options = all;
+    }
+    if !options.contains_key("inventory_base_uri") {
+        options.insert("inventory_base_uri".into(), root(&all));
+    }
+    // The last file with the entry, where problems of options have their places.
+    let files = included.files.into_iter().rev().chain(file);
+    let mut files = files.filter(|file| self::entry(&file.options).is_some());
+    let file = files.next();
+    let file = file.ok_or_else(|| refused(&fs::display(path), "its 'reclass' entry is gone".into()))?;
+    Ok(ConfigurationFile { options, of_salt: true, ..file })
+}
+
+/// The value of the first `reclass` of `ext_pillar`, or that of `master_tops`.
+fn entry(all: &Map) -> Option<&Value> {
+    let of = |value: &'_ Value| matches!(value, Value::Map(map) if map.contains_key("reclass"));
+    let pillar = match all.get("ext_pillar") {
+        Some(Value::List(items)) => items.iter().find(|item| of(item)),
+        _ => None,
+    };
+    let Value::Map(map) = pillar.or_else(|| all.get("master_tops"))? else { return None };
+    map.get("reclass")
+}
+
+/// The same as entries of a document.
+pub(super) fn entries(root: &[Entry]) -> &[Entry] {
+    fn under<'d>(entries: &'d [Entry], key: &str) -> Option<&'d Data> {
+        entries.iter().rfind(|entry| entry.key.as_str() == Some(key)).map(|entry| &entry.value.data)
+    }
+    let of = |data: &'_ Data| matches!(data, Data::Map(entries) if under(entries, "reclass").is_some());
+    let pillar = match under(root, "ext_pillar") {
+        Some(Data::List(items)) => items.iter().map(|item| &item.data).find(|data| of(data)),
+        _ => None,
+    };
+    let Some(Data::Map(map)) = pillar.or_else(|| under(root, "master_tops")) else { return &[] };
+    match under(map, "reclass") {
+        Some(Data::Map(options)) => options,
+        _ => &[],
+    }
+}
+
+/// The folder of the inventory where the options name none: the first of `base` in `file_roots`.
+fn root(all: &Map) -> Value {
+    let base = match all.get("file_roots") {
+        Some(Value::Map(roots)) => roots.get("base"),
+        _ => return Value::text(ROOT),
+    };
+    match base {
+        Some(Value::List(folders)) => match folders.first() {
+            Some(Value::Str(folder)) => {
+                let found = matching(Path::new(&**folder));
+                found
+                    .first()
+                    .map_or_else(|| Value::Str(folder.clone()), |path| Value::text(fs::display(path)))
+            }
+            _ => Value::text(ROOT),
+        },
+        _ => Value::text(ROOT),
+    }
+}
+
+struct Included {
+    files: Vec<ConfigurationFile>,
+    depth: usize,
+}
+
+impl Included {
+    /// What the files of an `include` of this file say together.
+    fn read(&mut self, include: &Value, from: &Path) -> Result<Map> {
+        let mut all = Map::default();
+        let patterns = match include {
+            Value::List(items) => items.iter().filter_map(Value::as_str).collect(),
+            Value::Str(pattern) => vec![&**pattern],
+            _ => Vec::new(),
+        };
+        let folder = from.parent().unwrap_or(Path::new("/"));
+        for pattern in patterns {
+            let pattern = fs::absolute(folder.to_str(), Path::new(pattern));
+            for path in pattern.map(|pattern| matching(&pattern)).unwrap_or_default() {
+                let Some(file) = ConfigurationFile::read(&path)? else { continue };
+                if self.files.len() >= MOST || self.depth >= DEEPEST {
+                    let message = format!("it includes more than {MOST} files, or {DEEPEST} in a row");
+                    return Err(refused(&fs::display(from), message).into());
+                }
+                let mut options = file.options.clone();
+                self.files.push(file);
+                if let Some(further) = options.get("include").cloned() {
+                    self.depth += 1;
+                    options.extend(self.read(&further, &path)?);
+                    self.depth -= 1;
+                }
+                merge(&mut all, options);
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// Merges as Salt does: mappings by key, lists one after the other without what is there.
+fn merge(into: &mut Map, from: Map) {
+    for (key, value) in from {
+        match (into.get_mut(&key), value) {
+            (Some(Value::Map(there)), Value::Map(more)) => {
+                let mut map = there.as_ref().clone();
+                stacker::maybe_grow(64 * 1024, 1024 * 1024, || merge(&mut map, more.as_ref().clone()));
+                *there = std::sync::Arc::new(map);
+            }
+            (Some(Value::List(there)), Value::List(more)) => {
+                let new = more.iter().filter(|item| !there.contains(item)).cloned();
+                let items: Vec<Value> = there.iter().cloned().chain(new).collect();
+                *there = std::sync::Arc::new(items);
+            }
+            (_, value) => drop(into.insert(key, value)),
+        }
+    }
+}
+
+/// The files or folders that a path with globs names, sorted. As in a shell, a glob does not match a dot in
+/// front.
+fn matching(pattern: &Path) -> Vec<PathBuf> {
+    let mut found = BTreeSet::from([PathBuf::new()]);
+    for part in pattern.components() {
+        let text = part.as_os_str().to_string_lossy();
+        found = if text.contains(['*', '?', '[']) {
+            let glob = Glob::new(&text);
+            let fits = |name: &str| glob.matches(name) && (!name.starts_with('.') || text.starts_with('.'));
+            let names = |folder: &PathBuf| {
+                let names = fs::names(folder).into_iter().filter(|name| fits(name));
+                names.map(|name| folder.join(name)).collect::<Vec<_>>()
+            };
+            found.iter().flat_map(names).collect()
+        } else {
+            found.into_iter().map(|folder| folder.join(part)).filter(|path| path.exists()).collect()
+        };
+    }
+    found.into_iter().collect()
+}

@@ -1,0 +1,80 @@
+//! Paths turn the numbers of nodes of a document into the paths of the parameters that hold them, for
+//! messages.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::grow;
+use crate::base::error::short_path;
+use crate::base::value::{Key, Value};
+use crate::yaml::compose::{Data, Document, Node};
+
+/// The paths of nodes in the notation of references, each with a mark for exports. Nodes outside of the
+/// parameters and exports have none.
+pub(super) fn places(
+    document: &Document,
+    wanted: FxHashSet<u32>,
+    delimiter: &str,
+) -> FxHashMap<u32, (String, bool)> {
+    let mut walk = Walk { wanted, delimiter, path: Vec::new(), export: false, found: FxHashMap::default() };
+    if let Some(Node { data: Data::Map(sections), .. }) = &document.root {
+        for section in sections.iter() {
+            if let Some(name @ ("parameters" | "exports")) = section.key.as_str() {
+                walk.export = name == "exports";
+                walk.inside(&section.value);
+            }
+        }
+    }
+    walk.found
+}
+
+/// One step on the way to a node.
+enum Step<'d> {
+    Key(&'d Key),
+    Index(i64),
+}
+
+struct Walk<'d> {
+    /// The nodes that are not found yet.
+    wanted: FxHashSet<u32>,
+    delimiter: &'d str,
+    path: Vec<Step<'d>>,
+    export: bool,
+    found: FxHashMap<u32, (String, bool)>,
+}
+
+impl<'d> Walk<'d> {
+    fn step(&mut self, step: Step<'d>, node: &'d Node) {
+        self.path.push(step);
+        if self.wanted.remove(&node.index) {
+            self.found.insert(node.index, (self.path_text(), self.export));
+        }
+        self.inside(node);
+        self.path.pop();
+    }
+
+    fn inside(&mut self, node: &'d Node) {
+        if self.wanted.is_empty() {
+            return;
+        }
+        match &node.data {
+            Data::Value(_) => {}
+            Data::List(items) => grow(|| {
+                items.iter().zip(0..).for_each(|(item, index)| self.step(Step::Index(index), item));
+            }),
+            Data::Map(entries) => grow(|| {
+                entries.iter().for_each(|entry| self.step(Step::Key(&entry.key), &entry.value));
+            }),
+        }
+    }
+
+    fn path_text(&self) -> String {
+        let keys = self.path.iter().map(|step| match step {
+            Step::Index(index) => Key(Value::Int(*index)),
+            Step::Key(key) => {
+                let name = crate::base::pystr::str(&key.0);
+                Key::from(name.trim_start_matches(['~', '=']))
+            }
+        });
+        short_path(&keys.collect::<Vec<Key>>(), self.delimiter)
+    }
+}

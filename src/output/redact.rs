@@ -1,0 +1,131 @@
+//! Redaction turns values and files into what may be shown of them, with `***` or stars for secrets.
+//!
+//! A value is hidden if its key, or a key above it, is secret ([`Secrets`]), or if it differs from the
+//! value that is computed without the secrets. It is hidden as a whole. References are names and are
+//! shown.
+
+mod source;
+
+use crate::base::secrets::{Cover, MASK, Secrets};
+use crate::base::settings::Settings;
+use crate::base::value::{Key, Map, Value};
+
+/// The secrets of an inventory, and the form of references in it.
+#[derive(Clone, Debug, Default)]
+pub struct Redaction {
+    /// The names of secret keys.
+    pub secrets: Secrets,
+    open: String,
+    close: String,
+    delimiter: String,
+}
+
+impl Redaction {
+    /// Hides the secrets that settings name.
+    pub fn of(settings: &Settings) -> Redaction {
+        Redaction {
+            secrets: Secrets::of(settings),
+            open: settings.reference_sentinels.0.to_string(),
+            close: settings.reference_sentinels.1.to_string(),
+            delimiter: settings.delimiter.to_string(),
+        }
+    }
+
+    /// Hides nothing.
+    pub fn none() -> Redaction {
+        Redaction::default()
+    }
+
+    /// The value at a path.
+    pub fn value(&self, path: &[Key], value: &Value) -> Value {
+        self.hide(self.secrets.at(path), value, &|_| false)
+    }
+
+    /// The text that a file has at a path: a reference alone is shown under a secret key too.
+    pub fn written(&self, path: &[Key], value: &Value) -> Value {
+        self.hide(self.secrets.at(path), value, &|text| self.is_reference(text))
+    }
+
+    /// The text of a file in a secret.
+    pub fn written_of_secret(&self, value: &Value) -> Value {
+        self.hide(Cover::All, value, &|text| self.is_reference(text))
+    }
+
+    fn hide(&self, cover: Cover, value: &Value, keeps: &dyn Fn(&str) -> bool) -> Value {
+        if self.secrets.is_none() { value.clone() } else { self.secrets.hide(value, cover, keeps) }
+    }
+
+    /// A value without all that differs from `without`, the value that is computed without the secrets;
+    /// `None` where that cannot be computed.
+    pub fn unchanged(&self, value: &Value, without: Option<&Value>) -> Value {
+        if self.secrets.is_none() {
+            return value.clone();
+        }
+        match (value, without) {
+            (value, Some(without)) if value == without => value.clone(),
+            (Value::Map(map), _) => deeper(|| {
+                let without = without.and_then(Value::as_map);
+                let entry = |(key, value): (&Key, &Value)| {
+                    (key.clone(), self.unchanged(value, without.and_then(|without| without.get(key))))
+                };
+                Value::map(map.iter().map(entry).collect::<Map>())
+            }),
+            (Value::List(items) | Value::Tuple(items) | Value::Set(items), _) => deeper(|| {
+                let without = match without {
+                    Some(Value::List(without)) if items.len() == without.len() => without.as_slice(),
+                    _ => &[],
+                };
+                let item = |(at, item)| self.unchanged(item, without.get(at));
+                Value::list(items.iter().enumerate().map(item).collect())
+            }),
+            _ => Value::text(MASK),
+        }
+    }
+
+    /// Whether a text is a reference alone, without a default.
+    fn is_reference(&self, text: &str) -> bool {
+        let (open, close) = (self.open.as_str(), self.close.as_str());
+        let Some(mut rest) = text.trim().strip_prefix(open).filter(|_| !open.is_empty()) else {
+            return false;
+        };
+        let mut depth = 1_usize;
+        while depth > 0 {
+            let Some(first) = rest.chars().next() else { return false };
+            rest = if let Some(inside) = rest.strip_prefix(open) {
+                depth += 1;
+                inside
+            } else if let Some(behind) = rest.strip_prefix(close) {
+                depth -= 1;
+                behind
+            } else {
+                &rest[first.len_utf8()..]
+            };
+        }
+        rest.is_empty() && !text.contains(&self.delimiter.repeat(2))
+    }
+}
+
+fn deeper<T>(body: impl FnOnce() -> T) -> T {
+    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_alone_is_a_name() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let redaction = Redaction::of(&settings);
+        for text in ["${a}", " ${a:b} ", "${a:${b}:c}", "${${a}}"] {
+            assert!(redaction.is_reference(text), "{text}");
+        }
+        for text in
+            ["", "x", "x${a}", "${a}x", "${a}${b}", "${a::x}", "${a:${b::x}}", "${a", "${a}}", "\\${a}"]
+        {
+            assert!(!redaction.is_reference(text), "{text}");
+        }
+        let deep = "${".repeat(100_000);
+        assert!(!redaction.is_reference(&deep));
+    }
+}

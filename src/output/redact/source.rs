@@ -1,0 +1,163 @@
+//! Source turns the text of a file into the same with a star for each character of a secret, so that
+//! columns hold.
+//!
+//! Of YAML, these are the values that secret keys govern. Of a text that is not YAML, it is the rest of
+//! the line behind a secret key, and the block below it.
+
+use std::ops::Range;
+
+use super::{Redaction, deeper};
+use crate::base::secrets::Cover;
+use crate::yaml::compose::compose;
+use crate::yaml::outline::{Form, Name, Outline, Piece};
+
+/// Of longer texts, in bytes, nothing is shown: the outline takes many times their memory.
+const LARGEST: usize = 1 << 20;
+
+impl Redaction {
+    /// The text of a file with stars for the secrets in it; nothing of one that is too long.
+    pub fn source(&self, text: &str) -> String {
+        if self.secrets.is_none() {
+            return text.to_owned();
+        }
+        if text.len() > LARGEST {
+            return String::new();
+        }
+        // An outline is only there for what can be composed.
+        let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes()));
+        let Ok(outline) = outline else { return self.lines(text) };
+        let mut secrets = Vec::new();
+        if let Some(root) = &outline.root {
+            self.find(text, root, Cover::Open, &mut secrets);
+        }
+        let mut out = String::with_capacity(text.len());
+        let mut at = 0;
+        for range in secrets {
+            out.push_str(&text[at..range.start]);
+            out.push_str(&starred(&text[range.clone()]));
+            at = range.end;
+        }
+        out + &text[at..]
+    }
+
+    /// The scalars that are secret, in their order, each with the comment behind it.
+    fn find(&self, text: &str, piece: &Piece, cover: Cover, found: &mut Vec<Range<usize>>) {
+        deeper(|| match &piece.form {
+            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+                for pair in pairs {
+                    let below = match &pair.name {
+                        Name::Key(key) => self.secrets.below(cover, key),
+                        Name::Merge | Name::Other => cover,
+                    };
+                    self.find(text, &pair.key, Cover::Open, found);
+                    self.find(text, &pair.value, below, found);
+                }
+            }
+            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+                for item in items {
+                    self.find(text, item, cover, found);
+                }
+            }
+            Form::Alias | Form::Empty => {}
+            Form::Plain | Form::SingleQuoted | Form::DoubleQuoted | Form::BlockScalar => {
+                let written = &text[piece.content..piece.end];
+                if cover != Cover::Open && !self.is_reference(unquoted(written)) {
+                    let behind = text[piece.end..].split('\n').next().unwrap_or_default();
+                    let comment = if behind.trim_start().starts_with('#') { behind.len() } else { 0 };
+                    found.push(piece.content..piece.end + comment);
+                }
+            }
+        });
+    }
+
+    /// Stars by lines.
+    fn lines(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        // The indentation of the secret key whose block this is.
+        let mut block: Option<usize> = None;
+        for line in text.split_inclusive('\n') {
+            let content = line.trim_start_matches(' ');
+            let indent = line.len() - content.len();
+            let below =
+                |key| content.trim().is_empty() || indent > key || indent == key && content.starts_with("- ");
+            block = block.filter(|key| below(*key));
+            let secret = match block {
+                Some(_) => Some(0),
+                None => self.secret_in(line),
+            };
+            let Some(at) = secret else {
+                out.push_str(line);
+                continue;
+            };
+            out.push_str(&line[..at]);
+            out.push_str(&starred(&line[at..]));
+            block = block.or_else(|| Some(line.len() - line.trim_start_matches([' ', '-']).len()));
+        }
+        out
+    }
+
+    /// Where the value of the first secret key of a line begins.
+    fn secret_in(&self, line: &str) -> Option<usize> {
+        let secret = |(at, _): &(usize, &str)| {
+            let (before, behind) = (&line[..*at], &line[at + 1..]);
+            // Behind a key in quotes, a value may follow at once.
+            let ends = before.ends_with(['"', '\'']) || behind.chars().next().is_none_or(char::is_whitespace);
+            let name = before.trim_end().rsplit([' ', '\t', '{', '[', ',']).next().unwrap_or_default();
+            let name = name.trim_matches(['"', '\'']);
+            ends && self.secrets.cover(name) != Cover::Open && !self.is_reference(unquoted(behind.trim()))
+        };
+        line.match_indices(':').find(secret).map(|(at, _)| at + 1)
+    }
+}
+
+fn unquoted(text: &str) -> &str {
+    let inside = |quote| text.strip_prefix(quote).and_then(|rest: &str| rest.strip_suffix(quote));
+    inside('"').or_else(|| inside('\'')).unwrap_or(text)
+}
+
+fn starred(text: &str) -> String {
+    text.chars().map(|c| if c.is_whitespace() { c } else { '*' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::settings::Settings;
+    use crate::base::value::Map;
+
+    #[test]
+    fn the_value_of_a_secret_key_is_stars_and_nothing_else() {
+        let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
+        let redaction = Redaction::of(&settings);
+        for (text, shown) in [
+            ("a: b\npassword: 'S3 x'\n", "a: b\npassword: *** **\n"),
+            ("password: a!b#c'd # e: f\nopen: g\n", "password: ******* * ** *\nopen: g\n"),
+            ("token: |\n  abc\n  def\nopen: g\n", "token: *\n  ***\n  ***\nopen: g\n"),
+            ("api_key: \"ab\n  cd\"\nopen: g\n", "api_key: ***\n  ***\nopen: g\n"),
+            ("c: {user: u, passwd: p, d: p}\n", "c: {user: u, passwd: *, d: p}\n"),
+            ("l:\n- secret: x\n  d: x\n", "l:\n- secret: *\n  d: x\n"),
+            ("passwords:\n- x\n- {a: y}\nopen: x\n", "passwords:\n- *\n- {a: *}\nopen: x\n"),
+            ("password: {a: [x, y]}\nopen: g\n", "password: {a: [*, *]}\nopen: g\n"),
+            ("tokens: {engine: e, list: [a]}\n", "tokens: {engine: e, list: [a]}\n"),
+            ("tokens: [a, {name: b}]\n", "tokens: [*, {name: b}]\n"),
+            ("\"pass\\x77ord\": x\n", "\"pass\\x77ord\": *\n"),
+            ("~password: x\n=token: y\n", "~password: *\n=token: *\n"),
+            ("? password\n: x\n", "? password\n: *\n"),
+            ("a: &pw x\npassword: *pw\ntoken: &t y\n", "a: &pw x\npassword: *pw\ntoken: &t *\n"),
+            ("password: ${_param:x}\ntoken: '${a:${b}}'\n", "password: ${_param:x}\ntoken: '${a:${b}}'\n"),
+            ("password: ${a::x}\ntoken: a${b}\n", "password: *******\ntoken: *****\n"),
+            ("url: pg://${db:password::x}@h\n", "url: pg://${db:password::x}@h\n"),
+            // Not YAML.
+            ("b: [1\npassword: 'a!b'\nopen: g\n", "b: [1\npassword: *****\nopen: g\n"),
+            ("password: ab: c\nopen: g\n", "password: *** *\nopen: g\n"),
+            ("password:\n  ab\n\n  c\nopen: [\n", "password:\n  **\n\n  *\nopen: [\n"),
+            ("l:\n  - password: ab\n    open: g\n  - [\n", "l:\n  - password: **\n    open: g\n  - [\n"),
+            ("passwords:\n- a\n- b\nopen: [\n", "passwords:\n* *\n* *\nopen: [\n"),
+            ("a: {\"token\":x, b: y}\nopen: [\n", "a: {\"token\":** ** **\nopen: [\n"),
+            ("password: ${a}\nopen: [\n", "password: ${a}\nopen: [\n"),
+        ] {
+            assert_eq!(redaction.source(text), shown);
+            assert_eq!(shown.chars().count(), text.chars().count(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Denied turns a refusal of the system into a sentence: which user lacks which right on which path.
+#![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::io::Errno;
+
+use super::fs::{display, reason};
+
+/// The operating system's list of users.
+const USERS: &str = "/etc/passwd";
+
+/// The reason of an error, with the user and the right where the error is a lack of it. `wanted` is the
+/// right on the path that was needed: to read or to write it.
+pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> String {
+    let said = reason(error);
+    if Errno::from_io_error(error) != Some(Errno::ACCESS) {
+        return said;
+    }
+    let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
+    folders.reverse();
+    let searched = folders.into_iter().map(|folder| (folder, Access::EXEC_OK, "search"));
+    let right = if wanted.contains(Access::WRITE_OK) { "write" } else { "read" };
+    let lacks = |path: &Path, access| accessat(CWD, path, access, AtFlags::EACCESS) == Err(Errno::ACCESS);
+    match searched.chain([(path, wanted, right)]).find(|(path, access, _)| lacks(path, *access)) {
+        Some((path, _, right)) => {
+            let user = user(rustix::process::geteuid().as_raw());
+            format!("{said}: user {user} has no right to {right} '{}'{}", display(path), owner(path))
+        }
+        None => said,
+    }
+}
+
+/// Mode and owner of a path.
+fn owner(path: &Path) -> String {
+    rustix::fs::stat(path).map_or_else(
+        |_| String::new(),
+        |stat| format!(" (mode {:04o} of user {})", stat.st_mode & 0o7777, user(stat.st_uid)),
+    )
+}
+
+/// A user for people: the name where the system has one in its list, or else the number.
+pub(super) fn user(id: u32) -> String {
+    let users = std::fs::read_to_string(USERS).unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then_some(name)
+    });
+    name.map_or_else(|| id.to_string(), |name| format!("'{name}'"))
+}

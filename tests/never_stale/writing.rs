@@ -1,0 +1,159 @@
+//! Answers beside somebody who truncates a file and writes it again, as editors and `cat >` do: each is
+//! from before or from after, none from between.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use reclass::internals::engine::{Inventory, Request};
+use reclass::value::{Map, Value};
+
+/// How many answers each inventory gives at least, and how often the file is written meanwhile.
+const ANSWERS: usize = 2_000;
+const WRITES: usize = 25;
+
+/// How long the file is empty, and then half written. How long it is left alone between two writes.
+const GAP: Duration = Duration::from_millis(3);
+const REST: Duration = Duration::from_millis(150);
+
+/// The setting: much longer than a gap, for machines with much else to do.
+const SETTLE: u32 = 100;
+
+fn text(number: usize) -> String {
+    format!("parameters:\n  first: {number}\n  second: {number}\n")
+}
+
+/// Writes the file anew; the longest time between two steps of it.
+fn write(path: &Path, number: usize) -> Duration {
+    let text = text(number);
+    let (first, second) = text.split_at(text.len() / 2);
+    let mut file = File::create(path).unwrap();
+    let mut longest = Duration::ZERO;
+    for part in [first, second] {
+        let begun = Instant::now();
+        thread::sleep(GAP);
+        file.write_all(part.as_bytes()).unwrap();
+        longest = longest.max(begun.elapsed());
+    }
+    longest
+}
+
+/// What an answer has of the class.
+fn seen(inventory: &Inventory) -> (Value, Value) {
+    let info = inventory.nodeinfo("n", &Request::default()).unwrap();
+    let parameters = info.parameters.as_map().unwrap();
+    let value = |key: &str| parameters.get(key).cloned().unwrap_or_default();
+    (value("first"), value("second"))
+}
+
+/// The answers from between beside a writer; `None` where the machine held the writer up for too long to
+/// tell anything.
+fn answers_from_between() -> Option<Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    for name in ["nodes", "classes"] {
+        fs::create_dir(base.join(name)).unwrap();
+    }
+    fs::write(base.join("nodes/n.yml"), "classes: [c]\n").unwrap();
+    let class = base.join("classes/c.yml");
+    fs::write(&class, text(0)).unwrap();
+    let inventory = |cache| {
+        let mut options = Map::default();
+        options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
+        options.insert("cache".into(), Value::text(cache));
+        options.insert("settle_time".into(), Value::Int(SETTLE.into()));
+        Inventory::open(&options).unwrap()
+    };
+    let (done, held_up, between) = (AtomicUsize::new(0), AtomicBool::new(false), Mutex::new(Vec::new()));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 1..=WRITES {
+                let longest = write(&class, number);
+                held_up.fetch_or(longest > Duration::from_millis(u64::from(SETTLE) / 2), Ordering::Relaxed);
+                thread::sleep(REST);
+                done.store(number, Ordering::Relaxed);
+            }
+        });
+        for cache in ["auto", "stat", "off"] {
+            let (inventory, done, between) = (inventory(cache), &done, &between);
+            scope.spawn(move || {
+                let mut given = 0;
+                while given < ANSWERS || done.load(Ordering::Relaxed) < WRITES {
+                    let (first, second) = seen(&inventory);
+                    if first != second || !matches!(first, Value::Int(_)) {
+                        between.lock().unwrap().push(format!("cache {cache}: {first:?} {second:?}"));
+                    }
+                    given += 1;
+                    // Most answers are to be beside writes.
+                    thread::sleep(Duration::from_micros(200));
+                }
+                assert_eq!(seen(&inventory).0, Value::Int(WRITES.try_into().unwrap()));
+            });
+        }
+    });
+    (!held_up.into_inner()).then(|| between.into_inner().unwrap())
+}
+
+#[test]
+fn a_file_that_is_being_written_is_not_believed() {
+    let between = (0..5).find_map(|_| answers_from_between());
+    assert_eq!(between, Some(Vec::new()), "None: the machine is too busy");
+}
+
+#[test]
+fn many_files_written_at_once_take_one_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    fs::create_dir(base.join("classes")).unwrap();
+    fs::create_dir(base.join("nodes")).unwrap();
+    for number in 0..200 {
+        fs::write(base.join(format!("nodes/n{number}.yml")), "parameters: {v: 1}\n").unwrap();
+    }
+    let mut options = Map::default();
+    options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
+    options.insert("settle_time".into(), Value::Int(1_000));
+    options.insert("threads".into(), Value::Int(1));
+    let inventory = Inventory::open(&options).unwrap();
+    let begun = Instant::now();
+    assert_eq!(inventory.inventory().unwrap().len(), 200);
+    // One wait for each would be 200 seconds.
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    // A file in the future is not waited for.
+    let later = fs::FileTimes::new().set_modified(std::time::SystemTime::now() + Duration::from_secs(3_600));
+    File::options().write(true).open(base.join("nodes/n0.yml")).unwrap().set_times(later).unwrap();
+    let begun = Instant::now();
+    inventory.nodeinfo("n0", &Request::default()).unwrap();
+    assert!(begun.elapsed() < Duration::from_millis(900), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path();
+    for name in ["nodes", "classes"] {
+        fs::create_dir(base.join(name)).unwrap();
+    }
+    let node = base.join("nodes/n.yml");
+    fs::write(&node, "parameters: {v: 1}\n").unwrap();
+    let mut options = Map::default();
+    options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
+    options.insert("settle_time".into(), Value::Int(40));
+    let inventory = Inventory::open(&options).unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                File::options().append(true).open(&node).unwrap().write_all(b"#\n").unwrap();
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let error = inventory.nodeinfo("n", &Request::default()).map(|_| ()).unwrap_err();
+        stop.store(true, Ordering::Relaxed);
+        assert!(error.to_string().contains("it is never left alone for 40 ms (settle_time)"), "{error}");
+    });
+    inventory.nodeinfo("n", &Request::default()).unwrap();
+}

@@ -1,0 +1,276 @@
+"""The report on the setup of a master, without Salt around."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from saltext.reclass import _check, _versions
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.conftest import Write
+
+FILES = {"nodes/web1": "classes: [web]", "classes/web": "parameters: {a: 1}"}
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+
+
+def options(given: Any, **more: Any) -> dict[str, Any]:
+    return {"__role": "master", "ext_pillar": [{"reclass": given}], "master_tops": {"reclass": given}, **more}
+
+
+def test_a_master_that_is_well(write: Write) -> None:
+    base = write(FILES)
+    report = _check.check(options({"inventory_base_uri": str(base)}))
+    assert (report["problems"], report["remarks"], report["retcode"]) == ([], [], 0)
+    [inventory] = report["inventories"]
+    assert inventory == {
+        "configured": ["ext_pillar", "master_tops"],
+        "nodes": [f"{base}/nodes"],
+        "classes": [f"{base}/classes"],
+        "node_count": 1,
+        "edits": "possible",
+        "changes": "the kernel reports them (inotify)",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"nodes_uri": "gone"}, "/gone' is not there"),
+        ({"nodes_uri": 5}, "setting 'nodes_uri' must be a path"),
+        ({"class_mappings": ["/x(/ y"]}, "setting 'class_mappings': '/x(/ y'"),
+        (["inventory_base_uri"], "must be a mapping of options"),
+    ],
+)
+def test_options_that_cannot_work(write: Write, given: Any, problem: str) -> None:
+    base = write(FILES)
+    given = {"inventory_base_uri": str(base), **given} if isinstance(given, dict) else given
+    report = _check.check(options(given))
+    [found] = report["problems"]
+    assert problem in found
+    assert report["retcode"] == 1
+
+
+def test_a_start_logs_one_line_for_options_that_cannot_work(logged: list[str]) -> None:
+    opts = options({"nodes_uri": 5, "inventory_base_uri": "/of-this-test"})
+    _check.at_start({**opts, "__cli": "salt-run"})
+    assert logged == []
+    _check.at_start(opts)
+    _check.at_start(opts)
+    [line] = logged
+    assert line.startswith(
+        "the options of reclass in ext_pillar and master_tops cannot work: setting 'nodes_uri'"
+    )
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    lines: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger().addHandler(handler)
+    yield lines
+    logging.getLogger().removeHandler(handler)
+
+
+def test_no_inventory() -> None:
+    assert "no inventory is configured" in _check.check({"__role": "master"})["problems"][0]
+
+
+def test_options_that_are_probably_not_meant(write: Write) -> None:
+    base = str(write(FILES))
+    opts = options({"inventory_base_uri": base, "clas_mappings_of_a_test": []})
+    opts["master_tops"] = {"reclass": {"inventory_base_uri": base, "cache": "stat"}}
+    report = _check.check(opts)
+    assert (report["problems"], report["retcode"]) == ([], 0)
+    different, unknown = report["remarks"]
+    assert "different options" in different
+    assert unknown.startswith("unknown setting 'clas_mappings_of_a_test'")
+    assert [found["configured"] for found in report["inventories"]] == [["ext_pillar"], ["master_tops"]]
+    assert report["inventories"][1]["changes"] == "stamps are compared"
+
+
+def test_folders_that_cannot_be_watched(write: Write) -> None:
+    base = write(FILES)
+    (base / "nodes" / "web2.yml").symlink_to("web1.yml")
+    report = _check.check(options({"inventory_base_uri": str(base)}))
+    [remark] = report["remarks"]
+    assert "cannot be watched" in remark
+    assert "fs.inotify.max_user_watches" in remark
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+def as_nobody(opts: dict[str, Any]) -> dict[str, Any]:
+    """The report of a process that becomes another user, as `salt-run` does."""
+    # What Python imports may be in a folder that is closed to others.
+    _check.check({"ext_pillar": [{"reclass": {}}]})
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(65534)
+            os.setuid(pwd.getpwnam("nobody").pw_uid)
+            # So may be the files that it compares.
+            _versions.problems = lambda found: []
+            os.write(write, json.dumps(_check.check(opts)).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        report: dict[str, Any] = json.load(answer)
+    os.waitpid(child, 0)
+    return report
+
+
+@as_root
+def test_files_that_the_user_of_the_master_cannot_read(open_folder: Path) -> None:
+    for name, text in FILES.items():
+        path = open_folder / f"{name}.yml"
+        path.parent.mkdir()
+        path.write_text(text)
+    opts = options({"inventory_base_uri": str(open_folder)})
+    report = as_nobody(opts)
+    assert report["user"] == "nobody"
+    nodes = open_folder / "nodes"
+    closed = f"no right to write '{nodes}' (mode {nodes.stat().st_mode & 0o7777:04o} of user 'root')"
+    assert (report["problems"], report["inventories"][0]["edits"]) == ([], closed)
+    for name in ("nodes", "classes"):
+        (open_folder / name).chmod(0o777)
+    [inventory] = as_nobody(opts)["inventories"]
+    assert inventory["edits"] == f"of own files only; 2 are of other users, such as '{nodes}/web1.yml'"
+
+    (open_folder / "classes" / "web.yml").chmod(0o600)
+    hidden = nodes / "closed"
+    hidden.mkdir(0o700)
+    rights = "(mode 0{} of user 'root')"
+    assert as_nobody(opts)["problems"] == [
+        f"user 'nobody' cannot read '{hidden}' {rights.format(700)}",
+        f"user 'nobody' cannot read '{open_folder}/classes/web.yml' {rights.format(600)}",
+    ]
+    nodes.chmod(0o700)
+    [problem] = as_nobody(opts)["problems"]
+    assert problem == f"user 'nobody' cannot read the folder '{nodes}' {rights.format(700)}"
+
+
+@as_root
+def test_a_lock_of_another_user(open_folder: Path) -> None:
+    for name in ("nodes", "classes"):
+        (open_folder / name).mkdir()
+        (open_folder / name).chmod(0o777)
+    lock = open_folder / "classes" / ".reclass.lock"
+    lock.touch(0o600)
+    [problem] = as_nobody(options({"inventory_base_uri": str(open_folder)}))["problems"]
+    assert problem.startswith(f"user 'nobody' cannot lock '{lock}' (mode 0600 of user 'root')")
+
+
+@as_root
+def test_a_cache_of_git_of_another_user(open_folder: Path) -> None:
+    tree = {"repo": "site", "cache_dir": "cache", "lock_dir": "lock"}
+    given = {
+        "storage_type": "yaml_git",
+        "inventory_base_uri": str(open_folder),
+        "nodes_uri": {**tree, "root": "nodes"},
+        "classes_uri": {**tree, "root": "classes"},
+    }
+    first, second = as_nobody(options(given))["problems"]
+    assert first == (
+        f"user 'nobody' cannot make '{open_folder}/cache': no right to write '{open_folder}' "
+        "(mode 0755 of user 'root')"
+    )
+    assert f"'{open_folder}/lock'" in second
+
+    # As a command leaves them that root has run.
+    for name in ("cache", "lock"):
+        (open_folder / name).mkdir(0o700)
+    first, second = as_nobody(options(given))["problems"]
+    assert first == (
+        f"user 'nobody' cannot use '{open_folder}/cache' (mode 0700 of user 'root'); "
+        f"run as root: chown -R nobody '{open_folder}/cache'"
+    )
+    assert f"'{open_folder}/lock'" in second
+
+    for name in ("cache", "lock"):
+        shutil.chown(open_folder / name, "nobody")
+    (open_folder / "lock" / "site").touch(0o600)
+    [problem] = as_nobody(options(given))["problems"]
+    assert f"cannot use '{open_folder}/lock/site' (mode 0600 of user 'root')" in problem
+
+
+def test_a_master_that_is_older_than_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["salt-master", "60"], executable="/bin/sleep") as master:
+        pidfile = tmp_path / "pid"
+        pidfile.write_text(str(master.pid))
+        opts = {"pidfile": str(pidfile)}
+        monkeypatch.setattr(_versions, "_changed", lambda folder: time.time() + 10)
+        found = _versions.versions(opts)
+        assert found["master"]["process"] == master.pid
+        assert found["master"]["older_than_package"]
+        [problem] = _versions.problems(found)
+        assert problem.endswith("restart the master")
+        monkeypatch.setattr(_versions, "_changed", lambda folder: time.time() - 3600)
+        assert _versions.problems(_versions.versions(opts)) == []
+        master.kill()
+    assert _versions.versions(opts)["master"] == {}
+
+
+def test_a_package_that_is_not_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_versions, "_installed", lambda: "9.9.9")
+    [problem] = _versions.problems(_versions.versions({}))
+    assert "is 9.9.9, and the engine that this process has loaded is" in problem
+
+
+def test_which_program_is_on_the_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.defpath}")
+    program = _versions.versions({})["program"]
+    assert program["ours"]
+    assert "saltext-reclass" in program["version"]
+    other = tmp_path / "reclass"
+    other.write_text("#!/bin/sh\necho reclass 2.0.0\n")
+    other.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.defpath}")
+    found = _versions.versions({})
+    assert (found["program"]["path"], found["program"]["version"]) == (str(other), "reclass 2.0.0")
+    assert f"'{other}' on the path is a program of another package: reclass 2.0.0" in _versions.remarks(found)
+
+
+@pytest.mark.parametrize("change", ["missing", "replaced"])
+def test_a_program_that_another_package_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    class File:
+        name = "reclass"
+
+        hash = SimpleNamespace(mode="sha256", value="of another file")
+
+        @staticmethod
+        def locate() -> Path:
+            return tmp_path / "reclass"
+
+    if change == "replaced":
+        (tmp_path / "reclass").touch()
+    monkeypatch.setattr("importlib.metadata.files", lambda name: [File])
+    found = _versions.versions({})
+    assert found["program"]["installed"] == change
+    assert change in _versions.remarks(found)[0]

@@ -1,0 +1,84 @@
+"""Every command that `sys.doc` shows works as it is typed, on the inventory of the README."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import salt.minion
+from salt.utils.args import parse_input
+from saltext.reclass.modules import reclass_mod
+from saltext.reclass.runners import reclass_check, reclass_runner
+
+from tests.conftest import ROOT
+
+MODULES = {"salt-call": [reclass_mod], "salt-run": [reclass_runner, reclass_check]}
+# An inventory lies with the master: `salt '*'` would edit it from every minion.
+SALT = {
+    "cache.grains": lambda tgt, **_: {tgt[0]: {"reclass": GRAIN[0]}},
+    "salt.execute": lambda *_, **__: {},
+    "saltutil.cmd": lambda **_: {},
+}
+GRAIN: list[Any] = [None]
+
+
+def commands() -> list[tuple[str, str, list[str]]]:
+    """The program, the function and the arguments of each example."""
+    found = []
+    for program, modules in MODULES.items():
+        for module in modules:
+            for node in ast.parse(Path(str(module.__file__)).read_text()).body:
+                text = (isinstance(node, ast.FunctionDef) and ast.get_docstring(node)) or ""
+                lines = text.partition(".. code-block:: bash")[2].replace("\\\n", " ").strip().split("\n")
+                examples: list[str] = []
+                for line in filter(str.strip, lines):
+                    # What does not begin with a program goes on with the example above.
+                    if line.strip().startswith("salt"):
+                        examples.append(line.strip())
+                    else:
+                        examples[-1] += f" {line.strip()}"
+                for example in examples:
+                    name, function, *arguments = shlex.split(example)
+                    assert (name, function) == (program, f"reclass.{node.name}"), example
+                    found.append((program, node.name, arguments))
+    readme = re.findall(r"^salt-run reclass\.(\w+)(.*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert readme
+    return found + [("salt-run", name, shlex.split(rest)) for name, rest in readme]
+
+
+@pytest.mark.parametrize(("program", "function", "arguments"), commands())
+def test_an_example_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, function: str, arguments: list[str]
+) -> None:
+    base = tmp_path / "reclass"
+    shutil.copytree(ROOT / "examples/inventory", base)
+    person = ("-c", "user.name=Ada", "-c", "user.email=ada@example.com")
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull}
+    for command in (
+        ["init", "-q"],
+        ["add", "-A"],
+        ["commit", "-qm", "one"],
+        ["commit", "-qm", "two", "--allow-empty"],
+    ):
+        subprocess.run(["git", "-C", str(base), *person, *command], env=environment, check=True)
+    settings = {"inventory_base_uri": str(base), "class_mappings": ["db*.example.com role.database"]}
+    opts = {"__role": "master", "reclass": settings, "ext_pillar": [{"reclass": settings}]}
+    GRAIN[0] = False if function == "declassify_minion" else {"address": "10.0.0.13"}
+    for module in MODULES[program]:
+        for name, value in (("__opts__", opts), ("__salt__", SALT), ("__context__", {})):
+            monkeypatch.setattr(module, name, value, raising=False)
+    [module] = [module for module in MODULES[program] if hasattr(module, function)]
+    if function in ("node_delete", "declassify_minion"):
+        module.node_create("web3.example.com", path="_generated")
+    called = getattr(module, function)
+    args, kwargs = salt.minion.load_args_and_kwargs(called, parse_input(arguments))
+    called(*args, **kwargs)
+    retcode = reclass_mod.__context__.get("retcode", 0) if program == "salt-call" else 0
+    assert retcode == 0
