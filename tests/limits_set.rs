@@ -157,7 +157,7 @@ fn programs_answer(settings: &str, make: impl Fn(&Path)) {
         &["diff", ".", "."],
         &["nodes"],
         &["classes"],
-        &["params", "n"],
+        &["params", "deep"],
         &["refs", "deep"],
     ] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
