@@ -77,7 +77,7 @@ fn what_keeps_the_inventory_from_being_opened_is_a_finding_with_wrong_levels() {
         ),
     ] {
         let settings =
-            Part { name: "settings".into(), text: format!("{{lint_levels: {levels}, output: yml}}") };
+            Part { name: "settings".into(), text: format!("{{lint_levels: {levels}, output: yam}}") };
         assert_eq!(findings(&[settings]), expected, "{levels}");
     }
 }

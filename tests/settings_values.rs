@@ -53,6 +53,12 @@ fn levels_of_lint_count_whatever_yaml_reads_them_as() {
     }
 }
 
+#[test]
+fn yml_is_yaml() {
+    let of = |word: &str| read("output", Value::text(word)).unwrap();
+    assert!(of("yml").0 == of("yaml").0 && of("yml").1.is_empty());
+}
+
 /// Kapicorp's `ext_pillar` works with each of these, and gives what it gives with the value behind it.
 #[test]
 fn odd_values_count_as_in_the_python_programs() {

@@ -363,6 +363,64 @@ fn who_may_write_the_folder_can_lock_it_and_nobody_else() {
     }
 }
 
+/// The entries of an access list: tag, rights, and who.
+fn entries(path: &Path) -> Vec<(u16, u16, u32)> {
+    let mut list = Vec::with_capacity(1024);
+    let buffer = rustix::buffer::spare_capacity(&mut list);
+    if rustix::fs::getxattr(path, "system.posix_acl_access", buffer).is_err() {
+        return Vec::new();
+    }
+    let number = |bytes: &[u8]| bytes.iter().rev().fold(0, |sum, byte| sum << 8 | u32::from(*byte));
+    let half = |bytes: &[u8]| u16::try_from(number(bytes)).expect("two bytes");
+    list[4..].chunks(8).map(|entry| (half(&entry[..2]), half(&entry[2..4]), number(&entry[4..]))).collect()
+}
+
+#[test]
+fn a_lock_takes_the_writers_of_an_access_list_and_no_readers() {
+    let (folder, settings, _) = inventory();
+    let classes = folder.path().join("classes");
+    fs::set_permissions(&classes, fs::Permissions::from_mode(0o770)).expect("a mode");
+    let edit = |value| cluster::set(&settings, PRAGUE, "b", Value::Int(value), Options::default());
+    for (number, user, expected) in [(1, 5, 0), (2, 7, 6), (3, 5, 0)] {
+        let list = access_list(7, user);
+        if rustix::fs::setxattr(&classes, "system.posix_acl_access", &list, rustix::fs::XattrFlags::empty())
+            .is_err()
+        {
+            println!("a file system without access lists");
+            return;
+        }
+        edit(number).expect("an edit");
+        let lock = classes.join(".reclass.lock");
+        let named = entries(&lock).into_iter().find(|entry| (entry.0, entry.2) == (2, 4242));
+        assert_eq!(named.map_or(0, |entry| entry.1), expected, "{number}: {:?}", entries(&lock));
+        if expected == 0 {
+            assert_eq!(fs::metadata(&lock).expect("the lock").mode() & 0o7777, 0o600, "{number}");
+        }
+    }
+}
+
+#[test]
+fn the_owner_and_group_of_a_folder_can_lock_it_after_an_editor_who_cannot_give_files_away() {
+    for mode in [0o770, 0o777] {
+        let (folder, settings, _) = inventory();
+        let classes = folder.path().join("classes");
+        if given_away(&classes, mode).is_none() {
+            println!("only the administrator can give files away");
+            return;
+        }
+        let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default());
+        without(CapabilitySet::CHOWN, edit).expect("an edit");
+        let lock = classes.join(".reclass.lock");
+        let list = entries(&lock);
+        if list.is_empty() {
+            println!("a file system without access lists");
+            return;
+        }
+        assert!(list.contains(&(2, 6, 4242)) && list.contains(&(8, 6, 4343)), "{mode:o}: {list:?}");
+        assert_eq!(fs::metadata(&lock).expect("the lock").mode() & 0o7, 0, "{mode:o}");
+    }
+}
+
 #[test]
 fn a_folder_that_becomes_a_link_meanwhile_leads_nowhere() {
     let (folder, _, file) = inventory();
@@ -695,6 +753,10 @@ fn nodes_are_made_changed_and_deleted() {
     let text = "classes:\n  - role.web\nparameters:\n  _param:\n    address: 10.0.0.1\n  linux: null\n";
     assert_eq!(fs::read_to_string(&path).expect("the file"), text);
     assert_eq!(code(create("web1.example.com")), Some("node-exists"));
+
+    let empty = node::create(&settings, "db1", "", &Content::default(), Options::default()).expect("made");
+    assert!(empty.changed());
+    assert_eq!(fs::read_to_string(&empty.path).expect("the file"), "classes: []\n");
 
     fs::write(&path, format!("# by hand\n{text}# end")).expect("edited");
     let more = Content {

@@ -742,6 +742,6 @@ def validate_pillar(node_name: str | None = None, inventory: Any = None, **kwarg
 
 
 def _fail(errors: list[str]) -> None:
-    """Only an exception gives a runner another exit code than zero."""
+    """An exception makes ``salt-run`` end with 1. A mapping of errors would not."""
     if errors:
         raise CommandExecutionError("\n".join(errors))

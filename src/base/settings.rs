@@ -21,6 +21,11 @@ pub const FILE_NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-confi
 pub const OF_PROGRAMS: [&str; 5] =
     ["applications_postfix", "group_form", "output", "pretty_print", "no_refs"];
 
+/// A second spelling of a word, as Kapitan's examples write it.
+pub fn other_spelling(word: &str) -> &str {
+    if word == "yml" { "yaml" } else { word }
+}
+
 /// The largest settings file that is read, in bytes: its own settings cannot say so.
 pub const LARGEST_FILE: usize = 4 * 1024 * 1024;
 
@@ -247,12 +252,12 @@ settings! {
     /// Salt: path of the Python reclass; accepted for old configurations and not used.
     reclass_source_path: Value = "null" as Shape::Any;
     /// Globs of keys whose values are secrets, in any case, with all that is below them; with `=` at the end of a glob, texts, numbers and lists alone, no mappings. [Answers and excerpts](explain.md#secrets) hide them.
-    secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
+    secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*accesskey', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
-    /// How many milliseconds a file has to be left alone after it was written before it is believed: somebody may be writing it. 0 to believe it at once.
+    /// How many milliseconds a file has to be left alone after it was written before it is believed: somebody may be writing it. One that is not left alone for a second is an error. 0 to believe it at once.
     settle_time: u32 = "20" as Shape::Count;
     /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first. What Python objects are copied from may take a sixteenth as much beside them.
     cache_size: u32 = "1024" as Shape::Count;

@@ -40,7 +40,11 @@ pub fn create(
     if !folder.is_empty() {
         name::path("folder", folder)?;
     }
-    let changes = changes(settings, content, options)?;
+    let mut changes = changes(settings, content, options)?;
+    if changes.is_empty() {
+        // An empty file is taken for a mistake.
+        changes.push(Change::new(&["classes"], Action::Set(Value::list(Vec::new()))));
+    }
     let exists = |path: &Path| Fault::new(Kind::NodeExists { name: node.into(), path: display(path) });
     let root = first_root(settings)?;
     if let Some(path) = find(&names(settings)?, node)? {

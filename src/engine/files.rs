@@ -83,6 +83,8 @@ impl Asking {
 /// How much larger the layer of a file is than its text, together with the text: measured on
 /// inventories of thousands of files.
 const GROWTH: usize = 7;
+/// What some editors put in front of a text in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// All files that were asked for.
 #[derive(Debug)]
@@ -388,7 +390,8 @@ impl Files {
         };
         match layer {
             Ok(mut layer) => {
-                if bytes.iter().all(u8::is_ascii_whitespace) {
+                let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+                if text.iter().all(u8::is_ascii_whitespace) {
                     let what = if item.is_class { "class" } else { "node" };
                     let empty = Fault::new(Kind::FileEmpty { what, name: name.to_string() });
                     layer.warnings.push(empty.at_site(Site::file(shown.clone())));

@@ -50,23 +50,125 @@ pub(super) fn belong_to(folder: &Metadata, file: &File) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(folder.mode() & 0o666))
 }
 
-/// Gives a lock file the owner and the group of its folder, and the right to open it to those of them
-/// who may write in the folder, access lists included. Only its owner and the administrator can change
-/// it; for others it stays what it is.
+/// Gives a lock file the owner and the group of its folder. Whoever may write in the folder may open the
+/// lock, and nobody else; others of a folder that is open to all are left out.
+///
+/// An editor who is not root cannot give the file away. Then an access list names the owner and the group
+/// of the folder. Only the owner of the lock and root can change it; for others it stays as it is.
 pub(super) fn follow(folder: &File, file: &File) -> io::Result<()> {
-    let (around, ours) = (folder.metadata()?, file.metadata()?);
-    let writers = around.mode() & 0o220;
-    let mode = writers | writers << 1;
-    if (ours.uid(), ours.gid(), ours.mode() & 0o7777) == (around.uid(), around.gid(), mode) {
-        return Ok(());
-    }
+    let around = folder.metadata()?;
     let _ = own(file, &around);
-    let _ = match value(folder, ACCESS_LIST) {
-        Ok(list) => fsetxattr(file, ACCESS_LIST, &list, XattrFlags::empty()),
-        Err(_) => fremovexattr(file, ACCESS_LIST),
+    let ours = file.metadata()?;
+    let mut rights = LockRights { user: 0, group: 0, named: Vec::new() };
+    let list = value(folder, ACCESS_LIST).unwrap_or_default();
+    let entries = access_entries(&list);
+    let mask = entries.iter().find(|entry| entry.tag == MASK).map_or(WRITE, |entry| entry.rights);
+    let right = |rights: u16| if rights & WRITE == 0 { 0 } else { READ | WRITE };
+    let of_mode = |shift: u32| right(u16::try_from(around.mode() >> shift & 7).unwrap_or(0));
+    // With an access list, the bits of the group in the mode are its mask.
+    let group = entries.iter().find(|entry| entry.tag == GROUP);
+    let group = group.map_or_else(|| of_mode(3), |entry| right(entry.rights & mask));
+    if ours.uid() == around.uid() {
+        rights.user = of_mode(6);
+    } else {
+        rights.user = READ | WRITE;
+        rights.named.push(AccessEntry { tag: NAMED_USER, rights: of_mode(6), id: around.uid() });
+    }
+    if ours.gid() == around.gid() {
+        rights.group = group;
+    } else {
+        rights.named.push(AccessEntry { tag: NAMED_GROUP, rights: group, id: around.gid() });
+    }
+    for entry in entries.iter().filter(|entry| matches!(entry.tag, NAMED_USER | NAMED_GROUP)) {
+        if !rights.named.iter().any(|named| (named.tag, named.id) == (entry.tag, entry.id)) {
+            rights.named.push(AccessEntry { rights: right(entry.rights & mask), ..*entry });
+        }
+    }
+    rights.named.retain(|entry| entry.rights != 0);
+    rights.give(file, &ours)
+}
+
+/// The rights of a lock file.
+struct LockRights {
+    user: u16,
+    group: u16,
+    named: Vec<AccessEntry>,
+}
+
+impl LockRights {
+    fn give(mut self, file: &File, ours: &Metadata) -> io::Result<()> {
+        let mode = u32::from(self.user << 6 | self.group << 3);
+        if self.named.is_empty() {
+            if value(file, ACCESS_LIST).is_ok() {
+                let _ = fremovexattr(file, ACCESS_LIST);
+            }
+            if ours.mode() & 0o7777 != mode {
+                let _ = file.set_permissions(Permissions::from_mode(mode));
+            }
+            return Ok(());
+        }
+        self.named.sort_by_key(|entry| (entry.tag, entry.id));
+        let plain = |tag, rights| AccessEntry { tag, rights, id: u32::MAX };
+        let mut entries = vec![plain(OWNER, self.user), plain(GROUP, self.group)];
+        entries.extend([plain(MASK, READ | WRITE), plain(OTHERS, 0)]);
+        entries.extend(self.named);
+        // The kernel wants them by tag.
+        entries.sort_by_key(|entry| entry.tag);
+        let list = access_list(&entries);
+        if value(file, ACCESS_LIST).is_ok_and(|old| old == list) {
+            return Ok(());
+        }
+        if fsetxattr(file, ACCESS_LIST, &list, XattrFlags::empty()).is_err() {
+            // A file system without access lists, or the file of somebody else.
+            let _ = file.set_permissions(Permissions::from_mode(mode));
+        }
+        Ok(())
+    }
+}
+
+/// Bits of an access list's rights, and its tags (Linux, `posix_acl_xattr.h`).
+const READ: u16 = 4;
+const WRITE: u16 = 2;
+const OWNER: u16 = 1;
+const NAMED_USER: u16 = 2;
+const GROUP: u16 = 4;
+const NAMED_GROUP: u16 = 8;
+const MASK: u16 = 16;
+const OTHERS: u16 = 32;
+/// The version that begins each list.
+const VERSION: [u8; 4] = [2, 0, 0, 0];
+
+/// An entry of an access list: who, and what they may do.
+#[derive(Clone, Copy)]
+struct AccessEntry {
+    tag: u16,
+    rights: u16,
+    id: u32,
+}
+
+/// The entries of an access list as the system keeps it; none of a list in another version.
+fn access_entries(list: &[u8]) -> Vec<AccessEntry> {
+    let entries = list.strip_prefix(&VERSION).unwrap_or_default().chunks_exact(8);
+    let entry = |bytes: &[u8]| {
+        let (tag, rest) = bytes.split_first_chunk()?;
+        let (rights, id) = rest.split_first_chunk()?;
+        Some(AccessEntry {
+            tag: u16::from_le_bytes(*tag),
+            rights: u16::from_le_bytes(*rights),
+            id: u32::from_le_bytes(id.try_into().ok()?),
+        })
     };
-    let _ = file.set_permissions(Permissions::from_mode(mode));
-    Ok(())
+    entries.filter_map(entry).collect()
+}
+
+fn access_list(entries: &[AccessEntry]) -> Vec<u8> {
+    let mut list = VERSION.to_vec();
+    for entry in entries {
+        list.extend(entry.tag.to_le_bytes());
+        list.extend(entry.rights.to_le_bytes());
+        list.extend(entry.id.to_le_bytes());
+    }
+    list
 }
 
 /// Gives a file the owner and group of another.

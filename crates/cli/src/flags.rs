@@ -3,7 +3,7 @@
 //! One table; names, letters and effects are those of the Python programs. What a flag means is
 //! said by the table of settings.
 
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -141,6 +141,11 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
                 match row.map(|row| row.shape) {
                     // What no setting may hold makes no sense here, where in a file it is bad data (Y8).
                     Some(Shape::OneOf(words)) => {
+                        let word = |word: &&'static str| match *word {
+                            "yaml" => PossibleValue::new(word).alias("yml"),
+                            word => PossibleValue::new(word),
+                        };
+                        let words: Vec<_> = words.iter().map(word).collect();
                         takes.value_parser(PossibleValuesParser::new(words)).hide_possible_values(true)
                     }
                     _ => takes,

@@ -50,6 +50,8 @@ pub struct Difference {
     pub mended: Vec<(Text, Vec<Fault>)>,
     /// Nodes that render on neither side, with other problems than before: those of the second.
     pub otherwise: Vec<(Text, Vec<Fault>)>,
+    /// Nodes that render on neither side, with the same problems: they are not compared.
+    pub failing: Vec<Text>,
     /// What is masked wherever the difference is shown.
     pub redaction: Redaction,
 }
@@ -72,6 +74,7 @@ impl Difference {
         for (name, node) in nodes {
             match node {
                 Node::Same => {}
+                Node::Failing => self.failing.push(name),
                 Node::Added(faults) => {
                     self.added.push(name.clone());
                     if !faults.is_empty() {

@@ -19,6 +19,8 @@ use crate::engine::sequence::Sequence;
 pub(super) enum Node {
     /// Nothing.
     Same,
+    /// It renders on neither side, with the same problems.
+    Failing,
     /// It is on the second side alone; its problems there.
     Added(Vec<Fault>),
     /// It is on the first side alone.
@@ -95,7 +97,7 @@ fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
         (_, None) => Node::Removed,
         (Some(Ok(_)), Some(Err(error))) => Node::Broken(error.into_faults()),
         (Some(Err(error)), Some(Ok(_))) => Node::Mended(error.into_faults()),
-        (Some(Err(before)), Some(Err(now))) if old.sentences(&before) == new.sentences(&now) => Node::Same,
+        (Some(Err(before)), Some(Err(now))) if old.sentences(&before) == new.sentences(&now) => Node::Failing,
         (Some(Err(_)), Some(Err(now))) => Node::Otherwise(now.into_faults()),
         (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
             changes if changes.is_empty() => Node::Same,

@@ -103,7 +103,17 @@ fn line(difference: &Difference) -> String {
     } else {
         "reclass-config.yml differs: both states are rendered with the settings as they stand\n"
     };
-    if difference.settings_differ { format!("{note}{}", counted(difference)) } else { counted(difference) }
+    let note = if difference.settings_differ { note } else { "" };
+    // An error that both states have is no difference, but no proof that nothing differs either.
+    let failing = match difference.failing.as_slice() {
+        [] => String::new(),
+        [node] => format!("'{}' is not compared: it renders in neither state\n", inert(node)),
+        nodes => {
+            let number = count(nodes.len(), "node");
+            format!("{number} are not compared, they render in neither state: {}\n", listed(nodes, NAMED))
+        }
+    };
+    format!("{note}{failing}{}", counted(difference))
 }
 
 fn counted(difference: &Difference) -> String {

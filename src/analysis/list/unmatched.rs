@@ -1,5 +1,4 @@
-//! Names turn into those that nothing in the inventory has: most likely they are slips. A glob that matches
-//! nothing is none.
+//! Unmatched names and globs: those that match nothing in the inventory. Most likely they are slips.
 
 use super::{NodeFilter, applications, classes, nodes, parameters, references};
 use crate::base::error::{Fault, Kind, Result};
@@ -26,7 +25,7 @@ pub enum What {
     Reference,
 }
 
-/// The names that nothing has, each with one that is similar.
+/// The names and globs that match nothing. A name comes with a similar one.
 pub fn unmatched<'g>(
     inventory: &Inventory,
     asked: impl IntoIterator<Item = (What, &'g [String])>,
@@ -35,7 +34,12 @@ pub fn unmatched<'g>(
     for (what, globs) in asked {
         let mut known = None;
         for glob in globs {
-            if is_wild(glob) || what.has(inventory, glob)? {
+            if what.has(inventory, glob)? {
+                continue;
+            }
+            if is_wild(glob) {
+                let kind = Kind::NothingMatches { what: what.name(), name: glob.clone(), similar: None };
+                faults.push(Fault::new(kind));
                 continue;
             }
             let known = match &mut known {

@@ -3,7 +3,7 @@
 //!
 //! A value that is odd, and that the Python programs work with, counts as it does there: that is a warning.
 
-use super::{CompatFlags, NodeNotFound, Row, Shape};
+use super::{CompatFlags, NodeNotFound, Row, Shape, other_spelling};
 use crate::base::error::{Fault, Kind, Result, Warning, article};
 use crate::base::value::{Text, Value};
 
@@ -119,7 +119,7 @@ impl FromValue for Text {
             let is = |word: &&&str| matches!(value, Value::Bool(flag) if truth(word) == Some(*flag));
             return match (value, words.iter().find(is)) {
                 (_, Some(word)) => Ok((*word).into()),
-                (Value::Str(text), None) => match words.iter().find(|word| **word == &**text) {
+                (Value::Str(text), None) => match words.iter().find(|word| **word == other_spelling(text)) {
                     Some(word) => Ok((*word).into()),
                     None => Err(not_among(row.name.into(), text, words).into()),
                 },
