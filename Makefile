@@ -23,7 +23,7 @@ test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt m
 	cargo test --locked --quiet
 	$(BIN)/pytest
 
-test-long: ## the long forms: each question about hostile inventories, and those in little memory
+test-long: ## the long forms: each question about hostile inventories
 	RECLASS_LONG=1 cargo test --locked --quiet --package reclass --test limits
 
 check: build ## format, lints, types, stubs

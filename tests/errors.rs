@@ -21,7 +21,6 @@ use reclass::error::{Error, Kind};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::internals::storage::fs::reason;
 use reclass::internals::storage::write::{TreeLock, unflushed};
-use reclass::memory;
 use reclass::report;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
@@ -163,11 +162,6 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
                 inventory.place_values("web1", &Request::default(), &mut error);
                 error
             })
-        }
-        // More than any system gives.
-        "memory-exhausted" => {
-            let refused = std::panic::catch_unwind(|| memory::need(usize::MAX)).unwrap_err();
-            Err(memory::error(refused.as_ref()).unwrap())
         }
         "internal" => TreeLock::take(&base.join("nodes"))?.remove(&base.join("classes/web.yml")),
         other => panic!("no call for {other}"),

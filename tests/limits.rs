@@ -26,7 +26,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
-use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -684,65 +683,11 @@ fn ask_all() {
     }
 }
 
-/// What a third child does: asks all of one hostile inventory with some MiB more than it has, and with
-/// that limit gone for a node that is well.
-#[test]
-#[ignore = "run by others in a process of its own"]
-fn ask_in_little_memory() {
-    let number: usize = std::env::var("LIMITS_NUMBER").unwrap().parse().unwrap();
-    let (folder, empty) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let well = inventory(empty.path());
-    write(&empty.path().join("nodes/n.yml"), "parameters: {a: 1}\n");
-    let mut options = inventory(folder.path());
-    set(&mut options, ALL[number].settings);
-    write(&folder.path().join("nodes/n.yml"), "classes: [c]\n");
-    (ALL[number].make)(folder.path());
-    let options = questions::alone(&options);
-    let answer: questions::Question = ("answer", |options, _, node| {
-        let info = Inventory::open(options)?.nodeinfo(node, &Request::default())?;
-        Ok(reclass::json::dumps(&info.parameters, false)?.len())
-    });
-    let mut counts = [0; 3];
-    for more in [0, 32, 64, 96, 160] {
-        for (what, ask) in [answer].into_iter().chain(questions::QUESTIONS) {
-            limit(Some(of_process("VmSize") * 1024 + more * 1024 * 1024));
-            let asked = std::panic::catch_unwind(AssertUnwindSafe(|| ask(&options, empty.path(), "n")));
-            limit(None);
-            match asked {
-                Ok(Ok(_)) => counts[0] += 1,
-                Ok(Err(error)) => {
-                    counts[1] += 1;
-                    assert_ne!(error.first().code(), "internal", "{what} with {more} MiB: {error}");
-                }
-                Err(caught) => {
-                    let error = reclass::memory::error(caught.as_ref());
-                    assert!(error.is_some(), "{what} with {more} MiB");
-                    counts[2] += 1;
-                }
-            }
-            let info = Inventory::open(&well).unwrap().nodeinfo("n", &Request::default()).unwrap();
-            assert!(reclass::json::dumps(&info.parameters, false).unwrap().ends_with(r#","a":1}"#));
-        }
-    }
-    println!("\nASKED\t{}\t{}\t{}", counts[0], counts[1], counts[2]);
-}
-
-/// Limits the address space of this process, in bytes.
-fn limit(bytes: Option<u64>) {
-    let limit = rustix::process::Rlimit { current: bytes, maximum: None };
-    rustix::process::setrlimit(rustix::process::Resource::As, limit).unwrap();
-}
-
 /// The largest memory of this process so far, in MiB.
 fn memory() -> u64 {
-    of_process("VmHWM") / 1024
-}
-
-/// A size of this process, in KiB.
-fn of_process(what: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find(|line| line.starts_with(what)).unwrap();
-    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    let line = status.lines().find(|line| line.starts_with("VmHWM")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
 }
 
 /// This test in a process of its own, which is ended when it hangs.
@@ -823,37 +768,6 @@ fn each_question_about_a_hostile_inventory_is_bounded() {
     two_at_once(&|number, hostile| wrong.lock().unwrap().extend(asked_beyond_bounds(number, hostile)));
     let wrong = wrong.into_inner().unwrap();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn in_little_memory_a_hostile_inventory_is_an_error_and_the_process_lives() {
-    if !is_long() {
-        return;
-    }
-    let sums = std::sync::Mutex::new([0; 3]);
-    let wrong = std::sync::Mutex::new(Vec::new());
-    let ask = |number: usize, hostile: &Hostile| {
-        let output = child()
-            .args(["ask_in_little_memory", "--exact", "--nocapture", "--include-ignored"])
-            .env("LIMITS_NUMBER", number.to_string())
-            .output()
-            .unwrap();
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let Some(asked) = text.lines().find_map(|line| line.strip_prefix("ASKED\t")) else {
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            wrong.lock().unwrap().push(format!("{}: {:?} {said}", hostile.name, output.status));
-            return;
-        };
-        println!("{}: {asked}", hostile.name);
-        let counts = asked.split('\t').map(|count| count.parse::<usize>().unwrap());
-        sums.lock().unwrap().iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
-    };
-    two_at_once(&ask);
-    let [answered, refused, exhausted] = sums.into_inner().unwrap();
-    println!("{answered} answers, {refused} other errors, {exhausted} without memory");
-    let wrong = wrong.into_inner().unwrap();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    assert!(exhausted > 100 && answered > 100, "{answered} {refused} {exhausted}");
 }
 
 /// The questions about a hostile inventory that do not end within bounds.

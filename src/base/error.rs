@@ -17,7 +17,6 @@ pub(crate) use concise::{is_active, names_its_node, names_its_path};
 pub use kind::{Kind, article};
 pub use short::{short, short_path};
 
-use crate::base::memory::{self, GROWTH};
 use crate::base::source::{Origin, Site};
 use crate::base::value::Text;
 
@@ -105,7 +104,6 @@ pub fn tell_asked(told: &mut Vec<Fault>, all: bool) {
 impl Fault {
     /// A problem without a place yet.
     pub fn new(kind: Kind) -> Fault {
-        memory::take(GROWTH * size_of::<Fault>());
         Fault {
             kind,
             origin: None,

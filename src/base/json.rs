@@ -6,7 +6,6 @@
 use std::fmt::Write;
 
 use crate::base::error::Result;
-use crate::base::memory::{self, GROWTH};
 use crate::base::pystr;
 use crate::base::value::{Key, Value};
 
@@ -55,9 +54,6 @@ fn plain_key(key: &Key) -> Key {
     }
 }
 
-/// About how many bytes of punctuation and spaces are written for an item.
-const WRITTEN: usize = 32;
-
 struct Writer {
     out: String,
     /// Levels of indent; none on one line.
@@ -102,7 +98,6 @@ impl Writer {
         close: char,
         write: impl Fn(&mut Writer, T),
     ) {
-        memory::take(GROWTH * items.len() * WRITTEN);
         self.out.push(open);
         let empty = items.len() == 0;
         self.indent = self.indent.map(|levels| levels + 1);
@@ -148,7 +143,6 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        memory::take(GROWTH * text.len());
         self.out.reserve(text.len() + 2);
         self.out.push('"');
         // Nearly all text is plain, up to its end.

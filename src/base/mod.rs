@@ -8,7 +8,6 @@ pub mod json;
 pub mod keys;
 pub mod lock;
 pub mod measure;
-pub mod memory;
 pub mod panics;
 pub mod parallel;
 pub mod path;

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 
 use crate::base::failpoints::point;
-use crate::base::memory;
 use crate::base::panics::{Caught, catch};
 
 /// Fewer items than this are not worth a thread.
@@ -61,7 +60,7 @@ pub fn each<'i, T: Sync, C, R: Send>(
     work: impl Fn(&C, &'i T) -> R + Sync,
     stop: impl Fn(&R) -> bool + Sync,
 ) -> Vec<R> {
-    let others = if items.len() < WORTH || !may_start() { 0 } else { threads.saturating_sub(1) };
+    let others = if items.len() < WORTH { 0 } else { threads.saturating_sub(1) };
     let ranges: Vec<Range> = Range::split(items.len(), others + 1);
     let end = AtomicUsize::new(items.len());
     let worker = |own: usize| {
@@ -106,16 +105,8 @@ pub fn each<'i, T: Sync, C, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Whether threads may be started: one that gets no memory while it starts ends the process.
-pub fn may_start() -> bool {
-    !memory::is_limited()
-}
-
 /// Does two pieces of work, the first in a thread of its own where one can be had.
 pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
-    if !may_start() {
-        return (first(), second());
-    }
     std::thread::scope(|scope| {
         let other = std::thread::Builder::new().spawn_scoped(scope, || catch(&first));
         let second = second();

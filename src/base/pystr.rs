@@ -7,7 +7,6 @@ mod printable;
 
 use std::fmt::Write;
 
-use crate::base::memory::{self, GROWTH};
 use crate::base::value::{DateTime, Value};
 
 /// Python's `str(value)`.
@@ -18,9 +17,6 @@ pub fn str(value: &Value) -> String {
         _ => repr(value),
     }
 }
-
-/// About how many bytes a value takes as text that is no text itself, with what stands around it.
-const WRITTEN: usize = 16;
 
 /// Python's `repr(value)`.
 pub fn repr(value: &Value) -> String {
@@ -91,7 +87,6 @@ fn iso_time(time: &DateTime, separator: char) -> String {
 }
 
 fn write_repr(out: &mut String, value: &Value) -> std::fmt::Result {
-    memory::take(GROWTH * (WRITTEN + value.as_str().map_or(0, str::len)));
     match value {
         Value::Null => out.write_str("None"),
         Value::Bool(true) => out.write_str("True"),

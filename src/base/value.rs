@@ -15,8 +15,6 @@ use std::sync::Arc;
 use arcstr::ArcStr;
 use num_bigint::BigInt;
 
-use crate::base::memory;
-
 /// What a text takes in memory beside its letters.
 pub const TEXT: usize = 24;
 
@@ -74,13 +72,11 @@ impl AsRef<str> for Text {
 }
 impl From<&str> for Text {
     fn from(text: &str) -> Text {
-        memory::take(TEXT + text.len());
         Text(ArcStr::from(text))
     }
 }
 impl From<String> for Text {
     fn from(text: String) -> Text {
-        memory::take(TEXT + text.len());
         Text(ArcStr::from(text))
     }
 }
@@ -193,12 +189,10 @@ impl Value {
     }
     /// A list value.
     pub fn list(items: Vec<Value>) -> Value {
-        memory::take(CONTAINER + items.len() * size_of::<Value>());
         Value::List(Arc::new(items))
     }
     /// A map value.
     pub fn map(map: Map) -> Value {
-        memory::take(CONTAINER + 2 * map.len() * size_of::<Value>());
         Value::Map(Arc::new(map))
     }
     /// The text of a string.

@@ -27,7 +27,6 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use crate::base::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
-use crate::base::memory;
 use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
 use crate::engine::memo::State;
@@ -126,7 +125,6 @@ pub struct Inventory {
 impl Inventory {
     /// Opens the inventory that options describe. Reads no node and no class yet.
     pub fn open(options: &Map) -> Result<Inventory> {
-        memory::begin();
         let (settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_the_rest(options, error))?;
         let settings = Arc::new(settings);
@@ -231,7 +229,6 @@ impl Inventory {
     /// Shows the records of the engine to `look`: names, layers, and how they are merged and
     /// evaluated. All that it sees is of one state of the files, for which it may run again.
     pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
-        memory::begin();
         self.state().inspect(&look)
     }
 

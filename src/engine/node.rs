@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
-use crate::base::memory::{self, GROWTH};
 use crate::base::parallel;
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
@@ -149,7 +148,6 @@ impl Layers {
 impl Computation<'_> {
     /// Computes a node.
     pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {
-        memory::begin();
         let merged = self.layers_or_problems(request)?;
         let others = self.others(&merged, request.environment);
         let evaluated = self.evaluate(&merged, &others);
@@ -193,7 +191,6 @@ impl Computation<'_> {
         let layers: Vec<_> = linearization.layers().chain(std::iter::once(&merged.layer)).collect();
         let mut all = Vec::new();
         for layer in &layers {
-            memory::take(GROWTH * layer.warnings.len() * size_of::<Warning>());
             all.extend(layer.warnings.iter().cloned());
         }
         all.extend(linearization.warnings.iter().cloned());

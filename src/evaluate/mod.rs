@@ -25,7 +25,6 @@ use std::sync::Arc;
 
 use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
 use crate::base::measure::Measure;
-use crate::base::memory::{self, GROWTH};
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
 use crate::base::value::{Key, Text, Value};
@@ -367,10 +366,7 @@ impl<'a> Evaluator<'a> {
                     let found = self.resolve(reference, source, origin)?;
                     let value = self.deep_found(&found)?;
                     match &value {
-                        Value::Str(text) => {
-                            memory::take(GROWTH * text.len());
-                            out.push_str(text);
-                        }
+                        Value::Str(text) => out.push_str(text),
                         Value::Null if self.settings.compat_flags.null_as_null => out.push_str("null"),
                         value => out.push_str(&crate::base::pystr::str(value)),
                     }

@@ -3,7 +3,6 @@
 use super::{Evaluator, Found, Head, Stop};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::point;
-use crate::base::memory::{self, GROWTH};
 use crate::base::path::list_index;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -144,10 +143,7 @@ impl Evaluator<'_> {
                     })?;
                     let value = self.deep_found(&found)?;
                     match &value {
-                        Value::Str(plain) => {
-                            memory::take(GROWTH * plain.len());
-                            text.push_str(plain);
-                        }
+                        Value::Str(plain) => text.push_str(plain),
                         // A default is read as YAML again, so null and containers are written so,
                         // unless the flag of reclass-rs asks for the text `None` (R7).
                         value @ (Value::Null | Value::List(_) | Value::Map(_))

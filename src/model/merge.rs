@@ -16,7 +16,6 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::base::failpoints::point;
-use crate::base::memory;
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -145,7 +144,6 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
         return later.clone();
     }
     point("two layers are merged");
-    memory::take((earlier.entries.len() + later.entries.len()) * 2 * size_of::<(Key, Slot)>());
     let mut merged = match Arc::get_mut(&mut earlier) {
         Some(own) => std::mem::take(own),
         // Keys and children are shared.

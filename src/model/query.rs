@@ -15,7 +15,6 @@ use nom::character::complete::{char, digit1};
 use nom::combinator::{all_consuming, map, not, opt, peek, recognize};
 use nom::multi::many0;
 
-use crate::base::memory::{self, GROWTH};
 use crate::base::path::split_path;
 use crate::base::value::{Text, Value};
 
@@ -100,7 +99,6 @@ enum Item<'t> {
 
 /// Reads the inside of a query; an error is the message.
 pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
-    memory::take(2 * GROWTH * inside.len());
     let (rest, options) = many0(option).parse(inside).map_err(|_| "cannot read the options".to_owned())?;
     let source = inside.trim_matches(is_space);
     let mut query = Query {

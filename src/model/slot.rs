@@ -7,7 +7,6 @@
 use std::sync::{Arc, OnceLock};
 
 use crate::base::measure::Measure;
-use crate::base::memory;
 use crate::base::source::Origin;
 use crate::base::table::Table;
 use crate::base::value::{Map, Value};
@@ -163,7 +162,6 @@ impl ListSlot {
     pub fn extend(&mut self, items: impl Iterator<Item = Slot>, origin: Origin) {
         let before = self.items.len();
         self.items.extend(items);
-        memory::take((self.items.len() - before) * size_of::<Slot>());
         self.dynamic |= self.items[before..].iter().any(Slot::dynamic);
         self.origin = origin;
         self.constant = OnceLock::new();

@@ -12,7 +12,6 @@ mod words;
 use std::sync::Arc;
 
 use crate::base::error::Fault;
-use crate::base::memory::{self, GROWTH};
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::model::query::Query;
@@ -79,7 +78,6 @@ pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
     if grammar.is_plain(source) {
         return Ok(Parsed::Text(source.clone()));
     }
-    memory::take(GROWTH * source.len());
     let expanded;
     let text: &Text = if settings.compat_flags.expand_tabs && source.contains('\t') {
         expanded = expand_tabs(source).into();

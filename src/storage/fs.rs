@@ -14,7 +14,6 @@ use rustix::io::Errno;
 use super::beneath;
 use super::denied::reason_at;
 use crate::base::error::{Fault, Kind, Result};
-use crate::base::memory;
 use crate::base::similar;
 use crate::base::value::{Text, Value};
 
@@ -201,8 +200,6 @@ fn read_by(
             return Err(too_large(path, most));
         }
         let size = usize::try_from(stamp.size).unwrap_or(0);
-        memory::begin();
-        memory::take(size);
         let mut bytes = vec![0; size];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
         let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;

@@ -12,9 +12,6 @@ use std::sync::Arc;
 
 use super::fs::Stamp;
 
-/// About how many bytes a file takes in a listing and among the names, beside its name.
-pub const FILE: usize = 256;
-
 /// A folder of a tree.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Folder {

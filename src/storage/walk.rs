@@ -18,10 +18,9 @@ use rustix::io::Errno;
 
 use super::TreeLimits;
 use super::fs::{Stamp, Young, display, folder_unreadable, reason};
-use super::list::{FILE, Folder, Listing, stem};
+use super::list::{Folder, Listing, stem};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
-use crate::base::memory::{self, GROWTH};
 use crate::base::parallel;
 
 /// From how many folders on, none of them around another, threads share them. Until there are as
@@ -227,7 +226,6 @@ impl Walk<'_> {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            memory::take(FILE + GROWTH * name.to_bytes().len());
             let most = self.tree.limits.files;
             if self.tree.met.fetch_add(1, Ordering::Relaxed) >= most {
                 return Err(self.tree.beyond("number of files and folders", most, "limit_files"));

@@ -14,10 +14,9 @@ use std::collections::hash_map::Entry as Place;
 
 use rustc_hash::FxHashMap;
 
-use super::compose::{Data, Document, DocumentLimits, Duplicate, Entry, NODE, Node};
+use super::compose::{Data, Document, DocumentLimits, Duplicate, Entry, Node};
 use super::resolve::{self, Tag};
 use crate::base::error::{Fault, Kind};
-use crate::base::memory;
 use crate::base::pystr;
 use crate::base::source::Span;
 use crate::base::value::{Key, Text, Value};
@@ -211,7 +210,6 @@ impl<'a> Reader<'a> {
         } else {
             self.text.get(self.line_start..start).map_or(0, |before| before.chars().count())
         };
-        memory::take(NODE);
         let index = narrow(self.spans.len());
         self.spans.push(Span {
             start: narrow(start),

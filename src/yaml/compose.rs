@@ -16,7 +16,6 @@ use super::events::{Event, Events, site};
 use super::{block, construct};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::measure::TEXT;
-use crate::base::memory;
 use crate::base::settings::Settings;
 use crate::base::source::{Span, Spans};
 use crate::base::value::{Key, Text, Value};
@@ -29,9 +28,6 @@ pub struct DocumentLimits {
     /// How many nodes it may have.
     pub nodes: usize,
 }
-
-/// About how many bytes a node takes, with its text.
-pub(super) const NODE: usize = 256;
 
 impl DocumentLimits {
     /// The limits that settings name.
@@ -285,7 +281,6 @@ impl Composer<'_> {
         if self.graph.nodes.len() >= self.limits.nodes {
             return Err(too_many_nodes(self.limits, span));
         }
-        memory::take(NODE);
         self.graph.nodes.push(Written { tag: tag.map(String::into_boxed_str), content });
         self.graph.spans.push(span);
         Ok(index)

@@ -5,10 +5,6 @@
 
 use std::fmt::Write;
 
-use crate::base::memory::{self, GROWTH};
-
-/// About how many bytes of indentation and indicators go with a scalar.
-const WRITTEN: usize = 32;
 const BEST_INDENT: usize = 2;
 const BEST_WIDTH: usize = 80;
 /// Longer keys get a `?`.
@@ -193,7 +189,6 @@ impl Layout {
     }
 
     pub(super) fn write_scalar(&mut self, scalar: Scalar<'_>, anchor: Option<usize>, context: Context) {
-        memory::take(GROWTH * (WRITTEN + scalar.text.len()));
         let style = self.select_style(scalar, context);
         if let Some(number) = anchor {
             self.write_anchor(number);

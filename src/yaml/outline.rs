@@ -10,7 +10,6 @@ use rustc_hash::FxHashMap;
 use super::events::{Event, Events};
 use super::resolve::{self, Tag};
 use crate::base::error::Result;
-use crate::base::memory;
 use crate::base::source::Span;
 use crate::base::value::{Key, Value};
 
@@ -74,9 +73,6 @@ pub struct Pair {
     /// The value.
     pub value: Piece,
 }
-
-/// About how many bytes a piece takes, beside its event.
-const PIECE: usize = 384;
 
 /// What a key says.
 #[derive(Clone, PartialEq, Debug)]
@@ -230,7 +226,6 @@ impl Reader<'_> {
     }
 
     fn attach(&mut self, piece: Piece, name: Name) {
-        memory::take(PIECE);
         match self.open.last_mut() {
             Some(open) => open.parts.push((piece, name)),
             None => self.outline.root = Some(piece),

@@ -13,8 +13,6 @@ mod version;
 
 use std::process::ExitCode;
 
-use reclass::memory;
-
 /// A whole inventory is some millions of small pieces.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -23,10 +21,5 @@ fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
     // A defect of ours has told of itself on standard error; the exit code is that of the
     // Python programs for what is unexpected (ruling Y8).
-    std::panic::catch_unwind(|| programs::main(arguments)).unwrap_or_else(|caught| {
-        match memory::error(&*caught) {
-            Some(error) => session::fail(&error),
-            None => ExitCode::FAILURE,
-        }
-    })
+    std::panic::catch_unwind(|| programs::main(arguments)).unwrap_or(ExitCode::FAILURE)
 }

@@ -24,7 +24,7 @@ static STANDS: Mutex<bool> = Mutex::new(false);
 /// Works, and says so while it lasts.
 pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let dumb = environment("TERM").is_none_or(|terminal| terminal == "dumb");
-    if dumb || !io::stderr().is_terminal() || !reclass::parallel::may_start() {
+    if dumb || !io::stderr().is_terminal() {
         return work();
     }
     // The work stays in this thread: its stack is the one that is grown for deep inventories.

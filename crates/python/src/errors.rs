@@ -12,7 +12,6 @@ use pyo3::types::PyType;
 
 use reclass::error::{Error, Fault, Kind, Link};
 use reclass::error::{inert, short};
-use reclass::memory;
 use reclass::source::Site;
 
 macro_rules! exceptions {
@@ -134,19 +133,9 @@ fn placed(text: &str, site: Option<&Site>) -> String {
 ///
 /// A panic that reaches Salt is a `BaseException`, and takes a worker of the master out for good.
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
-    let work = || {
-        let _call = memory::Call::begin();
-        body()
-    };
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         reclass::Inventory::forget_all();
         let place = reclass::panics::take_place();
-        // Where Python makes no object, PyO3 panics.
-        let refused = memory::is_limited() && place.contains("pyo3");
-        let exhausted = refused.then(|| Fault::new(Kind::MemoryExhausted {}).into());
-        if let Some(error) = memory::error(payload.as_ref()).or(exhausted) {
-            return Python::attach(|py| Err(exception(py, &error)));
-        }
         // Of a crate, the path below the folder of all crates.
         let place = place.rsplit("/registry/src/").next().unwrap_or_default();
         Python::attach(|py| {

@@ -14,7 +14,6 @@ use pyo3::types::{
 use crate::form::scalar;
 use crate::known::{Taken, is_shared};
 use reclass::failpoints::point;
-use reclass::memory;
 use reclass::value::{DateTime, Map, Text, Value};
 use reclass::wire;
 
@@ -39,9 +38,6 @@ enum Stopped {
 }
 
 type Made<T> = Result<T, Stopped>;
-
-/// About how many bytes Python takes for an item of a container, and the item.
-pub(super) const OBJECT: usize = 160;
 
 /// How many levels of containers fit on the stack that one look at it makes sure of.
 const LEVELS: usize = 16;
@@ -103,10 +99,7 @@ impl<'py> Outgoing<'py> {
             Value::Tuple(items) => Ok(PyTuple::new(py, self.objects(items)?)?.into_any()),
             Value::Set(items) => Ok(PySet::new(py, self.objects(items)?)?.into_any()),
             Value::BigInt(number) => Ok(big_int(py, number)?),
-            Value::Binary(bytes) => {
-                memory::take(bytes.len());
-                Ok(PyBytes::new(py, bytes).into_any())
-            }
+            Value::Binary(bytes) => Ok(PyBytes::new(py, bytes).into_any()),
             Value::Date(date) => Ok(PyDate::new(py, i32::from(date.year), date.month, date.day)?.into_any()),
             Value::DateTime(time) => Ok(timestamp(py, time)?.into_any()),
         }
@@ -125,13 +118,11 @@ impl<'py> Outgoing<'py> {
     }
 
     fn objects(&mut self, items: &[Value]) -> Made<Vec<Bound<'py, PyAny>>> {
-        memory::take(items.len() * OBJECT);
         self.nested(|outgoing| items.iter().map(|item| outgoing.any(item)).collect())
     }
 
     fn map(&mut self, map: &Map) -> Made<Bound<'py, PyDict>> {
         if let Some(form) = self.known.form(self.py, map, self.limit)? {
-            memory::take(map.len() * OBJECT);
             let dict = form.dict.bind(self.py).copy()?;
             for (index, value) in map.values().enumerate() {
                 if let Some(key) = form.other(index, value) {
@@ -140,7 +131,6 @@ impl<'py> Outgoing<'py> {
             }
             return Ok(dict);
         }
-        memory::take(map.len() * OBJECT);
         let dict = PyDict::new(self.py);
         for (key, value) in map {
             if self.plain && !wire::is_plain(&key.0) {

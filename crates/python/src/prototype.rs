@@ -8,9 +8,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::form::scalar;
 use crate::known::{SharedObjects, has_plain_keys};
-use crate::outgoing::OBJECT;
 use reclass::failpoints::point;
-use reclass::memory;
 use reclass::value::{Map, Value};
 use reclass::wire;
 
@@ -118,7 +116,6 @@ impl Making<'_, '_> {
     }
 
     fn place(&mut self, value: &Value) {
-        memory::take(OBJECT);
         self.objects.push(if wire::is_plain(value) {
             scalar(self.py, value, &mut self.known.strings).unbind()
         } else {
@@ -152,7 +149,6 @@ impl<'py> Copying<'py, '_> {
                 self.objects = rest;
                 let copy = dict.bind(py).cast::<PyDict>()?.copy()?;
                 point("a prototype is copied");
-                memory::take((1 + *count as usize) * OBJECT);
                 for other in others.chunks_exact(2) {
                     if self.is_container(&other[1]) {
                         copy.set_item(&other[0], self.container()?)?;

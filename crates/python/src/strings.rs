@@ -4,7 +4,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 use rustc_hash::FxHashMap;
 
-use reclass::memory;
 use reclass::value::Text;
 
 /// Python strings by the address of the text, which they keep alive. Those in `young` were used
@@ -25,7 +24,6 @@ impl Strings {
         if let Some((_, string)) = self.young.get(&address) {
             return string.bind(py).clone();
         }
-        memory::take(text.len());
         if text.is_alone() {
             // Such texts are many, and each of them has one place in one answer.
             return PyString::new(py, text);

@@ -15,7 +15,6 @@ use super::steps::Step;
 use crate::analysis::list::each;
 use crate::base::error::{Fault, Kind};
 use crate::base::measure::Measure;
-use crate::base::memory;
 use crate::base::settings::Settings;
 use crate::base::value::Value;
 use crate::model::template::Template;
@@ -36,9 +35,6 @@ const LINK: usize = 8;
 /// How many values that are shared take as much as one with its place.
 const SHARED: usize = 4;
 
-/// About how many bytes a value takes.
-const VALUE: usize = 64;
-
 /// How many letters of a reference take as long to tell as a value: those inside of it are looked up for
 /// each around them.
 const LETTERS: usize = 16;
@@ -54,7 +50,6 @@ impl Room {
     pub fn take(&self, values: usize) -> bool {
         let left = self.left.get().checked_sub(values);
         self.left.set(left.unwrap_or(0));
-        memory::take(values.saturating_mul(VALUE));
         left.is_some()
     }
 

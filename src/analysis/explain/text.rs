@@ -7,7 +7,6 @@ use super::brief::{brief, briefs, whole};
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
 use super::{Effect, ReferenceStory, Step, Story, ValuePart, ValuePlace};
 use crate::base::error::inert;
-use crate::base::memory::{self, GROWTH};
 use crate::base::path::join_path;
 use crate::base::secrets::MASK;
 use crate::base::value::{Key, Value};
@@ -74,7 +73,6 @@ impl Writer<'_> {
 
     /// A line without blanks at its end.
     fn line(&mut self, text: &str) {
-        memory::take(GROWTH * text.len());
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }

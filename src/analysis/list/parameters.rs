@@ -7,7 +7,6 @@ use super::nodes::LookedAt;
 use super::{NodeFilter, Rows, row, texts};
 use crate::analysis::explain::written;
 use crate::analysis::survey::Survey;
-use crate::base::memory::{self, GROWTH};
 use crate::base::path::join_path;
 use crate::base::pattern::PathPattern;
 use crate::base::source::{Origin, Site};
@@ -71,7 +70,6 @@ pub fn parameters(
             let map = settled(&layer.parameters, &prefixes);
             chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
                 let Some(site) = site(computation.inputs, origin, None) else { return };
-                memory::take(GROWTH * (size_of::<Raw>() + users.len() * size_of::<usize>()));
                 let entry = rows
                     .entry(join_path(path, delimiter))
                     .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));

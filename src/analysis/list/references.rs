@@ -10,7 +10,6 @@ use super::inside::{each, queries_in, texts_in};
 use super::nodes::LookedAt;
 use super::{NodeFilter, Rows, row, texts};
 use crate::analysis::survey::Survey;
-use crate::base::memory::{self, GROWTH};
 use crate::base::path::join_path;
 use crate::base::path::split_path;
 use crate::base::pattern::{Glob, PathPattern};
@@ -200,7 +199,6 @@ fn row_of(
     (nodes, complete): Users<'_>,
 ) -> ReferenceRow {
     let nodes = nodes();
-    memory::take(GROWTH * size_of::<ReferenceRow>() + within.len() + nodes.len() * size_of::<Text>());
     ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes, complete }
 }
 

@@ -56,13 +56,9 @@ impl Kind {
                 Some(help.to_owned())
             }
             Kind::GitProgram { message } if message.contains("cannot allocate memory") => {
-                Kind::MemoryExhausted {}.help()
+                Some("raise the limit of the process (ulimit -v, LimitAS= of systemd)".into())
             }
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
-            Kind::MemoryExhausted {} => Some(
-                "raise the limit of the process (ulimit -v, LimitAS= of systemd), or lower 'cache_size'"
-                    .into(),
-            ),
             Kind::Lint { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())

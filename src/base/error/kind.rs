@@ -277,9 +277,6 @@ kinds! {
     /// A command line that makes no sense.
     Usage { message: String } "usage" 2
         "{message}";
-    /// Memory that the system refuses.
-    MemoryExhausted {} "memory-exhausted" 71
-        "the system gives this process no more memory";
     /// A defect of ours.
     Internal { message: String } "internal" 1
         "internal error: {message}";

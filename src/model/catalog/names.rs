@@ -13,12 +13,10 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::base::error::{Fault, Kind};
-use crate::base::memory::{self, GROWTH};
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
 use crate::storage::fs::display;
-use crate::storage::list::FILE;
 use crate::storage::{Found, Listing};
 
 /// What a name stands for.
@@ -181,7 +179,6 @@ impl Spelled {
 
     /// Adds the name of the next file.
     fn add(&mut self, name: &str, init: bool) {
-        memory::take(FILE + GROWTH * name.len());
         let hash = FxBuildHasher.hash_one(name);
         let known = self.numbers.find(hash, |number| self.name(*number) == name).is_some();
         let number = self.ends.len();

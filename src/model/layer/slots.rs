@@ -4,16 +4,12 @@ use std::sync::Arc;
 
 use super::{Builder, grow};
 use crate::base::error::{Fault, Kind, tell};
-use crate::base::memory;
 use crate::base::source::Origin;
 use crate::base::value::Value;
 use crate::model::merge::Normalized;
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Parsed, Template};
 use crate::yaml::compose::{Data, Entry, Node};
-
-/// About how many bytes a slot takes, with its key and its text.
-const SLOT: usize = 256;
 
 impl Builder<'_> {
     /// A mapping that merges: what [`crate::model::merge::normalize`] makes of one that does not.
@@ -72,7 +68,6 @@ impl Builder<'_> {
     }
 
     fn slot(&mut self, node: &Node) -> Slot {
-        memory::take(SLOT);
         let origin = self.origin(node.index);
         match &node.data {
             Data::Value(Value::Str(text)) => match self.words.parse(text, self.subject.settings) {

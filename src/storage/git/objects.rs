@@ -9,9 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use super::program::{Failure, In, LOCAL, git, output};
-use crate::base::memory::{self, GROWTH};
 use crate::storage::TreeLimits;
-use crate::storage::list::FILE;
 
 /// How many links may lead to links: as many as Linux follows.
 pub const MAX_LINKS: usize = 40;
@@ -157,7 +155,6 @@ impl Tree<'_> {
         }
         let (mut here, mut inner) = (Vec::new(), Vec::new());
         for (name, is_folder) in self.children(folder) {
-            memory::take(FILE + GROWTH * name.as_encoded_bytes().len());
             self.met.set(self.met.get() + 1);
             if self.met.get() > self.limits.files {
                 let what = "the number of files and folders";
