@@ -30,7 +30,8 @@ mod yaml;
 
 pub use analysis::{diff, explain, graph, lint, list};
 pub use base::{
-    error, failpoints, json, keys, lock, panics, parallel, path, pystr, secrets, settings, source, value,
+    error, failpoints, json, keys, lock, panics, parallel, path, pystr, secrets, settings, source, stack,
+    value,
 };
 pub use engine::node::{Computation, NodeRequest};
 pub use engine::{Inventory, NodeInfo, Request, inventory_value};

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use crate::base::error::Result;
 use crate::base::pystr;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 
 /// JSON as the Python programs print it: two spaces of indent if `pretty`, else on one line.
@@ -25,7 +26,7 @@ pub fn portable(value: &Value) -> Result<String> {
 
 /// What is read back from [`portable`]: keys are strings, dates and binary too, and sets are lists.
 pub fn plain(value: &Value) -> Value {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
+    grow(|| match value {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Str(_) => value.clone(),
         Value::Float(number) if number.is_finite() => value.clone(),
         Value::Float(number) => Value::text(float(*number)),
@@ -77,18 +78,14 @@ impl Writer {
             Value::Binary(bytes) => self.string(&encode_base64(bytes)),
             Value::Date(_) | Value::DateTime(_) => self.string(&pystr::iso(value, 'T')),
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-                self.items('[', items.iter(), ']', Writer::deeper);
+                self.items('[', items.iter(), ']', |writer, item| grow(|| writer.value(item)));
             }
             Value::Map(map) => self.items('{', map.iter(), '}', |writer, (key, value)| {
                 writer.key(key);
                 writer.out.push_str(if writer.indent.is_some() { ": " } else { ":" });
-                writer.deeper(value);
+                grow(|| writer.value(value));
             }),
         }
-    }
-
-    fn deeper(&mut self, value: &Value) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.value(value));
     }
 
     fn items<T>(

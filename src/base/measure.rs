@@ -1,6 +1,7 @@
 //! A measure says how large a value is when nothing in it is shared, as Python objects or text will
 //! have it: what a limit on the values of a node has to count, since sharing makes copies free here.
 
+use crate::base::stack::grow;
 use crate::base::value::Value;
 
 /// Height and size of a value.
@@ -31,7 +32,7 @@ impl Measure {
     /// The measure of a value.
     pub fn of(value: &Value) -> Measure {
         let all = |parts: &mut dyn Iterator<Item = &Value>| {
-            stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+            grow(|| {
                 let mut measure = Measure::default();
                 parts.for_each(|part| measure.add(Measure::of(part)));
                 measure.around()

@@ -17,5 +17,6 @@ pub mod secrets;
 pub mod settings;
 pub mod similar;
 pub mod source;
+pub mod stack;
 pub mod table;
 pub mod value;

@@ -7,6 +7,7 @@ mod printable;
 
 use std::fmt::Write;
 
+use crate::base::stack::grow;
 use crate::base::value::{DateTime, Value};
 
 /// Python's `str(value)`.
@@ -111,7 +112,7 @@ fn write_repr(out: &mut String, value: &Value) -> std::fmt::Result {
                 }
                 write_repr(out, &key.0)?;
                 out.write_str(": ")?;
-                deeper(out, value)?;
+                grow(|| write_repr(out, value))?;
             }
             out.write_char('}')
         }
@@ -124,13 +125,9 @@ fn write_items(out: &mut String, open: &str, items: &[Value], close: &str) -> st
         if number > 0 {
             out.write_str(", ")?;
         }
-        deeper(out, item)?;
+        grow(|| write_repr(out, item))?;
     }
     out.write_str(close)
-}
-
-fn deeper(out: &mut String, value: &Value) -> std::fmt::Result {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || write_repr(out, value))
 }
 
 fn write_str(out: &mut String, text: &str) -> std::fmt::Result {

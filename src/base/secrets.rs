@@ -5,6 +5,7 @@
 
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 
 /// The text that is shown for a secret.
@@ -94,14 +95,14 @@ impl Secrets {
     /// true and false are no secrets.
     pub fn hide(&self, value: &Value, cover: Cover, keeps: &dyn Fn(&str) -> bool) -> Value {
         match value {
-            Value::Map(map) => deeper(|| {
+            Value::Map(map) => grow(|| {
                 let entry = |(key, value): (&Key, &Value)| {
                     (key.clone(), self.hide(value, self.below(cover, key), keeps))
                 };
                 Value::map(map.iter().map(entry).collect::<Map>())
             }),
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-                deeper(|| Value::list(items.iter().map(|item| self.hide(item, cover, keeps)).collect()))
+                grow(|| Value::list(items.iter().map(|item| self.hide(item, cover, keeps)).collect()))
             }
             Value::Null | Value::Bool(_) => value.clone(),
             Value::Str(text) if keeps(text) => value.clone(),
@@ -109,10 +110,6 @@ impl Secrets {
             _ => Value::text(MASK),
         }
     }
-}
-
-fn deeper<T>(body: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::page::Refusal;
 use super::{Action, Change};
 use crate::base::error::article;
 use crate::base::pystr;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 
 /// The change without the items that are in the list already, and each of the others once.
@@ -102,10 +103,7 @@ fn find(map: &Map, name: &str) -> Result<Option<usize>, Refusal> {
 /// Whether two values are the same in all that a program can see, the order of keys included.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     let all = |some: &[Value], others: &[Value]| {
-        some.len() == others.len()
-            && stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
-                some.iter().zip(others).all(|(one, other)| same(one, other))
-            })
+        some.len() == others.len() && grow(|| some.iter().zip(others).all(|(one, other)| same(one, other)))
     };
     match (one, other) {
         (Value::Float(one), Value::Float(other)) => {

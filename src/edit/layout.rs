@@ -1,5 +1,6 @@
 //! Layout learns from a file how its author writes: indentation, lists below keys, and where lines end.
 
+use crate::base::stack::grow;
 use crate::yaml::outline::{Form, Outline, Pair, Piece};
 
 /// The habits of a file.
@@ -45,7 +46,7 @@ impl Seen {
                 Form::BlockSequence(_) if self.list.is_none() => self.list = further,
                 _ => {}
             }
-            stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.look(text, value));
+            grow(|| self.look(text, value));
         }
     }
 }

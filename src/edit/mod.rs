@@ -21,6 +21,7 @@ use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::point;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
+use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
 use crate::yaml::compose::{Data, compose};
@@ -179,9 +180,7 @@ pub fn read(bytes: &[u8], path: &str) -> Result<Option<Value>> {
 }
 
 fn any_text(value: &Value, speaks: &dyn Fn(&str) -> bool) -> bool {
-    let any = |items: &[Value]| {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || items.iter().any(|item| any_text(item, speaks)))
-    };
+    let any = |items: &[Value]| grow(|| items.iter().any(|item| any_text(item, speaks)));
     match value {
         Value::Str(text) => speaks(text),
         Value::List(items) | Value::Tuple(items) | Value::Set(items) => any(items),

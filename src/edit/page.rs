@@ -12,6 +12,7 @@ use super::layout::{Habits, column, line_end};
 use super::render::{self, Quotes, Style};
 use super::{Action, Change};
 use crate::base::error::Result as Outcome;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::yaml::outline::{Form, Outline, Pair, Piece};
 
@@ -279,7 +280,7 @@ impl<'a> Page<'a> {
     /// Refuses to take away a part that an alias elsewhere refers to.
     pub(super) fn keeps_anchors(&self, piece: &Piece) -> Result<(), Refusal> {
         self.anchor(piece)?;
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &piece.form {
+        grow(|| match &piece.form {
             Form::FlowSequence(items) | Form::BlockSequence(items) => {
                 items.iter().try_for_each(|item| self.keeps_anchors(item))
             }

@@ -10,6 +10,7 @@ use super::layout::{Habits, is_break};
 use super::page::Refusal;
 use crate::base::json::encode_base64;
 use crate::base::pystr;
+use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
 use crate::yaml::emit::{EmitOptions, emit};
 use crate::yaml::parse_value;
@@ -89,13 +90,13 @@ pub(super) fn entry(
 fn block(value: &Value, column: usize, habits: &Habits) -> Result<Vec<String>, Refusal> {
     let mut lines = Vec::new();
     match value {
-        Value::Map(map) => stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        Value::Map(map) => grow(|| {
             for (key, value) in map.iter() {
                 lines.extend(entry(&key.0, value, column, habits, Style::Block)?);
             }
             Ok(())
         })?,
-        Value::List(items) => stacker::maybe_grow(64 * 1024, 1024 * 1024, || {
+        Value::List(items) => grow(|| {
             for item in items.iter() {
                 lines.extend(self::item(item, column, habits, Style::Block)?);
             }
@@ -138,7 +139,7 @@ pub(super) fn flow(value: &Value, quotes: Quotes) -> Result<String, Refusal> {
             items.iter().map(|item| flow(item, Quotes::Needed)).collect();
         Ok(items?.join(", "))
     };
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, || match value {
+    grow(|| match value {
         Value::List(items) => Ok(format!("[{}]", list(items)?)),
         Value::Map(map) => flow_map(map),
         scalar => self::scalar(scalar, true, quotes),

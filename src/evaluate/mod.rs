@@ -27,6 +27,7 @@ use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most}
 use crate::base::measure::Measure;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
@@ -400,11 +401,7 @@ impl<'a> Evaluator<'a> {
         }
         self.depth += 1;
         // Some steps have room to stand on once one has.
-        let result = if self.depth % STEPS == 1 {
-            stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || compute(self))
-        } else {
-            compute(self)
-        };
+        let result = if self.depth % STEPS == 1 { grow(|| compute(self)) } else { compute(self) };
         self.depth -= 1;
         result
     }

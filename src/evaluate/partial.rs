@@ -20,6 +20,7 @@ use rustc_hash::FxHashSet;
 use super::memo::{Keeping, Kept, Memo};
 use super::{Evaluator, Found, Head};
 use crate::base::measure::Measure;
+use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Key, Value};
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::Words;
@@ -285,7 +286,7 @@ impl Sift<'_> {
         };
         if new {
             self.weight += CONTAINER + slots.len() * size_of::<Slot>();
-            stacker::maybe_grow(64 * 1024, 1024 * 1024, || slots.for_each(|slot| self.slot(slot)));
+            grow(|| slots.for_each(|slot| self.slot(slot)));
         }
     }
 

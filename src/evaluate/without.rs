@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::base::secrets::{Cover, MASK, Secrets};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
@@ -48,7 +49,7 @@ impl Without<'_> {
     }
 
     fn slot(&self, slot: &Slot, cover: Cover) -> Slot {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
+        grow(|| match slot {
             Slot::Value(value, origin) => Slot::Value(self.secrets.hide(value, cover, &|_| false), *origin),
             Slot::Text(..) | Slot::Query(..) if cover == Cover::Open => slot.clone(),
             Slot::Text(template, origin) if self.references == References::Kept => {

@@ -17,6 +17,7 @@ use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, Warning, tell, t
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
+use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::MapSlot;
@@ -381,9 +382,4 @@ fn type_name(node: &Node) -> &'static str {
         Data::List(_) => "list",
         Data::Map(_) => "mapping",
     }
-}
-
-/// Runs one level of a recursion with room enough on the stack.
-fn grow<T>(level: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
 }

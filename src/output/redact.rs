@@ -8,6 +8,7 @@ mod source;
 
 use crate::base::secrets::{Cover, MASK, Secrets};
 use crate::base::settings::Settings;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 
 /// The secrets of an inventory, and the form of references in it.
@@ -63,14 +64,14 @@ impl Redaction {
         }
         match (value, without) {
             (value, Some(without)) if value == without => value.clone(),
-            (Value::Map(map), _) => deeper(|| {
+            (Value::Map(map), _) => grow(|| {
                 let without = without.and_then(Value::as_map);
                 let entry = |(key, value): (&Key, &Value)| {
                     (key.clone(), self.unchanged(value, without.and_then(|without| without.get(key))))
                 };
                 Value::map(map.iter().map(entry).collect::<Map>())
             }),
-            (Value::List(items) | Value::Tuple(items) | Value::Set(items), _) => deeper(|| {
+            (Value::List(items) | Value::Tuple(items) | Value::Set(items), _) => grow(|| {
                 let without = match without {
                     Some(Value::List(without)) if items.len() == without.len() => without.as_slice(),
                     _ => &[],
@@ -103,10 +104,6 @@ impl Redaction {
         }
         rest.is_empty() && !text.contains(&self.delimiter.repeat(2))
     }
-}
-
-fn deeper<T>(body: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, body)
 }
 
 #[cfg(test)]

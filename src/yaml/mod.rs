@@ -20,6 +20,7 @@ mod timestamp;
 pub mod trace;
 
 use crate::base::error::Result;
+use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
 use compose::{Data, Node};
 
@@ -54,9 +55,4 @@ pub fn to_value(node: &Node) -> Value {
             Value::map(map)
         }),
     }
-}
-
-/// Runs one level of a recursion with room enough on the stack.
-fn grow<T>(level: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(64 * 1024, 1024 * 1024, level)
 }

@@ -21,6 +21,7 @@ use reclass::list::NodeFilter;
 use reclass::redact::Redaction;
 use reclass::report::full;
 use reclass::settings::{NodeNotFound, Settings};
+use reclass::stack::grow;
 use reclass::value::{Map, Text, Value};
 use reclass::wire;
 use reclass::{NodeInfo, Request};
@@ -384,10 +385,9 @@ impl Inventory {
             })?;
             Ok((Given(Some(answer)), engine.news_of_mode().map(|watching| (watching, engine.place()))))
         };
-        let (given, mode) =
-            py.detach(|| on_enough_stack(ask)).map_err(|Failure { error, full, repeated }| {
-                exception_with_excerpts(py, &error, &full, repeated)
-            })?;
+        let (given, mode) = py.detach(|| grow(ask)).map_err(|Failure { error, full, repeated }| {
+            exception_with_excerpts(py, &error, &full, repeated)
+        })?;
         point("an answer is handed to Python");
         if let Some((watching, place)) = mode {
             let line = if watching {
@@ -480,16 +480,6 @@ fn without_node(faults: &[Fault]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The stack, in bytes, on which anything can be taken apart: values nest 1,500 deep at most, by the
-/// limits of YAML and of references, and a level takes less than 100 bytes.
-const STACK: usize = 512 * 1024;
-
-/// Runs what may take values apart. Python's threads may have a stack of 32 KiB. Not for what
-/// calls Python, which keeps an eye on its own stack.
-pub(super) fn on_enough_stack<T>(body: impl FnOnce() -> T) -> T {
-    stacker::maybe_grow(STACK, 2 * STACK, body)
-}
-
 /// What the engine gave. Where it is the last to hold a value, it takes it apart on enough stack.
 struct Given<T>(Option<T>);
 
@@ -502,7 +492,7 @@ impl<T> Deref for Given<T> {
 
 impl<T> Drop for Given<T> {
     fn drop(&mut self) {
-        on_enough_stack(|| drop(self.0.take()));
+        grow(|| drop(self.0.take()));
     }
 }
 

@@ -14,6 +14,7 @@ use pyo3::types::{
 use crate::form::scalar;
 use crate::known::{Taken, is_shared};
 use reclass::failpoints::point;
+use reclass::stack::grow;
 use reclass::value::{DateTime, Map, Text, Value};
 use reclass::wire;
 
@@ -112,7 +113,7 @@ impl<'py> Outgoing<'py> {
         }
         let look = self.depth % LEVELS == 0;
         self.depth += 1;
-        let made = if look { stacker::maybe_grow(64 * 1024, 1024 * 1024, || body(self)) } else { body(self) };
+        let made = if look { grow(|| body(self)) } else { body(self) };
         self.depth -= 1;
         made
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::ListItem;
 use super::items::items;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::NodeInfo;
 
@@ -137,7 +138,7 @@ impl Walk {
     }
 
     fn values(&mut self, old: &Value, new: &Value) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match (old, new) {
+        grow(|| match (old, new) {
             (Value::Map(old), Value::Map(new)) if Arc::ptr_eq(old, new) => {}
             (Value::Map(old), Value::Map(new)) if !old.is_empty() && !new.is_empty() => self.maps(old, new),
             (Value::List(before), Value::List(now))
@@ -183,7 +184,7 @@ impl Walk {
             Value::Map(map) if !map.is_empty() => {
                 for (key, value) in map.iter() {
                     self.path.push(key.clone());
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.leaves(value, gone));
+                    grow(|| self.leaves(value, gone));
                     self.path.pop();
                 }
             }

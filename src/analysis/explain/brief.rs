@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::base::error::inert;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 
 /// The longest value that stands on a line, in characters.
@@ -166,7 +167,7 @@ impl Flow {
                     self.text.push_str(if index > 0 { ", " } else { "" });
                     self.key(key);
                     self.text.push_str(": ");
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.value(value));
+                    grow(|| self.value(value));
                 }
                 self.text.push('}');
             }
@@ -177,7 +178,7 @@ impl Flow {
                         return;
                     }
                     self.text.push_str(if index > 0 { ", " } else { "" });
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.value(value));
+                    grow(|| self.value(value));
                 }
                 self.text.push(']');
             }

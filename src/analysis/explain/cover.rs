@@ -6,13 +6,14 @@ use rustc_hash::FxHashMap;
 use super::{ReferenceStory, Step, Story, ValuePart};
 use crate::base::error::Kind;
 use crate::base::secrets::MASK;
+use crate::base::stack::grow;
 use crate::base::value::Value;
 use crate::output::redact::Redaction;
 
 impl Redaction {
     /// Hides values that secrets have a part in; `without` is the same story without the secrets.
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
-        stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+        grow(|| {
             let secret = self.secrets.covers(&story.path);
             self.cover_value(&mut story.value, without.and_then(|story| story.value.as_ref()));
             if let Some(Kind::ReferenceCycle { cycle }) = story.fault.as_mut().map(|fault| &mut fault.kind)
@@ -87,7 +88,7 @@ impl Redaction {
             hide(&mut reference.value);
             self.hide_found(&mut reference.inner);
             if let Some(story) = &mut reference.story {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.hide_story(story));
+                grow(|| self.hide_story(story));
             }
         }
     }

@@ -6,6 +6,7 @@ use super::{ApplicationStory, ClassListing, ClassStory, EnvironmentStory, Explan
 use super::{ReferenceStory, Step, Story, ValuePart, ValuePlace};
 use crate::base::error::Fault;
 use crate::base::path::join_path;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 use crate::output::redact::Redaction;
 use crate::output::report::{link_value, site_value};
@@ -106,7 +107,7 @@ impl Writer<'_> {
     }
 
     fn story(&self, story: &Story) -> Value {
-        stacker::maybe_grow(128 * 1024, 1024 * 1024, || {
+        grow(|| {
             map! {
                 "path": self.path(&story.path),
                 "value": self.value(&story.path, story.value.as_ref()),

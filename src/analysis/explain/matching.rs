@@ -6,6 +6,7 @@ use rustc_hash::FxHashSet;
 use super::parts::{Below, Inner, address, below, leaf};
 use super::teller::Teller;
 use crate::base::pattern::{PathPattern, Progress};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::evaluate::{Found, Head};
 
@@ -67,7 +68,7 @@ impl Teller<'_> {
                 walk.found.push(walk.path.clone());
             }
             if let (Some(head), false) = (&head, is_match && walk.leaves) {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.walk(head, &next, walk));
+                grow(|| self.walk(head, &next, walk));
             }
             walk.path.pop();
         }

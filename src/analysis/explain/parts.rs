@@ -7,6 +7,7 @@ use super::room::Room;
 use super::said::written;
 use super::teller::Teller;
 use crate::base::source::Origin;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::linearize::AUTOMATIC;
 use crate::evaluate::{Found, Head};
@@ -102,7 +103,7 @@ impl Teller<'_> {
             if let (Some(head), true) = (&head, container) {
                 let before = via.len();
                 via.extend(self.bringing(slot));
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.collect(head, path, via, around, parts));
+                grow(|| self.collect(head, path, via, around, parts));
                 via.truncate(before);
             } else {
                 let value = head.and_then(|found| {
@@ -174,7 +175,7 @@ impl Teller<'_> {
             }
             origins.insert(winner(slot).origin());
             if let Some(head) = self.quietly(|evaluator| evaluator.head(slot)) {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.origins(&head, seen, origins));
+                grow(|| self.origins(&head, seen, origins));
             }
         }
     }
@@ -226,7 +227,7 @@ fn data_parts(
         }
         path.push(key);
         let before = parts.len();
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || data_parts(value, path, place, parts, room));
+        grow(|| data_parts(value, path, place, parts, room));
         if parts.len() == before {
             let (path, place) = (path.clone(), place.clone());
             let part = ValuePart { path, value: Some(value.clone()), written: None, place, via: Vec::new() };

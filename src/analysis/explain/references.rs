@@ -11,6 +11,7 @@ use super::teller::{MAX_DEPTH, Teller};
 use crate::base::error::Fault;
 use crate::base::path::list_index;
 use crate::base::source::Origin;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::Asked;
 use crate::evaluate::{Found, Head, Traced};
@@ -69,7 +70,7 @@ impl Teller<'_> {
             {
                 self.depth += 1;
                 let path = path.clone();
-                let story = stacker::maybe_grow(256 * 1024, 2 * 1024 * 1024, || self.parameter(&path));
+                let story = grow(|| self.parameter(&path));
                 self.depth -= 1;
                 Some(Box::new(story))
             }

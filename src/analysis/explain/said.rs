@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 use crate::engine::node::Layers;
 use crate::model::merge::{Prefixes, settled};
@@ -113,7 +114,7 @@ pub(super) fn said(slot: &Slot, path: &[Key], here: &mut Said, out: &mut Vec<Sai
                 Some(slot) => {
                     here.way.push(Turn::Key(key.clone()));
                     here.depth += 1;
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || said(slot, path, here, out));
+                    grow(|| said(slot, path, here, out));
                     here.depth -= 1;
                     here.way.pop();
                 }
@@ -148,24 +149,23 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
 
 /// What a slot of a layer says, references and the prefixes of keys as they are written.
 pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
-    let deeper = |body: &dyn Fn() -> Value| stacker::maybe_grow(64 * 1024, 1024 * 1024, body);
     match slot {
         Slot::Value(value, _) => value.clone(),
         Slot::Text(template, _) => Value::Str(template.source.clone()),
         Slot::Query(query, _) => Value::text(format!("$[ {} ]", query.source)),
         Slot::List(list) => {
-            deeper(&|| Value::list(list.items.iter().map(|item| written(item, prefixes)).collect()))
+            grow(|| Value::list(list.items.iter().map(|item| written(item, prefixes)).collect()))
         }
-        Slot::Raw(raw) => deeper(&|| {
+        Slot::Raw(raw) => grow(|| {
             let entries = raw.entries.iter().map(|(key, slot)| (key.clone(), written(slot, prefixes)));
             Value::map(entries.collect::<Map>())
         }),
-        Slot::Map(map) => deeper(&|| {
+        Slot::Map(map) => grow(|| {
             Value::map(
                 map.entries.iter().flat_map(|(key, slot)| entries(key, slot, prefixes)).collect::<Map>(),
             )
         }),
-        Slot::Stack(_) => deeper(&|| written(super::parts::winner(slot), prefixes)),
+        Slot::Stack(_) => grow(|| written(super::parts::winner(slot), prefixes)),
     }
 }
 

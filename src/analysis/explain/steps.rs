@@ -15,6 +15,7 @@ use super::references::ReferenceStory;
 use super::said::{Ordered, Said, said, written};
 use super::teller::{MAX_DEPTH, Teller};
 use crate::base::error::{Fault, Kind};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
 use crate::model::merge::merge_maps;
@@ -133,8 +134,7 @@ fn copied(now: &Slot, said: &Slot) -> usize {
     match (now, said) {
         (Slot::Map(now), Slot::Map(said)) => {
             let inner = said.entries.iter().filter_map(|(key, said)| Some((now.entries.get(key)?, said)));
-            let inner =
-                inner.map(|(now, said)| stacker::maybe_grow(64 * 1024, 1024 * 1024, || copied(now, said)));
+            let inner = inner.map(|(now, said)| grow(|| copied(now, said)));
             now.entries.len() + inner.sum::<usize>()
         }
         (Slot::Map(map), _) => map.entries.len(),

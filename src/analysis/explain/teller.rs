@@ -16,6 +16,7 @@ use super::steps::State;
 use crate::analysis::list::queries_in;
 use crate::base::path::join_path;
 use crate::base::secrets::Secrets;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
@@ -224,7 +225,7 @@ impl<'a> Teller<'a> {
                 path.push(key.clone());
                 out.push(join_path(path, delimiter));
                 if let Slot::Map(inner) = slot {
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, delimiter, out));
+                    grow(|| collect(inner, path, delimiter, out));
                 }
                 path.pop();
             }

@@ -9,6 +9,7 @@ use super::{Effect, ReferenceStory, Step, Story, ValuePart, ValuePlace};
 use crate::base::error::inert;
 use crate::base::path::join_path;
 use crate::base::secrets::MASK;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
 use crate::output::style::{Paint, Style};
@@ -268,7 +269,7 @@ impl Writer<'_> {
         }
         if let Some(story) = &reference.story {
             for step in story.steps.iter().rev().filter(|step| step.counts) {
-                stacker::maybe_grow(128 * 1024, 1024 * 1024, || self.step(story, step, indent + 2));
+                grow(|| self.step(story, step, indent + 2));
             }
         }
     }

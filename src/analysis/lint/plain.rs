@@ -8,6 +8,7 @@ use crate::analysis::survey::Survey;
 use crate::base::pattern::Glob;
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{Entries, Slot};
 use crate::model::template::{Parsed, Part, Reference, parse};
@@ -151,10 +152,10 @@ fn collect_keys(entries: &Entries, names: &mut FxHashSet<String>) {
         }
         match slot {
             Slot::Map(map) => {
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_keys(&map.entries, names));
+                grow(|| collect_keys(&map.entries, names));
             }
             Slot::Raw(raw) => {
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_keys(&raw.entries, names));
+                grow(|| collect_keys(&raw.entries, names));
             }
             _ => {}
         }

@@ -8,6 +8,7 @@ use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, MapSlot, Slot};
@@ -170,7 +171,7 @@ fn scalars(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Sl
         path.push(key.clone());
         match alone(slot) {
             Some((Slot::Map(inner), prefix)) if !prefix.overrides => {
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || scalars(inner, path, visit));
+                grow(|| scalars(inner, path, visit));
             }
             Some((slot @ Slot::Value(value, _), prefix))
                 if !matches!(value, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_)) =>

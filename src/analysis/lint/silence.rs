@@ -8,6 +8,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Fault;
+use crate::base::stack::grow;
 use crate::engine::Inventory;
 use crate::yaml::compose::compose;
 use crate::yaml::outline::{Form, Outline, Piece};
@@ -92,7 +93,7 @@ fn codes(after: &str, file: bool) -> Option<Vec<String>> {
 /// is not YAML, only its errors are said.
 fn scalars(text: &str) -> Vec<(usize, usize)> {
     fn collect(piece: &Piece, text: &str, out: &mut Vec<(usize, usize)>) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match &piece.form {
+        grow(|| match &piece.form {
             Form::Alias | Form::Empty => {}
             Form::BlockScalar => {
                 // A comment may stand behind its head.

@@ -10,6 +10,7 @@ use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
@@ -107,7 +108,7 @@ fn collect(map: &MapSlot, path: &mut Vec<Key>, out: &mut Vec<Prefixed>) {
     for (key, slot) in &map.entries {
         path.push(key.clone());
         match slot {
-            Slot::Map(inner) => stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, out)),
+            Slot::Map(inner) => grow(|| collect(inner, path, out)),
             Slot::Stack(stack) => {
                 for (index, entry) in stack.entries.iter().enumerate() {
                     if entry.prefix.any() && index == 0 {
@@ -115,7 +116,7 @@ fn collect(map: &MapSlot, path: &mut Vec<Key>, out: &mut Vec<Prefixed>) {
                         out.push(Prefixed { path, prefix, origin: slot.origin(), slot });
                     }
                     if let Slot::Map(inner) = &entry.slot {
-                        stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect(inner, path, out));
+                        grow(|| collect(inner, path, out));
                     }
                 }
             }

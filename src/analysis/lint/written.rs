@@ -8,6 +8,7 @@ use crate::analysis::survey::SurveyedFile;
 use crate::base::error::{Fault, article};
 use crate::base::secrets::Cover;
 use crate::base::source::{FileId, Origin, Site, Span};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::files::duplicates;
 use crate::model::layer::{same_text, unknown_sections};
@@ -112,7 +113,7 @@ impl<'a> Reader<'a, '_> {
                 let before = std::mem::replace(&mut self.in_list, true);
                 for item in items.iter() {
                     self.is_item = true;
-                    stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(item));
+                    grow(|| self.node(item));
                 }
                 self.is_item = false;
                 self.in_list = before;
@@ -135,7 +136,7 @@ impl<'a> Reader<'a, '_> {
         self.is_item = false;
         let (key, secret) =
             (std::mem::replace(&mut self.key, key), std::mem::replace(&mut self.secret, secret));
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || self.node(&entry.value));
+        grow(|| self.node(&entry.value));
         (self.key, self.secret) = (key, secret);
     }
 
@@ -305,13 +306,11 @@ fn collect_scalars(node: &Node, out: &mut Vec<u32>) {
     match &node.data {
         Data::Value(_) => out.push(node.index),
         Data::List(items) => {
-            items
-                .iter()
-                .for_each(|item| stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_scalars(item, out)));
+            items.iter().for_each(|item| grow(|| collect_scalars(item, out)));
         }
         Data::Map(entries) => entries.iter().for_each(|entry| {
             out.push(entry.key_index);
-            stacker::maybe_grow(64 * 1024, 1024 * 1024, || collect_scalars(&entry.value, out));
+            grow(|| collect_scalars(&entry.value, out));
         }),
     }
 }

@@ -4,6 +4,7 @@
 use super::parameters::leaves;
 use crate::base::pattern::{PathPattern, Progress};
 use crate::base::source::Origin;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::slot::{MapSlot, Slot};
 
@@ -66,10 +67,10 @@ fn inside(
         path.push(key);
         match (choice, slot) {
             (Choice::Chosen, Slot::Raw(raw)) if !raw.entries.is_empty() => {
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || inside(slot, choice, path, visit));
+                grow(|| inside(slot, choice, path, visit));
             }
             (Choice::Chosen, _) => visit(path, slot, slot.origin()),
-            _ => stacker::maybe_grow(64 * 1024, 1024 * 1024, || inside(slot, choice, path, visit)),
+            _ => grow(|| inside(slot, choice, path, visit)),
         }
         path.pop();
     };

@@ -1,6 +1,7 @@
 //! The inside of a layer turns into the texts with references and the queries in it, one by one.
 
 use crate::base::source::Origin;
+use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
@@ -42,7 +43,7 @@ fn inside<'m>(map: &'m MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key
         path.pop();
     }
     fn found<'m>(slot: &'m Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &'m Slot)) {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
+        grow(|| match slot {
             Slot::Text(..) | Slot::Query(..) => visit(path, slot),
             Slot::Map(map) => inside(map, path, visit),
             Slot::Raw(raw) if raw.dynamic => {

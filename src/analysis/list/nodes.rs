@@ -7,6 +7,7 @@ use crate::analysis::explain::Paths;
 use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, PathPattern, chosen};
+use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
@@ -296,7 +297,7 @@ fn asks_all(map: &MapSlot) -> bool {
 
 fn query_in(map: &MapSlot, is: &dyn Fn(&crate::model::query::Query) -> bool) -> bool {
     fn inside(slot: &Slot, is: &dyn Fn(&crate::model::query::Query) -> bool) -> bool {
-        stacker::maybe_grow(64 * 1024, 1024 * 1024, || match slot {
+        grow(|| match slot {
             Slot::Query(query, _) => is(query),
             Slot::Map(map) => map.dynamic && map.entries.values().any(|slot| inside(slot, is)),
             Slot::Raw(raw) => raw.dynamic && raw.entries.values().any(|slot| inside(slot, is)),

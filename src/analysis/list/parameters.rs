@@ -10,6 +10,7 @@ use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::pattern::PathPattern;
 use crate::base::source::{Origin, Site};
+use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::evaluate::site;
@@ -93,7 +94,7 @@ pub(crate) fn leaves(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&
     fn inside(slot: &Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Origin)) {
         match slot {
             Slot::Map(map) if !map.entries.is_empty() => {
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || leaves(map, path, visit));
+                grow(|| leaves(map, path, visit));
             }
             Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, path, visit)),
             _ => visit(path, slot, slot.origin()),

@@ -7,6 +7,7 @@ use super::{By, Gathered, Included, Linearizer, Listed, MAX_FAULTS};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::point;
 use crate::base::source::{FileId, Origin};
+use crate::base::stack::grow;
 use crate::base::value::Text;
 use crate::engine::sequence::SequenceStep;
 use crate::model::layer::{ClassEntry, Layer, Subject, Unread};
@@ -253,9 +254,7 @@ impl Linearizer<'_> {
         let included = Included { name: name.clone(), file: layer.file, by: by.clone(), listed };
         self.brought.included.push(included);
         self.active.push((name.clone(), written.clone(), index));
-        let shown = stacker::maybe_grow(128 * 1024, 2 * 1024 * 1024, || {
-            self.parents(&layer.classes, &By::Includer(index))
-        });
+        let shown = grow(|| self.parents(&layer.classes, &By::Includer(index)));
         self.active.pop();
         self.list(shown);
         self.brought.layers.push(layer.clone());

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{ConfigurationFile, refused};
 use crate::base::error::{Result, article};
 use crate::base::pattern::Glob;
+use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
 use crate::storage::fs;
 use crate::yaml::compose::{Data, Entry};
@@ -160,7 +161,7 @@ fn merge(into: &mut Map, from: Map) {
         match (into.get_mut(&key), value) {
             (Some(Value::Map(there)), Value::Map(more)) => {
                 let mut map = there.as_ref().clone();
-                stacker::maybe_grow(64 * 1024, 1024 * 1024, || merge(&mut map, more.as_ref().clone()));
+                grow(|| merge(&mut map, more.as_ref().clone()));
                 *there = std::sync::Arc::new(map);
             }
             (Some(Value::List(there)), Value::List(more)) => {

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-use super::{Redaction, deeper};
+use super::Redaction;
 use crate::base::secrets::Cover;
+use crate::base::stack::grow;
 use crate::yaml::compose::compose;
 use crate::yaml::outline::{Form, Name, Outline, Piece};
 
@@ -42,7 +43,7 @@ impl Redaction {
 
     /// The scalars that are secret, in their order, each with the comment behind it.
     fn find(&self, text: &str, piece: &Piece, cover: Cover, found: &mut Vec<Range<usize>>) {
-        deeper(|| match &piece.form {
+        grow(|| match &piece.form {
             Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
                 for pair in pairs {
                     let below = match &pair.name {
