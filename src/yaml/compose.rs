@@ -1,7 +1,6 @@
 //! Composition turns events into a tree of nodes, aliases shared, scalars resolved.
 //!
-//! Ordinary files are read in one pass (`block`). All others take two passes, as in
-//! `PyYAML`: this file builds the graph of the nodes as they
+//! There are two passes, as in `PyYAML`: this file builds the graph of the nodes as they
 //! are written (its composer), `construct` makes data of it (its constructor).
 //! So an error of the syntax anywhere comes before any error of the data.
 //!
@@ -12,8 +11,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use super::construct;
 use super::events::{Event, Events, site};
-use super::{block, construct};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::measure::TEXT;
 use crate::base::settings::Settings;
@@ -98,10 +97,12 @@ pub fn compose(bytes: &[u8]) -> Result<Document> {
 
 /// The same within limits, with every string made by `intern`.
 pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
-    let mut document = match block::read(bytes, intern, limits) {
-        Some(document) => document,
-        None => compose_within(bytes, intern, limits)?,
+    let graph = Graph::read(bytes, limits)?;
+    let Some(root) = graph.root else {
+        return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
     };
+    let (root, warnings) = construct::construct(&graph, root, intern, limits)?;
+    let mut document = Document { root: Some(root), spans: graph.spans.into(), warnings };
     if !document.warnings.is_empty()
         && let Ok(text) = std::str::from_utf8(bytes)
     {
@@ -132,27 +133,6 @@ impl Document {
             }
         }
     }
-}
-
-/// What [`compose`] makes of an ordinary file in one pass; `None` for any other file.
-#[cfg(feature = "internals")]
-pub fn compose_ordinary(bytes: &[u8]) -> Option<Document> {
-    block::read(bytes, &|text| text.into(), DocumentLimits::HIGHEST)
-}
-
-/// What [`compose`] makes of a file that is not ordinary, or of any other.
-#[cfg(feature = "internals")]
-pub fn compose_any(bytes: &[u8], intern: &dyn Fn(&str) -> Text) -> Result<Document> {
-    compose_within(bytes, intern, DocumentLimits::HIGHEST)
-}
-
-fn compose_within(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
-    let graph = Graph::read(bytes, limits)?;
-    let Some(root) = graph.root else {
-        return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
-    };
-    let (root, warnings) = construct::construct(&graph, root, intern, limits)?;
-    Ok(Document { root: Some(root), spans: graph.spans.into(), warnings })
 }
 
 /// A document as it is written: nodes by number, aliases as the number of their node.

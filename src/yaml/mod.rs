@@ -1,7 +1,6 @@
 //! YAML turns text into documents whose scalars are what `PyYAML` makes of them,
 //! and values into the text that `PyYAML` writes for them.
 
-mod block;
 pub mod compose;
 mod construct;
 pub mod emit;
