@@ -85,7 +85,8 @@ pub(super) fn follow(folder: &File, file: &File) -> io::Result<()> {
         }
     }
     rights.named.retain(|entry| entry.rights != 0);
-    rights.give(file, &ours)
+    rights.give(file, &ours);
+    Ok(())
 }
 
 /// The rights of a lock file.
@@ -96,7 +97,7 @@ struct LockRights {
 }
 
 impl LockRights {
-    fn give(mut self, file: &File, ours: &Metadata) -> io::Result<()> {
+    fn give(mut self, file: &File, ours: &Metadata) {
         let mode = u32::from(self.user << 6 | self.group << 3);
         if self.named.is_empty() {
             if value(file, ACCESS_LIST).is_ok() {
@@ -105,7 +106,7 @@ impl LockRights {
             if ours.mode() & 0o7777 != mode {
                 let _ = file.set_permissions(Permissions::from_mode(mode));
             }
-            return Ok(());
+            return;
         }
         self.named.sort_by_key(|entry| (entry.tag, entry.id));
         let plain = |tag, rights| AccessEntry { tag, rights, id: u32::MAX };
@@ -116,13 +117,12 @@ impl LockRights {
         entries.sort_by_key(|entry| entry.tag);
         let list = access_list(&entries);
         if value(file, ACCESS_LIST).is_ok_and(|old| old == list) {
-            return Ok(());
+            return;
         }
         if fsetxattr(file, ACCESS_LIST, &list, XattrFlags::empty()).is_err() {
             // A file system without access lists, or the file of somebody else.
             let _ = file.set_permissions(Permissions::from_mode(mode));
         }
-        Ok(())
     }
 }
 

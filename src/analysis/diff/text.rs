@@ -107,7 +107,7 @@ fn line(difference: &Difference) -> String {
     // An error that both states have is no difference, but no proof that nothing differs either.
     let failing = match difference.failing.as_slice() {
         [] => String::new(),
-        [node] => format!("'{}' is not compared: it renders in neither state\n", inert(node)),
+        [name] => format!("'{}' is not compared: it renders in neither state\n", inert(name)),
         nodes => {
             let number = count(nodes.len(), "node");
             format!("{number} are not compared, they render in neither state: {}\n", listed(nodes, NAMED))
