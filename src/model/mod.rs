@@ -10,3 +10,4 @@ pub mod merge;
 pub mod query;
 pub mod slot;
 pub mod template;
+pub mod visit;

@@ -12,12 +12,12 @@ use super::parts::ValuePart;
 use super::place::ValuePlace;
 use super::references::ReferenceStory;
 use super::steps::Step;
-use crate::analysis::list::each;
 use crate::base::error::{Fault, Kind};
 use crate::base::measure::Measure;
 use crate::base::settings::Settings;
 use crate::base::value::Value;
 use crate::model::template::Template;
+use crate::model::visit::references as each;
 
 /// How much may still be told, in values: shared by all that tell of one explanation.
 #[derive(Clone, Debug)]

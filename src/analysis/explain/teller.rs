@@ -13,7 +13,6 @@ use super::references::Answered;
 use super::room::Room;
 use super::said::{Ordered, ordered};
 use super::steps::State;
-use crate::analysis::list::queries_in;
 use crate::base::path::join_path;
 use crate::base::secrets::Secrets;
 use crate::base::stack::grow;
@@ -121,7 +120,7 @@ pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Stands> {
 /// Whether a query stands in a map itself: among exports it is an error.
 fn has_query(map: &MapSlot) -> bool {
     let mut found = false;
-    queries_in(map, &mut |_, _, _| found = true);
+    map.queries(&mut |_, _, _| found = true);
     found
 }
 

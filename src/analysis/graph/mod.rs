@@ -11,7 +11,7 @@ use crate::analysis::list::leaves;
 use crate::analysis::survey::{Survey, Surveyed};
 use crate::base::error::Result;
 use crate::base::source::{FileId, Origin, Site};
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::linearize::By;
 use crate::engine::node::{Computation, NodeRequest};
@@ -232,7 +232,7 @@ fn sets(
     let Ok(layer) = &file.layer else { return Vec::new() };
     let prefixes = Prefixes::new(computation.settings);
     let mut found = Vec::new();
-    leaves(&settled(&layer.parameters, &prefixes), &mut Vec::<Key>::new(), &mut |path, slot, origin| {
+    leaves(&settled(&layer.parameters, &prefixes), &mut |path, slot, origin| {
         found.push(Leaf {
             path: crate::base::path::join_path(path, &computation.settings.delimiter),
             value: Some(redaction.written(path, &crate::analysis::explain::written(slot, &prefixes))),

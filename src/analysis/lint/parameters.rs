@@ -6,7 +6,6 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Linter, Section, lint_fault};
-use crate::analysis::list::{each, queries_in, texts_in};
 use crate::analysis::survey::SurveyedFile;
 use crate::base::error::{Fault, Kind};
 use crate::base::path::join_path;
@@ -20,6 +19,7 @@ use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{self, Parsed, Part, Reference, Template};
+use crate::model::visit;
 
 /// The key whose entries exist to be referred to.
 pub(super) const PARAM: &str = "_param";
@@ -62,7 +62,7 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
     for (file, surveyed) in linter.survey.files.iter().enumerate() {
         let Ok(layer) = &surveyed.layer else { continue };
         let mut take = |template: &'a Template, origin: Origin, in_class: bool| {
-            each(&template.parts, &mut |reference| {
+            visit::references(&template.parts, &mut |reference| {
                 let site = site(linter.computation.inputs, origin, Some((&template.source, reference.span)));
                 all.push(Referring { reference, site, in_class, file });
             });
@@ -73,7 +73,7 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
             }
         }
         for map in [&layer.parameters, &layer.exports] {
-            texts_in(map, &mut |_, template, origin| take(template, origin, false));
+            map.texts(&mut |_, template, origin| take(template, origin, false));
         }
     }
     all
@@ -140,7 +140,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
     for (_, name) in linter.computation.mappings.names() {
         // One that is no template fails where it matches.
         if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.computation.settings) {
-            each(&template.parts, &mut |reference| used.take(reference, delimiter));
+            visit::references(&template.parts, &mut |reference| used.take(reference, delimiter));
         }
     }
     each_query(linter, &mut |_, query, _| {
@@ -324,7 +324,7 @@ fn exports(map: &MapSlot, path: &[Text]) -> bool {
 fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&[Key], &Query, Origin)) {
     for file in &linter.survey.files {
         if let Ok(layer) = &file.layer {
-            queries_in(&layer.parameters, visit);
+            layer.parameters.queries(visit);
         }
     }
 }
@@ -332,7 +332,7 @@ fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&[Key], &Query, Origin)
 /// Queries that begin with another word than `exports`, which is not looked at.
 fn misnamed_queries(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for layer in linter.files().filter_map(|file| file.layer.as_ref().ok()) {
-        queries_in(&layer.parameters, &mut |_, query, origin| {
+        layer.parameters.queries(&mut |_, query, origin| {
             if let Some(word) = &query.misnamed {
                 let message = format!("'{word}' in front of an inventory query is taken for 'exports'");
                 found.push(linter.at("query-without-exports", message, origin));

@@ -3,15 +3,14 @@
 
 use rustc_hash::FxHashSet;
 
-use crate::analysis::list::each;
 use crate::analysis::survey::Survey;
 use crate::base::pattern::Glob;
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
-use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
-use crate::model::slot::{Entries, Slot};
+use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Parsed, Part, Reference, parse};
+use crate::model::visit;
 use crate::yaml::parse_value;
 
 use super::parameters::{PARAM, entries_of};
@@ -61,7 +60,7 @@ impl Plain {
             names.insert(file.name.to_lowercase());
             names.extend(file.name.split('.').map(str::to_lowercase));
             let Ok(layer) = &file.layer else { continue };
-            collect_keys(&layer.parameters.entries, &mut names);
+            collect_keys(&layer.parameters, &mut names);
             if let Some(slot) = layer.parameters.entries.get(&Key::from(PARAM)) {
                 entries_of(slot, &mut false, &mut |key, slot| {
                     if let Slot::Value(Value::Str(text), _) = slot
@@ -87,7 +86,7 @@ impl Plain {
             Ok(Parsed::Query(_)) | Err(_) => None,
             Ok(Parsed::Template(template)) => {
                 let mut found = false;
-                each(&template.parts, &mut |reference| {
+                visit::references(&template.parts, &mut |reference| {
                     let default = default(reference, &settings.delimiter);
                     let value = default.and_then(|text| parse_value(&text).ok());
                     found |= value.is_some_and(|value| self.looks_secret(&value, own));
@@ -144,22 +143,12 @@ impl Plain {
     }
 }
 
-/// All keys of parameters.
-fn collect_keys(entries: &Entries, names: &mut FxHashSet<String>) {
-    for (key, slot) in entries {
-        if let Some(name) = key.as_str() {
-            names.insert(name.to_lowercase());
-        }
-        match slot {
-            Slot::Map(map) => {
-                grow(|| collect_keys(&map.entries, names));
-            }
-            Slot::Raw(raw) => {
-                grow(|| collect_keys(&raw.entries, names));
-            }
-            _ => {}
-        }
-    }
+/// All keys of parameters, but for those in lists.
+fn collect_keys(map: &MapSlot, names: &mut FxHashSet<String>) {
+    map.visit(&mut |path, slot| {
+        names.extend(path.last().and_then(Key::as_str).map(str::to_lowercase));
+        matches!(slot, Slot::Map(_) | Slot::Raw(_))
+    });
 }
 
 /// The default of a reference, where there are no references in it.

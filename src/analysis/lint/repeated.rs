@@ -8,7 +8,6 @@ use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
-use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, MapSlot, Slot};
@@ -54,7 +53,7 @@ fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.survey.files.iter().filter(|file| !file.nodes.is_empty()) {
         let Ok(layer) = &file.layer else { continue };
-        scalars(&settled(section.of(layer), &prefixes), &mut Vec::new(), &mut |path, slot, prefix| {
+        scalars(&settled(section.of(layer), &prefixes), &mut |path, slot, prefix| {
             let Slot::Value(value, origin) = slot else { return };
             let (value, origin, has_prefix) = (value.clone(), *origin, prefix.any());
             let setting = Setting { file, id: layer.file, value, origin, has_prefix };
@@ -126,19 +125,15 @@ fn earlier(
 }
 
 fn said<'m>(map: &'m MapSlot, path: &[Key]) -> Said<'m> {
-    let Some((first, rest)) = path.split_first() else { return Said::Other { constant: false } };
-    match map.entries.get(first) {
-        None => Said::Nothing,
-        Some(Slot::Value(value, _)) if rest.is_empty() => Said::Scalar(value),
-        Some(Slot::Map(inner)) if !rest.is_empty() => said(inner, rest),
-        Some(slot) => match alone(slot) {
-            Some((Slot::Value(value, _), KeyPrefix { constant: true, overrides: false }))
-                if rest.is_empty() =>
-            {
-                Said::Constant(value)
-            }
-            _ => Said::Other { constant: holds(slot, rest) },
-        },
+    let Some((slot, rest)) = map.at(path) else { return Said::Nothing };
+    match (slot, alone(slot)) {
+        (Slot::Value(value, _), _) if rest.is_empty() => Said::Scalar(value),
+        (_, Some((Slot::Value(value, _), KeyPrefix { constant: true, overrides: false })))
+            if rest.is_empty() =>
+        {
+            Said::Constant(value)
+        }
+        _ => Said::Other { constant: holds(slot, rest) },
     }
 }
 
@@ -166,20 +161,15 @@ pub(super) fn alone(slot: &Slot) -> Option<(&Slot, KeyPrefix)> {
 
 /// Visits the scalars of a map, each with its prefix. What stands below a `~` is what is left of
 /// what was there: there no scalar is set already.
-fn scalars(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, KeyPrefix)) {
-    for (key, slot) in &map.entries {
-        path.push(key.clone());
-        match alone(slot) {
-            Some((Slot::Map(inner), prefix)) if !prefix.overrides => {
-                grow(|| scalars(inner, path, visit));
+fn scalars(map: &MapSlot, visitor: &mut dyn FnMut(&[Key], &Slot, KeyPrefix)) {
+    map.visit(&mut |path, slot| match alone(slot) {
+        Some((Slot::Map(_), prefix)) => !prefix.overrides,
+        Some((slot @ Slot::Value(value, _), prefix)) => {
+            if !matches!(value, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_)) {
+                visitor(path, slot, prefix);
             }
-            Some((slot @ Slot::Value(value, _), prefix))
-                if !matches!(value, Value::Map(_) | Value::List(_) | Value::Set(_) | Value::Tuple(_)) =>
-            {
-                visit(path, slot, prefix);
-            }
-            _ => {}
+            false
         }
-        path.pop();
-    }
+        _ => false,
+    });
 }

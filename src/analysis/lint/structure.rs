@@ -10,7 +10,6 @@ use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
-use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
@@ -72,9 +71,7 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let mut constants = Vec::new();
     for file in known_files(linter) {
         let Ok(layer) = &file.layer else { continue };
-        let mut keys = Vec::new();
-        collect(&settled(section.of(layer), &prefixes), &mut Vec::new(), &mut keys);
-        for one in keys {
+        for one in collect(&settled(section.of(layer), &prefixes)) {
             let path = join_path(&one.path, delimiter);
             // Prefixes that are still text count by how often layers merge.
             let is_text = one.path.last().is_some_and(|key| prefixes.is_prefixed(key))
@@ -104,26 +101,18 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
 
 /// The keys with prefixes in a map. One that replaces what stands in front of it in the same
 /// mapping has an effect.
-fn collect(map: &MapSlot, path: &mut Vec<Key>, out: &mut Vec<Prefixed>) {
-    for (key, slot) in &map.entries {
-        path.push(key.clone());
-        match slot {
-            Slot::Map(inner) => grow(|| collect(inner, path, out)),
-            Slot::Stack(stack) => {
-                for (index, entry) in stack.entries.iter().enumerate() {
-                    if entry.prefix.any() && index == 0 {
-                        let (path, prefix, slot) = (path.clone(), entry.prefix, entry.slot.clone());
-                        out.push(Prefixed { path, prefix, origin: slot.origin(), slot });
-                    }
-                    if let Slot::Map(inner) = &entry.slot {
-                        grow(|| collect(inner, path, out));
-                    }
-                }
-            }
-            _ => {}
+fn collect(map: &MapSlot) -> Vec<Prefixed> {
+    let mut all = Vec::new();
+    map.visit(&mut |path, slot| {
+        if let Slot::Stack(stack) = slot
+            && let Some(entry) = stack.entries.first().filter(|entry| entry.prefix.any())
+        {
+            let (path, prefix, slot) = (path.to_vec(), entry.prefix, entry.slot.clone());
+            all.push(Prefixed { path, prefix, origin: slot.origin(), slot });
         }
-        path.pop();
-    }
+        matches!(slot, Slot::Map(_) | Slot::Stack(_))
+    });
+    all
 }
 
 /// Whether a map may say anything of a path: a reference on the way may bring it in.
@@ -195,11 +184,9 @@ fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileI
 
 /// What a map alone brings to stand at a path.
 fn stands_at(map: &MapSlot, path: &[Key]) -> Stands {
-    let Some((first, rest)) = path.split_first() else { return Stands::Unknown };
-    match map.entries.get(first) {
+    match map.at(path) {
         None => Stands::Nothing,
-        Some(slot) if rest.is_empty() => stands(slot),
-        Some(Slot::Map(inner)) => stands_at(inner, rest),
+        Some((slot, [])) => stands(slot),
         Some(_) => Stands::Unknown,
     }
 }

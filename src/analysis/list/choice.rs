@@ -37,7 +37,7 @@ pub(super) fn chosen_leaves(
     patterns: &[PathPattern],
     visit: &mut dyn FnMut(&[Key], &Slot, Origin),
 ) {
-    leaves(map, &mut Vec::new(), &mut |path, slot, origin| {
+    leaves(map, &mut |path, slot, origin| {
         let start = if patterns.is_empty() {
             Choice::Chosen
         } else {

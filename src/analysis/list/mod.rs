@@ -2,7 +2,6 @@
 //! application, a parameter or a file, and what refers to a parameter.
 
 mod choice;
-mod inside;
 mod names;
 mod nodes;
 mod parameters;
@@ -12,7 +11,6 @@ mod unmatched;
 use crate::base::error::Result;
 use crate::base::value::{Map, Text, Value};
 
-pub(crate) use inside::{each, queries_in, texts_in};
 pub use names::{NameRow, applications, classes};
 pub use nodes::{NodeFilter, NodeRow, nodes};
 pub(crate) use parameters::leaves;

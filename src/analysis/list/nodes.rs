@@ -7,11 +7,11 @@ use crate::analysis::explain::Paths;
 use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, PathPattern, chosen};
-use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
-use crate::model::slot::{MapSlot, Slot};
+use crate::model::query::Query;
+use crate::model::slot::MapSlot;
 use crate::storage::fs::real;
 
 /// What a node must have. Within one list any entry will do; all lists count.
@@ -217,9 +217,11 @@ fn node_row(
         };
         if !has(node) {
             by_query = node.layers.as_ref().is_ok_and(|layers| {
-                node.all_layers().any(|layer| asks(&layer.parameters)) && {
+                node.all_layers().any(|layer| asks(&layer.parameters, |_| true)) && {
                     let environment = &layers.environment;
-                    let all = node.all_layers().any(|layer| asks_all(&layer.parameters));
+                    let all = node
+                        .all_layers()
+                        .any(|layer| asks(&layer.parameters, |query| query.all_environments));
                     let mut others = survey.nodes.iter().filter(|other| has(other)).peekable();
                     let reached = others.peek().is_some();
                     // An edit may bring a node into the environment, or hide in which it is.
@@ -285,26 +287,9 @@ fn broken_row(
     })
 }
 
-/// Whether a map holds an inventory query.
-fn asks(map: &MapSlot) -> bool {
-    query_in(map, &|_| true)
-}
-
-/// Whether one of them looks at all environments.
-fn asks_all(map: &MapSlot) -> bool {
-    query_in(map, &|query| query.all_environments)
-}
-
-fn query_in(map: &MapSlot, is: &dyn Fn(&crate::model::query::Query) -> bool) -> bool {
-    fn inside(slot: &Slot, is: &dyn Fn(&crate::model::query::Query) -> bool) -> bool {
-        grow(|| match slot {
-            Slot::Query(query, _) => is(query),
-            Slot::Map(map) => map.dynamic && map.entries.values().any(|slot| inside(slot, is)),
-            Slot::Raw(raw) => raw.dynamic && raw.entries.values().any(|slot| inside(slot, is)),
-            Slot::List(list) => list.dynamic && list.items.iter().any(|slot| inside(slot, is)),
-            Slot::Stack(stack) => stack.entries.iter().any(|entry| inside(&entry.slot, is)),
-            Slot::Value(..) | Slot::Text(..) => false,
-        })
-    }
-    map.dynamic && map.entries.values().any(|slot| inside(slot, is))
+/// Whether a map holds such an inventory query.
+fn asks(map: &MapSlot, is: impl Fn(&Query) -> bool) -> bool {
+    let mut found = false;
+    map.queries(&mut |_, query, _| found |= is(query));
+    found
 }

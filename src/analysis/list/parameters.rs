@@ -10,7 +10,6 @@ use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::pattern::PathPattern;
 use crate::base::source::{Origin, Site};
-use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::Inventory;
 use crate::evaluate::site;
@@ -90,19 +89,13 @@ pub fn parameters(
 }
 
 /// Visits what a map sets, prefixes seen through.
-pub(crate) fn leaves(map: &MapSlot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Origin)) {
-    fn inside(slot: &Slot, path: &mut Vec<Key>, visit: &mut dyn FnMut(&[Key], &Slot, Origin)) {
-        match slot {
-            Slot::Map(map) if !map.entries.is_empty() => {
-                grow(|| leaves(map, path, visit));
-            }
-            Slot::Stack(stack) => stack.entries.iter().for_each(|entry| inside(&entry.slot, path, visit)),
-            _ => visit(path, slot, slot.origin()),
+pub(crate) fn leaves(map: &MapSlot, visitor: &mut dyn FnMut(&[Key], &Slot, Origin)) {
+    map.visit(&mut |path, slot| match slot {
+        Slot::Map(map) if !map.entries.is_empty() => true,
+        Slot::Stack(_) => true,
+        _ => {
+            visitor(path, slot, slot.origin());
+            false
         }
-    }
-    for (key, slot) in &map.entries {
-        path.push(key.clone());
-        inside(slot, path, visit);
-        path.pop();
-    }
+    });
 }

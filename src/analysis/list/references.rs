@@ -6,7 +6,6 @@ use std::cell::OnceCell;
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 
-use super::inside::{each, queries_in, texts_in};
 use super::nodes::LookedAt;
 use super::{NodeFilter, Rows, row, texts};
 use crate::analysis::survey::Survey;
@@ -21,6 +20,7 @@ use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
 use crate::model::template::{Parsed, Part, Reference, Template};
+use crate::model::visit;
 use crate::output::report::site_value;
 
 /// How a reference bears on a path.
@@ -118,10 +118,10 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
             for (map, section) in [(&layer.parameters, ""), (&layer.exports, "exports:")] {
                 let within = |path: &[Key]| format!("{section}{}", join_path(path, &delimiter));
                 let map = settled(map, &prefixes);
-                texts_in(&map, &mut |path, template, origin| {
+                map.texts(&mut |path, template, origin| {
                     finder.template(template, origin, &within(path), users);
                 });
-                queries_in(&map, &mut |path, query, origin| {
+                map.queries(&mut |path, query, origin| {
                     finder.query(query, origin, &within(path), users);
                 });
             }
@@ -134,7 +134,7 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
 impl Finder<'_> {
     fn template(&mut self, template: &Template, origin: Origin, within: &str, users: Users<'_>) {
         let delimiter = &self.computation.settings.delimiter;
-        each(&template.parts, &mut |reference| {
+        visit::references(&template.parts, &mut |reference| {
             let bearing = self.patterns.iter().find_map(|pattern| bearing(pattern, reference, delimiter));
             let span = Some((&template.source, reference.span));
             let site = site(self.computation.inputs, origin, span);

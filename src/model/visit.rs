@@ -1,0 +1,85 @@
+//! The slot visitor: shows everything in a slot, and finds what stands at a path.
+
+use crate::base::source::Origin;
+use crate::base::stack::grow;
+use crate::base::value::{Key, Value};
+use crate::model::query::Query;
+use crate::model::slot::{MapSlot, Slot};
+use crate::model::template::{Part, Reference, Template};
+
+/// Takes each slot with its path, and says whether to show what is in it.
+pub type Visitor<'v, 's> = dyn FnMut(&[Key], &'s Slot) -> bool + 'v;
+
+impl MapSlot {
+    /// Shows every slot in the map, an outer one before those in it, in order. The values of a stack
+    /// have the path of the stack.
+    pub fn visit<'s>(&'s self, visitor: &mut Visitor<'_, 's>) {
+        let mut path = Vec::new();
+        for (key, slot) in &self.entries {
+            below(key.clone(), slot, &mut path, visitor);
+        }
+    }
+
+    /// Shows the texts with references, with their paths.
+    pub fn texts<'s>(&'s self, visitor: &mut dyn FnMut(&[Key], &'s Template, Origin)) {
+        self.visit(&mut |path, slot| {
+            if let Slot::Text(template, origin) = slot {
+                visitor(path, template, *origin);
+            }
+            slot.dynamic()
+        });
+    }
+
+    /// Shows the inventory queries, with their paths.
+    pub fn queries<'s>(&'s self, visitor: &mut dyn FnMut(&[Key], &'s Query, Origin)) {
+        self.visit(&mut |path, slot| {
+            if let Slot::Query(query, origin) = slot {
+                visitor(path, query, *origin);
+            }
+            slot.dynamic()
+        });
+    }
+
+    /// The slot at a path with an empty rest; or the first slot on the way that is no mapping, with the
+    /// rest of the path. `None` where a mapping does not have the key.
+    pub fn at<'s, 'p>(&'s self, path: &'p [Key]) -> Option<(&'s Slot, &'p [Key])> {
+        let (first, mut rest) = path.split_first()?;
+        let mut slot = self.entries.get(first)?;
+        while let (Slot::Map(map), Some((first, behind))) = (slot, rest.split_first()) {
+            (slot, rest) = (map.entries.get(first)?, behind);
+        }
+        Some((slot, rest))
+    }
+}
+
+/// Shows the references in a text, an outer one before those in it.
+pub fn references<'t>(parts: &'t [Part], visitor: &mut dyn FnMut(&'t Reference)) {
+    for part in parts {
+        if let Part::Reference(reference) = part {
+            visitor(reference);
+            references(&reference.parts, visitor);
+        }
+    }
+}
+
+fn below<'s>(key: Key, slot: &'s Slot, path: &mut Vec<Key>, visitor: &mut Visitor<'_, 's>) {
+    path.push(key);
+    visit(slot, path, visitor);
+    path.pop();
+}
+
+fn visit<'s>(slot: &'s Slot, path: &mut Vec<Key>, visitor: &mut Visitor<'_, 's>) {
+    if !visitor(path, slot) {
+        return;
+    }
+    grow(|| match slot {
+        Slot::Map(map) => map.entries.iter().for_each(|(key, slot)| below(key.clone(), slot, path, visitor)),
+        Slot::Raw(raw) => raw.entries.iter().for_each(|(key, slot)| below(key.clone(), slot, path, visitor)),
+        Slot::List(list) => {
+            let items = (0i64..).zip(&list.items);
+            items.for_each(|(index, slot)| below(Key(Value::Int(index)), slot, path, visitor));
+        }
+        Slot::Stack(stack) => stack.entries.iter().for_each(|entry| visit(&entry.slot, path, visitor)),
+        Slot::Value(..) | Slot::Text(..) | Slot::Query(..) => {}
+    });
+}
