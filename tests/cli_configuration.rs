@@ -2,7 +2,7 @@
 //! master, and the one that nobody reads.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and runs programs")]
 
-mod folders;
+use support::folders;
 
 use std::path::Path;
 use std::process::{Command, Output};

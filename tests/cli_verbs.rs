@@ -3,7 +3,7 @@
 //! What the verbs say stands in the pages of the documentation, which `tests/pages.rs` runs.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
-mod folders;
+use support::folders;
 
 use std::fs;
 use std::path::Path;

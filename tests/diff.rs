@@ -6,7 +6,7 @@
 //! difference before committing it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod folders;
+use support::folders;
 
 use std::path::Path;
 

@@ -3,9 +3,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(dead_code, clippy::print_stdout, reason = "tests say what they skip and measure")]
 
-#[path = "../fuzz/src/data.rs"]
-mod data;
-mod yaml;
+use support::checks::data;
+use support::yaml;
 
 use std::collections::BTreeMap;
 
@@ -17,9 +16,9 @@ use reclass::pystr;
 use reclass::settings::Settings;
 use reclass::source::Span;
 use reclass::value::{Map, Text};
-use yaml::faithful::faithful;
+use support::faithful::faithful;
+use support::random::Random;
 use yaml::oracle::corpus;
-use yaml::random::Random;
 
 /// Edits for each file.
 const EDITS: usize = 24;

@@ -7,7 +7,7 @@
 //! difference before committing it. An example that is called otherwise than a code shows several.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and runs programs")]
 
-mod folders;
+use support::folders;
 
 use std::fmt::Write as _;
 use std::fs;

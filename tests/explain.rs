@@ -5,7 +5,7 @@
 //! --test explain` writes these anew; read the difference before committing it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-mod folders;
+use support::folders;
 
 use folders::{inventory, parts, set, write};
 use reclass::error::Error;

@@ -11,12 +11,8 @@
 )]
 #![allow(dead_code, reason = "the corpus is that of the conformance test, which uses all of it")]
 
-#[path = "conformance/answer.rs"]
-mod answer;
-#[path = "conformance/corpus.rs"]
-mod corpus;
-#[path = "conformance/links.rs"]
-mod links;
+use support::answer;
+use support::corpus;
 
 use std::collections::HashMap;
 

@@ -15,14 +15,10 @@
 )]
 #![allow(dead_code, reason = "the generator is that of the differential test, which uses all of it")]
 
-#[path = "differential/generate/mod.rs"]
-mod generate;
-#[path = "differential/inventory.rs"]
-mod inventory;
-#[path = "differential/options.rs"]
-mod options;
-#[path = "yaml/random.rs"]
-mod random;
+use support::generate;
+use support::inventory;
+use support::options;
+use support::random;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -5,11 +5,8 @@
 #![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(clippy::print_stdout, reason = "a test says what it did")]
 
-#[path = "../fuzz/src/lib.rs"]
-mod checks;
-#[path = "yaml/random.rs"]
-#[allow(dead_code, reason = "other tests use all of it")]
-mod random;
+use support::checks;
+use support::random;
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

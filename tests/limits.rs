@@ -11,13 +11,8 @@
 )]
 #![allow(clippy::print_stdout, reason = "a child tells its parent what it took, the parent tells us")]
 
-#[path = "conformance/corpus.rs"]
-#[allow(dead_code, reason = "the conformance test uses all of it")]
-mod corpus;
-mod folders;
-#[path = "conformance/links.rs"]
-#[allow(dead_code, reason = "the conformance test uses all of it")]
-mod links;
+use support::corpus;
+use support::folders;
 #[path = "limits/questions.rs"]
 mod questions;
 

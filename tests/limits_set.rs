@@ -7,7 +7,7 @@
     reason = "a test writes files"
 )]
 
-mod folders;
+use support::folders;
 
 use std::fs;
 use std::path::Path;

@@ -5,7 +5,7 @@
 //! anew; read the difference before committing it.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
-mod folders;
+use support::folders;
 
 use std::fs;
 use std::path::Path;

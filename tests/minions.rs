@@ -1,7 +1,7 @@
 //! What a minion sends is a name to look up and nothing else: no path, no reference, no pattern.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
-mod folders;
+use support::folders;
 
 use std::path::Path;
 

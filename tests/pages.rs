@@ -10,7 +10,7 @@
     reason = "a test runs programs"
 )]
 
-mod folders;
+use support::folders;
 
 use std::fs;
 use std::path::Path;

@@ -2,7 +2,7 @@
 //! paths, mounts. After each change a kept inventory says what a new one says.
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, reason = "a test")]
 
-mod folders;
+use support::folders;
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -7,8 +7,8 @@
     reason = "tests say what they skip and measure"
 )]
 
-mod folders;
-mod yaml;
+use support::folders;
+use support::yaml;
 
 use std::time::Instant;
 

@@ -2,7 +2,7 @@
 #![allow(clippy::disallowed_methods, reason = "a test reads files and its environment")]
 #![allow(clippy::print_stdout, reason = "tests say what they skip and measure")]
 
-mod yaml;
+use support::yaml;
 
 use yaml::generate::{Random, document, mutate};
 use yaml::oracle::{Difference, compare, corpus, python};

@@ -1,4 +1,4 @@
-//! libFuzzer's way into `checks::edit`.
+//! libFuzzer's way into `support::checks::edit`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::edit::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| support::checks::edit::check(input));

@@ -1,4 +1,4 @@
-//! libFuzzer's way into `checks::git_url`.
+//! libFuzzer's way into `support::checks::git_url`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::git_url::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| support::checks::git_url::check(input));

@@ -1,4 +1,4 @@
-//! libFuzzer's way into `checks::grammar`.
+//! libFuzzer's way into `support::checks::grammar`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::grammar::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| support::checks::grammar::check(input));

@@ -1,4 +1,4 @@
-//! libFuzzer's way into `checks::inventory`.
+//! libFuzzer's way into `support::checks::inventory`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::inventory::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| support::checks::inventory::check(input));

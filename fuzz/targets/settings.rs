@@ -1,4 +1,4 @@
-//! libFuzzer's way into `checks::settings`.
+//! libFuzzer's way into `support::checks::settings`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::settings::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| support::checks::settings::check(input));

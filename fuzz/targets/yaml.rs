@@ -1,4 +1,4 @@
-//! libFuzzer's way into `checks::yaml`.
+//! libFuzzer's way into `support::checks::yaml`.
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| checks::yaml::check(input));
+libfuzzer_sys::fuzz_target!(|input: &[u8]| support::checks::yaml::check(input));

@@ -18,13 +18,12 @@
     reason = "a program of the tests"
 )]
 
-mod answer;
+use support::answer;
 mod command;
 mod compare;
-mod corpus;
+use support::corpus;
 mod deviations;
 mod draft;
-mod links;
 mod print;
 mod tally;
 mod verdict;

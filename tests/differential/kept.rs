@@ -16,7 +16,8 @@ use crate::answer::digest;
 use crate::inventory::Inventory;
 
 /// The texts of what answers: another text is another oracle.
-const PLAIN: [&str; 2] = [include_str!("kapicorp_oracle.py"), include_str!("../yaml/pyyaml_oracle.py")];
+const PLAIN: [&str; 2] =
+    [include_str!("kapicorp_oracle.py"), include_str!("../support/src/yaml/pyyaml_oracle.py")];
 /// What counts only where a ruling is in force.
 const RULED: [&str; 2] = [include_str!("kapicorp_rulings.py"), include_str!("kapicorp_queries.py")];
 

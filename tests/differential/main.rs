@@ -19,16 +19,12 @@
 )]
 
 mod answer;
-#[path = "../yaml/faithful.rs"]
-mod faithful;
-mod generate;
-mod inventory;
+use support::faithful;
+use support::generate;
+use support::inventory;
 mod judge;
 mod kept;
 mod oracle;
-#[path = "../yaml/random.rs"]
-#[expect(dead_code, reason = "the tests of YAML use all of it")]
-mod random;
 mod shrink;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -9,8 +9,7 @@
 #![allow(clippy::print_stdout, reason = "a child tells its parent what it did, the parent tells us")]
 
 mod calls;
-#[path = "../folders/mod.rs"]
-mod folders;
+use support::folders;
 mod kills;
 mod memory;
 mod origin;

@@ -4,9 +4,7 @@
 
 mod answers;
 mod edits;
-#[path = "../yaml/random.rs"]
-#[allow(dead_code, reason = "each test uses some of it")]
-mod random;
+use support::random;
 mod writing;
 
 use std::path::Path;

@@ -1,4 +1,20 @@
-//! Support for several tests: where things are.
+//! Support for the tests: where things are, and what several tests use.
+#![allow(missing_docs, reason = "read by tests alone")]
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test fails by a panic")]
+#![allow(clippy::disallowed_methods, reason = "tests write files")]
+#![allow(clippy::print_stdout, reason = "a test says what it did")]
+
+pub mod answer;
+pub mod checks;
+pub mod corpus;
+pub mod faithful;
+pub mod folders;
+pub mod generate;
+pub mod inventory;
+pub mod links;
+pub mod options;
+pub mod random;
+pub mod yaml;
 
 /// The top of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-pub use super::random::Random;
+pub use crate::random::Random;
 
 const WORDS: [&str; 66] = [
     "yes",

@@ -68,7 +68,7 @@ pub enum Output {
 /// The corpus beside the repository, or where `RECLASS_SHARED` says.
 pub fn directory() -> Option<PathBuf> {
     let shared = std::env::var_os("RECLASS_SHARED")
-        .map_or_else(|| Path::new(support::ROOT).join("../shared"), PathBuf::from);
+        .map_or_else(|| Path::new(crate::ROOT).join("../shared"), PathBuf::from);
     fs::canonicalize(shared.join("conformance")).ok().filter(|path| path.join("cases").is_dir())
 }
 

@@ -72,7 +72,7 @@ pub fn set(options: &mut Map, text: &str) {
 
 /// The examples of a folder of the tests, sorted.
 pub fn examples(folder: &str) -> Vec<PathBuf> {
-    let folder = Path::new(support::ROOT).join("tests").join(folder);
+    let folder = Path::new(crate::ROOT).join("tests").join(folder);
     let mut paths: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths

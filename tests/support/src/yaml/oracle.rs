@@ -12,11 +12,11 @@ use reclass::pystr;
 use reclass::value::Value;
 use serde_json::{Value as Json, json};
 
-use super::faithful::{faithful, in_order};
+use crate::faithful::{faithful, in_order};
 
 /// A Python that has `PyYAML` with libyaml; says so if there is none.
 pub fn python() -> Option<PathBuf> {
-    let local = Path::new(support::ROOT).join(".venv/bin/python");
+    let local = Path::new(crate::ROOT).join(".venv/bin/python");
     let named = std::env::var_os("RECLASS_TEST_PYTHON").map(PathBuf::from);
     let found = named.into_iter().chain([local]).find(|python| {
         let tried =
@@ -31,7 +31,7 @@ pub fn python() -> Option<PathBuf> {
 
 /// All YAML files of the conformance corpus; says so if there is none.
 pub fn corpus() -> Vec<PathBuf> {
-    let beside = Path::new(support::ROOT).join("../shared");
+    let beside = Path::new(crate::ROOT).join("../shared");
     let shared = std::env::var_os("RECLASS_SHARED").map_or(beside, PathBuf::from);
     let mut files = Vec::new();
     let mut folders = vec![shared.join("conformance")];
@@ -62,7 +62,7 @@ pub type Difference = fn(&[u8], &Json) -> Option<String>;
 
 /// Asks a script in `tests/yaml` about all texts; gives the differences.
 pub fn compare(python: &Path, script: &str, texts: &[Vec<u8>], difference: Difference) -> Vec<String> {
-    let script = Path::new(support::ROOT).join("tests/yaml").join(script);
+    let script = Path::new(crate::ROOT).join("tests/support/src/yaml").join(script);
     let mut child = Command::new(python)
         .arg(script)
         .stdin(Stdio::piped())
