@@ -72,7 +72,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The default. `tests/settings_page.rs` compares it with what YAML reads.
+    /// The default. `tests/base/settings_page.rs` compares it with what YAML reads.
     pub fn default_value(&self) -> Value {
         let quoted =
             |text: &str| text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).map(Text::from);

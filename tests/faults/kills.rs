@@ -1,7 +1,7 @@
 //! A process that fetches is killed at each of its own writes in turn, those of the record included: what
 //! was there is answered whole, and the next fetch is right.
 //!
-//! The stages of a fetch at which git is at work are those of `tests/git/kills.rs`.
+//! The stages of a fetch at which git is at work are those of `tests/storage/git/kills.rs`.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt as _;

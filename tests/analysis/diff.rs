@@ -1,4 +1,4 @@
-//! Two inventories turn into their difference: `tests/diff/<name>.txt`.
+//! Two inventories turn into their difference: `tests/analysis/diff/<name>.txt`.
 //!
 //! A file holds `--- old/path` and `--- new/path` before the files of each side, `--- both/path`
 //! before those of both, `--- settings` where there are any, and behind `--- text`, `--- summary`
@@ -35,7 +35,7 @@ fn difference(base: &Path, example: &str) -> Difference {
 
 #[test]
 fn examples_differ_as_they_say() {
-    folders::check("diff", |example| {
+    folders::check("analysis/diff", |example| {
         let folder = tempfile::tempdir().unwrap();
         let difference = difference(folder.path(), example);
         let shown = |text: String| text.replace(&format!("{}/", folder.path().display()), "");

@@ -107,7 +107,7 @@ fn kapicorp_prints_the_same() {
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("kapicorp-reclass-config.yml"), site.configuration(&theirs)).unwrap();
         for node in nodes {
-            let script = Path::new(support::ROOT).join("tests/git/kapicorp.py");
+            let script = Path::new(support::ROOT).join("tests/storage/git/kapicorp.py");
             let theirs = Command::new(&python)
                 .args(["-W", "ignore"])
                 .arg(script)

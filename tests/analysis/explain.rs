@@ -1,4 +1,4 @@
-//! Small inventories turn into explanations: `tests/explain/<name>.txt`.
+//! Small inventories turn into explanations: `tests/analysis/explain/<name>.txt`.
 //!
 //! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are
 //! any, and behind each `--- explain NODE PATH…` the text that explains it. `BLESS=1 cargo test
@@ -70,5 +70,5 @@ fn played(text: &str) -> String {
 
 #[test]
 fn examples_are_explained() {
-    folders::check("explain", played);
+    folders::check("analysis/explain", played);
 }

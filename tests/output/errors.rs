@@ -1,4 +1,4 @@
-//! Small inventories turn into each error: one example for each code, in `tests/errors/<code>.txt`.
+//! Small inventories turn into each error: one example for each code, in `tests/output/errors/<code>.txt`.
 //!
 //! A file holds an inventory, `--- path` before each of its files and `--- prepare` before a script for
 //! what no text can be. Behind each `--- $ command` stands what it prints, behind `--- concise NODE` the
@@ -170,7 +170,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
 
 #[test]
 fn examples_fail_as_they_say() {
-    folders::check("errors", played);
+    folders::check("output/errors", played);
     the_page_shows_the_examples();
 }
 
@@ -178,9 +178,9 @@ fn examples_fail_as_they_say() {
 fn every_code_has_an_example() {
     for code in Kind::CODES {
         let text = fs::read_to_string(folder().join(format!("{code}.txt"))).unwrap_or_default();
-        // That of a lint is its rule, of which each has an example in `tests/lint`.
+        // That of a lint is its rule, of which each has an example in `tests/analysis/lint`.
         let shown = if *code == "lint" { "[scalar-misread]".to_owned() } else { format!("[{code}]") };
-        assert!(text.contains(&shown), "tests/errors/{code}.txt does not end in {shown}");
+        assert!(text.contains(&shown), "tests/output/errors/{code}.txt does not end in {shown}");
     }
 }
 
@@ -224,7 +224,7 @@ fn page() -> String {
 }
 
 fn folder() -> PathBuf {
-    Path::new(support::ROOT).join("tests/errors")
+    Path::new(support::ROOT).join("tests/output/errors")
 }
 
 fn the_page_shows_the_examples() {

@@ -15,7 +15,7 @@ import pytest
 from jsonschema import Draft7Validator, Draft202012Validator
 
 PROGRAM = Path(sys.executable).parent / "reclass"
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent.parent
 SHARED = Path(os.environ.get("RECLASS_SHARED", ROOT.parent / "shared"))
 
 
@@ -26,7 +26,7 @@ def schema(path: Path) -> Any:
     return kind(loaded, format_checker=kind.FORMAT_CHECKER)
 
 
-SARIF = schema(ROOT / "tests/schemas/sarif-2.1.0.json")
+SARIF = schema(ROOT / "tests/analysis/schemas/sarif-2.1.0.json")
 OURS = {name: schema(ROOT / f"docs/schemas/{name}.json") for name in ("explain", "lint", "diff")}
 
 
@@ -70,7 +70,7 @@ def inventories(tmp_path: Path) -> list[Path]:
 
 
 def test_the_schema_of_sarif_is_the_one_that_its_page_names() -> None:
-    folder = ROOT / "tests/schemas"
+    folder = ROOT / "tests/analysis/schemas"
     digest = hashlib.sha256((folder / "sarif-2.1.0.json").read_bytes()).hexdigest()
     assert digest in (folder / "README.md").read_text()
 
@@ -92,7 +92,7 @@ def test_findings(tmp_path: Path) -> None:
 
 
 def test_every_finding_of_the_examples(tmp_path: Path) -> None:
-    for path in sorted((ROOT / "tests/lint").glob("*.txt")):
+    for path in sorted((ROOT / "tests/analysis/lint").glob("*.txt")):
         folder = tmp_path / path.stem
         options = example(path.read_text(), folder)
         for form, validator in (("json", OURS["lint"]), ("sarif", SARIF)):
@@ -117,7 +117,7 @@ def test_explanations(tmp_path: Path) -> None:
 
 
 def test_differences() -> None:
-    examples = sorted((ROOT / "tests/diff").glob("*.txt"))
+    examples = sorted((ROOT / "tests/analysis/diff").glob("*.txt"))
     assert examples
     for path in examples:
         valid(OURS["diff"], json.loads(path.read_text().split("--- json\n")[1]))

@@ -11,7 +11,7 @@ use reclass::internals::yaml::parse_value;
 use reclass::settings::{Row, Shape, TABLE};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
-const BEGIN: &str = "<!-- The table is written by tests/settings_page.rs. -->\n\n";
+const BEGIN: &str = "<!-- The table is written by tests/base/settings_page.rs. -->\n\n";
 const END: &str = "\n<!-- End of the table. -->\n";
 
 #[test]

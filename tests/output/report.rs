@@ -1,5 +1,5 @@
-//! Problems turn into each form of a report, in `tests/report/<form>.txt`, whatever stands in the files
-//! that they speak of. What each kind of problem says is in `tests/errors`.
+//! Problems turn into each form of a report, in `tests/output/report/<form>.txt`, whatever stands in the files
+//! that they speak of. What each kind of problem says is in `tests/output/errors`.
 //!
 //! `BLESS=1 cargo test --test report` writes the files anew; read the difference before committing it.
 
@@ -56,9 +56,9 @@ fn show(error: &Error) -> String {
     format!("{}\n\n{}\n", reclass::error::concise(error), report::full(error, false, &read))
 }
 
-/// Compares with a file of `tests/report`, or writes it.
+/// Compares with a file of `tests/output/report`, or writes it.
 fn golden(name: &str, actual: &str) {
-    let path = Path::new(support::ROOT).join("tests/report").join(format!("{name}.txt"));
+    let path = Path::new(support::ROOT).join("tests/output/report").join(format!("{name}.txt"));
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, actual).expect("the golden files can be written");
         return;

@@ -22,17 +22,17 @@ mod processes;
 mod sequences;
 mod stand_ins;
 
-#[path = "../../src/base/keys.rs"]
+#[path = "../../../src/base/keys.rs"]
 pub mod keys;
-#[path = "../../src/base/lock.rs"]
+#[path = "../../../src/base/lock.rs"]
 pub mod lock;
-#[path = "../../src/engine/prefix.rs"]
+#[path = "../../../src/engine/prefix.rs"]
 pub mod prefix;
-#[path = "../../src/engine/registry.rs"]
+#[path = "../../../src/engine/registry.rs"]
 mod registry;
-#[path = "../../src/engine/sequence.rs"]
+#[path = "../../../src/engine/sequence.rs"]
 mod sequence;
-#[path = "../../src/base/table.rs"]
+#[path = "../../../src/base/table.rs"]
 pub mod table;
 
 /// What the sources know the engine's modules by.

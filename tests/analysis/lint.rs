@@ -1,4 +1,4 @@
-//! Small inventories turn into findings: one example for each rule, in `tests/lint/<rule>.txt`.
+//! Small inventories turn into findings: one example for each rule, in `tests/analysis/lint/<rule>.txt`.
 //!
 //! A file holds an inventory, `--- path` before each of its files, `--- settings` where there are
 //! any, and behind `--- findings` what lint says of it. `BLESS=1 cargo test --test lint` writes that
@@ -37,7 +37,7 @@ fn findings(parts: &[Part]) -> String {
 
 #[test]
 fn examples_are_found() {
-    folders::check("lint", |text| {
+    folders::check("analysis/lint", |text| {
         let before = text.split("--- findings").next().unwrap();
         format!("{before}--- findings\n{}", findings(&parts(text)))
     });
@@ -46,7 +46,7 @@ fn examples_are_found() {
 #[test]
 fn every_rule_has_an_example() {
     for rule in RULES {
-        let path = Path::new(support::ROOT).join(format!("tests/lint/{}.txt", rule.id));
+        let path = Path::new(support::ROOT).join(format!("tests/analysis/lint/{}.txt", rule.id));
         let text = fs::read_to_string(&path).unwrap_or_default();
         let found = text.split("--- findings").nth(1).unwrap_or_default();
         assert!(found.contains(&format!("({})", rule.id)), "no example of {} in {}", rule.id, path.display());

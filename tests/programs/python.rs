@@ -96,7 +96,7 @@ impl Python {
             println!("SKIPPED: no Python with kapicorp-reclass 2.0.0 in RECLASS_TEST_PYTHON or .venv-oracle");
             return None;
         };
-        let script = Path::new(support::ROOT).join("tests/cli/python_programs.py");
+        let script = Path::new(support::ROOT).join("tests/programs/answers/python_programs.py");
         let mut command = Command::new(python);
         command.arg(script).env("PYTHONHASHSEED", "0").stdin(Stdio::piped()).stdout(Stdio::piped());
         Some(Python(command.spawn().unwrap()))
