@@ -85,7 +85,7 @@ fn changed(random: &mut Random, seeds: &[Vec<u8>], words: &[Vec<u8>]) -> Vec<u8>
                 let to = (from + random.below(200)).min(other.len());
                 drop(input.splice(at..end, other[from..to].iter().copied()));
             }
-            _ => drop(input.splice(at..end, [random.next().to_le_bytes()[0]])),
+            _ => drop(input.splice(at..end, [random.draw().to_le_bytes()[0]])),
         }
     }
     input

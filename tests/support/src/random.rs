@@ -4,7 +4,7 @@
 pub struct Random(pub u64);
 
 impl Random {
-    pub fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut number = self.0;
         number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -13,7 +13,7 @@ impl Random {
     }
     /// A number below `limit`.
     pub fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() >> 16).expect("64 bits") % limit.max(1)
+        usize::try_from(self.draw() >> 16).expect("64 bits") % limit.max(1)
     }
     /// True once in `times`.
     pub fn once_in(&mut self, times: usize) -> bool {

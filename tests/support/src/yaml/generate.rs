@@ -145,7 +145,7 @@ pub fn scalar(random: &mut Random) -> String {
         }
         9 => random.letters("AaZz09+/= ", 12),
         10 => {
-            let number = f64::from_bits(random.next());
+            let number = f64::from_bits(random.draw());
             if number.is_finite() {
                 format!("{number:?}").replace("e-", "e_").replace('e', "e+").replace("e+_", "e-")
             } else {
