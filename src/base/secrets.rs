@@ -1,7 +1,7 @@
 //! Secrets are known by the names of their keys: the setting `secret_keys` lists globs.
 //!
 //! This is the policy alone. [`Redaction`](crate::output::redact::Redaction) hides values of answers by it, and
-//! [`evaluate`](crate::evaluate) takes secrets out of parameters by it.
+//! the room `evaluate` takes secrets out of parameters by it.
 
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
