@@ -435,7 +435,7 @@ impl Files {
         let weight = |file: &File| match (&file.loaded, &file.held) {
             (Some(loaded), _) => loaded.bytes.len() * GROWTH,
             (None, Held::Blob(blob)) => blob.bytes.len(),
-            (None, Held::Disk | Held::Nothing(_) | Held::TooLarge) => 0,
+            (None, Held::Disk | Held::Outside(_) | Held::Nothing(_) | Held::TooLarge) => 0,
         };
         self.known.lock().files.iter().map(weight).sum()
     }

@@ -18,6 +18,8 @@ pub enum Held {
     /// In the file system.
     #[default]
     Disk,
+    /// In the file system, where a link of a revision leads.
+    Outside(Arc<Path>),
     /// In memory: it is a file of a commit.
     Blob(Arc<Blob>),
     /// Nowhere, for this reason.
@@ -50,12 +52,14 @@ pub fn read(
     settings: &Settings,
 ) -> Result<(Arc<[u8]>, Proof)> {
     let most = settings.most_bytes();
+    let from_disk = |path: &Path| {
+        let (bytes, stamp) = fs::read_settled(path, most, settings.settle())?;
+        counters.read.add();
+        Ok((bytes.into(), Proof::Stamp(stamp)))
+    };
     match held {
-        Held::Disk => {
-            let (bytes, stamp) = fs::read_settled(item.path(), most, settings.settle())?;
-            counters.read.add();
-            Ok((bytes.into(), Proof::Stamp(stamp)))
-        }
+        Held::Disk => from_disk(item.path()),
+        Held::Outside(path) => from_disk(path),
         Held::TooLarge => Err(fs::too_large(item.path(), most)),
         Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
         Held::Nothing(reason) => {
@@ -69,8 +73,8 @@ impl Proof {
     /// What proves from now on that a file is the one that was loaded, if it is.
     pub fn still_holds(&self, path: &Path, held: &Held) -> Option<Proof> {
         match (self, held) {
-            (Proof::Stamp(before), Held::Disk) => {
-                let now = fs::stamp(path).ok()?;
+            (Proof::Stamp(before), Held::Disk | Held::Outside(_)) => {
+                let now = fs::stamp(if let Held::Outside(path) = held { path } else { path }).ok()?;
                 now.proves_unchanged(before).then_some(Proof::Stamp(now))
             }
             (Proof::Object(before), Held::Blob(blob)) => {

@@ -15,11 +15,12 @@ use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
 use crate::engine::counts::Counters;
 use crate::engine::files::{Current, Files, Version};
-use crate::engine::trees::Trees;
+use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, Item, Names, Tree};
 use crate::model::template::Words;
 use crate::storage::fs::naming;
+use crate::storage::git::revision::Revision;
 use crate::storage::place::{TreeLocation, TreeLocations};
 use crate::storage::watch::{Watch, WatchNews, still_so};
 use crate::storage::{Folder, Found, Listing, Stamp, TreeLimits, walk};
@@ -72,9 +73,9 @@ struct Listings {
 }
 
 impl Inputs {
-    /// The inputs that settings name. Touches no file.
-    pub fn new(settings: Arc<Settings>) -> Result<Inputs> {
-        let places = TreeLocations::of(&settings)?;
+    /// The inputs that settings name, folders as they are in `revision`. Touches no file of them.
+    pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Inputs> {
+        let places = TreeLocations::of(&settings, revision)?;
         Ok(Inputs {
             folders: places.folders(),
             trees: Trees::new(places),
@@ -319,7 +320,7 @@ impl Inputs {
         let places = &self.trees.places;
         let mut faults = Vec::new();
         let mut list = |folders: &[PathBuf], setting: &'static str| {
-            let listing = listed.list(folders, limits, threads);
+            let listing = listed.list(self, folders, limits, threads);
             listing.unwrap_or_else(|error| {
                 faults.extend(error.into_faults().into_iter().map(|fault| self.of_setting(fault, setting)));
                 Listing::default()
@@ -418,10 +419,26 @@ impl Listed {
         !self.failed && walk::are_unchanged(&mut self.folders.clone())
     }
 
-    fn list(&mut self, folders: &[PathBuf], limits: TreeLimits, threads: usize) -> Result<Listing> {
-        let listing = walk::list(folders, limits, threads).inspect_err(|_| self.failed = true)?;
-        self.links |= listing.links;
-        self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
-        Ok(listing)
+    fn list(
+        &mut self,
+        inputs: &Inputs,
+        folders: &[PathBuf],
+        limits: TreeLimits,
+        threads: usize,
+    ) -> Result<Listing> {
+        let mut all = Listing::default();
+        for folder in folders {
+            let revision = inputs.trees.places.revision.as_ref();
+            if let Some(files) = revision.and_then(|revision| revision.files(folder, limits)) {
+                all.append(trees::listed(folder, &files?, &inputs.files));
+                continue;
+            }
+            let listing = walk::list(std::slice::from_ref(folder), limits, threads);
+            let listing = listing.inspect_err(|_| self.failed = true)?;
+            self.links |= listing.links;
+            self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
+            all.append(listing);
+        }
+        Ok(all)
     }
 }

@@ -22,6 +22,7 @@ use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::model::catalog::{Catalog, Item};
 use crate::model::mappings::Mappings;
+use crate::storage::git::revision::Revision;
 
 /// Everything that an inventory knows.
 #[derive(Debug)]
@@ -75,8 +76,8 @@ const ATTEMPTS: usize = 5;
 
 impl State {
     /// The state of an inventory of which nothing is known yet.
-    pub fn new(settings: Arc<Settings>) -> Result<State> {
-        let inputs = Inputs::new(settings.clone());
+    pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<State> {
+        let inputs = Inputs::new(settings.clone(), revision);
         let mappings = Mappings::parse(&settings);
         let ignored = Ignored::parse(&settings);
         let (inputs, mappings, ignored) = match (inputs, mappings, ignored) {

@@ -31,6 +31,7 @@ use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
 use crate::engine::memo::State;
 use crate::model::configuration;
+use crate::storage::git::revision::Revision;
 
 /// What a caller may say about one request.
 #[derive(Clone, Default, Debug)]
@@ -118,6 +119,7 @@ pub struct CacheInfo {
 pub struct Inventory {
     settings: Arc<Settings>,
     warnings: Vec<Warning>,
+    revision: Option<Arc<Revision>>,
     state: Mutex<State>,
     news: news::News,
 }
@@ -125,16 +127,21 @@ pub struct Inventory {
 impl Inventory {
     /// Opens the inventory that options describe. Reads no node and no class yet.
     pub fn open(options: &Map) -> Result<Inventory> {
+        Inventory::open_at(options, None)
+    }
+
+    /// The same, with folders as they are in a revision of the repository that holds them.
+    pub(crate) fn open_at(options: &Map, revision: Option<Arc<Revision>>) -> Result<Inventory> {
         let (settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_the_rest(options, error))?;
         let settings = Arc::new(settings);
-        let state = State::new(settings.clone())?;
+        let state = State::new(settings.clone(), revision.clone())?;
         warnings.extend(configuration::unread(options, &settings));
         warnings.extend(ignored::warnings(&settings));
         warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
         tell_most(&mut warnings, MOST_TOLD);
         let state = Mutex::new(state);
-        Ok(Inventory { settings, warnings, state, news: news::News::default() })
+        Ok(Inventory { settings, warnings, revision, state, news: news::News::default() })
     }
 
     /// The same inventory for the same options, shared by the whole process.
@@ -175,7 +182,7 @@ impl Inventory {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if self.state.is_poisoned() {
             self.state.clear_poison();
-            if let Ok(anew) = State::new(self.settings.clone()) {
+            if let Ok(anew) = State::new(self.settings.clone(), self.revision.clone()) {
                 *state = anew;
             }
         }
@@ -299,7 +306,7 @@ fn with_the_rest(options: &Map, error: Error) -> Error {
     let rest = options.iter().filter(|(key, _)| key.as_str().is_none_or(|key| !names.contains(&key)));
     let rest: Map = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
     let rest = Settings::from_options(&rest).ok();
-    let more = rest.and_then(|(settings, _)| State::new(Arc::new(settings)).err());
+    let more = rest.and_then(|(settings, _)| State::new(Arc::new(settings), None).err());
     Error::new(error.into_faults().into_iter().chain(more.into_iter().flat_map(Error::into_faults)).collect())
 }
 

@@ -17,8 +17,9 @@ use crate::base::value::{Text, Value};
 use crate::engine::files::Files;
 use crate::engine::held::Held;
 use crate::model::catalog::{self, Catalog, Classes, Commit, Names, Tree};
+use crate::storage::Listing;
 use crate::storage::fs::display;
-use crate::storage::git::{Absent, Record};
+use crate::storage::git::{Absent, GitFile, Record};
 use crate::storage::place::{Branch, MASTER, TreeLocation, TreeLocations};
 
 /// The repositories of an inventory, and where their branches are.
@@ -116,7 +117,7 @@ impl Trees {
         }
         let read = self.read(&commit)?;
         let names = catalog::nodes_of_commit(&commit, &read, settings);
-        hold(&commit, &read, before.map(|before| &*before.nodes), files);
+        hold(&catalog::top(&commit), &read, before.map(|before| &*before.nodes), files);
         Ok((Arc::new(names), commit.commit))
     }
 
@@ -232,12 +233,12 @@ impl Trees {
             let Some(commit) = &classes.commit else { return Ok(Names::default()) };
             let read = self.read(commit)?;
             let names = catalog::classes_of_commit(commit, &read);
-            hold(commit, &read, before, files);
+            hold(&catalog::top(commit), &read, before, files);
             Ok(names)
         })
     }
 
-    fn read(&self, commit: &Commit) -> Result<Vec<crate::storage::git::GitFile>> {
+    fn read(&self, commit: &Commit) -> Result<Vec<GitFile>> {
         let Some(repository) = self.places.repositories.get(commit.branch.repository) else {
             return Ok(Vec::new());
         };
@@ -260,15 +261,24 @@ impl Trees {
     }
 }
 
+/// The files of a folder of a revision, which gives them their bytes.
+pub fn listed(folder: &Path, read: &[GitFile], files: &Files) -> Listing {
+    let folder = display(folder);
+    let top = if folder.ends_with(':') { folder } else { folder + "/" };
+    hold(&top, read, None, files);
+    catalog::listing(&top, read)
+}
+
 /// Gives the bytes of a commit to the files of its tree, and takes those away that are gone.
-fn hold(commit: &Commit, read: &[crate::storage::git::GitFile], before: Option<&Names>, files: &Files) {
+fn hold(top: &str, read: &[GitFile], before: Option<&Names>, files: &Files) {
     let mut there: FxHashSet<Arc<Path>> = FxHashSet::default();
     for file in read {
-        let path: Arc<Path> = catalog::shown(commit, file).into();
+        let path: Arc<Path> = catalog::shown(top, file).into();
         files.hold(
             &path,
             match &file.blob {
                 Ok(blob) => Held::Blob(blob.clone()),
+                Err(Absent::Outside(path)) => Held::Outside(path.as_path().into()),
                 Err(Absent::Link(reason)) => Held::Nothing(reason),
                 Err(Absent::TooLarge) => Held::TooLarge,
             },

@@ -197,14 +197,14 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// top of the repository, and so does the path that class mappings match.
 pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> Names {
     Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
-        .names(listing(commit, files))
+        .names(listing(&top(commit), files))
 }
 
 /// The classes among the files of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> Names {
     let root = commit.branch.root.replace('/', ".");
     Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
-        .names(listing(commit, files))
+        .names(listing(&top(commit), files))
 }
 
 /// The name of a class of a repository from the root on.
@@ -217,27 +217,26 @@ fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
     }
 }
 
-/// The files of a commit as a listing.
-fn listing(commit: &Commit, files: &[GitFile]) -> Listing {
-    let top = top(commit);
+/// Files of a repository as a listing; all paths begin with `top`.
+pub fn listing(top: &str, files: &[GitFile]) -> Listing {
     let mut listing = Listing::default();
     for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
         let Some(first) = files.first() else { continue };
-        listing.enter(Folder::of_repository(&top, &first.folders.join("/")));
+        listing.enter(Folder::of_repository(top, &first.folders.join("/")));
         files.iter().filter_map(|file| file.path.file_name()).for_each(|name| listing.push(name));
     }
     listing
 }
 
 /// What the paths of files of a commit begin with.
-fn top(commit: &Commit) -> String {
+pub fn top(commit: &Commit) -> String {
     let branch = commit.branch.branch.as_deref().unwrap_or_default();
     format!("{} {branch} ", commit.branch.repo)
 }
 
 /// The path of a file of a repository, as messages show it.
-pub fn shown(commit: &Commit, file: &GitFile) -> PathBuf {
-    let mut shown = std::ffi::OsString::from(top(commit));
+pub fn shown(top: &str, file: &GitFile) -> PathBuf {
+    let mut shown = std::ffi::OsString::from(top);
     shown.push(&file.path);
     shown.into()
 }

@@ -239,7 +239,8 @@ pub fn too_large(path: &Path, most: usize) -> crate::base::error::Error {
     Fault::new(Kind::YamlLimit { what, limit: most, setting: Some("limit_file_size") }).into()
 }
 
-/// Writes a file or a link into a folder of our own, with the folders around it.
+/// Writes a file or a link for a test, with the folders around it.
+#[cfg(test)]
 pub fn put(path: &Path, bytes: &[u8], link: bool) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;

@@ -163,7 +163,11 @@ impl Listing {
     }
 
     /// Adds what another one lists, behind all of this.
-    pub(super) fn append(&mut self, other: Listing) {
+    pub fn append(&mut self, other: Listing) {
+        if self.folders.is_empty() {
+            *self = other;
+            return;
+        }
         let (folders, names) = (self.folders.len(), self.names.len());
         self.folders.extend(other.folders);
         self.stamps.extend(other.stamps);

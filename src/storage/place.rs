@@ -2,10 +2,12 @@
 //! branches, one for the nodes, and one for the classes of each environment.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::fs::{self, display};
 use super::git::remote::Remote;
+use super::git::revision::Revision;
 use super::git::{Login, Policy, Repository};
 use crate::base::error::{Fault, Kind, Result, Warning};
 use crate::base::settings::Settings;
@@ -44,6 +46,8 @@ pub struct TreeLocations {
     overrides: Vec<(Key, usize)>,
     /// The repositories.
     pub repositories: Vec<Repository>,
+    /// Read instead of the folders that are in its repository.
+    pub revision: Option<Arc<Revision>>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
@@ -95,17 +99,22 @@ impl Options<'_> {
 }
 
 impl TreeLocations {
-    /// The places that settings name. Touches no file.
-    pub fn of(settings: &Settings) -> Result<TreeLocations> {
-        let mut places = TreeLocations::default();
+    /// The places that settings name, folders as they are in `revision`. Touches no file of them.
+    pub fn of(settings: &Settings, revision: Option<Arc<Revision>>) -> Result<TreeLocations> {
+        let mut places = TreeLocations { revision, ..TreeLocations::default() };
         let base = settings.inventory_base_uri.as_deref();
         if &*settings.storage_type == "yaml_fs" {
-            places.nodes = Some(TreeLocation::Folders(fs::roots(base, &settings.nodes_uri, "nodes_uri")?));
-            places.classes.push(TreeLocation::Folders(fs::roots(
-                base,
-                &settings.classes_uri,
-                "classes_uri",
-            )?));
+            let folders = |uri: &Value, setting: &'static str| -> Result<TreeLocation> {
+                let mut folders = fs::roots(base, uri, setting)?;
+                if let Some(revision) = &places.revision {
+                    folders = folders.into_iter().map(|folder| revision.place(folder)).collect();
+                }
+                Ok(TreeLocation::Folders(folders))
+            };
+            let (nodes, classes) =
+                (folders(&settings.nodes_uri, "nodes_uri")?, folders(&settings.classes_uri, "classes_uri")?);
+            places.nodes = Some(nodes);
+            places.classes.push(classes);
         } else {
             let (nodes, _) = places.mapping(settings, "nodes_uri")?;
             let branch = Some(MASTER.into());

@@ -587,6 +587,11 @@ fn rendering_writes_nothing() {
     ] {
         fs::write(folder.path().join("nodes").join(name).with_extension("yml"), text).expect("a file");
     }
+    let temporary = folder.path().join("temporary");
+    fs::create_dir(&temporary).expect("a folder");
+    let commit = "git init -q && git add -A && git -c user.name=Ada -c user.email=a@b.c commit -q -m one";
+    let committed = Command::new("sh").args(["-c", commit]).current_dir(folder.path()).status();
+    assert!(committed.expect("git").success());
     let before = snapshot(folder.path());
     for question in [
         &["-n", "web1"][..],
@@ -596,12 +601,14 @@ fn rendering_writes_nothing() {
         &["lint"],
         &["nodes"],
         &["graph"],
+        &["diff", "HEAD"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_reclass"))
             .args(question)
             .arg("-b")
             .arg(folder.path())
             .current_dir(folder.path())
+            .env("TMPDIR", &temporary)
             .output()
             .expect("an answer");
         assert!(output.status.code().is_some_and(|code| code != 2 && code < 100), "{question:?}: {output:?}");

@@ -7,8 +7,7 @@ use support::folders;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Output};
 
 use folders::copy;
 use serde_json::Value as Json;
@@ -805,6 +804,18 @@ fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
         let output = run(place.path(), &["diff", "-b", way, "HEAD~1", "HEAD"]);
         assert!(text(&output).contains("- v1") && text(&output).contains("+ v2"), "{}", text(&output));
     }
+    // A link that leads out of the repository leads to what is there now.
+    let shared = place.path().join("shared");
+    put(&shared.join("deep/c.yml"), "parameters: {shared: 1}\n");
+    std::os::unix::fs::symlink(&shared, inner.join("v2/classes/shared")).unwrap();
+    std::os::unix::fs::symlink(shared.join("deep/c.yml"), inner.join("v2/classes/one.yml")).unwrap();
+    put(&inner.join("v2/nodes/n.yml"), "classes: [shared.deep.c, one]\nparameters: {v: v2}\n");
+    git(&inner, &["add", "-A"]);
+    git(&inner, &["commit", "-q", "-m", "shared"]);
+    let output = run(place.path(), &["diff", "-b", "now", "HEAD~1", "HEAD"]);
+    for part in ["+ shared.deep.c  HEAD:current/nodes/n.yml:1:11", "+ 1  HEAD:current/classes/one.yml:1:22"] {
+        assert!(text(&output).contains(part), "{}", text(&output));
+    }
     git(&base, &["commit", "-q", "-a", "-m", "three"]);
     // A clone without the submodule has an empty folder there, as has its revision.
     git(place.path(), &["clone", "-q", "a", "bare"]);
@@ -833,46 +844,6 @@ fn a_revision_has_its_submodules_at_the_commits_that_it_names() {
     let output = run(place.path(), &["diff", "-b", "a", "HEAD~1", "HEAD"]);
     assert!(text(&output).contains("submodule 'classes/system':"), "{}", text(&output));
     assert_eq!(output.status.code(), Some(74));
-}
-
-#[test]
-fn a_comparison_that_is_killed_leaves_nothing_behind() {
-    let place = workplace();
-    let base = place.path().join("a");
-    for number in 0..400 {
-        fs::write(base.join(format!("nodes/w{number}.yml")), format!("parameters: {{x: {number}}}\n"))
-            .unwrap();
-    }
-    let shell =
-        "git init -q && git add -A && git -c user.name=Ada -c user.email=a@example.com commit -q -m one";
-    assert!(Command::new("sh").args(["-c", shell]).current_dir(&base).status().unwrap().success());
-    let temporary = place.path().join("temporary");
-    fs::create_dir(&temporary).unwrap();
-    let left = || fs::read_dir(&temporary).unwrap().count();
-    // Before a folder is watched nothing is in it.
-    let filled = || {
-        let mut folders = fs::read_dir(&temporary).unwrap().flatten();
-        folders.any(|folder| fs::read_dir(folder.path()).is_ok_and(|mut inside| inside.next().is_some()))
-    };
-    let begun = Instant::now();
-    let mut killed = 0;
-    while killed < 2 && begun.elapsed() < Duration::from_secs(600) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_reclass"));
-        command.current_dir(&base).env("TMPDIR", &temporary).env("HOME", place.path());
-        command.args(["diff", "HEAD", "-b", "."]).stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        while !filled() && child.try_wait().unwrap().is_none() {
-            std::hint::spin_loop();
-        }
-        child.kill().unwrap();
-        killed += usize::from(child.wait().unwrap().code().is_none());
-        let waits = Instant::now();
-        while left() > 0 && waits.elapsed() < Duration::from_secs(600) {
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        assert_eq!(left(), 0);
-    }
-    assert_eq!(killed, 2, "it was always faster");
 }
 
 #[test]

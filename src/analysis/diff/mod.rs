@@ -21,6 +21,7 @@ pub use groups::Group;
 use groups::{Groups, together};
 pub use items::ListItem;
 use nodes::Node;
+use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
 pub use values::{Section, ValueChange};
@@ -131,27 +132,17 @@ pub fn diff(
         ..Difference::default()
     };
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
-    let looked = old.inventory.inspect(|before| {
+    old.inventory.inspect(|before| {
         new.inventory.inspect(|now| {
             check_nodes(&[before.catalog, now.catalog], nodes)?;
             let mut difference = begun.clone();
             difference.fill(nodes::nodes(before, now, &globs));
-            old.place(&mut difference.changes, before, &begun.redaction, true);
-            new.place(&mut difference.changes, now, &begun.redaction, false);
+            place(&mut difference.changes, before, &begun.redaction, true);
+            place(&mut difference.changes, now, &begun.redaction, false);
             difference.changes = together(difference.changes);
             Ok::<_, Error>(difference)
         })
-    });
-    let mut difference = looked.map_err(|error| old.named(error))?.map_err(|error| new.named(error))??;
-    for (faults, side) in [
-        (&mut difference.unrendered, &new),
-        (&mut difference.broken, &new),
-        (&mut difference.mended, &old),
-        (&mut difference.otherwise, &new),
-    ] {
-        faults.iter_mut().flat_map(|(_, faults)| faults).for_each(|fault| side.show(fault));
-    }
-    Ok(difference)
+    })??
 }
 
 /// A list of names as data.

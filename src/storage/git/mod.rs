@@ -9,7 +9,6 @@ mod objects;
 mod program;
 pub mod remote;
 pub mod revision;
-mod scratch;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -102,9 +102,11 @@ pub struct TreeFile {
     pub object: Result<Arc<str>, Absent>,
 }
 
-/// Why a file of a commit has no bytes.
+/// Why a commit does not have the bytes of a file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Absent {
+    /// A link leads here, out of the repository.
+    Outside(PathBuf),
     /// A link that leads to no file, for this reason.
     Link(&'static str),
     /// It has more than are taken.
@@ -117,32 +119,54 @@ pub enum Absent {
 pub fn files(place: In<'_>, commit: &str, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
     let entries = entries(place, commit)?;
     let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
-    let targets = read(place, links)?.into_iter().collect();
-    let tree = Tree { entries: &entries, targets, root, limits, met: Cell::new(0) };
-    let mut files = Vec::new();
-    tree.walk(Path::new(""), &mut Vec::new(), &mut Vec::new(), &mut files)?;
+    let targets = read(place, links)?.into_iter().map(|(object, bytes)| (object.into(), bytes)).collect();
+    let mut files = Tree { entries, targets }.files(Path::new(""), root, limits)?;
+    files.retain_mut(|file| {
+        if let Err(Absent::Outside(_)) = file.object {
+            file.object = Err(Absent::Link(OUTSIDE));
+        }
+        is_yaml(&file.path)
+    });
     Ok(files)
 }
 
-struct Tree<'a> {
-    entries: &'a BTreeMap<PathBuf, TreeEntry>,
+/// The files and links of a commit.
+#[derive(Default, Debug)]
+pub struct Tree {
+    /// By path.
+    pub entries: BTreeMap<PathBuf, TreeEntry>,
     /// Where links lead, by object.
-    targets: BTreeMap<&'a str, Vec<u8>>,
+    pub targets: BTreeMap<Arc<str>, Vec<u8>>,
+}
+
+/// What a path of a tree comes to.
+pub enum Met<'a> {
+    /// A file.
+    TreeFile(&'a TreeEntry),
+    /// A folder, by its own path.
+    Folder(PathBuf),
+    /// A path of the file system, by an absolute link.
+    Outside(PathBuf),
+    /// Nothing, for this reason.
+    Nothing(&'static str),
+}
+
+/// Whether a file is one of YAML by its name.
+pub fn is_yaml(path: &Path) -> bool {
+    matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
+}
+
+/// A walk through a tree.
+struct Walk<'a> {
+    tree: &'a Tree,
     root: &'a str,
     limits: TreeLimits,
     /// How many files and folders were met.
     met: Cell<usize>,
 }
 
-/// What a path of a tree comes to.
-enum Met<'a> {
-    TreeFile(&'a TreeEntry),
-    Folder(PathBuf),
-    Nothing(&'static str),
-}
-
-impl Tree<'_> {
-    /// As [`crate::storage::fs::list`] goes through a folder.
+impl Walk<'_> {
+    /// As [`crate::storage::walk::list`] goes through a folder.
     fn walk(
         &self,
         folder: &Path,
@@ -154,7 +178,7 @@ impl Tree<'_> {
             return Ok(());
         }
         let (mut here, mut inner) = (Vec::new(), Vec::new());
-        for (name, is_folder) in self.children(folder) {
+        for (name, is_folder) in self.tree.children(folder) {
             self.met.set(self.met.get() + 1);
             if self.met.get() > self.limits.files {
                 let what = "the number of files and folders";
@@ -172,12 +196,13 @@ impl Tree<'_> {
             if name.starts_with('.') && !is_on_way(&shown, self.root) {
                 continue;
             }
-            let met = if is_folder { Met::Folder(path) } else { self.follow(path) };
-            let is_yaml = matches!(Path::new(&name).extension(), Some(end) if end == "yml" || end == "yaml");
+            let met = if is_folder { Met::Folder(path) } else { self.tree.follow(path) };
+            let is_yaml = is_yaml(Path::new(&name));
             match met {
                 Met::Folder(path) if name != "CVS" && name != "SCCS" => inner.push((name, path)),
                 Met::TreeFile(entry) if is_yaml => here.push((shown, Ok(entry))),
                 Met::Nothing(reason) if is_yaml => here.push((shown, Err(Absent::Link(reason)))),
+                Met::Outside(path) => here.push((shown, Err(Absent::Outside(path)))),
                 Met::Folder(_) | Met::TreeFile(_) | Met::Nothing(_) => {}
             }
         }
@@ -198,9 +223,19 @@ impl Tree<'_> {
         around.pop();
         Ok(())
     }
+}
+
+impl Tree {
+    /// The YAML files below a folder, and all links that lead out of the repository.
+    pub fn files(&self, folder: &Path, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
+        let mut files = Vec::new();
+        let walk = Walk { tree: self, root, limits, met: Cell::new(0) };
+        walk.walk(folder, &mut Vec::new(), &mut Vec::new(), &mut files)?;
+        Ok(files)
+    }
 
     /// The names in a folder, and whether each is a folder.
-    fn children(&self, folder: &Path) -> Vec<(std::ffi::OsString, bool)> {
+    pub fn children(&self, folder: &Path) -> Vec<(std::ffi::OsString, bool)> {
         let mut children: Vec<(std::ffi::OsString, bool)> = Vec::new();
         for path in self.below(folder) {
             let Ok(rest) = path.strip_prefix(folder) else { break };
@@ -219,7 +254,7 @@ impl Tree<'_> {
     }
 
     /// What stands at a path when links are followed, on the way to it too.
-    fn follow(&self, path: PathBuf) -> Met<'_> {
+    pub fn follow(&self, path: PathBuf) -> Met<'_> {
         use std::os::unix::ffi::OsStrExt as _;
         let (mut path, mut links) = (path, 0);
         'anew: loop {
@@ -230,9 +265,8 @@ impl Tree<'_> {
                     Component::CurDir => continue,
                     Component::Normal(name) => at.push(name),
                     Component::ParentDir if at.pop() => continue,
-                    Component::ParentDir | Component::RootDir | Component::Prefix(_) => {
-                        return Met::Nothing("a symbolic link leads out of the repository");
-                    }
+                    Component::RootDir => return Met::Outside(path),
+                    Component::ParentDir | Component::Prefix(_) => return Met::Nothing(OUTSIDE),
                 }
                 let Some(entry) = self.entries.get(&at) else { continue };
                 if !entry.link {
@@ -257,6 +291,7 @@ impl Tree<'_> {
     }
 }
 
+const OUTSIDE: &str = "a symbolic link leads out of the repository";
 const DANGLING: &str = "a symbolic link leads to nothing";
 
 /// Whether a folder is the root or on the way to it.

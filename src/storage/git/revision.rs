@@ -1,29 +1,38 @@
-//! A revision of the repository that holds an inventory turns into a folder that can be read like
-//! any other.
+//! A revision of the repository that holds an inventory turns into files in memory, which are read as if
+//! they were in folders.
 //!
 //! The repository is the user's own: git finds it, with its configuration, its alternates and its
 //! promisor remotes, as it does for the user's commands.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
-use super::objects::{self, MAX_LINKS};
+use rustix::io::Errno;
+
+use super::objects::{self, Absent, MAX_LINKS, Met, Tree, TreeEntry, TreeFile, is_yaml};
 use super::program::{Failure, In, LOCAL, git, output};
-use super::scratch::Scratch;
+use super::{Blob, GitFile};
 use crate::base::error::{Fault, Kind, Result};
-use crate::storage::fs::{link_target, real, reason};
+use crate::base::similar;
+use crate::storage::fs::{self, display, link_target, real, reason};
+use crate::storage::{TreeLimits, walk};
 
 /// The largest file that is taken, in bytes: the highest that `limit_file_size` can be.
 const LARGEST: usize = 64 * 1024 * 1024;
 
-/// The folders and YAML files of a revision, as long as this lives.
+/// The files and links of a revision.
 #[derive(Debug)]
-pub struct Checkout {
-    folder: Scratch,
+pub struct Revision {
+    /// What paths in it begin with: its name, and a colon.
+    prefix: OsString,
     /// The top of the repository.
     top: PathBuf,
-    /// The revision as it was named.
-    pub revision: String,
+    tree: Tree,
+    /// The bytes of YAML files, by object.
+    blobs: BTreeMap<Arc<str>, Arc<Blob>>,
 }
 
 /// The commit that a revision names.
@@ -35,52 +44,6 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
     let mut command = git(place);
     command.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]);
     Ok(String::from_utf8_lossy(&output(command, b"", LOCAL)?).trim().to_owned())
-}
-
-/// A file or a link of a revision: its path, whether it is a link, and its bytes.
-type Taken = (PathBuf, bool, Vec<u8>);
-
-/// Takes what a commit has: of the repository around `top`, or at `inside` of one of its submodules.
-fn take(
-    top: &Path,
-    (place, inside): (In<'_>, &Path),
-    commit: &str,
-    folders: &mut BTreeSet<PathBuf>,
-    files: &mut Vec<Taken>,
-) -> Result<(), Failure> {
-    let (mut entries, submodules) = objects::entries_and_submodules(place, commit)?;
-    // A folder of nodes or classes may hold no YAML file yet.
-    folders.extend(entries.keys().filter_map(|path| Some(inside.join(path.parent()?))));
-    entries.retain(|path, entry| {
-        entry.link || matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
-    });
-    if let Some((path, _)) = entries.iter().find(|(_, entry)| entry.size > LARGEST) {
-        let path = inside.join(path);
-        return Err(Failure::Said(format!("'{}' has more than {LARGEST} bytes", path.display())));
-    }
-    let read = objects::read(place, entries.values().map(|entry| &*entry.object))?;
-    let taken =
-        entries.iter().zip(read).map(|((path, entry), (_, bytes))| (inside.join(path), entry.link, bytes));
-    files.extend(taken);
-    let kept = if submodules.is_empty() { BTreeMap::new() } else { kept(place, commit) };
-    for (path, commit) in submodules {
-        let at = inside.join(&path);
-        let here = top.join(&at);
-        let place = match kept.get(&path) {
-            _ if here.join(".git").exists() => In::Around(&here),
-            Some(kept) => In::Kept(kept),
-            // One that nobody has fetched is an empty folder in the inventory as it stands, too.
-            None => {
-                folders.insert(at);
-                continue;
-            }
-        };
-        take(top, (place, &at), &commit, folders, files).map_err(|failure| match failure {
-            Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", at.display())),
-            other => other,
-        })?;
-    }
-    Ok(())
 }
 
 /// Where git keeps the repositories of the submodules of a commit, by their paths: those that were moved or
@@ -109,10 +72,10 @@ fn kept(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
     all().unwrap_or_default()
 }
 
-impl Checkout {
-    /// Takes the folders, YAML files and links of a revision of the repository that holds `folder`, and of
-    /// its submodules at the commits that it names.
-    pub fn of(revision: &str, folder: &Path) -> Result<Checkout> {
+impl Revision {
+    /// Takes the files and links of a revision of the repository that holds `folder`, and of its submodules
+    /// at the commits that it names.
+    pub fn of(name: &str, folder: &Path) -> Result<Revision> {
         let failed = |failure: Failure| {
             let message = match failure {
                 Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
@@ -120,26 +83,66 @@ impl Checkout {
                 Failure::Said(text) => text,
                 Failure::TooMuch(what, limit, _) => format!("{what} exceeds the limit of {limit}"),
             };
-            Fault::new(Kind::Revision { revision: revision.to_owned(), message })
+            Fault::new(Kind::Revision { revision: name.to_owned(), message })
         };
-        let broken = |error: std::io::Error| failed(Failure::Said(reason(&error)));
         let mut command = git(In::Around(folder));
         command.args(["rev-parse", "--show-toplevel"]);
         let top = output(command, b"", LOCAL).map_err(failed)?;
         let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
         let top = real(&top).unwrap_or(top);
-        let commit = commit(In::Around(&top), revision).map_err(failed)?;
-        let (mut folders, mut files) = (BTreeSet::new(), Vec::new());
-        take(&top, (In::Around(&top), Path::new("")), &commit, &mut folders, &mut files).map_err(failed)?;
-        let files = files.iter().map(|(path, link, bytes)| (path, *link, bytes));
-        let folder = Scratch::with(&folders, files).map_err(broken)?;
-        Ok(Checkout { folder, top, revision: revision.to_owned() })
+        let commit = commit(In::Around(&top), name).map_err(failed)?;
+        let prefix = format!("{name}:").into();
+        let mut revision = Revision { prefix, top, tree: Tree::default(), blobs: BTreeMap::new() };
+        let top = revision.top.clone();
+        revision.take((In::Around(&top), Path::new("")), &commit).map_err(failed)?;
+        Ok(revision)
     }
 
-    /// Where a folder of the repository is now, by whatever links one comes there from outside; one outside
-    /// of it stays where it is.
-    pub fn place(&self, folder: &Path) -> PathBuf {
-        self.inside(folder).map_or_else(|| folder.to_owned(), |inside| self.folder.path().join(inside))
+    /// Takes what a commit has: of the repository around the top, or at `inside` of one of its submodules.
+    fn take(&mut self, (place, inside): (In<'_>, &Path), commit: &str) -> Result<(), Failure> {
+        let (entries, submodules) = objects::entries_and_submodules(place, commit)?;
+        let taken = |path: &Path, entry: &TreeEntry| entry.link || is_yaml(path) && entry.size <= LARGEST;
+        let taken = entries.iter().filter(|(path, entry)| taken(path, entry));
+        let read = objects::read(place, taken.clone().map(|(_, entry)| &*entry.object))?;
+        for ((_, entry), (_, bytes)) in taken.zip(read) {
+            let object = entry.object.clone();
+            if entry.link {
+                self.tree.targets.insert(object, bytes);
+            } else {
+                self.blobs.insert(object.clone(), Arc::new(Blob { object, bytes: bytes.into() }));
+            }
+        }
+        self.tree.entries.extend(entries.into_iter().map(|(path, entry)| (inside.join(path), entry)));
+        let kept = if submodules.is_empty() { BTreeMap::new() } else { kept(place, commit) };
+        for (path, commit) in submodules {
+            let at = inside.join(&path);
+            let here = self.top.join(&at);
+            let place = match kept.get(&path) {
+                _ if here.join(".git").exists() => In::Around(&here),
+                Some(kept) => In::Kept(kept),
+                // One that nobody has fetched is an empty folder in the inventory as it stands, too.
+                None => {
+                    let hidden = TreeEntry { link: false, object: "".into(), size: 0 };
+                    self.tree.entries.insert(at.join(".git"), hidden);
+                    continue;
+                }
+            };
+            self.take((place, &at), &commit).map_err(|failure| match failure {
+                Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", at.display())),
+                other => other,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A folder as it is in the revision, `main:classes`; one outside of the repository stays what it is.
+    pub fn place(&self, folder: PathBuf) -> PathBuf {
+        match self.inside(&folder) {
+            Some(inside) => {
+                [self.prefix.as_os_str(), inside.as_os_str()].into_iter().collect::<OsString>().into()
+            }
+            None => folder,
+        }
     }
 
     /// The path of a folder below the top of the repository. Links outside are followed, one after the
@@ -158,9 +161,83 @@ impl Checkout {
         None
     }
 
-    /// A text with the paths of this folder as paths of the revision: `main:classes/a.yml`.
-    pub fn shown(&self, text: &str) -> String {
-        let folder = format!("{}/", self.folder.path().display());
-        text.replace(&folder, &format!("{}:", self.revision))
+    /// A file of a folder of the file system as it is in the revision: its path there, and its bytes.
+    pub fn read(&self, folder: &Path, name: &str, most: usize) -> Option<(String, Vec<u8>)> {
+        let path = self.inside(folder)?.join(name);
+        let bytes = match self.tree.follow(path.clone()) {
+            Met::TreeFile(entry) if entry.size <= most => self.blobs.get(&entry.object)?.bytes.to_vec(),
+            Met::Outside(path) => fs::read(&path, most).ok()?.0,
+            Met::TreeFile(_) | Met::Folder(_) | Met::Nothing(_) => return None,
+        };
+        Some((format!("{}{}", self.prefix.display(), path.display()), bytes))
     }
+
+    /// The YAML files below a folder that [`Revision::place`] gave; `None` for one of the file system. Their
+    /// paths are below the folder.
+    pub fn files(&self, folder: &Path, limits: TreeLimits) -> Option<Result<Vec<GitFile>>> {
+        let inside = folder.as_os_str().as_bytes().strip_prefix(self.prefix.as_bytes())?;
+        let inside = Path::new(std::ffi::OsStr::from_bytes(inside));
+        Some(self.list(folder, inside, limits))
+    }
+
+    fn list(&self, folder: &Path, inside: &Path, limits: TreeLimits) -> Result<Vec<GitFile>> {
+        let start = match self.tree.follow(inside.to_owned()) {
+            Met::Folder(start) => start,
+            Met::Outside(path) => return outside(&[], Path::new(""), &path, limits),
+            Met::TreeFile(_) => return Err(self.missing(folder, inside, Errno::NOTDIR).into()),
+            Met::Nothing(_) => return Err(self.missing(folder, inside, Errno::NOENT).into()),
+        };
+        let listed = self.tree.files(&start, "", limits).map_err(|failure| match failure {
+            Failure::TooMuch(what, limit, setting) => {
+                let what = format!("{what} in '{}'", display(folder));
+                Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) })
+            }
+            other => Fault::new(Kind::Internal { message: format!("{other:?}") }),
+        })?;
+        let mut files = Vec::with_capacity(listed.len());
+        let mut folders: Arc<[String]> = Arc::default();
+        for TreeFile { folders: around, path, object } in listed {
+            let blob = match object {
+                Err(Absent::Outside(there)) if there.is_dir() => {
+                    files.extend(outside(&around, &path, &there, limits)?);
+                    continue;
+                }
+                Err(Absent::Outside(_)) if !is_yaml(&path) => continue,
+                Err(absent) => Err(absent),
+                Ok(object) => self.blobs.get(&object).cloned().ok_or(Absent::TooLarge),
+            };
+            if *folders != *around {
+                folders = around.into();
+            }
+            files.push(GitFile { folders: folders.clone(), path, blob });
+        }
+        Ok(files)
+    }
+
+    /// That a folder is not there; another one beside it may be called much the same.
+    fn missing(&self, folder: &Path, inside: &Path, error: Errno) -> Fault {
+        let name = inside.file_name().unwrap_or_default().to_string_lossy();
+        let beside = self.tree.children(inside.parent().unwrap_or(inside));
+        let beside = beside.iter().filter(|(_, is_folder)| *is_folder).filter_map(|(name, _)| name.to_str());
+        let similar = similar::nearest(&name, beside).map(str::to_owned);
+        let (path, message) = (display(folder), reason(&error.into()));
+        Fault::new(Kind::DirectoryNotFound { path, message, similar })
+    }
+}
+
+/// The files of a folder of the file system that a link of the revision leads to, which stands at a path
+/// below `folders`.
+fn outside(folders: &[String], link: &Path, there: &Path, limits: TreeLimits) -> Result<Vec<GitFile>> {
+    let listing = walk::list(&[there.to_owned()], limits, 1)?;
+    let name = link.file_name().map(|name| name.to_string_lossy().into_owned());
+    let around: Vec<String> = folders.iter().cloned().chain(name).collect();
+    let file = |number: usize| {
+        let found = listing.found(number);
+        let inside = found.folder.inside();
+        let inner = inside.split('/').filter(|part| !part.is_empty()).map(str::to_owned);
+        let path = link.join(&*inside).join(&*found.file);
+        let folders = around.iter().cloned().chain(inner).collect();
+        GitFile { folders, path, blob: Err(Absent::Outside(found.path())) }
+    };
+    Ok((0..listing.len()).map(file).collect())
 }

@@ -56,7 +56,7 @@ fn refused(text: &str) {
     let uri = Value::map(Map::from_iter([("repo".into(), Value::text(text))]));
     let error = SETTINGS.with_borrow_mut(|settings| {
         settings.nodes_uri = uri;
-        TreeLocations::of(settings).expect_err("no address of a repository")
+        TreeLocations::of(settings, None).expect_err("no address of a repository")
     });
     shown::error(&error, &|_| None);
     // A sentence of our own: it does not repeat the text.
