@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use crate::base::base64;
 use crate::base::error::Result;
 use crate::base::pystr;
 use crate::base::stack::grow;
@@ -30,7 +31,7 @@ pub fn plain(value: &Value) -> Value {
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Str(_) => value.clone(),
         Value::Float(number) if number.is_finite() => value.clone(),
         Value::Float(number) => Value::text(float(*number)),
-        Value::Binary(bytes) => Value::text(encode_base64(bytes)),
+        Value::Binary(bytes) => Value::text(base64::encode(bytes)),
         Value::Date(_) | Value::DateTime(_) => Value::text(pystr::iso(value, 'T')),
         Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
             Value::list(items.iter().map(plain).collect())
@@ -75,7 +76,7 @@ impl Writer {
             Value::Float(number) if self.quotes && !number.is_finite() => self.string(&float(*number)),
             Value::Float(number) => self.out.push_str(&float(*number)),
             Value::Str(text) => self.string(text),
-            Value::Binary(bytes) => self.string(&encode_base64(bytes)),
+            Value::Binary(bytes) => self.string(&base64::encode(bytes)),
             Value::Date(_) | Value::DateTime(_) => self.string(&pystr::iso(value, 'T')),
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
                 self.items('[', items.iter(), ']', |writer, item| grow(|| writer.value(item)));
@@ -188,24 +189,6 @@ fn float(number: f64) -> String {
     } else {
         pystr::float(number)
     }
-}
-
-/// Base64 in one line.
-pub(crate) fn encode_base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let group = chunk
-            .iter()
-            .enumerate()
-            .fold(0u32, |group, (place, byte)| group | u32::from(*byte) << (16 - 8 * place));
-        for place in 0..4 {
-            let sextet = (group >> (18 - 6 * place)) & 63;
-            let letter = ALPHABET.get(sextet as usize).copied().unwrap_or(b'=');
-            text.push(if place <= chunk.len() { char::from(letter) } else { '=' });
-        }
-    }
-    text
 }
 
 #[cfg(test)]

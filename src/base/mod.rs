@@ -2,6 +2,7 @@
 //!
 //! The words that every other room uses. Base knows nothing of YAML, files or nodes.
 
+pub mod base64;
 pub mod error;
 pub mod failpoints;
 pub mod json;

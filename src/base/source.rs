@@ -70,6 +70,12 @@ pub struct Site {
 }
 
 impl Site {
+    /// The place of a node in a file.
+    pub fn at(path: impl Into<Arc<str>>, span: Span) -> Site {
+        let number = |from_zero: u32| from_zero.saturating_add(1);
+        Site { path: path.into(), line: number(span.line), column: number(span.column), length: 0 }
+    }
+
     /// A place that is a whole file.
     pub fn file(path: impl Into<Arc<str>>) -> Site {
         Site { path: path.into(), line: 0, column: 0, length: 0 }

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 
 use super::layout::{Habits, is_break};
 use super::page::Refusal;
-use crate::base::json::encode_base64;
+use crate::base::base64;
 use crate::base::pystr;
 use crate::base::stack::grow;
 use crate::base::value::{Map, Value};
@@ -163,7 +163,7 @@ fn scalar(value: &Value, in_flow: bool, quotes: Quotes) -> Result<String, Refusa
     Ok(match value {
         Value::Str(text) => string(text, in_flow, quotes),
         Value::Date(_) | Value::DateTime(_) => pystr::iso(value, ' '),
-        Value::Binary(bytes) => format!("!!binary \"{}\"", encode_base64(bytes)),
+        Value::Binary(bytes) => format!("!!binary \"{}\"", base64::encode(bytes)),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
             let options = EmitOptions { pretty: true, no_refs: true };
             let text = emit(value, &options).map_err(|error| Refusal::new(error.to_string()))?;

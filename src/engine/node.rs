@@ -22,7 +22,7 @@ use crate::engine::linearize::{Disorder, Given, Linearization, Subjects, lineari
 use crate::engine::problems::{Broken, after, without_consequences};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
-use crate::evaluate::Root;
+use crate::evaluate::{Locate as _, Root};
 use crate::model::catalog::{Catalog, Item};
 use crate::model::layer::{Applications, Layer, Rest, Unread};
 use crate::model::mappings::{Mapped, Mappings};
@@ -419,7 +419,7 @@ impl Computation<'_> {
             .map(|layer| deepest(&layer.parameters, path))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .filter(|(depth, _)| *depth > 0)?;
-        let site = crate::evaluate::site(self.inputs, origin, None)?;
+        let site = self.inputs.site(origin)?;
         Some((site, layers.linearization.trail().chain_of_file(origin.file, self.inputs)))
     }
 

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
 use crate::base::measure::Measure;
 use crate::base::settings::Settings;
-use crate::base::source::{FileId, Origin, Span};
+use crate::base::source::{FileId, Origin, Site, Span};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::model::merge::Prefixes;
@@ -49,6 +49,10 @@ pub trait Locate {
     fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)>;
     /// The bytes of a file.
     fn bytes(&self, file: FileId) -> Option<Arc<[u8]>>;
+    /// The place of a node in its file.
+    fn site(&self, origin: Origin) -> Option<Site> {
+        self.locate(origin).map(|(path, span)| Site::at(path, span))
+    }
 }
 
 /// What stopped the evaluation of a place.

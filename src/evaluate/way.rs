@@ -228,7 +228,7 @@ pub(crate) fn site(
     within: Option<(&Text, (usize, usize))>,
 ) -> Option<Site> {
     let (path, span) = sources.locate(origin)?;
-    let mut site = Site { path, line: span.line + 1, column: span.column + 1, length: 0 };
+    let mut site = Site::at(path, span);
     if let Some((source, (offset, length))) = within {
         let written = (span.end - span.start) as usize;
         let quotes = match written.checked_sub(source.len()) {

@@ -24,12 +24,11 @@
 //! Errors name the paths of all parameters that cannot be carried, never a
 //! value. What needs no change is not copied.
 
-use std::fmt::Write;
-
 use num_bigint::BigInt;
 
 use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, article, short, tell};
-use crate::base::value::{Date, DateTime, Key, Map, Value};
+use crate::base::pystr::iso;
+use crate::base::value::{Key, Map, Value};
 
 /// How deep containers may nest. A minion of Salt 3008, which looks for secrets in its pillar, ends in a
 /// `RecursionError` somewhere above 130, and with 200 answers nothing any more; its wire carries 600.
@@ -52,27 +51,6 @@ pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
 /// Whether a value is a scalar that needs no look at it: it is carried as it is.
 pub fn is_plain(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
-}
-
-/// `2001-12-14`.
-pub fn date_text(date: Date) -> String {
-    format!("{:04}-{:02}-{:02}", date.year, date.month, date.day)
-}
-
-/// `2001-12-14T21:59:43.100000-05:00`, as Python's `isoformat()`.
-pub fn timestamp_text(time: &DateTime) -> String {
-    let mut text = format!("{}T{:02}:{:02}:{:02}", date_text(time.date), time.hour, time.minute, time.second);
-    if time.microsecond != 0 {
-        let _ = write!(text, ".{:06}", time.microsecond);
-    }
-    if let Some(offset) = time.offset {
-        let (sign, seconds) = (if offset < 0 { '-' } else { '+' }, offset.unsigned_abs());
-        let _ = write!(text, "{sign}{:02}:{:02}", seconds / 3600, seconds / 60 % 60);
-        if seconds % 60 != 0 {
-            let _ = write!(text, ":{:02}", seconds % 60);
-        }
-    }
-    text
 }
 
 struct Walk<'a> {
@@ -112,8 +90,7 @@ impl<'a> Walk<'a> {
                 None
             }
             Value::Binary(bytes) => std::str::from_utf8(bytes).ok().map(Value::text),
-            Value::Date(date) => Some(Value::text(date_text(**date))),
-            Value::DateTime(time) => Some(Value::text(timestamp_text(time))),
+            Value::Date(_) | Value::DateTime(_) => Some(Value::text(iso(value, 'T'))),
             Value::List(items) => self.items(items).map(Value::list),
             Value::Tuple(items) | Value::Set(items) => {
                 Some(Value::list(self.items(items).unwrap_or_else(|| (**items).clone())))
@@ -188,8 +165,7 @@ impl<'a> Walk<'a> {
                 self.number(number);
                 return None;
             }
-            Value::Date(date) => date_text(**date),
-            Value::DateTime(time) => timestamp_text(time),
+            Value::Date(_) | Value::DateTime(_) => iso(&key.0, 'T'),
             Value::Binary(bytes) => {
                 let Ok(text) = std::str::from_utf8(bytes) else {
                     self.fault("a binary key cannot be carried to a minion");
@@ -241,6 +217,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::base::value::{Date, DateTime};
 
     fn map(entries: Vec<(Value, Value)>) -> Value {
         Value::map(entries.into_iter().map(|(key, value)| (Key(key), value)).collect())

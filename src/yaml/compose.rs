@@ -12,11 +12,11 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::construct;
-use super::events::{Event, Events, site};
+use super::events::{Event, Events};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::measure::TEXT;
 use crate::base::settings::Settings;
-use crate::base::source::{Span, Spans};
+use crate::base::source::{Site, Span, Spans};
 use crate::base::value::{Key, Text, Value};
 
 /// How large a document may be, with aliases followed.
@@ -194,7 +194,7 @@ struct Composer<'a> {
 }
 
 pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
-    Fault::new(kind).at_site(site(span.line, span.column, 0))
+    Fault::new(kind).at_site(Site::at("", span))
 }
 
 fn refuse(message: &str, span: Span) -> Error {
@@ -276,7 +276,7 @@ impl Composer<'_> {
         if let Some(first) = self.anchors.get(&anchor) {
             let first = self.graph.spans.get(first.index as usize).copied().unwrap_or_default();
             let kind = Kind::YamlSyntax { message: "found a duplicate anchor".into() };
-            let place = site(first.line, first.column, 0);
+            let place = Site::at("", first);
             return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }
         self.anchors.insert(anchor, Anchored { index, measure });

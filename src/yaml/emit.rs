@@ -14,8 +14,8 @@ use super::grow;
 use super::layout::{Context, Layout, Scalar};
 use super::order::sort_by_key;
 use super::resolve::{self, Tag};
+use crate::base::base64;
 use crate::base::error::Result;
-use crate::base::json::encode_base64;
 use crate::base::pystr;
 use crate::base::value::{Map, Value};
 
@@ -270,7 +270,7 @@ fn float(number: f64) -> String {
 
 /// Python's `base64.encodebytes`: 76 characters a line, each with a line break.
 fn lines_of_base64(bytes: &[u8]) -> String {
-    bytes.chunks(57).map(|line| encode_base64(line) + "\n").collect()
+    bytes.chunks(57).map(|line| base64::encode(line) + "\n").collect()
 }
 
 #[cfg(test)]

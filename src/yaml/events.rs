@@ -70,8 +70,8 @@ pub(super) enum Event {
 }
 
 /// A place in the file `""`, from a line and a column that count from zero.
-pub(super) fn site(line: u32, column: u32, length: u32) -> Site {
-    Site { path: "".into(), line: line.saturating_add(1), column: column.saturating_add(1), length }
+pub(super) fn site(line: u32, column: u32) -> Site {
+    Site::at("", Span { line, column, ..Span::default() })
 }
 
 /// The events of one text.
@@ -90,7 +90,7 @@ impl<'a> Events<'a> {
             let what = "the size of a YAML file in bytes".to_owned();
             let setting = Some("limit_file_size");
             return Err(Fault::new(Kind::YamlLimit { what, limit: u32::MAX as usize, setting })
-                .at_site(site(0, 0, 0))
+                .at_site(site(0, 0))
                 .into());
         }
         let text = match std::str::from_utf8(bytes) {
@@ -136,10 +136,10 @@ impl<'a> Events<'a> {
 fn error(problem: &Problem, text: &str) -> Error {
     let Problem { context, context_mark, problem, mark } = problem;
     let message = if context.is_empty() { (*problem).to_owned() } else { format!("{problem} {context}") };
-    let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(mark.line, mark.column, 0));
+    let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(mark.line, mark.column));
     if !context.is_empty() && context_mark.offset != mark.offset {
         let begun = context.strip_prefix("while ").unwrap_or(context);
-        let place = site(context_mark.line, context_mark.column, 0);
+        let place = site(context_mark.line, context_mark.column);
         fault = fault.note(format!("{begun} began here"), Some(place));
     }
     let before = text.get(..mark.offset).unwrap_or_default();
@@ -150,7 +150,7 @@ fn error(problem: &Problem, text: &str) -> Error {
 }
 
 fn syntax(message: String, (line, column): (u32, u32)) -> Error {
-    Fault::new(Kind::YamlSyntax { message }).at_site(site(line, column, 0)).into()
+    Fault::new(Kind::YamlSyntax { message }).at_site(site(line, column)).into()
 }
 
 /// Line and column after a text, from zero.

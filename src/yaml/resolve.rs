@@ -11,6 +11,7 @@ use std::sync::Arc;
 use num_bigint::{BigInt, BigUint};
 
 use super::timestamp;
+use crate::base::base64;
 use crate::base::error::Kind;
 use crate::base::value::Value;
 
@@ -218,7 +219,9 @@ pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
         },
         Tag::Int => int(text),
         Tag::Float => float(text).map(Value::Float),
-        Tag::Binary => decode_base64(text).map(|bytes| Value::Binary(bytes.into())),
+        Tag::Binary => base64::decode(text)
+            .map(|bytes| Value::Binary(bytes.into()))
+            .ok_or_else(|| invalid("base64 data")),
         Tag::Timestamp => timestamp::construct(text),
         Tag::Omap | Tag::Pairs | Tag::Set | Tag::Seq | Tag::Map | Tag::Merge | Tag::Value => {
             Err(Kind::YamlTag {})
@@ -386,43 +389,4 @@ fn plain_digits(text: &str) -> std::borrow::Cow<'_, str> {
         digit.and_then(|digit| char::from_digit(digit, 10)).unwrap_or(character)
     };
     text.chars().map(plain).collect::<String>().into()
-}
-
-/// Python's `base64.decodebytes`: what is no base64 character is left out, and
-/// a complete padding ends the data.
-fn decode_base64(text: &str) -> Result<Vec<u8>, Kind> {
-    if !text.is_ascii() {
-        return Err(invalid("base64 data"));
-    }
-    let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
-    let (mut position, mut left, mut pads) = (0, 0u8, 0);
-    for byte in text.bytes() {
-        let sextet = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            b'=' => {
-                if position >= 2 {
-                    pads += 1;
-                    if position + pads >= 4 {
-                        return Ok(bytes);
-                    }
-                }
-                continue;
-            }
-            _ => continue,
-        };
-        pads = 0;
-        match position {
-            1 => bytes.push(left << 2 | sextet >> 4),
-            2 => bytes.push(left << 4 | sextet >> 2),
-            3 => bytes.push(left << 6 | sextet),
-            _ => {}
-        }
-        left = sextet;
-        position = (position + 1) % 4;
-    }
-    if position == 0 { Ok(bytes) } else { Err(invalid("base64 data")) }
 }

@@ -17,7 +17,7 @@ use reclass::formats::{Data, Entry, Node};
 use reclass::lint::OptionsFile;
 use reclass::pystr;
 use reclass::settings::{FILE_NAMES, Settings, TABLE};
-use reclass::source::{FileId, Site, Span};
+use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
 
 /// The options of a configuration file.
@@ -134,7 +134,7 @@ impl Configuration {
             .into_iter()
             .map(|mut warning| {
                 let span = warning.origin.take().and_then(|origin| document.spans.get(origin.node as usize));
-                warning.site = span.map(|span| site(path, *span, 0));
+                warning.site = span.map(|span| Site::at(path.as_str(), *span));
                 warning
             })
             .collect()
@@ -185,7 +185,7 @@ impl Configuration {
         let span = *document.spans.get(index as usize)?;
         let written = text.get(span.start as usize..span.end as usize)?;
         let length = written.lines().next().map_or(0, |line| line.chars().count());
-        Some(site(path, span, u32::try_from(length).unwrap_or(0)))
+        Some(Site { length: u32::try_from(length).unwrap_or(0), ..Site::at(path.as_str(), span) })
     }
 }
 
@@ -197,10 +197,6 @@ impl OptionsFile for Configuration {
     fn text(&self, path: &str) -> Option<String> {
         self.file.as_ref().filter(|file| file.path == path).map(|file| file.text.clone())
     }
-}
-
-fn site(path: &str, span: Span, length: u32) -> Site {
-    Site { path: path.into(), line: span.line + 1, column: span.column + 1, length }
 }
 
 /// Reads the configuration file for a program called as `program`; no file, no options. What has its

@@ -183,7 +183,7 @@ impl Flow {
                 self.text.push(']');
             }
             Value::Date(_) | Value::DateTime(_) => self.text.push_str(&crate::base::pystr::iso(value, 'T')),
-            Value::Binary(bytes) => self.text.push_str(&crate::base::json::encode_base64(bytes)),
+            Value::Binary(bytes) => self.text.push_str(&crate::base::base64::encode(bytes)),
             Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
                 self.text.push_str(&crate::base::pystr::str(value));
             }

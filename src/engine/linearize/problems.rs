@@ -1,8 +1,8 @@
 //! Problems of a walk turn into faults with their place, and with the chain of classes that leads there.
 
-use super::{By, Linearizer, Listed, Trail, trail};
+use super::{By, Linearizer, Listed, Trail};
 use crate::base::error::{Fault, Kind, Link};
-use crate::base::source::{Origin, Site};
+use crate::base::source::Origin;
 use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
 
@@ -13,7 +13,7 @@ impl Linearizer<'_> {
             Err(fault) => {
                 // Its place is in the settings.
                 let note = format!("of the class '{}'", entry.name);
-                self.fail(fault.note(note, self.site(entry.origin)));
+                self.fail(fault.note(note, self.sources.site(entry.origin)));
                 return;
             }
         };
@@ -55,14 +55,15 @@ impl Linearizer<'_> {
         let mut fault = Fault::new(Kind::ClassCycle { cycle: names.join(" -> ") });
         for (_, name, index) in &self.active[at..] {
             let listed = self.trail().included(*index).map(|included| self.trail().listed(included));
-            fault = fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.site(at)));
+            fault =
+                fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.sources.site(at)));
         }
         self.place(fault, entry.origin, by)
     }
 
     pub(super) fn place(&self, fault: Fault, origin: Origin, by: &By) -> Fault {
         let mut fault = fault.at(origin);
-        fault.site = self.site(origin);
+        fault.site = self.sources.site(origin);
         fault.chain = self.chain_of(by);
         if let By::Mapping(mapping) = by {
             fault = self.in_mapping(fault, mapping);
@@ -75,10 +76,6 @@ impl Linearizer<'_> {
         let mapped = self.subjects.mapped.iter().find(|mapped| mapped.mapping == *mapping);
         fault.setting = mapped.map(|mapped| ("class_mappings", mapped.mapping.clone()));
         fault.note(format!("in the class mapping '{mapping}'"), None)
-    }
-
-    pub(super) fn site(&self, origin: Origin) -> Option<Site> {
-        trail::site(origin, self.sources)
     }
 
     pub(super) fn chain_of(&self, by: &By) -> Vec<Link> {
@@ -103,7 +100,7 @@ impl Linearizer<'_> {
         chain.push(Link {
             includer: self.trail().includer(by),
             class: name.clone(),
-            site: self.site(listed),
+            site: self.sources.site(listed),
         });
         chain
     }

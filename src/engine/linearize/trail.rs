@@ -3,7 +3,7 @@
 use rustc_hash::FxHashSet;
 
 use crate::base::error::Link;
-use crate::base::source::{FileId, Origin, Site};
+use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::linearize::{By, Included, Listed};
 use crate::engine::sequence::{Brought, Sequence};
@@ -91,7 +91,7 @@ impl<'a> Trail<'a> {
             chain.push(Link {
                 includer: self.includer(&included.by),
                 class: included.name.clone(),
-                site: site(self.listed(included), sources),
+                site: sources.site(self.listed(included)),
             });
             match included.by {
                 By::Includer(up) => at = up,
@@ -120,10 +120,4 @@ impl<'a> Trail<'a> {
             },
         }
     }
-}
-
-/// The place of a node of a file.
-pub fn site(origin: Origin, sources: &dyn Locate) -> Option<Site> {
-    let (path, span) = sources.locate(origin)?;
-    Some(Site { path, line: span.line + 1, column: span.column + 1, length: 0 })
 }
