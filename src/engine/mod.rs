@@ -194,11 +194,6 @@ impl Inventory {
         Ok(self.state().names()?.nodes.keys().cloned().collect())
     }
 
-    /// Whether a node of this name has a file.
-    pub fn has_node(&self, name: &str) -> Result<bool> {
-        Ok(self.state().names()?.nodes.contains_key(name))
-    }
-
     /// Whether any repository of the inventory has the revision that `git_revision` asks for.
     pub fn has_revision(&self) -> Result<bool> {
         let mut state = self.state();

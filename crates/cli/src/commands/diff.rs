@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, Command};
 use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, json, node_globs};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, json, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -25,18 +25,8 @@ fn arguments(command: Command) -> Command {
         ))
         .arg(Arg::new("new").value_name("B").default_value(".").help("The state after"))
         .arg(node_globs("Compare these nodes; all by default"))
-        .arg(
-            Arg::new("summary")
-                .long("summary")
-                .action(ArgAction::SetTrue)
-                .help("Say how much differs, and in how many nodes each path does"),
-        )
-        .arg(
-            Arg::new("all-nodes")
-                .long("all-nodes")
-                .action(ArgAction::SetTrue)
-                .help("Name all nodes that have a change, however many they are"),
-        )
+        .arg(flag("summary", "Say how much differs, and in how many nodes each path does"))
+        .arg(flag("all-nodes", "Name all nodes that have a change, however many they are"))
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {

@@ -1,10 +1,10 @@
 //! `reclass explain` turns a node and paths into where their values come from.
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, Command};
 use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, json};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, json, many};
 use crate::flags;
 
 /// The verb.
@@ -18,9 +18,6 @@ pub const VERB: Verb = Verb {
 };
 
 fn arguments(command: Command) -> Command {
-    let many = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
-    };
     command
         .arg(Arg::new("node").value_name("NODE").required(true).help("The node"))
         .arg(Arg::new("path").value_name("PATH").num_args(0..).help(

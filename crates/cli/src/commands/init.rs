@@ -2,29 +2,18 @@
 //!
 //! Its files are those of `examples/start`, with a comment for everything that stands there.
 
-use clap::builder::NonEmptyStringValueParser;
-use clap::{Arg, ArgMatches, ValueHint};
+use clap::ArgMatches;
 use reclass::error::{Fault, Kind, Result};
 use reclass::formats::{EmitOptions, emit};
 use reclass::value::{Map, Value};
 
-use crate::commands::tools::Tool;
-use crate::folder::OutputFolder;
+use crate::commands::tools::{self, Tool};
 
 /// The tool.
 pub const TOOL: Tool = Tool {
     name: "init",
     about: "Make a small inventory to begin with, and print the configuration of Salt for it",
-    arguments: |command| {
-        command.arg(
-            Arg::new("folder")
-                .value_name("DIR")
-                .required(true)
-                .value_parser(NonEmptyStringValueParser::new())
-                .value_hint(ValueHint::DirPath)
-                .help("The folder: a new one, or an empty one"),
-        )
-    },
+    arguments: |command| command.arg(tools::folder("The folder: a new one, or an empty one")),
     run,
 };
 
@@ -43,7 +32,7 @@ const FILES: [(&str, &str); 5] = files![
 ];
 
 fn run(matches: &ArgMatches) -> Result<String> {
-    let folder = OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
+    let folder = tools::made(matches)?;
     let path = folder.path()?;
     if folder.is_used()? {
         return Err(Fault::new(Kind::FolderUsed { path }).into());

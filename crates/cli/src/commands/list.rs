@@ -2,32 +2,38 @@
 
 use std::fmt::Write as _;
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, Command};
 use reclass::error::{Fault, Result, inert};
 use reclass::explain::brief;
-use reclass::list::{self, NameRow, NodeFilter, What};
+use reclass::list::{self, Bearing, NameRow, NodeFilter, NodeRow, ParameterRow, ReferenceRow, What};
 use reclass::path::join_path;
 use reclass::style::Style;
 use reclass::value::{Text, Value};
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, json};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, json, many};
 
-const PAGE: &str = "docs/listings.md";
-const OUTPUTS: &[&str] = &["text", "json"];
+/// A verb that lists.
+const fn verb(
+    name: &'static str,
+    about: &'static str,
+    arguments: fn(Command) -> Command,
+    answer: fn(&OpenInvocation<'_>) -> Result<Printout>,
+) -> Verb {
+    let answer = Answering::Opened(answer);
+    Verb { name, about, page: "docs/listings.md", outputs: &["text", "json"], arguments, answer }
+}
 
 /// `reclass nodes`
-pub const NODES: Verb = Verb {
-    name: "nodes",
-    about: "List the nodes, or those that have a class, an application, a parameter or a file",
-    page: PAGE,
-    outputs: OUTPUTS,
-    arguments: |command| {
+pub const NODES: Verb = verb(
+    "nodes",
+    "List the nodes, or those that have a class, an application, a parameter or a file",
+    |command| {
         nodes_with(command.arg(globs("NODE", "Only nodes of these names")))
             .arg(many("param", "PATH", "Only nodes with one of these parameters"))
             .arg(many("file", "FILE", "Only nodes that an edit of one of these files touches"))
             .arg(long())
     },
-    answer: Answering::Opened(|question| {
+    |question| {
         let filter = NodeFilter {
             names: question.words("glob"),
             parameters: question.words("param"),
@@ -35,179 +41,150 @@ pub const NODES: Verb = Verb {
             ..nodes_asked_for(question)
         };
         let rows = list::nodes(&question.inventory, &filter)?;
-        let missing = missing(question, What::Node, &filter, rows.len())?;
-        if question.output == "json" {
-            return rows_as_json(rows.iter().map(list::NodeRow::to_value), missing);
-        }
-        let long = question.matches.get_flag("long");
-        Ok(lines(
-            missing,
-            rows.iter().map(|row| {
-                let name = inert(&row.name);
-                let mut line = name.clone();
-                if long {
-                    let environment = brief(&row.environment);
-                    let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
-                    line = format!(
-                        "{name}  {environment}  {} classes  [{}]  {}",
-                        row.classes,
-                        applications.join(", "),
-                        question.paint.of(Style::Place, &inert(&row.file)),
-                    );
-                }
-                if row.by_query {
-                    line.push_str("  (by an inventory query)");
-                }
-                if row.perhaps {
-                    line.push_str("  (perhaps)");
-                }
-                if let Some(code) = row.error {
-                    let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
-                }
-                line
-            }),
-        ))
-    }),
-};
+        rows_of(question, What::Node, &filter, &rows, NodeRow::to_value, |row, long| {
+            let mut line = inert(&row.name);
+            if long {
+                let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
+                let _ = write!(
+                    line,
+                    "  {}  {} classes  [{}]  {}",
+                    brief(&row.environment),
+                    row.classes,
+                    applications.join(", "),
+                    question.paint.of(Style::Place, &inert(&row.file)),
+                );
+            }
+            if row.by_query {
+                line.push_str("  (by an inventory query)");
+            }
+            if row.perhaps {
+                line.push_str("  (perhaps)");
+            }
+            if let Some(code) = row.error {
+                let _ = write!(line, "  {}", question.paint.of(Style::Error, &format!("error[{code}]")));
+            }
+            line
+        })
+    },
+);
 
 /// `reclass classes`
-pub const CLASSES: Verb = Verb {
-    name: "classes",
-    about: "List the classes, and the nodes that have them",
-    page: PAGE,
-    outputs: OUTPUTS,
-    arguments: |command| {
-        of_nodes(command.arg(globs("CLASS", "Only classes of these names"))).arg(long()).arg(
-            Arg::new("unused")
-                .long("unused")
-                .action(ArgAction::SetTrue)
-                .help("Only classes that no node has, nor may have"),
-        )
+pub const CLASSES: Verb = verb(
+    "classes",
+    "List the classes, and the nodes that have them",
+    |command| {
+        of_nodes(command.arg(globs("CLASS", "Only classes of these names")))
+            .arg(flag("unused", "Only classes that no node has, nor may have"))
     },
-    answer: Answering::Opened(|question| {
+    |question| {
         let filter = filter(question);
         let mut rows = list::classes(&question.inventory, &question.words("glob"), &filter)?;
         let unused = question.matches.get_flag("unused");
         if unused || !filter.is_empty() {
             rows.retain(|row| (row.nodes.is_empty() && row.complete) == unused);
         }
-        let missing = missing(question, What::Class, &filter, rows.len())?;
-        names(question, &rows, missing)
-    }),
-};
+        names(question, What::Class, &filter, &rows)
+    },
+);
 
 /// `reclass applications`
-pub const APPLICATIONS: Verb = Verb {
-    name: "applications",
-    about: "List the applications, and the nodes that have them",
-    page: PAGE,
-    outputs: OUTPUTS,
-    arguments: |command| {
-        of_nodes(command.arg(globs("APPLICATION", "Only applications of these names"))).arg(long())
-    },
-    answer: Answering::Opened(|question| {
+pub const APPLICATIONS: Verb = verb(
+    "applications",
+    "List the applications, and the nodes that have them",
+    |command| of_nodes(command.arg(globs("APPLICATION", "Only applications of these names"))),
+    |question| {
         let filter = filter(question);
         let rows = list::applications(&question.inventory, &question.words("glob"), &filter)?;
-        let missing = missing(question, What::Application, &filter, rows.len())?;
-        names(question, &rows, missing)
-    }),
-};
+        names(question, What::Application, &filter, &rows)
+    },
+);
 
 /// `reclass params`
-pub const PARAMS: Verb = Verb {
-    name: "params",
-    about: "List the parameters, and the places that set them",
-    page: PAGE,
-    outputs: OUTPUTS,
-    arguments: |command| {
-        let paths = globs("PATH", "Only these parameters; keys may be globs, ** is any number of keys");
-        of_nodes(command.arg(paths)).arg(long())
+pub const PARAMS: Verb = verb(
+    "params",
+    "List the parameters, and the places that set them",
+    |command| {
+        let help = "Only these parameters; keys may be globs, ** is any number of keys";
+        of_nodes(command.arg(globs("PATH", help)))
     },
-    answer: Answering::Opened(|question| {
+    |question| {
         let (globs, redaction, filter) = (question.words("glob"), question.redaction(), filter(question));
         let rows = list::parameters(&question.inventory, &globs, &filter, &redaction)?;
-        let missing = missing(question, What::Parameter, &filter, rows.len())?;
         let delimiter = &question.inventory.settings().delimiter;
-        if question.output == "json" {
-            return rows_as_json(rows.iter().map(|row| row.to_value(delimiter)), missing);
-        }
-        let long = question.matches.get_flag("long");
-        Ok(lines(
-            missing,
-            rows.iter().map(|row| {
-                let path = inert(&join_path(&row.path, delimiter));
-                let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
-                let mut line = format!("{path}  {places}, {nodes}");
-                if long {
-                    for (site, value) in &row.places {
-                        let value = question.paint.of(Style::Value, &brief(value));
-                        let site = question.paint.of(Style::Place, &inert(&site.to_string()));
-                        let _ = write!(line, "\n  {site}  {value}");
-                    }
-                }
-                line
-            }),
-        ))
-    }),
-};
+        let data = |row: &ParameterRow| row.to_value(delimiter);
+        rows_of(question, What::Parameter, &filter, &rows, data, |row, long| {
+            let path = inert(&join_path(&row.path, delimiter));
+            let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
+            let mut line = format!("{path}  {places}, {nodes}");
+            for (site, value) in row.places.iter().filter(|_| long) {
+                let value = question.paint.of(Style::Value, &brief(value));
+                let site = question.paint.of(Style::Place, &inert(&site.to_string()));
+                let _ = write!(line, "\n  {site}  {value}");
+            }
+            line
+        })
+    },
+);
 
 /// `reclass refs`
-pub const REFS: Verb = Verb {
-    name: "refs",
-    about: "List the references, or those that lead to a parameter",
-    page: PAGE,
-    outputs: OUTPUTS,
-    arguments: |command| {
-        of_nodes(command.arg(globs("PATH", "Only references to these parameters"))).arg(long())
+pub const REFS: Verb = verb(
+    "refs",
+    "List the references, or those that lead to a parameter",
+    |command| of_nodes(command.arg(globs("PATH", "Only references to these parameters"))),
+    |question| {
+        let filter = filter(question);
+        let rows = list::references(&question.inventory, &question.words("glob"), &filter)?;
+        rows_of(question, What::Reference, &filter, &rows, ReferenceRow::to_value, |row, long| {
+            let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
+            let site = question.paint.of(Style::Place, &inert(&site));
+            let reference = question.paint.of(Style::Reference, &inert(&row.reference));
+            let bearing = match row.bearing {
+                Bearing::Exact => String::new(),
+                other => format!(" ({})", other.name()),
+            };
+            let nodes = users(&row.nodes, row.complete);
+            let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
+            with_nodes(line, &row.nodes, long)
+        })
     },
-    answer: Answering::Opened(|question| {
-        let (globs, filter) = (question.words("glob"), filter(question));
-        let rows = list::references(&question.inventory, &globs, &filter)?;
-        let missing = missing(question, What::Reference, &filter, rows.len())?;
-        if question.output == "json" {
-            return rows_as_json(rows.iter().map(list::ReferenceRow::to_value), missing);
-        }
-        let long = question.matches.get_flag("long");
-        Ok(lines(
-            missing,
-            rows.iter().map(|row| {
-                let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
-                let site = question.paint.of(Style::Place, &inert(&site));
-                let reference = question.paint.of(Style::Reference, &inert(&row.reference));
-                let bearing = match row.bearing {
-                    list::Bearing::Exact => String::new(),
-                    other => format!(" ({})", other.name()),
-                };
-                let nodes = users(&row.nodes, row.complete);
-                let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
-                with_nodes(line, &row.nodes, long)
-            }),
-        ))
-    }),
-};
+);
 
-fn names(question: &OpenInvocation<'_>, rows: &[NameRow], missing: Vec<Fault>) -> Result<Printout> {
+fn names(
+    question: &OpenInvocation<'_>,
+    what: What,
+    filter: &NodeFilter,
+    rows: &[NameRow],
+) -> Result<Printout> {
+    rows_of(question, what, filter, rows, NameRow::to_value, |row, long| {
+        let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
+        if let Some(file) = &row.file {
+            let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
+        }
+        with_nodes(line, &row.nodes, long)
+    })
+}
+
+/// The rows as JSON or as lines, long ones with `--long`; with the names that nothing has.
+fn rows_of<R>(
+    question: &OpenInvocation<'_>,
+    what: What,
+    filter: &NodeFilter,
+    rows: &[R],
+    data: impl Fn(&R) -> Value,
+    line: impl Fn(&R, bool) -> String,
+) -> Result<Printout> {
+    let missing = missing(question, what, filter, rows.len())?;
     if question.output == "json" {
-        return rows_as_json(rows.iter().map(NameRow::to_value), missing);
+        return Ok(Printout { missing, ..json(&Value::list(rows.iter().map(data).collect()))? });
     }
     let long = question.matches.get_flag("long");
-    Ok(lines(
-        missing,
-        rows.iter().map(|row| {
-            let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
-            if let Some(file) = &row.file {
-                let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
-            }
-            with_nodes(line, &row.nodes, long)
-        }),
-    ))
+    let lines: Vec<String> = rows.iter().map(|row| line(row, long)).collect();
+    Ok(Printout { text: lines.join("\n"), missing, ..Printout::default() })
 }
 
 fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
-    if long {
-        for node in nodes {
-            let _ = write!(line, "\n  {}", inert(node));
-        }
+    for node in nodes.iter().filter(|_| long) {
+        let _ = write!(line, "\n  {}", inert(node));
     }
     line
 }
@@ -220,9 +197,13 @@ fn nodes_with(command: Command) -> Command {
         .arg(many("environment", "GLOB", "Look only at nodes of these environments"))
 }
 
-/// The same, and one that chooses them by name.
+/// The same, one that chooses them by name, and `--long`.
 fn of_nodes(command: Command) -> Command {
-    nodes_with(command.arg(many("node", "GLOB", "Look only at nodes of these names")))
+    nodes_with(command.arg(many("node", "GLOB", "Look only at nodes of these names"))).arg(long())
+}
+
+fn long() -> Arg {
+    flag("long", "Say more of each").short('l')
 }
 
 fn nodes_asked_for(question: &OpenInvocation<'_>) -> NodeFilter {
@@ -241,22 +222,6 @@ fn filter(question: &OpenInvocation<'_>) -> NodeFilter {
 
 fn globs(value: &'static str, help: &'static str) -> Arg {
     Arg::new("glob").value_name(value).num_args(0..).help(help)
-}
-
-fn many(name: &'static str, value: &'static str, help: &'static str) -> Arg {
-    Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
-}
-
-fn long() -> Arg {
-    Arg::new("long").short('l').long("long").action(ArgAction::SetTrue).help("Say more of each")
-}
-
-fn lines(missing: Vec<Fault>, lines: impl Iterator<Item = String>) -> Printout {
-    Printout { text: lines.collect::<Vec<_>>().join("\n"), missing, ..Printout::default() }
-}
-
-fn rows_as_json(rows: impl Iterator<Item = Value>, missing: Vec<Fault>) -> Result<Printout> {
-    Ok(Printout { missing, ..json(&Value::list(rows.collect()))? })
 }
 
 /// The names that nothing in the inventory has. Where there are rows, each option that has

@@ -3,12 +3,11 @@
 //! They are made of the same definitions that read the command line. `make man` writes those of
 //! `docs/man`, which go into the wheel.
 
-use clap::builder::NonEmptyStringValueParser;
-use clap::{Arg, ArgMatches, Command, ValueHint};
+use clap::{ArgMatches, Command};
 use clap_mangen::Man;
 use reclass::error::{Fault, Kind, Result};
 
-use crate::commands::tools::Tool;
+use crate::commands::tools::{self, Tool};
 use crate::folder::OutputFolder;
 use crate::programs::PROGRAMS;
 
@@ -17,20 +16,13 @@ pub const TOOL: Tool = Tool {
     name: "manual",
     about: "Write the manual pages of all programs and commands into a folder",
     arguments: |command| {
-        command.arg(
-            Arg::new("folder")
-                .value_name("DIR")
-                .required(true)
-                .value_parser(NonEmptyStringValueParser::new())
-                .value_hint(ValueHint::DirPath)
-                .help("The folder, man1 of a MANPATH, say; it is made if it is not there"),
-        )
+        command.arg(tools::folder("The folder, man1 of a MANPATH, say; it is made if it is not there"))
     },
     run,
 };
 
 fn run(matches: &ArgMatches) -> Result<String> {
-    let folder = OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))?;
+    let folder = tools::made(matches)?;
     for program in PROGRAMS {
         // The pages are of no one place.
         let defaults = (program.defaults)("the directory of the program");

@@ -155,10 +155,7 @@ pub fn add(command: Command, defaults: &Map) -> Command {
             .value_parser(clap::builder::PossibleValuesParser::new(verb.outputs))
             .default_value(verb.outputs.first().copied().unwrap_or_default())
             .help("The form of the answer");
-        let secrets = Arg::new("show-secrets")
-            .long("show-secrets")
-            .action(ArgAction::SetTrue)
-            .help("Show the values that the setting secret_keys masks");
+        let secrets = flag("show-secrets", "Show the values that the setting secret_keys masks");
         let verb = (verb.arguments)(flags::add_database(base, defaults)).arg(output).arg(secrets);
         command.subcommand(verb)
     })
@@ -220,6 +217,16 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
         }
         Err(error) => crate::session::fail(&configuration.placed_all(error)),
     }
+}
+
+/// An option that may stand several times.
+pub fn many(name: &'static str, value: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
+}
+
+/// An option without a value.
+pub fn flag(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
 /// The nodes that a verb is about.

@@ -3,9 +3,11 @@
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Command};
+use clap::builder::NonEmptyStringValueParser;
+use clap::{Arg, ArgMatches, Command, ValueHint};
 use reclass::error::Result;
 
+use crate::folder::OutputFolder;
 use crate::{commands::complete, commands::init, commands::manual, terminal};
 
 /// A command that needs no inventory.
@@ -22,6 +24,21 @@ pub struct Tool {
 
 /// All tools.
 pub const TOOLS: &[Tool] = &[init::TOOL, complete::TOOL, manual::TOOL];
+
+/// The argument for the folder that a tool writes into.
+pub fn folder(help: &'static str) -> Arg {
+    Arg::new("folder")
+        .value_name("DIR")
+        .required(true)
+        .value_parser(NonEmptyStringValueParser::new())
+        .value_hint(ValueHint::DirPath)
+        .help(help)
+}
+
+/// That folder, made if it is not there.
+pub fn made(matches: &ArgMatches) -> Result<OutputFolder> {
+    OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))
+}
 
 /// The tool of a name.
 pub fn find(name: &str) -> Option<&'static Tool> {
