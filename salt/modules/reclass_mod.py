@@ -2,23 +2,22 @@
 Soft metadata and nodes of reclass
 ==================================
 
-Reads and edits the inventory that this minion, or the master beside it, is configured for. The work
-is done by the engine in ``saltext.reclass``.
+Read and edit the inventory that this minion uses, or the master on the same machine.
 
-An edit changes the entry that is asked for and leaves every other byte of the file as it is. It
-is made under a lock, and the file is replaced at once or not at all. Names are checked and no path
-leads out of the inventory. What goes wrong is an error, and the exit code is 1.
+An edit changes one entry and keeps every other byte of the file. A lock protects the edit, and the
+file is replaced as a whole or not at all. Names are checked, and no path leads out of the inventory.
+Every failure is an error with exit code 1.
 
 Soft metadata are the parameters below ``_param`` in a class file of a cluster, by default
-``classes/cluster/<cluster>/overrides.yml``. The settings ``cluster_folder`` and ``cluster_file`` name
-another place.
+``classes/cluster/<cluster>/overrides.yml``. The settings ``cluster_folder`` and ``cluster_file`` choose
+another file.
 
-An inventory lies with its master: there ``salt-run reclass.…`` does the same as the user of the master, and
-``salt-call reclass.…`` as that of the minion. ``salt '*' reclass.…`` would edit it from each minion that
-has one.
+The inventory is on the master's machine. There, ``salt-run reclass.…`` runs as the user of the master and
+``salt-call reclass.…`` as the user of the minion. ``salt '*' reclass.…`` would repeat the edit on each
+minion that has an inventory.
 
-The settings come from the first that there is: the option ``reclass`` of the minion, its
-``ext_pillar`` or ``master_tops``, those of the master whose configuration is in the same folder,
+The settings come from the first of these that exists: the option ``reclass`` of the minion, its
+``ext_pillar`` or ``master_tops``, the same options of a master whose configuration is in the same folder,
 ``/etc/reclass/reclass-config.yml``.
 
 .. code-block:: yaml
@@ -41,7 +40,7 @@ except ImportError as error:
 
 __virtualname__ = "reclass"
 
-# Put here by Salt's loader.
+# Salt's loader sets these.
 __opts__: dict[str, Any]
 __salt__: dict[str, Any]
 __context__: dict[str, Any]
@@ -68,7 +67,7 @@ def set_cluster_param(
     test: bool | None = None,
 ) -> dict[str, Any]:
     """
-    Set a soft parameter of a cluster. A missing file is made; its folder has to be there.
+    Set a soft parameter of a cluster. A missing file is created; its folder must exist.
 
     name
         The name of the parameter.
@@ -77,16 +76,16 @@ def set_cluster_param(
         The value, of any type.
 
     cluster
-        The folder of the cluster below ``classes/cluster``; without, that folder itself.
+        The folder of the cluster below ``classes/cluster``. Default: ``classes/cluster`` itself.
 
     file_name
-        The file, ``overrides.yml`` if not given.
+        The file. Default: ``overrides.yml``.
 
     interpolate
-        Let the value hold references (``${…}``) and queries (``$[…]``).
+        Allow references (``${…}``) and queries (``$[…]``) in the value.
 
     test
-        Only say what would be done.
+        Report the edit without making it.
 
     Returns ``changed``, ``comment``, ``file``, ``diff``, and the values ``old`` and ``new``.
 
@@ -103,10 +102,10 @@ def set_cluster_param(
 
 def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwargs: Any) -> Any:
     """
-    The value of a soft parameter in the metadata file of a cluster, as it is written there.
+    Return the value of a soft parameter from the metadata file of a cluster, with references unresolved.
 
     default
-        What to return where there is none; without a default that is an error.
+        The result if the parameter does not exist. Without a default, that is an error.
 
     CLI Example:
 
@@ -121,7 +120,7 @@ def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwarg
 
 def list_cluster_params(cluster: str = "", file_name: str = "") -> dict[str, Any]:
     """
-    All soft parameters in the metadata file of a cluster, as they are written there.
+    Return all soft parameters from the metadata file of a cluster, with references unresolved.
 
     CLI Example:
 
@@ -154,7 +153,7 @@ def delete_cluster_param(
 
 def cluster_meta_list(file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any) -> dict[str, Any]:
     """
-    All that the metadata file of a cluster says; ``{}`` for no file.
+    Return the content of the metadata file of a cluster, or ``{}`` if there is no file.
 
     CLI Example:
 
@@ -170,7 +169,7 @@ def cluster_meta_get(
     name: str, file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any
 ) -> dict[str, Any]:
     """
-    A soft parameter of a cluster as ``{name: value}``; ``{}`` where there is none.
+    Return a soft parameter of a cluster as ``{name: value}``, or ``{}`` if it does not exist.
 
     CLI Example:
 
@@ -191,8 +190,8 @@ def cluster_meta_set(
     test: bool | None = None,
 ) -> dict[str, Any]:
     """
-    Set a soft parameter of a cluster; like :py:func:`set_cluster_param`, with the arguments and
-    answers of salt-formula-reclass. It takes ``interpolate`` and ``test`` too.
+    Set a soft parameter of a cluster, with the arguments and results of salt-formula-reclass. See
+    :py:func:`set_cluster_param`, also for ``interpolate`` and ``test``.
 
     CLI Example:
 
@@ -210,8 +209,8 @@ def cluster_meta_delete(
     name: str, file_name: str = "overrides.yml", cluster: str = "", test: bool | None = None
 ) -> str | dict[str, Any]:
     """
-    Delete a soft parameter of a cluster; like :py:func:`delete_cluster_param`, with the arguments and
-    answers of salt-formula-reclass: ``{}`` where there is none. It takes ``test`` too.
+    Delete a soft parameter of a cluster, with the arguments and results of salt-formula-reclass: ``{}`` if
+    it does not exist. See :py:func:`delete_cluster_param`, also for ``test``.
 
     CLI Example:
 
@@ -225,7 +224,8 @@ def cluster_meta_delete(
 
 def soft_meta_list() -> dict[str, Any]:
     """
-    All soft parameters: which files set them (``created_at``), and which need them (``required_at``).
+    Return all soft parameters, with the files that set them (``created_at``) and the files that refer to
+    them (``required_at``).
 
     CLI Example:
 
@@ -239,7 +239,7 @@ def soft_meta_list() -> dict[str, Any]:
 
 def soft_meta_get(name: str) -> dict[str, Any]:
     """
-    One of :py:func:`soft_meta_list`.
+    Return one entry of :py:func:`soft_meta_list`.
 
     CLI Example:
 
@@ -253,8 +253,8 @@ def soft_meta_get(name: str) -> dict[str, Any]:
 
 def class_list() -> dict[str, Any]:
     """
-    All files of the inventory, nodes too, each with its path, what it includes (``includes``), and
-    the soft parameters that it sets (``params_created``) and needs (``params_required``).
+    Return all class and node files, each with its path, its classes (``includes``), the soft parameters
+    that it sets (``params_created``) and those that it refers to (``params_required``).
 
     CLI Example:
 
@@ -268,10 +268,10 @@ def class_list() -> dict[str, Any]:
 
 def class_get(name: str) -> dict[str, Any]:
     """
-    One of :py:func:`class_list`.
+    Return one entry of :py:func:`class_list`.
 
     name
-        The name as there, without the point before it.
+        The name of the entry, without the leading dot.
 
     CLI Example:
 
@@ -295,20 +295,20 @@ def node_create(
     reclass_environment: str | None = None,
 ) -> dict[str, Any]:
     """
-    Make the file of a node. A node that has one is left as it is.
+    Create the file of a node. An existing file is kept as it is.
 
     name
         The name of the node.
 
     path
-        The folder below ``nodes``, made where it is missing.
+        The folder below ``nodes``. It is created if it is missing.
 
     cluster, environment
-        The values of ``linux:system:cluster`` and ``linux:system:environment``. With one of them, the file
-        also has ``name`` and ``domain`` there; without, it has no ``linux:system``.
+        The values of ``linux:system:cluster`` and ``linux:system:environment``. If one of them is given, the
+        file gets ``linux:system:name`` and ``linux:system:domain`` too; otherwise it has no ``linux:system``.
 
     reclass_environment
-        The environment of the node, by which reclass and Salt choose states and classes.
+        The environment of the node: reclass and Salt use it to choose classes and states.
 
     classes
         A list of classes, or JSON.
@@ -316,7 +316,7 @@ def node_create(
     parameters
         A mapping of soft parameters, or JSON.
 
-    Takes ``interpolate`` and ``test`` too. Returns what :py:func:`node_get` does.
+    Also takes ``interpolate`` and ``test``. The result is that of :py:func:`node_get`.
 
     CLI Example:
 
@@ -341,10 +341,10 @@ def node_create(
 
 def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any]:
     """
-    A node file: the parts of its name, its folder (``path``), its classes and soft parameters.
+    Return a node file: the parts of its name, its folder (``path``), its classes and its soft parameters.
 
     path
-        Only if the file is in this folder below ``nodes``.
+        The folder below ``nodes`` in which the file must be. Default: any folder.
 
     CLI Example:
 
@@ -358,7 +358,7 @@ def node_get(name: str, path: str | None = None, **kwargs: Any) -> dict[str, Any
 
 def node_list(**kwargs: Any) -> dict[str, Any]:
     """
-    All node files, each as :py:func:`node_get` has it.
+    Return all node files, each in the form of :py:func:`node_get`.
 
     CLI Example:
 
@@ -379,9 +379,10 @@ def node_update(
     reclass_environment: str | None = None,
 ) -> dict[str, Any]:
     """
-    Add classes to a node file, set its soft parameters and ``reclass_environment``. All else stays.
+    Add classes to a node file, and set its soft parameters and its ``reclass_environment``. The rest of the
+    file is kept.
 
-    Takes ``interpolate`` and ``test`` too. Returns what :py:func:`node_get` does.
+    Also takes ``interpolate`` and ``test``. The result is that of :py:func:`node_get`.
 
     CLI Example:
 
@@ -406,9 +407,9 @@ def node_delete(name: str, path: str | None = None, test: bool | None = None) ->
     Delete the file of a node.
 
     path
-        Only if the file is in this folder below ``nodes``.
+        The folder below ``nodes`` in which the file must be. Default: any folder.
 
-    Takes ``test`` too.
+    Also takes ``test``.
 
     CLI Example:
 
@@ -424,19 +425,19 @@ def node_classify(
     node_name: str, node_data: Any = None, class_mapping: Any = None, test: bool | None = None
 ) -> dict[str, Any]:
     """
-    Make or update a node by what is known of its machine, and the parameters of its cluster.
+    Create or update a node, and the parameters of its cluster, from data about a machine.
 
     node_data
-        What is known, a mapping. ``node_name`` is in it, whatever was given for it. It is taken for true:
-        data of an event are those of any minion that likes to send it.
+        A mapping with the data. ``node_name`` is always set to the name of the node. The data are trusted:
+        any minion can send an event, so do not pass its data on unchecked.
 
     class_mapping
-        The rules. Each has an ``expression`` (``all``, ``<<name>>__equals__text`` or
-        ``<<name>>__startswith__text``, or a list of which all must hold), and what follows from it:
-        ``node_class``, ``node_param``, ``cluster_param``, with a ``value`` or a ``value_template``.
+        The rules. Each rule has an ``expression``: ``all``, ``<<name>>__equals__text``,
+        ``<<name>>__startswith__text``, or a list of expressions that must all be true. If it is true, the
+        ``value`` or ``value_template`` of ``node_class``, ``node_param`` and ``cluster_param`` is applied.
 
-    Returns ``node_create``, the node as :py:func:`node_get` has it, and ``cluster_param``, the values
-    by name. Takes ``test`` too, and then returns what would be done.
+    Returns ``node_create``, the node in the form of :py:func:`node_get`, and ``cluster_param``, the values
+    by name. With ``test``, it returns the planned changes and makes none.
 
     CLI Example:
 
@@ -452,7 +453,7 @@ def node_classify(
 
 def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:
     """
-    The pillar of a node as ``{node: pillar}``.
+    Return the pillar of a node as ``{node: pillar}``.
 
     CLI Example:
 
@@ -466,7 +467,7 @@ def node_pillar(node_name: str, **kwargs: Any) -> dict[str, Any]:
 
 def top(node_name: str) -> dict[str, list[str]]:
     """
-    The top of a node: its applications, by environment.
+    Return the top of a node: its applications, by environment.
 
     CLI Example:
 
@@ -480,11 +481,11 @@ def top(node_name: str) -> dict[str, list[str]]:
 
 def explain(node_name: str, *paths: str) -> dict[str, Any]:
     """
-    Where the values of a node come from: the file and line that set each, how the file came in, what it
-    replaced, and what references in it found. Secrets are masked.
+    Explain the values of a node: the file and line that set a value, the include chain of the file, the
+    values that it replaced, and the values that its references found. Secrets are masked.
 
     paths
-        Paths as in references; keys may be globs, ``**`` is any number of keys. Without, everything.
+        Paths as in references. Keys may be globs; ``**`` matches any number of keys. Default: all values.
 
     CLI Example:
 
@@ -498,8 +499,8 @@ def explain(node_name: str, *paths: str) -> dict[str, Any]:
 
 def lint(*nodes: str) -> list[dict[str, Any]]:
     """
-    What is wrong with the inventory, or probably not meant; with nodes, of those alone. With
-    warnings or errors among them, the exit code is 1.
+    Report errors and probable mistakes of the inventory, or of some nodes only. The exit code is 1 if there
+    is an error or a warning.
 
     CLI Example:
 
@@ -517,13 +518,13 @@ def lint(*nodes: str) -> list[dict[str, Any]]:
 
 def diff(old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
     """
-    What nodes get in one state of the inventory and not in another, rendered. Secrets are masked.
+    Compare the rendered values of nodes in two states of the inventory. Secrets are masked.
 
     old, new
-        Revisions of the git repository that the inventory is in; ``.`` for the files as they are.
+        Revisions of the git repository that contains the inventory. ``.`` is the current state of the files.
 
     nodes
-        Globs; without, all nodes.
+        Globs. Default: all nodes.
 
     CLI Example:
 
@@ -538,8 +539,8 @@ def diff(old: str, new: str = ".", *nodes: str) -> dict[str, Any]:
 
 def cache_info() -> dict[str, Any]:
     """
-    What this process remembers of the inventory, and how often it read, parsed and computed. A job
-    is a process of its own, so it tells of that job, and not of the workers of a master.
+    Return the content of this process's cache, and the counts of reads, parses and computations. Each job
+    has its own process, so the figures do not describe the workers of a master.
 
     CLI Example:
 
@@ -553,7 +554,7 @@ def cache_info() -> dict[str, Any]:
 
 def inventory(**kwargs: Any) -> dict[str, Any]:
     """
-    All nodes with their services and roles: the outer two levels of their parameters.
+    Return all nodes with their services and roles, which are the first two levels of their parameters.
 
     CLI Example:
 
@@ -567,9 +568,9 @@ def inventory(**kwargs: Any) -> dict[str, Any]:
 
 def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
     """
-    The services of all nodes and their relations: the roles of the inventory, and what minions
-    say in the grain ``salt:graph``. Asks all minions, so it has to run on the minion of the master's machine;
-    elsewhere it is an error. ``salt-run reclass.graph_data`` runs on the master itself.
+    Return the services of all nodes and their relations, from the roles of the inventory and from the grain
+    ``salt:graph`` of all minions. It asks all minions, so it works only on the minion of the master's
+    machine. ``salt-run reclass.graph_data`` runs on the master itself.
 
     CLI Example:
 
@@ -589,8 +590,8 @@ def graph_data(*args: Any, **kwargs: Any) -> dict[str, Any]:
 
 def validate_yaml() -> dict[str, list[str]] | None:
     """
-    The files that are not YAML or not a mapping, as ``{"Errors": […]}``; nothing if there are none.
-    With errors, the exit code is 1.
+    Return the files that are not YAML or not a mapping as ``{"Errors": […]}``, or nothing if there are
+    none. With errors, the exit code is 1.
 
     CLI Example:
 
@@ -604,8 +605,8 @@ def validate_yaml() -> dict[str, list[str]] | None:
 
 def validate_pillar(node_name: str | None = None, **kwargs: Any) -> dict[str, str]:
     """
-    For a node, or for all, why there is no pillar for it; empty text where there is one. With errors, the
-    exit code is 1.
+    Return, for one node or for all, the error that prevents its pillar, or an empty string. With errors,
+    the exit code is 1.
 
     CLI Example:
 

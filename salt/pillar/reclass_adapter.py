@@ -2,9 +2,9 @@
 Pillar data of reclass
 ======================
 
-Gives each minion the parameters of its node in a reclass inventory, and under
-``__reclass__`` what the node is: ``nodename``, ``applications``, ``classes`` and
-``environment``. The work is done by the engine in ``saltext.reclass``.
+Give each minion the parameters of its node in a reclass inventory. The key
+``__reclass__`` holds ``nodename``, ``applications``, ``classes`` and ``environment``
+of the node. The engine is in ``saltext.reclass``.
 
 The options are those of Salt's builtin adapter, which this one replaces:
 
@@ -19,13 +19,13 @@ The options are those of Salt's builtin adapter, which this one replaces:
     master_tops:
       reclass: *reclass
 
-Without ``inventory_base_uri`` the first folder of the environment ``base`` in
-``file_roots`` is taken. All options stand in the documentation of the settings.
+Without ``inventory_base_uri``, the adapter uses the first folder of the environment
+``base`` in ``file_roots``. The documentation of the settings lists all options.
 
 An inventory that cannot be rendered leaves no partial data: Salt refuses states
 for the minion and shows one error that names the node, the file and the line.
-The error never holds a parameter's value, for it is sent to the minion; the log
-of the master has the rest of the story.
+The error is sent to the minion, so it never contains a parameter's value. The
+master's log has the details.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ log = logging.getLogger(__name__)
 
 __virtualname__ = "reclass"
 
-# Put here by Salt's loader.
+# Salt's loader sets these.
 __opts__: dict[str, Any]
 
 
@@ -51,19 +51,18 @@ def __virtual__() -> str:
 
 def ext_pillar(minion_id: str, pillar: Any, /, *args: Any, **options: Any) -> dict[str, Any]:
     """
-    The pillar data of the node that is named like the minion.
+    Return the pillar of the node that has the name of the minion.
 
     minion_id
-        The id of the minion, a name to look up.
+        The id of the minion, which is the name of its node.
 
     pillar
-        The pillar so far. References may use it with the option
-        ``propagate_pillar_data_to_reclass``.
+        The pillar so far. With the option ``propagate_pillar_data_to_reclass``, references can use it.
 
     options
         The options of the inventory.
 
-    Raises ``SaltInvocationError`` for whatever leaves no result.
+    Raises ``SaltInvocationError`` for every failure.
     """
     try:
         from saltext.reclass import _salt

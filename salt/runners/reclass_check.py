@@ -2,10 +2,10 @@
 The installation of reclass on the master
 =========================================
 
-Says what a master is set up with, and what cannot work. The functions belong to the runner ``reclass``.
+Check the setup of a master. The functions belong to the runner ``reclass``.
 
-Salt loads all runners when a master starts, and pillars and tops when the first minion asks. So this module
-is where the options of a master are looked at early: what cannot work is an error in the log.
+Salt loads all runners when a master starts, but pillars and tops only when the first minion asks. So this
+module checks the master's options when it is loaded, and logs an error for options that cannot work.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ except ImportError as error:
 
 __virtualname__ = "reclass"
 
-# Put here by Salt's loader.
+# Salt's loader sets these.
 __opts__: dict[str, Any]
 __context__: dict[str, Any]
 
@@ -36,7 +36,7 @@ def __virtual__() -> str | tuple[bool, str]:
 
 def check() -> dict[str, Any]:
     """
-    Look for what cannot work: settings, folders, rights of the master's user, locks, caches of git, versions.
+    Check the installation: settings, folders, permissions of the master's user, locks, git caches, versions.
 
     Returns ``user``, ``inventories``, ``versions``, and the lists ``problems`` and ``remarks``. With
     problems, ``retcode`` and the exit code are 1.
@@ -56,8 +56,8 @@ def check() -> dict[str, Any]:
 
 def versions() -> dict[str, Any]:
     """
-    The versions of the package, the engine and Salt, since when the master runs, and which program
-    ``reclass`` is on the path.
+    Return the versions of the package, the engine and Salt, the start time of the master, and the program
+    ``reclass`` on the path.
 
     CLI Example:
 

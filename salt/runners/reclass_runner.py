@@ -2,15 +2,16 @@
 Soft metadata and nodes of reclass, on the master
 =================================================
 
-Shows what minions get from the inventory of the master, and edits it: the functions of the
-execution module ``reclass``, with the master's own ``ext_pillar`` (or ``master_tops``) as the configuration.
+Show the pillars and tops that the master's inventory gives to minions, and edit the inventory. The
+functions are those of the execution module ``reclass``. The configuration is the master's own
+``ext_pillar``, or ``master_tops``.
 
-Where ``ext_pillar`` has several entries ``reclass``, each function works on the first one, or on the one
-that ``inventory`` names by its number, from 1, or by its ``inventory_base_uri``. Of such entries
-``__reclass__`` in the pillar is that of the last.
+If ``ext_pillar`` has several entries ``reclass``, each function uses the first one. The argument
+``inventory`` selects another one, by its number (from 1) or by its ``inventory_base_uri``. The key
+``__reclass__`` of a pillar comes from the last entry.
 
-An edit changes the entry that is asked for and leaves every other byte of the file as it is. What
-goes wrong is an error, and the exit code is 1.
+An edit changes one entry and keeps every other byte of the file. Every failure is an error with exit
+code 1.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ except ImportError as error:
 
 __virtualname__ = "reclass"
 
-# Put here by Salt's loader.
+# Salt's loader sets these.
 __opts__: dict[str, Any]
 __salt__: dict[str, Any]
 
@@ -53,7 +54,7 @@ def _test(test: bool | None) -> bool:
 
 def show_pillar(minion: str, inventory: Any = None) -> dict[str, Any]:
     """
-    What a minion gets from the inventory as its pillar.
+    Return the pillar that the inventory gives to a minion.
 
     CLI Example:
 
@@ -69,7 +70,7 @@ def show_pillar(minion: str, inventory: Any = None) -> dict[str, Any]:
 
 def show_top(minion: str, inventory: Any = None) -> dict[str, list[str]]:
     """
-    What a minion gets from the inventory as its top: its applications, by environment.
+    Return the top that the inventory gives to a minion: its applications, by environment.
 
     CLI Example:
 
@@ -84,7 +85,7 @@ def show_top(minion: str, inventory: Any = None) -> dict[str, list[str]]:
 
 def top(node_name: str, inventory: Any = None) -> dict[str, list[str]]:
     """
-    :py:func:`show_top` by the name that it has in the execution module.
+    The same as :py:func:`show_top`, by its name in the execution module.
 
     CLI Example:
 
@@ -97,7 +98,7 @@ def top(node_name: str, inventory: Any = None) -> dict[str, list[str]]:
 
 def nodes(inventory: Any = None) -> list[str]:
     """
-    The names of all nodes.
+    Return the names of all nodes.
 
     CLI Example:
 
@@ -120,7 +121,7 @@ def set_cluster_param(
     inventory: Any = None,
 ) -> dict[str, Any]:
     """
-    Set a soft parameter of a cluster. A missing file is made; its folder has to be there.
+    Set a soft parameter of a cluster. A missing file is created; its folder must exist.
 
     name
         The name of the parameter.
@@ -129,16 +130,16 @@ def set_cluster_param(
         The value, of any type.
 
     cluster
-        The folder of the cluster below ``classes/cluster``; without, that folder itself.
+        The folder of the cluster below ``classes/cluster``. Default: ``classes/cluster`` itself.
 
     file_name
-        The file, ``overrides.yml`` if not given.
+        The file. Default: ``overrides.yml``.
 
     interpolate
-        Let the value hold references (``${…}``) and queries (``$[…]``).
+        Allow references (``${…}``) and queries (``$[…]``) in the value.
 
     test
-        Only say what would be done.
+        Report the edit without making it.
 
     Returns ``changed``, ``comment``, ``file``, ``diff``, and the values ``old`` and ``new``.
 
@@ -159,10 +160,10 @@ def get_cluster_param(
     name: str, cluster: str = "", file_name: str = "", inventory: Any = None, **kwargs: Any
 ) -> Any:
     """
-    The value of a soft parameter in the metadata file of a cluster, as it is written there.
+    Return the value of a soft parameter from the metadata file of a cluster, with references unresolved.
 
     default
-        What to return where there is none; without a default that is an error.
+        The result if the parameter does not exist. Without a default, that is an error.
 
     CLI Example:
 
@@ -177,7 +178,7 @@ def get_cluster_param(
 
 def list_cluster_params(cluster: str = "", file_name: str = "", inventory: Any = None) -> dict[str, Any]:
     """
-    All soft parameters in the metadata file of a cluster, as they are written there.
+    Return all soft parameters from the metadata file of a cluster, with references unresolved.
 
     CLI Example:
 
@@ -212,7 +213,7 @@ def cluster_meta_list(
     file_name: str = "overrides.yml", cluster: str = "", inventory: Any = None, **kwargs: Any
 ) -> dict[str, Any]:
     """
-    All that the metadata file of a cluster says; ``{}`` for no file.
+    Return the content of the metadata file of a cluster, or ``{}`` if there is no file.
 
     CLI Example:
 
@@ -228,7 +229,7 @@ def cluster_meta_get(
     name: str, file_name: str = "overrides.yml", cluster: str = "", inventory: Any = None, **kwargs: Any
 ) -> dict[str, Any]:
     """
-    A soft parameter of a cluster as ``{name: value}``; ``{}`` where there is none.
+    Return a soft parameter of a cluster as ``{name: value}``, or ``{}`` if it does not exist.
 
     CLI Example:
 
@@ -250,8 +251,8 @@ def cluster_meta_set(
     inventory: Any = None,
 ) -> dict[str, Any]:
     """
-    Set a soft parameter of a cluster; like :py:func:`set_cluster_param`, with the arguments and
-    answers of salt-formula-reclass. It takes ``interpolate`` and ``test`` too.
+    Set a soft parameter of a cluster, with the arguments and results of salt-formula-reclass. See
+    :py:func:`set_cluster_param`, also for ``interpolate`` and ``test``.
 
     CLI Example:
 
@@ -273,8 +274,8 @@ def cluster_meta_delete(
     inventory: Any = None,
 ) -> str | dict[str, Any]:
     """
-    Delete a soft parameter of a cluster; like :py:func:`delete_cluster_param`, with the arguments and
-    answers of salt-formula-reclass: ``{}`` where there is none. It takes ``test`` too.
+    Delete a soft parameter of a cluster, with the arguments and results of salt-formula-reclass: ``{}`` if
+    it does not exist. See :py:func:`delete_cluster_param`, also for ``test``.
 
     CLI Example:
 
@@ -288,7 +289,8 @@ def cluster_meta_delete(
 
 def soft_meta_list(inventory: Any = None) -> dict[str, Any]:
     """
-    All soft parameters: which files set them (``created_at``), and which need them (``required_at``).
+    Return all soft parameters, with the files that set them (``created_at``) and the files that refer to
+    them (``required_at``).
 
     CLI Example:
 
@@ -302,7 +304,7 @@ def soft_meta_list(inventory: Any = None) -> dict[str, Any]:
 
 def soft_meta_get(name: str, inventory: Any = None) -> dict[str, Any]:
     """
-    One of :py:func:`soft_meta_list`.
+    Return one entry of :py:func:`soft_meta_list`.
 
     CLI Example:
 
@@ -316,8 +318,8 @@ def soft_meta_get(name: str, inventory: Any = None) -> dict[str, Any]:
 
 def class_list(inventory: Any = None) -> dict[str, Any]:
     """
-    All files of the inventory, nodes too, each with its path, what it includes (``includes``), and
-    the soft parameters that it sets (``params_created``) and needs (``params_required``).
+    Return all class and node files, each with its path, its classes (``includes``), the soft parameters
+    that it sets (``params_created``) and those that it refers to (``params_required``).
 
     CLI Example:
 
@@ -331,10 +333,10 @@ def class_list(inventory: Any = None) -> dict[str, Any]:
 
 def class_get(name: str, inventory: Any = None) -> dict[str, Any]:
     """
-    One of :py:func:`class_list`.
+    Return one entry of :py:func:`class_list`.
 
     name
-        The name as there, without the point before it.
+        The name of the entry, without the leading dot.
 
     CLI Example:
 
@@ -359,20 +361,20 @@ def node_create(
     inventory: Any = None,
 ) -> dict[str, Any]:
     """
-    Make the file of a node. A node that has one is left as it is.
+    Create the file of a node. An existing file is kept as it is.
 
     name
         The name of the node.
 
     path
-        The folder below ``nodes``, made where it is missing.
+        The folder below ``nodes``. It is created if it is missing.
 
     cluster, environment
-        The values of ``linux:system:cluster`` and ``linux:system:environment``. With one of them, the file
-        also has ``name`` and ``domain`` there; without, it has no ``linux:system``.
+        The values of ``linux:system:cluster`` and ``linux:system:environment``. If one of them is given, the
+        file gets ``linux:system:name`` and ``linux:system:domain`` too; otherwise it has no ``linux:system``.
 
     reclass_environment
-        The environment of the node, by which reclass and Salt choose states and classes.
+        The environment of the node: reclass and Salt use it to choose classes and states.
 
     classes
         A list of classes, or JSON.
@@ -380,7 +382,7 @@ def node_create(
     parameters
         A mapping of soft parameters, or JSON.
 
-    Takes ``interpolate`` and ``test`` too. Returns what :py:func:`node_get` does.
+    Also takes ``interpolate`` and ``test``. The result is that of :py:func:`node_get`.
 
     CLI Example:
 
@@ -405,10 +407,10 @@ def node_create(
 
 def node_get(name: str, path: str | None = None, inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
-    A node file: the parts of its name, its folder (``path``), its classes and soft parameters.
+    Return a node file: the parts of its name, its folder (``path``), its classes and its soft parameters.
 
     path
-        Only if the file is in this folder below ``nodes``.
+        The folder below ``nodes`` in which the file must be. Default: any folder.
 
     CLI Example:
 
@@ -422,7 +424,7 @@ def node_get(name: str, path: str | None = None, inventory: Any = None, **kwargs
 
 def node_list(inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
-    All node files, each as :py:func:`node_get` has it.
+    Return all node files, each in the form of :py:func:`node_get`.
 
     CLI Example:
 
@@ -444,9 +446,10 @@ def node_update(
     inventory: Any = None,
 ) -> dict[str, Any]:
     """
-    Add classes to a node file, set its soft parameters and ``reclass_environment``. All else stays.
+    Add classes to a node file, and set its soft parameters and its ``reclass_environment``. The rest of the
+    file is kept.
 
-    Takes ``interpolate`` and ``test`` too. Returns what :py:func:`node_get` does.
+    Also takes ``interpolate`` and ``test``. The result is that of :py:func:`node_get`.
 
     CLI Example:
 
@@ -471,9 +474,9 @@ def node_delete(name: str, path: str | None = None, test: bool | None = None, in
     Delete the file of a node.
 
     path
-        Only if the file is in this folder below ``nodes``.
+        The folder below ``nodes`` in which the file must be. Default: any folder.
 
-    Takes ``test`` too.
+    Also takes ``test``.
 
     CLI Example:
 
@@ -493,19 +496,19 @@ def node_classify(
     inventory: Any = None,
 ) -> dict[str, Any]:
     """
-    Make or update a node by what is known of its machine, and the parameters of its cluster.
+    Create or update a node, and the parameters of its cluster, from data about a machine.
 
     node_data
-        What is known, a mapping. ``node_name`` is in it, whatever was given for it. It is taken for true:
-        data of an event are those of any minion that likes to send it.
+        A mapping with the data. ``node_name`` is always set to the name of the node. The data are trusted:
+        any minion can send an event, so do not pass its data on unchecked.
 
     class_mapping
-        The rules. Each has an ``expression`` (``all``, ``<<name>>__equals__text`` or
-        ``<<name>>__startswith__text``, or a list of which all must hold), and what follows from it:
-        ``node_class``, ``node_param``, ``cluster_param``, with a ``value`` or a ``value_template``.
+        The rules. Each rule has an ``expression``: ``all``, ``<<name>>__equals__text``,
+        ``<<name>>__startswith__text``, or a list of expressions that must all be true. If it is true, the
+        ``value`` or ``value_template`` of ``node_class``, ``node_param`` and ``cluster_param`` is applied.
 
-    Returns ``node_create``, the node as :py:func:`node_get` has it, and ``cluster_param``, the values
-    by name. Takes ``test`` too, and then returns what would be done.
+    Returns ``node_create``, the node in the form of :py:func:`node_get`, and ``cluster_param``, the values
+    by name. With ``test``, it returns the planned changes and makes none.
 
     CLI Example:
 
@@ -523,9 +526,9 @@ def classify_minion(
     minion: str, class_mapping: Any, grain: str = "reclass", test: bool | None = None, inventory: Any = None
 ) -> dict[str, Any]:
     """
-    Make or update the node of a minion by rules, and by what the minion says of its machine in a grain.
-    For reactors: an event does not prove who sent it, but the master has checked whose grains it keeps.
-    They are those of the minion's last request for its pillar, which each ``salt-call`` makes anew.
+    Create or update the node of a minion from rules and from data in one of its grains. For reactors: an
+    event does not prove its sender, but the master has verified whose grains it stores. The grains are
+    those of the minion's last pillar request. Each ``salt-call`` makes such a request.
 
     minion
         The id of the minion.
@@ -534,9 +537,9 @@ def classify_minion(
         The rules, as for :py:func:`node_classify`.
 
     grain
-        The grain with the data, a mapping.
+        The grain that holds the data, a mapping.
 
-    Takes ``test`` too. Returns what :py:func:`node_classify` does.
+    Also takes ``test``. The result is that of :py:func:`node_classify`.
 
     CLI Example:
 
@@ -559,19 +562,19 @@ def declassify_minion(
     inventory: Any = None,
 ) -> str:
     """
-    Delete the file of a node whose minion asks for it: its grain is ``False``. For reactors, as
+    Delete the file of a node if a grain of its minion is ``False``. For reactors, like
     :py:func:`classify_minion`.
 
     minion
         The id of the minion.
 
     path
-        Only if the file is in this folder below ``nodes``.
+        The folder below ``nodes`` in which the file must be. Default: any folder.
 
     grain
-        The grain that has to be ``False``.
+        The grain that must be ``False``.
 
-    Takes ``test`` too.
+    Also takes ``test``.
 
     CLI Example:
 
@@ -586,7 +589,7 @@ def declassify_minion(
 
 def node_pillar(node_name: str, inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
-    The pillar of a node as ``{node: pillar}``.
+    Return the pillar of a node as ``{node: pillar}``.
 
     CLI Example:
 
@@ -600,14 +603,14 @@ def node_pillar(node_name: str, inventory: Any = None, **kwargs: Any) -> dict[st
 
 def explain(node_name: str, *paths: str, inventory: Any = None) -> dict[str, Any]:
     """
-    Where the values of a node come from: the file and line that set each, how the file came in, what it
-    replaced, and what references in it found. Secrets are masked.
+    Explain the values of a node: the file and line that set a value, the include chain of the file, the
+    values that it replaced, and the values that its references found. Secrets are masked.
 
-    What stands in the way, such as a file that cannot be read, is told in full, with places and the
-    classes that lead there; the exit code is 1.
+    An error, such as a file that cannot be read, is reported in full, with places and include chains. The
+    exit code is then 1.
 
     paths
-        Paths as in references; keys may be globs, ``**`` is any number of keys. Without, everything.
+        Paths as in references. Keys may be globs; ``**`` matches any number of keys. Default: all values.
 
     CLI Example:
 
@@ -625,8 +628,8 @@ def explain(node_name: str, *paths: str, inventory: Any = None) -> dict[str, Any
 
 def lint(*nodes: str, inventory: Any = None) -> list[dict[str, Any]]:
     """
-    What is wrong with the inventory, or probably not meant; with nodes, of those alone. The
-    exit code is 0; that of the program ``reclass lint`` tells.
+    Report errors and probable mistakes of the inventory, or of some nodes only. The exit code is always 0;
+    use the program ``reclass lint`` if you need an exit code.
 
     CLI Example:
 
@@ -641,13 +644,13 @@ def lint(*nodes: str, inventory: Any = None) -> list[dict[str, Any]]:
 
 def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[str, Any]:
     """
-    What nodes get in one state of the inventory and not in another, rendered. Secrets are masked.
+    Compare the rendered values of nodes in two states of the inventory. Secrets are masked.
 
     old, new
-        Revisions of the git repository that the inventory is in; ``.`` for the files as they are.
+        Revisions of the git repository that contains the inventory. ``.`` is the current state of the files.
 
     nodes
-        Globs; without, all nodes.
+        Globs. Default: all nodes.
 
     CLI Example:
 
@@ -662,8 +665,8 @@ def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[s
 
 def cache_info(inventory: Any = None) -> dict[str, Any]:
     """
-    What this process remembers of the inventory, and how often it read, parsed and computed. A
-    command is a process of its own, so it tells of that command, and not of the workers of the master.
+    Return the content of this process's cache, and the counts of reads, parses and computations. Each
+    command has its own process, so the figures do not describe the workers of the master.
 
     CLI Example:
 
@@ -677,7 +680,7 @@ def cache_info(inventory: Any = None) -> dict[str, Any]:
 
 def inventory(inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
-    All nodes with their services and roles: the outer two levels of their parameters.
+    Return all nodes with their services and roles, which are the first two levels of their parameters.
 
     CLI Example:
 
@@ -691,8 +694,8 @@ def inventory(inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
 
 def graph_data(*args: Any, inventory: Any = None, **kwargs: Any) -> dict[str, Any]:
     """
-    The services of all nodes and their relations: the roles of the inventory, and what minions
-    say in the grain ``salt:graph``. Asks all minions.
+    Return the services of all nodes and their relations, from the roles of the inventory and from the grain
+    ``salt:graph``. It asks all minions.
 
     CLI Example:
 
@@ -708,7 +711,7 @@ def graph_data(*args: Any, inventory: Any = None, **kwargs: Any) -> dict[str, An
 
 def validate_yaml(inventory: Any = None) -> None:
     """
-    Fails with the files that are not YAML or not a mapping, if there are any.
+    Fail if a file is not YAML or not a mapping, and name all such files.
 
     CLI Example:
 
@@ -722,7 +725,8 @@ def validate_yaml(inventory: Any = None) -> None:
 
 def validate_pillar(node_name: str | None = None, inventory: Any = None, **kwargs: Any) -> dict[str, str]:
     """
-    Fails with the nodes that have no pillar, and why. Otherwise returns the nodes, each with empty text.
+    Fail if a node has no pillar, with the errors of all such nodes. Otherwise return the nodes, each with an
+    empty string.
 
     CLI Example:
 

@@ -18,9 +18,8 @@ Nodes and soft metadata of reclass as states
         - value: db1.example.com
         - cluster: prague
 
-The states run on the minion whose inventory it is: see the execution module ``reclass`` for where its
-configuration comes from. With ``test=True``, ``changes`` holds the same difference as without, and
-nothing is written.
+The states run on the minion that has the inventory. The execution module ``reclass`` describes where its
+configuration comes from. With ``test=True``, nothing is written, and ``changes`` is the same.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ except ImportError as error:
 
 __virtualname__ = "reclass"
 
-# Put here by Salt's loader.
+# Salt's loader sets these.
 __opts__: dict[str, Any]
 
 
@@ -56,7 +55,7 @@ def node_present(
     reclass_environment: str | None = None,
 ) -> dict[str, Any]:
     """
-    A node has a file that lists the classes and sets the soft parameters. What else stands in the file stays.
+    Ensure that a node has a file with the classes and soft parameters. The rest of the file is kept.
 
     name
         The name of the node.
@@ -65,20 +64,20 @@ def node_present(
         The folder below ``nodes`` for a new file.
 
     cluster, environment
-        The values of ``linux:system:cluster`` and ``linux:system:environment`` in a new file. Without both,
-        it has no ``linux:system``.
+        The values of ``linux:system:cluster`` and ``linux:system:environment`` in a new file. If neither is
+        given, the file has no ``linux:system``.
 
     reclass_environment
-        The environment of the node, by which reclass and Salt choose states and classes.
+        The environment of the node: reclass and Salt use it to choose classes and states.
 
     classes
-        A list of classes; those that are missing come last.
+        A list of classes. Missing classes are appended.
 
     parameters
         A mapping of soft parameters.
 
     interpolate
-        Let values hold references (``${…}``) and queries (``$[…]``).
+        Allow references (``${…}``) and queries (``$[…]``) in values.
     """
     return _states.node_present(
         lambda: of_minion(__opts__),
@@ -96,13 +95,13 @@ def node_present(
 
 def dynamic_node_present(name: str, node_data: Any = None, class_mapping: Any = None) -> dict[str, Any]:
     """
-    A node, and the parameters of its cluster, are as rules and what is known of its machine say.
+    Ensure that a node and the parameters of its cluster agree with rules and with data about a machine.
 
     name
         The name of the node.
 
     node_data
-        What is known, a mapping.
+        A mapping with the data.
 
     class_mapping
         The rules, as for ``reclass.node_classify`` of the execution module.
@@ -114,7 +113,7 @@ def dynamic_node_present(name: str, node_data: Any = None, class_mapping: Any = 
 
 def node_absent(name: str) -> dict[str, Any]:
     """
-    A node has no file.
+    Ensure that a node has no file.
 
     name
         The name of the node.
@@ -131,7 +130,7 @@ def cluster_param_present(
     show_changes: bool = True,
 ) -> dict[str, Any]:
     """
-    A soft parameter of a cluster has a value.
+    Ensure that a soft parameter of a cluster has a value.
 
     name
         The name of the parameter.
@@ -140,17 +139,17 @@ def cluster_param_present(
         The value, of any type.
 
     cluster
-        The folder of the cluster below ``classes/cluster``; without, that folder itself.
+        The folder of the cluster below ``classes/cluster``. Default: ``classes/cluster`` itself.
 
     file_name
-        The file, ``overrides.yml`` if not given.
+        The file. Default: ``overrides.yml``.
 
     interpolate
-        Let the value hold references (``${…}``) and queries (``$[…]``).
+        Allow references (``${…}``) and queries (``$[…]``) in the value.
 
     show_changes
-        With ``False``, ``changes`` holds neither values nor lines of the file. Values under a secret key
-        are stars in any case (setting ``secret_keys``).
+        With ``False``, ``changes`` contains neither values nor lines of the file. Values under a secret key
+        (setting ``secret_keys``) are always masked.
     """
     return _states.param_present(
         lambda: of_minion(__opts__),
@@ -166,16 +165,16 @@ def cluster_param_present(
 
 def cluster_param_absent(name: str, cluster: str = "", file_name: str = "") -> dict[str, Any]:
     """
-    A soft parameter of a cluster is not set in its metadata file.
+    Ensure that the metadata file of a cluster does not set a soft parameter.
 
     name
         The name of the parameter.
 
     cluster
-        The folder of the cluster below ``classes/cluster``; without, that folder itself.
+        The folder of the cluster below ``classes/cluster``. Default: ``classes/cluster`` itself.
 
     file_name
-        The file, ``overrides.yml`` if not given.
+        The file. Default: ``overrides.yml``.
     """
     return _states.param_absent(
         lambda: of_minion(__opts__), bool(__opts__.get("test")), name, cluster=cluster, file_name=file_name
@@ -191,13 +190,13 @@ def cluster_meta_present(
     show_changes: bool = True,
 ) -> dict[str, Any]:
     """
-    :py:func:`cluster_param_present` by its name in salt-formula-reclass.
+    The same as :py:func:`cluster_param_present`, by its name in salt-formula-reclass.
     """
     return cluster_param_present(name, value, cluster, file_name, interpolate, show_changes)
 
 
 def cluster_meta_absent(name: str, file_name: str = "overrides.yml", cluster: str = "") -> dict[str, Any]:
     """
-    :py:func:`cluster_param_absent` by its name in salt-formula-reclass.
+    The same as :py:func:`cluster_param_absent`, by its name in salt-formula-reclass.
     """
     return cluster_param_absent(name, cluster, file_name)

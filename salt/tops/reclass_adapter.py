@@ -2,10 +2,9 @@
 States from reclass
 ===================
 
-Gives each minion the applications of its node in a reclass inventory as states,
-in the environment of the node. The work is done by the engine in
-``saltext.reclass``. A top needs no values: what is wrong with them alone is an error of
-the pillar.
+Give each minion the applications of its node in a reclass inventory as states, in
+the environment of the node. The engine is in ``saltext.reclass``. A top needs no
+values, so an error in a value is an error of the pillar alone.
 
 The options are those of Salt's builtin adapter, which this one replaces:
 
@@ -15,16 +14,16 @@ The options are those of Salt's builtin adapter, which this one replaces:
       reclass:
         inventory_base_uri: /srv/salt/reclass
 
-Without ``inventory_base_uri`` the first folder of the environment ``base`` in
-``file_roots`` is taken. All options stand in the documentation of the settings.
+Without ``inventory_base_uri``, the adapter uses the first folder of the environment
+``base`` in ``file_roots``. The documentation of the settings lists all options.
 
-A minion gets its own top only: its id is the one that Salt has authenticated, not
-the one in the options that the minion sends. The data of the pillar, which the
-minion sends too, is not used here.
+A minion gets only its own top: the id is the one that Salt has authenticated, not
+the one in the options that the minion sends. The pillar data that the minion sends
+are not used.
 
-What goes wrong ends in a top with one state, which does not exist and whose name
-says why, so that ``state.apply`` fails. Salt logs what is raised here, and goes on
-without these states as if nothing had happened.
+On a failure, the top has one state that does not exist and whose name gives the
+reason, so ``state.apply`` fails. Salt only logs an exception of a top, and would
+continue without these states.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ log = logging.getLogger(__name__)
 
 __virtualname__ = "reclass"
 
-# Put here by Salt's loader.
+# Salt's loader sets these.
 __opts__: dict[str, Any]
 
 
@@ -47,10 +46,10 @@ def __virtual__() -> str:
 
 def top(**kwargs: Any) -> dict[str, list[str]]:
     """
-    The top of the minion that asks: ``{environment: [states]}``.
+    Return the top of a minion: ``{environment: [states]}``.
 
     opts
-        The options of the minion, as the minion sent them.
+        The options that the minion sent.
     """
     try:
         from saltext.reclass import _salt
