@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::base::error::Error;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
-use crate::engine::linearize::{Included, Listed, Trail};
+use crate::engine::linearize::{IncludeChains, IncludedFile, ListedClass};
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
 use crate::model::catalog::Item;
 use crate::model::layer::Layer;
@@ -30,9 +30,9 @@ pub struct Surveyed {
     /// Its layers in order, or why there are none.
     pub layers: Result<Arc<Layers>, Error>,
     /// The files that came in, its own first.
-    pub included: Vec<Included>,
+    pub included: Vec<IncludedFile>,
     /// The entries of the lists of classes on the way.
-    pub listings: Vec<Listed>,
+    pub listings: Vec<ListedClass>,
 }
 
 impl Surveyed {
@@ -97,12 +97,12 @@ impl Survey {
             .values()
             .map(|item| {
                 let layers = computation.layers(NodeRequest::plain(&item.name)).map(Arc::new);
-                let trail = layers.as_ref().ok().map(|layers| layers.linearization.trail());
+                let chains = layers.as_ref().ok().map(|layers| layers.linearization.include_chains());
                 Surveyed {
                     name: item.name.clone(),
                     path: shown(item),
-                    included: trail.map_or_else(Vec::new, Trail::all),
-                    listings: trail.map_or_else(Vec::new, Trail::listings),
+                    included: chains.map_or_else(Vec::new, IncludeChains::all),
+                    listings: chains.map_or_else(Vec::new, IncludeChains::listings),
                     layers,
                 }
             })
@@ -139,7 +139,7 @@ impl Survey {
 fn surveyed(computation: &Computation<'_>, item: &Item) -> Vec<SurveyedFile> {
     let clash = item.clash();
     let file = |item: Item| {
-        let layer = match (computation.peek(&item), &clash) {
+        let layer = match (computation.read_untracked(&item), &clash) {
             (layer, None) => layer,
             (layer, Some(clash)) => {
                 let own = layer.err().map_or_else(Vec::new, Error::into_faults);

@@ -7,25 +7,25 @@ use once_cell::race::OnceBox;
 
 use crate::base::error::{Fault, Result};
 use crate::base::value::{Text, Value};
-use crate::engine::files::Sources;
-use crate::engine::linearize::{Lookup, Subjects};
+use crate::engine::files::Dependencies;
+use crate::engine::linearize::{LinearizationInput, Lookup};
 use crate::engine::node::Computation;
 use crate::model::catalog::{Names, Tree};
 use crate::model::layer::{Layer, Unread};
 
 impl Computation<'_> {
     /// The classes that a node may have. Where they are matters to one that has any.
-    pub(super) fn classes(&self, subjects: &Subjects<'_>, environment: &Value) -> Result<Classes<'_>> {
+    pub(super) fn classes(&self, input: &LinearizationInput<'_>, environment: &Value) -> Result<Classes<'_>> {
         static NONE: OnceBox<Names> = OnceBox::new();
         let found = self.inputs.trees.tree(self.catalog, environment);
         let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
         let (tree, names) = match found {
             Ok(found) => found,
-            Err(_) if subjects.layer.classes.is_empty() && subjects.mapped.is_empty() => {
+            Err(_) if input.layer.classes.is_empty() && input.mapped.is_empty() => {
                 (Tree::default(), NONE.get_or_init(Box::default))
             }
             Err(mut error) => {
-                error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(subjects.name.clone()));
+                error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(input.name.clone()));
                 return Err(error);
             }
         };
@@ -33,17 +33,17 @@ impl Computation<'_> {
     }
 
     /// Adds to what is asked for.
-    pub fn record(&self, sources: &Sources) {
-        self.asking.add(sources);
+    pub fn record(&self, dependencies: &Dependencies) {
+        self.recorder.add(dependencies);
     }
 
     /// Whether files and names are what they were.
-    pub fn current(&self, sources: &Sources) -> bool {
+    pub fn is_current(&self, dependencies: &Dependencies) -> bool {
         let missing = |(tree, name): &(Tree, Text)| {
             self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
         };
-        sources.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
-            && sources.missed.iter().all(missing)
+        dependencies.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
+            && dependencies.missing_classes.iter().all(missing)
     }
 }
 
@@ -60,13 +60,13 @@ impl Lookup for Classes<'_> {
         if let Some(item) = self.names.get(name) {
             return self.computation.read(item).map(Some);
         }
-        self.computation.asking.missed(self.tree, name);
+        self.computation.recorder.missing_class(self.tree, name);
         Ok(None)
     }
 
-    fn about_missing(&self, name: &str) -> (String, Option<String>) {
+    fn missing_hint(&self, name: &str) -> (String, Option<String>) {
         let names = self.names.keys().map(AsRef::as_ref);
-        let folder = self.computation.inputs.trees.shown(self.computation.catalog, self.tree);
+        let folder = self.computation.inputs.trees.display_name(self.computation.catalog, self.tree);
         (folder, crate::base::similar::nearest(name, names).map(str::to_owned))
     }
 
@@ -75,22 +75,22 @@ impl Lookup for Classes<'_> {
     }
 
     fn begin_record(&self) {
-        self.computation.asking.begin();
+        self.computation.recorder.begin();
     }
 
-    fn recorded(&self) -> Sources {
-        self.computation.asking.end()
+    fn end_record(&self) -> Dependencies {
+        self.computation.recorder.end()
     }
 
-    fn record(&self, sources: &Sources) {
-        self.computation.record(sources);
+    fn record(&self, dependencies: &Dependencies) {
+        self.computation.record(dependencies);
     }
 
-    fn generation(&self) -> u64 {
-        self.computation.generation
+    fn revision(&self) -> u64 {
+        self.computation.revision
     }
 
-    fn current(&self, sources: &Sources) -> bool {
-        self.computation.current(sources)
+    fn is_current(&self, dependencies: &Dependencies) -> bool {
+        self.computation.is_current(dependencies)
     }
 }

@@ -1,7 +1,7 @@
 //! The index of exports turns a node and the path of an export into its value, and keeps it
 //! until a file of that node changes.
 //!
-//! Of a node that is only asked for exports nothing else is computed: its layers are ordered,
+//! Of a node that is only queries for exports nothing else is computed: its layers are ordered,
 //! and the parameters that its exports refer to are merged one by one.
 
 use std::cell::RefCell;
@@ -15,7 +15,7 @@ use crate::base::lock::Mutex;
 use crate::base::parallel;
 use crate::base::secrets::Secrets;
 use crate::base::value::{Text, Value};
-use crate::engine::files::Sources;
+use crate::engine::files::Dependencies;
 use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Others, Outcome, Question, References, Told, python_equal, without};
 use crate::model::catalog::{Catalog, Item};
@@ -25,54 +25,54 @@ use crate::model::slot::MapSlot;
 /// What is known of the exports of all nodes.
 #[derive(Debug, Default)]
 pub struct ExportIndex {
-    known: Mutex<FxHashMap<Text, Known>>,
+    nodes: Mutex<FxHashMap<Text, NodeExports>>,
 }
 
 impl ExportIndex {
     /// Forgets nodes that are gone.
     pub fn retain(&mut self, catalog: &Catalog) {
-        self.known.get_mut().retain(|name, _| catalog.nodes.contains_key(name));
+        self.nodes.get_mut().retain(|name, _| catalog.nodes.contains_key(name));
     }
 }
 
 /// What is known of one node.
 #[derive(Debug)]
-struct Known {
+struct NodeExports {
     /// What its name stood for.
     item: Option<Item>,
-    sources: Sources,
-    /// The generation in which the files were last found unchanged.
-    checked: u64,
+    dependencies: Dependencies,
+    /// The revision in which the files were last found unchanged.
+    verified_at: u64,
     layers: Result<Arc<Layers>, Box<Fault>>,
-    values: FxHashMap<Vec<Text>, Exported>,
+    values: FxHashMap<Vec<Text>, ExportResult>,
     /// Its exports without the secrets in them, and what is known of those.
     without: Option<Arc<MapSlot>>,
-    values_without: FxHashMap<Vec<Text>, Option<Value>>,
+    values_without_secrets: FxHashMap<Vec<Text>, Option<Value>>,
 }
 
 /// The value of an export, `None` where the node has none.
-type Exported = Result<Option<Value>, Box<Failed>>;
+type ExportResult = Result<Option<Value>, Box<FailedExport>>;
 
 /// An export that fails.
 #[derive(Clone, Debug)]
-struct Failed {
+struct FailedExport {
     fault: Fault,
     /// What is left of it where errors are ignored.
     rest: Option<Value>,
-    /// The generation in which the message was made: it names lines, and similar names, and both
+    /// The revision in which the message was made: it names lines, and similar names, and both
     /// change where no value does. `None` for a message that nobody sees, without them.
-    generation: Option<u64>,
+    revision: Option<u64>,
 }
 
-/// One question that a query asked, and what came of it: an answer that was computed from it holds
+/// One question that a query queries, and what came of it: an answer that was computed from it holds
 /// as long as the same comes of the same question.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct QueryRecord {
     question: Question,
     outcome: Outcome,
 }
 
-impl Asked {
+impl QueryRecord {
     /// The query.
     pub fn query(&self) -> &Arc<Query> {
         self.question.query()
@@ -88,21 +88,21 @@ impl Asked {
 pub struct OtherNodes<'a> {
     /// How to compute.
     pub computation: &'a Computation<'a>,
-    /// The environment that the asking node's file names.
+    /// The environment that the recorder node's file names.
     pub environment: Value,
-    /// The asking node, where it was moved to another environment: it is then not found in its
+    /// The recorder node, where it was moved to another environment: it is then not found in its
     /// own (S10).
     pub absent: Option<Text>,
-    /// What was asked.
-    pub asked: RefCell<Vec<Asked>>,
+    /// What was queries.
+    pub queries: RefCell<Vec<QueryRecord>>,
     /// What is left out of their exports.
     pub without: Option<Secrets>,
 }
 
 impl OtherNodes<'_> {
-    /// Whether all that was asked would be answered the same now.
-    pub fn still_holds(&self, asked: &[Asked]) -> bool {
-        asked.iter().all(|Asked { question, outcome }| {
+    /// Whether all that was queries would be answered the same now.
+    pub fn still_holds(&self, queries: &[QueryRecord]) -> bool {
+        queries.iter().all(|QueryRecord { question, outcome }| {
             let nodes = self.nodes(question.all_environments());
             let told = nodes.map(|nodes| self.exports(nodes, &question.paths(), question.ignore_errors));
             matches!(told, Ok(Ok(told)) if question.outcome(&told) == *outcome)
@@ -119,13 +119,13 @@ impl Computation<'_> {
         ignore_errors: bool,
         without: Option<&Secrets>,
     ) -> Result<Option<Vec<Option<Value>>>, Fault> {
-        let layers = match self.known_layers(node) {
+        let layers = match self.memoized_layers(node) {
             Ok(layers) => layers,
             Err(_) if self.settings.inventory_ignore_failed_node => return Ok(None),
             Err(fault) => return Err(fault),
         };
         if let Some(secrets) = without {
-            let value = |path: &&[Text]| self.export_without(node, &layers, path, secrets);
+            let value = |path: &&[Text]| self.export_without_secrets(node, &layers, path, secrets);
             return Ok(Some(paths.iter().map(value).collect()));
         }
         let value = |path: &&[Text]| match self.export(node, &layers, path, ignore_errors) {
@@ -137,19 +137,19 @@ impl Computation<'_> {
     }
 
     /// Forgets a node whose files changed, and orders the layers of one that is not known.
-    pub(crate) fn known_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
-        let mut known = self.index.known.lock();
+    pub(crate) fn memoized_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
+        let mut known = self.index.nodes.lock();
         point("the exports are looked up");
         if let Some(entry) = known.get_mut(node) {
-            if entry.checked != self.generation {
+            if entry.verified_at != self.revision {
                 let current = entry.item.as_ref() == self.catalog.nodes.get(node)
-                    && self.current(&entry.sources)
+                    && self.is_current(&entry.dependencies)
                     && entry
                         .layers
                         .as_ref()
                         .is_ok_and(|layers| self.sequence_holds(&layers.linearization.sequence));
                 if current {
-                    entry.checked = self.generation;
+                    entry.verified_at = self.revision;
                 } else {
                     known.remove(node);
                 }
@@ -159,32 +159,32 @@ impl Computation<'_> {
             }
         }
         drop(known);
-        self.asking.begin();
+        self.recorder.begin();
         let layers = self
             .layers(NodeRequest::plain(node))
             .map(Arc::new)
             .map_err(|error| Box::new(error.into_faults().swap_remove(0)));
-        let sources = self.asking.end();
-        let entry = Known {
+        let dependencies = self.recorder.end();
+        let entry = NodeExports {
             item: self.catalog.nodes.get(node).cloned(),
-            sources,
-            checked: self.generation,
+            dependencies,
+            verified_at: self.revision,
             layers: layers.clone(),
             values: FxHashMap::default(),
             without: None,
-            values_without: FxHashMap::default(),
+            values_without_secrets: FxHashMap::default(),
         };
-        self.index.known.lock().insert(node.clone(), entry);
+        self.index.nodes.lock().insert(node.clone(), entry);
         layers.map_err(|fault| *fault)
     }
 
     /// The value of an export. The message of one that fails is made anew where it is told.
-    fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> Exported {
-        if let Some(value) = self.index.known.lock().get(node).and_then(|known| known.values.get(path))
+    fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> ExportResult {
+        if let Some(value) = self.index.nodes.lock().get(node).and_then(|known| known.values.get(path))
             && value
                 .as_ref()
                 .err()
-                .is_none_or(|failed| ignore_errors || failed.generation == Some(self.generation))
+                .is_none_or(|failed| ignore_errors || failed.revision == Some(self.revision))
         {
             return value.clone();
         }
@@ -199,13 +199,13 @@ impl Computation<'_> {
             None => Ok(value),
             Some(mut fault) => {
                 self.complete(&mut fault, layers);
-                self.withhold_ways(std::slice::from_mut(&mut fault), layers);
-                let generation = (!ignore_errors).then_some(self.generation);
+                self.redact_cycles(std::slice::from_mut(&mut fault), layers);
+                let revision = (!ignore_errors).then_some(self.revision);
                 let rest = evaluator.unseen().export(&layers.exports, path, true);
-                Err(Box::new(Failed { fault, rest, generation }))
+                Err(Box::new(FailedExport { fault, rest, revision }))
             }
         };
-        if let Some(known) = self.index.known.lock().get_mut(node) {
+        if let Some(known) = self.index.nodes.lock().get_mut(node) {
             known.values.insert(path.to_vec(), exported.clone());
         }
         exported
@@ -213,7 +213,7 @@ impl Computation<'_> {
 
     /// What an export comes to without the secrets among parameters and exports, which are those of the
     /// settings; nothing where it fails without them: it is masked as a whole.
-    fn export_without(
+    fn export_without_secrets(
         &self,
         node: &Text,
         layers: &Layers,
@@ -221,9 +221,9 @@ impl Computation<'_> {
         secrets: &Secrets,
     ) -> Option<Value> {
         let known = {
-            let known = self.index.known.lock();
+            let known = self.index.nodes.lock();
             let entry = known.get(node);
-            if let Some(value) = entry.and_then(|entry| entry.values_without.get(path)) {
+            if let Some(value) = entry.and_then(|entry| entry.values_without_secrets.get(path)) {
                 return value.clone();
             }
             entry.and_then(|entry| entry.without.clone())
@@ -231,9 +231,9 @@ impl Computation<'_> {
         let exports = known.unwrap_or_else(|| without(secrets, &layers.exports, References::Hidden));
         let root = self.root(layers).without(secrets);
         let value = Evaluator::new(root, self.settings, self.inputs).unseen().export(&exports, path, true);
-        if let Some(entry) = self.index.known.lock().get_mut(node) {
+        if let Some(entry) = self.index.nodes.lock().get_mut(node) {
             entry.without = Some(exports);
-            entry.values_without.insert(path.to_vec(), value.clone());
+            entry.values_without_secrets.insert(path.to_vec(), value.clone());
         }
         value
     }
@@ -244,13 +244,13 @@ impl Others for OtherNodes<'_> {
         let computation = self.computation;
         let mut nodes = Vec::new();
         let items: Vec<&Item> = computation.catalog.nodes.values().collect();
-        computation.inputs.prepare(&items, computation.threads());
+        computation.inputs.preload(&items, computation.threads());
         for item in computation.catalog.nodes.values() {
             let name = &item.name;
             if self.absent.as_ref() == Some(name) && !all_environments {
                 continue;
             }
-            match computation.peek(item) {
+            match computation.read_untracked(item) {
                 Ok(layer) => {
                     let environment = computation.original_environment(&layer);
                     if all_environments || python_equal(&environment, &self.environment) {
@@ -292,6 +292,6 @@ impl Others for OtherNodes<'_> {
     }
 
     fn answered(&self, question: Question, outcome: Outcome) {
-        self.asked.borrow_mut().push(Asked { question, outcome });
+        self.queries.borrow_mut().push(QueryRecord { question, outcome });
     }
 }

@@ -18,11 +18,11 @@ use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site, Span, Spans};
 use crate::base::value::Text;
 use crate::engine::counts::Counters;
-use crate::engine::held::{Held, Proof, read};
+use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
 use crate::evaluate::Locate;
 use crate::model::catalog::{Catalog, Item, Tree};
 use crate::model::layer::{Layer, Subject, Unread, same_text};
-use crate::model::template::{Pool, Words};
+use crate::model::template::{Interner, ThreadInterner};
 use crate::storage::fs::{display, stamp};
 use crate::yaml::compose::{Document, compose_with};
 
@@ -32,29 +32,29 @@ pub type Version = u64;
 
 /// What something was computed from.
 #[derive(Clone, Default, Debug)]
-pub struct Sources {
+pub struct Dependencies {
     /// Files, in these versions.
     pub files: Vec<(FileId, Version)>,
     /// Classes that were looked for in a tree and not found.
-    pub missed: Vec<(Tree, Text)>,
+    pub missing_classes: Vec<(Tree, Text)>,
 }
 
 /// Takes note of what a computation asks for.
 #[derive(Default, Debug)]
-pub struct Asking(RefCell<Vec<Sources>>);
+pub struct DependencyRecorder(RefCell<Vec<Dependencies>>);
 
-impl Asking {
+impl DependencyRecorder {
     /// Begins a record. Records nest; what is asked for in an inner one is not in the outer.
     pub fn begin(&self) {
-        self.0.borrow_mut().push(Sources::default());
+        self.0.borrow_mut().push(Dependencies::default());
     }
 
     /// Ends the record that was begun last, and gives it back.
-    pub fn end(&self) -> Sources {
-        let mut sources = self.0.borrow_mut().pop().unwrap_or_default();
-        sources.files.sort_unstable();
-        sources.files.dedup();
-        sources
+    pub fn end(&self) -> Dependencies {
+        let mut dependencies = self.0.borrow_mut().pop().unwrap_or_default();
+        dependencies.files.sort_unstable();
+        dependencies.files.dedup();
+        dependencies
     }
 
     /// A file was asked for.
@@ -65,24 +65,24 @@ impl Asking {
     }
 
     /// A class was asked for that does not exist.
-    pub fn missed(&self, tree: Tree, name: &str) {
+    pub fn missing_class(&self, tree: Tree, name: &str) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
-            record.missed.push((tree, name.into()));
+            record.missing_classes.push((tree, name.into()));
         }
     }
 
     /// What something else was computed from counts too.
-    pub fn add(&self, sources: &Sources) {
+    pub fn add(&self, dependencies: &Dependencies) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
-            record.files.extend_from_slice(&sources.files);
-            record.missed.extend_from_slice(&sources.missed);
+            record.files.extend_from_slice(&dependencies.files);
+            record.missing_classes.extend_from_slice(&dependencies.missing_classes);
         }
     }
 }
 
 /// How much larger the layer of a file is than its text, together with the text: measured on
 /// inventories of thousands of files.
-const GROWTH: usize = 7;
+const LAYER_TO_TEXT_RATIO: usize = 7;
 /// What some editors put in front of a text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -90,39 +90,39 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 #[derive(Debug)]
 pub struct Files {
     settings: Arc<Settings>,
-    known: Mutex<Known>,
-    pool: Pool,
+    table: Mutex<FileTable>,
+    interner: Interner,
     versions: AtomicU64,
-    /// How often the lines of a file moved and its layer stayed.
-    moved: AtomicU64,
+    /// How often the lines of a file position_changes and its layer stayed.
+    position_changes: AtomicU64,
     /// How often a file had other bytes than before.
-    changed: AtomicU64,
+    content_changes: AtomicU64,
     /// Whether a file had other names.
-    named_often: AtomicBool,
+    hard_links_seen: AtomicBool,
 }
 
 #[derive(Default, Debug)]
-struct Known {
+struct FileTable {
     /// By the bytes of the path: a `Path` is hashed part by part.
     numbers: FxHashMap<Box<[u8]>, FileId>,
-    files: Vec<File>,
+    files: Vec<FileEntry>,
 }
 
 #[derive(Debug)]
-struct File {
+struct FileEntry {
     /// The name of its node or class, as soon as somebody asked for its layer.
     name: Text,
     path: Arc<Path>,
     shown: Arc<str>,
     spans: Spans,
-    checked: u64,
-    held: Held,
-    loaded: Option<Loaded>,
+    verified_at: u64,
+    source: ByteSource,
+    loaded: Option<LoadedFile>,
 }
 
 #[derive(Clone, Debug)]
-struct Loaded {
-    proof: Proof,
+struct LoadedFile {
+    fingerprint: Fingerprint,
     bytes: Arc<[u8]>,
     layer: Result<Arc<Layer>, Unread>,
     version: Version,
@@ -130,7 +130,7 @@ struct Loaded {
 
 /// What a file is now.
 #[derive(Debug)]
-pub struct Current {
+pub struct CurrentLayer {
     /// Which file.
     pub file: FileId,
     /// Its version.
@@ -144,118 +144,126 @@ impl Files {
     pub fn new(settings: Arc<Settings>) -> Files {
         Files {
             settings,
-            known: Mutex::default(),
-            pool: Pool::default(),
+            table: Mutex::default(),
+            interner: Interner::default(),
             versions: AtomicU64::new(0),
-            moved: AtomicU64::new(0),
-            changed: AtomicU64::new(0),
-            named_often: AtomicBool::new(false),
+            position_changes: AtomicU64::new(0),
+            content_changes: AtomicU64::new(0),
+            hard_links_seen: AtomicBool::new(false),
         }
     }
 
     /// The strings of the inventory, for one thread.
-    pub fn words(&self) -> Words<'_> {
-        self.pool.words()
+    pub fn interner(&self) -> ThreadInterner<'_> {
+        self.interner.for_thread()
     }
 
     /// Marks a file to be looked at again.
-    pub fn touch(&self, path: &Path) {
-        let mut known = self.known.lock();
-        if let Some(file) = known.numbers.get(path.as_os_str().as_encoded_bytes()).copied()
-            && let Some(file) = known.files.get_mut(file.0 as usize)
+    pub fn invalidate(&self, path: &Path) {
+        let mut table = self.table.lock();
+        if let Some(file) = table.numbers.get(path.as_os_str().as_encoded_bytes()).copied()
+            && let Some(file) = table.files.get_mut(file.0 as usize)
         {
-            file.checked = 0;
+            file.verified_at = 0;
         }
     }
 
     /// Gives a file the bytes that it has in a commit.
-    pub fn hold(&self, path: &Arc<Path>, held: Held) {
+    pub fn set_source(&self, path: &Arc<Path>, source: ByteSource) {
         let file = self.number(path);
-        let mut known = self.known.lock();
-        let known = &mut known.files[file.0 as usize];
-        known.held = held;
-        known.checked = 0;
+        let mut table = self.table.lock();
+        let entry = &mut table.files[file.0 as usize];
+        entry.source = source;
+        entry.verified_at = 0;
     }
 
-    /// Takes away what is known of a file that is in no commit any more.
-    pub fn gone(&self, path: &Arc<Path>) {
+    /// Takes away what is table of a file that is in no commit any more.
+    pub fn remove(&self, path: &Arc<Path>) {
         let file = self.number(path);
-        let mut known = self.known.lock();
-        let known = &mut known.files[file.0 as usize];
-        known.held = Held::Nothing("it is in no commit");
-        known.checked = 0;
-        known.loaded = None;
-        known.spans = Spans::default();
+        let mut table = self.table.lock();
+        let entry = &mut table.files[file.0 as usize];
+        entry.source = ByteSource::Missing("it is in no commit");
+        entry.verified_at = 0;
+        entry.loaded = None;
+        entry.spans = Spans::default();
     }
 
     /// Lets go of what was made of files on disk that no name stands for any more, and of files whose
     /// name others have too (S6). One that comes back is read again; no answer that was computed from it
     /// is given before.
-    pub fn release(&self, catalog: &Catalog) {
+    pub fn evict_unnamed(&self, catalog: &Catalog) {
         let twins: FxHashSet<&Path> =
             catalog.defined_often().flat_map(Item::paths).map(|path| &**path).collect();
-        let goes = |file: &File| {
+        let goes = |file: &FileEntry| {
             twins.contains(&*file.path)
-                || file.held.is_on_disk() && catalog.at(&file.name, &file.path).is_none()
+                || file.source.is_on_disk() && catalog.at(&file.name, &file.path).is_none()
         };
-        let mut known = self.known.lock();
-        for file in known.files.iter_mut().filter(|file| file.loaded.is_some() && goes(file)) {
-            file.checked = 0;
+        let mut table = self.table.lock();
+        for file in table.files.iter_mut().filter(|file| file.loaded.is_some() && goes(file)) {
+            file.verified_at = 0;
             file.loaded = None;
             file.spans = Spans::default();
         }
     }
 
     /// The files that were not looked at yet.
-    pub fn unseen<'i>(&self, items: &[&'i Item], look: u64) -> Vec<&'i Item> {
-        let known = self.known.lock();
+    pub fn unverified<'i>(&self, items: &[&'i Item], scan: u64) -> Vec<&'i Item> {
+        let table = self.table.lock();
         let seen = |item: &Item| {
-            let number = known.numbers.get(item.path().as_os_str().as_encoded_bytes());
-            number.is_some_and(|file| known.files[file.0 as usize].checked == look)
+            let number = table.numbers.get(item.path().as_os_str().as_encoded_bytes());
+            number.is_some_and(|file| table.files[file.0 as usize].verified_at == scan)
         };
         items.iter().copied().filter(|item| !seen(item)).collect()
     }
 
-    /// The layer of the file of a node or class as it is at this look. Threads that ask for the
+    /// The layer of the file of a node or class as it is at this scan. Threads that ask for the
     /// same file get the same layer.
-    pub fn layer(&self, item: &Item, look: u64, words: &Words<'_>, counters: &Counters) -> Current {
+    pub fn layer(
+        &self,
+        item: &Item,
+        scan: u64,
+        interner: &ThreadInterner<'_>,
+        counters: &Counters,
+    ) -> CurrentLayer {
         let file = self.number(item.path());
-        let (before, held) = {
-            let mut known = self.known.lock();
-            let known = &mut known.files[file.0 as usize];
-            if known.checked == look
-                && let Some(loaded) = &known.loaded
+        let (before, source) = {
+            let mut table = self.table.lock();
+            let entry = &mut table.files[file.0 as usize];
+            if entry.verified_at == scan
+                && let Some(loaded) = &entry.loaded
             {
                 return loaded.current(file);
             }
-            known.name = item.name.clone();
-            (known.loaded.clone(), known.held.clone())
+            entry.name = item.name.clone();
+            (entry.loaded.clone(), entry.source.clone())
         };
         if let Some(loaded) = &before
-            && let Some(proof) = loaded.proof.still_holds(item.path(), &held)
+            && let Some(fingerprint) = loaded.fingerprint.verify(item.path(), &source)
         {
-            return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
+            return self.store(file, LoadedFile { fingerprint, ..loaded.clone() }, scan);
         }
-        self.load(file, item, (before, &held), look, words, counters)
+        self.load(file, item, (before, &source), scan, interner, counters)
     }
 
     /// Whether the file is still the version that an answer was computed from.
     pub fn is_current(
         &self,
         (file, version): (FileId, Version),
-        look: u64,
+        scan: u64,
         catalog: &Catalog,
         counters: &Counters,
     ) -> bool {
-        let (name, path, loaded, held) = match self.known.lock().files.get(file.0 as usize) {
-            Some(known) if known.checked == look => return known.version() == version,
-            Some(known) => (known.name.clone(), known.path.clone(), known.loaded.clone(), known.held.clone()),
+        let (name, path, loaded, source) = match self.table.lock().files.get(file.0 as usize) {
+            Some(entry) if entry.verified_at == scan => return entry.version() == version,
+            Some(entry) => {
+                (entry.name.clone(), entry.path.clone(), entry.loaded.clone(), entry.source.clone())
+            }
             None => return false,
         };
         if let Some(loaded) = loaded
-            && let Some(proof) = loaded.proof.still_holds(&path, &held)
+            && let Some(fingerprint) = loaded.fingerprint.verify(&path, &source)
         {
-            return self.keep(file, Loaded { proof, ..loaded }, look).version == version;
+            return self.store(file, LoadedFile { fingerprint, ..loaded }, scan).version == version;
         }
         let Some(item) = catalog.at(&name, &path) else { return false };
         // Of a name with several files, each stands for itself.
@@ -264,39 +272,39 @@ impl Files {
         } else {
             None
         };
-        self.layer(alone.as_ref().unwrap_or(item), look, &self.words(), counters).version == version
+        self.layer(alone.as_ref().unwrap_or(item), scan, &self.interner(), counters).version == version
     }
 
     fn number(&self, path: &Arc<Path>) -> FileId {
-        let mut known = self.known.lock();
-        if let Some(file) = known.numbers.get(path.as_os_str().as_encoded_bytes()) {
+        let mut table = self.table.lock();
+        if let Some(file) = table.numbers.get(path.as_os_str().as_encoded_bytes()) {
             return *file;
         }
-        let file = FileId(u32::try_from(known.files.len()).unwrap_or(u32::MAX - 1));
-        known.files.push(File {
+        let file = FileId(u32::try_from(table.files.len()).unwrap_or(u32::MAX - 1));
+        table.files.push(FileEntry {
             name: "".into(),
             path: path.clone(),
             shown: display(path).into(),
             spans: Spans::default(),
-            checked: 0,
-            held: Held::Disk,
+            verified_at: 0,
+            source: ByteSource::Disk,
             loaded: None,
         });
-        known.numbers.insert(path.as_os_str().as_encoded_bytes().into(), file);
+        table.numbers.insert(path.as_os_str().as_encoded_bytes().into(), file);
         file
     }
 
-    /// Takes note of what a file is at this look; of two threads, the first one says.
-    fn keep(&self, file: FileId, loaded: Loaded, look: u64) -> Current {
-        let mut known = self.known.lock();
-        let known = &mut known.files[file.0 as usize];
-        match &known.loaded {
-            Some(first) if known.checked == look => first.current(file),
+    /// Takes note of what a file is at this scan; of two threads, the first one says.
+    fn store(&self, file: FileId, loaded: LoadedFile, scan: u64) -> CurrentLayer {
+        let mut table = self.table.lock();
+        let entry = &mut table.files[file.0 as usize];
+        match &entry.loaded {
+            Some(first) if entry.verified_at == scan => first.current(file),
             _ => {
-                known.checked = look;
+                entry.verified_at = scan;
                 point("the table of files is changed");
                 let current = loaded.current(file);
-                known.loaded = Some(loaded);
+                entry.loaded = Some(loaded);
                 current
             }
         }
@@ -306,57 +314,57 @@ impl Files {
         &self,
         file: FileId,
         item: &Item,
-        (before, held): (Option<Loaded>, &Held),
-        look: u64,
-        words: &Words<'_>,
+        (before, source): (Option<LoadedFile>, &ByteSource),
+        scan: u64,
+        interner: &ThreadInterner<'_>,
         counters: &Counters,
-    ) -> Current {
-        let (bytes, proof) = match read(item, held, counters, &self.settings) {
+    ) -> CurrentLayer {
+        let (bytes, fingerprint) = match read(item, source, counters, &self.settings) {
             Ok(read) => {
-                if let Proof::Stamp(stamp) = &read.1 {
-                    self.named_often.fetch_or(stamp.has_other_names(), Ordering::Relaxed);
+                if let Fingerprint::Disk(stamp) = &read.1 {
+                    self.hard_links_seen.fetch_or(stamp.has_hard_links(), Ordering::Relaxed);
                 }
                 read
             }
             Err(error) => {
-                let often = stamp(item.path()).is_ok_and(|stamp| stamp.has_other_names());
-                self.named_often.fetch_or(often, Ordering::Relaxed);
-                let mut known = self.known.lock();
-                let known = &mut known.files[file.0 as usize];
-                known.checked = look;
-                known.loaded = None;
-                return Current { file, version: 0, layer: Err(error.into()) };
+                let often = stamp(item.path()).is_ok_and(|stamp| stamp.has_hard_links());
+                self.hard_links_seen.fetch_or(often, Ordering::Relaxed);
+                let mut table = self.table.lock();
+                let entry = &mut table.files[file.0 as usize];
+                entry.verified_at = scan;
+                entry.loaded = None;
+                return CurrentLayer { file, version: 0, layer: Err(error.into()) };
             }
         };
         if let Some(loaded) = &before
             && *loaded.bytes == *bytes
         {
-            return self.keep(file, Loaded { proof, ..loaded.clone() }, look);
+            return self.store(file, LoadedFile { fingerprint, ..loaded.clone() }, scan);
         }
         let compose = |bytes: &[u8]| {
             point("a file is parsed");
             let limits = crate::yaml::compose::DocumentLimits::of(&self.settings);
-            compose_with(bytes, &|text| words.text(text), limits)
+            compose_with(bytes, &|text| interner.text(text), limits)
         };
         let document = compose(&bytes);
         counters.parsed.add();
         if before.is_some() {
-            self.changed.fetch_add(1, Ordering::Relaxed);
+            self.content_changes.fetch_add(1, Ordering::Relaxed);
         }
-        if let Some(Loaded { bytes: old, layer: Ok(layer), version, .. }) = before
+        if let Some(LoadedFile { bytes: old, layer: Ok(layer), version, .. }) = before
             && let (Ok(old), Ok(new)) = (compose(&old), &document)
             && old.root == new.root
             // They have the lines of their file.
             && layer.warnings.is_empty()
         {
-            self.known.lock().files[file.0 as usize].spans = new.spans.clone();
-            self.moved.fetch_add(1, Ordering::Relaxed);
-            return self.keep(file, Loaded { proof, bytes, layer: Ok(layer), version }, look);
+            self.table.lock().files[file.0 as usize].spans = new.spans.clone();
+            self.position_changes.fetch_add(1, Ordering::Relaxed);
+            return self.store(file, LoadedFile { fingerprint, bytes, layer: Ok(layer), version }, scan);
         }
-        let shown = self.known.lock().files[file.0 as usize].shown.clone();
-        let layer = self.build(document, file, item, (&shown, &bytes), words);
+        let shown = self.table.lock().files[file.0 as usize].shown.clone();
+        let layer = self.build(document, file, item, (&shown, &bytes), interner);
         let version = self.versions.fetch_add(1, Ordering::Relaxed) + 1;
-        self.keep(file, Loaded { proof, bytes, layer, version }, look)
+        self.store(file, LoadedFile { fingerprint, bytes, layer, version }, scan)
     }
 
     fn build(
@@ -365,7 +373,7 @@ impl Files {
         file: FileId,
         item: &Item,
         (shown, bytes): (&Arc<str>, &[u8]),
-        words: &Words<'_>,
+        interner: &ThreadInterner<'_>,
     ) -> Result<Arc<Layer>, Unread> {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
@@ -379,10 +387,10 @@ impl Files {
             error
         };
         let document = document.map_err(in_file)?;
-        self.known.lock().files[file.0 as usize].spans = document.spans.clone();
+        self.table.lock().files[file.0 as usize].spans = document.spans.clone();
         let (name, settings) = (&item.name, &self.settings);
         let subject = Subject { file, name, init: item.init, is_class: item.is_class, settings };
-        let layer = Layer::build(&document, subject, words);
+        let layer = Layer::build(&document, subject, interner);
         let place = |fault: &mut Fault| {
             if fault.site.is_none() {
                 fault.site = crate::evaluate::site_of(self, fault, bytes);
@@ -408,82 +416,85 @@ impl Files {
         }
     }
 
-    /// How often the lines of a file moved, and no version of a layer changed: what names lines is to be
+    /// How often the lines of a file position_changes, and no version of a layer content_changes: what names lines is to be
     /// made anew then.
-    pub fn moved(&self) -> u64 {
-        self.moved.load(Ordering::Relaxed)
+    pub fn position_changes(&self) -> u64 {
+        self.position_changes.load(Ordering::Relaxed)
     }
 
     /// How often a file that was read before had other bytes.
-    pub fn changed(&self) -> u64 {
-        self.changed.load(Ordering::Relaxed)
+    pub fn content_changes(&self) -> u64 {
+        self.content_changes.load(Ordering::Relaxed)
     }
 
     /// Whether any file that was asked for had other names (hard links): what is written under one of
     /// them is told of that one alone, so a watch does not do.
-    pub fn had_other_names(&self) -> bool {
-        self.named_often.load(Ordering::Relaxed)
+    pub fn has_hard_links(&self) -> bool {
+        self.hard_links_seen.load(Ordering::Relaxed)
     }
 
     /// How many files are kept.
     pub fn loaded(&self) -> usize {
-        self.known.lock().files.iter().filter(|file| file.loaded.is_some()).count()
+        self.table.lock().files.iter().filter(|file| file.loaded.is_some()).count()
     }
 
     /// About how many bytes the files take with all that was made of them.
-    pub fn weight(&self) -> usize {
-        let weight = |file: &File| match (&file.loaded, &file.held) {
-            (Some(loaded), _) => loaded.bytes.len() * GROWTH,
-            (None, Held::Blob(blob)) => blob.bytes.len(),
-            (None, Held::Disk | Held::Outside(_) | Held::Nothing(_) | Held::TooLarge) => 0,
+    pub fn bytes_in_memory(&self) -> usize {
+        let bytes_in_memory = |file: &FileEntry| match (&file.loaded, &file.source) {
+            (Some(loaded), _) => loaded.bytes.len() * LAYER_TO_TEXT_RATIO,
+            (None, ByteSource::Blob(blob)) => blob.bytes.len(),
+            (
+                None,
+                ByteSource::Disk | ByteSource::Outside(_) | ByteSource::Missing(_) | ByteSource::TooLarge,
+            ) => 0,
         };
-        self.known.lock().files.iter().map(weight).sum()
+        self.table.lock().files.iter().map(bytes_in_memory).sum()
     }
 
-    /// The versions of all files that were looked at in a look: zero for one that cannot be read.
-    pub fn versions(&self, look: u64) -> Vec<(FileId, Version)> {
-        let known = self.known.lock();
-        let seen = (0u32..).map(FileId).zip(&known.files).filter(|(_, file)| file.checked == look);
+    /// The versions of all files that were looked at in a scan: zero for one that cannot be read.
+    pub fn versions(&self, scan: u64) -> Vec<(FileId, Version)> {
+        let table = self.table.lock();
+        let seen = (0u32..).map(FileId).zip(&table.files).filter(|(_, file)| file.verified_at == scan);
         seen.map(|(number, file)| (number, file.version())).collect()
     }
 
     /// The path of a file, as messages show it.
     pub fn path_of(&self, file: FileId) -> Option<Arc<str>> {
-        self.known.lock().files.get(file.0 as usize).map(|known| known.shown.clone())
+        self.table.lock().files.get(file.0 as usize).map(|entry| entry.shown.clone())
     }
 
     /// The text of a file that was read, for excerpts.
     pub fn text(&self, path: &str) -> Option<String> {
-        let known = self.known.lock();
-        let file = known.files.iter().find(|file| &*file.shown == path)?;
+        let table = self.table.lock();
+        let file = table.files.iter().find(|file| &*file.shown == path)?;
         let loaded = file.loaded.as_ref()?;
         Some(String::from_utf8_lossy(&loaded.bytes).into_owned())
     }
 }
 
-impl File {
+impl FileEntry {
     fn version(&self) -> Version {
         self.loaded.as_ref().map_or(0, |loaded| loaded.version)
     }
 }
 
-impl Loaded {
-    fn current(&self, file: FileId) -> Current {
-        Current { file, version: self.version, layer: self.layer.clone() }
+impl LoadedFile {
+    fn current(&self, file: FileId) -> CurrentLayer {
+        CurrentLayer { file, version: self.version, layer: self.layer.clone() }
     }
 }
 
 impl Locate for Files {
     fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)> {
-        let known = self.known.lock();
-        let file = known.files.get(origin.file.0 as usize)?;
+        let table = self.table.lock();
+        let file = table.files.get(origin.file.0 as usize)?;
         let span = file.spans.get(origin.node as usize)?;
         Some((file.shown.clone(), *span))
     }
 
     fn bytes(&self, file: FileId) -> Option<Arc<[u8]>> {
-        let known = self.known.lock();
-        Some(known.files.get(file.0 as usize)?.loaded.as_ref()?.bytes.clone())
+        let table = self.table.lock();
+        Some(table.files.get(file.0 as usize)?.loaded.as_ref()?.bytes.clone())
     }
 }
 

@@ -1,7 +1,7 @@
 //! Inputs turn the files of an inventory into names and layers, and know which of them changed.
 //!
-//! Time is counted in *looks*: within one, everything is checked once. While a watch says that
-//! nothing happened, a look goes on.
+//! Time is counted in *scans*: within one, everything is verified_at once. While a watch says that
+//! nothing happened, a scan goes on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
 use crate::engine::counts::Counters;
-use crate::engine::files::{Current, Files, Version};
+use crate::engine::files::{CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, Item, Names, Tree};
-use crate::model::template::Words;
+use crate::model::template::ThreadInterner;
 use crate::storage::fs::naming;
 use crate::storage::git::revision::Revision;
 use crate::storage::place::{TreeLocation, TreeLocations};
@@ -31,12 +31,12 @@ pub struct Inputs {
     settings: Arc<Settings>,
     /// Where the files are.
     pub trees: Trees,
-    /// The folders of all places.
+    /// The folders of all locations.
     folders: Vec<PathBuf>,
-    look: AtomicU64,
-    watch: Mutex<Watching>,
-    listings: Mutex<Listings>,
-    checked: Mutex<Option<SystemTime>>,
+    scan: AtomicU64,
+    watch: Mutex<WatchMode>,
+    names: Mutex<CatalogCache>,
+    last_full_check: Mutex<Option<SystemTime>>,
     /// The files themselves.
     pub files: Files,
     /// What was done.
@@ -46,25 +46,25 @@ pub struct Inputs {
 /// How often folders are listed that change meanwhile.
 const ATTEMPTS: usize = 10;
 
-/// After how many looks it is tried again to watch what could not be watched: a link or a mount may be
+/// After how many scans it is tried recheck to watch what could not be watched: a link or a mount may be
 /// gone, a folder there, a limit of the system raised.
-const PATIENCE: u64 = 100;
+const WATCH_RETRY_SCANS: u64 = 100;
 
 /// Whether changes are waited for or looked for.
 #[derive(Debug)]
-enum Watching {
-    /// Not before a look after this one: who asks once needs no watch, and where there could be none
+enum WatchMode {
+    /// Not before a scan after this one: who asks once needs no watch, and where there could be none
     /// there may be one some time.
-    Later(u64),
+    NotBefore(u64),
     /// A watch tells.
     On(Watch),
-    /// Every look looks at every file.
+    /// Every scan scans at every file.
     Never,
 }
 
 #[derive(Debug, Default)]
-struct Listings {
-    checked: u64,
+struct CatalogCache {
+    verified_at: u64,
     /// Whether a name is known to be new or gone.
     stale: bool,
     links: bool,
@@ -75,19 +75,19 @@ struct Listings {
 impl Inputs {
     /// The inputs that settings name, folders as they are in `revision`. Touches no file of them.
     pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Inputs> {
-        let places = TreeLocations::of(&settings, revision)?;
+        let locations = TreeLocations::of(&settings, revision)?;
         Ok(Inputs {
-            folders: places.folders(),
-            trees: Trees::new(places),
-            look: AtomicU64::new(0),
+            folders: locations.folders(),
+            trees: Trees::new(locations),
+            scan: AtomicU64::new(0),
             watch: Mutex::new(match settings.cache.as_ref() {
-                "auto" | "inotify" => Watching::Later(0),
-                _ => Watching::Never,
+                "auto" | "inotify" => WatchMode::NotBefore(0),
+                _ => WatchMode::Never,
             }),
             files: Files::new(settings.clone()),
             settings,
-            listings: Mutex::default(),
-            checked: Mutex::default(),
+            names: Mutex::default(),
+            last_full_check: Mutex::default(),
             counters: Counters::default(),
         })
     }
@@ -98,20 +98,20 @@ impl Inputs {
         if self.trees.is_empty() {
             return Ok(self.begin_folders(true));
         }
-        let moved = self.trees.look()? || self.look() == 0;
-        if moved {
-            self.listings.lock().stale = true;
+        let changed = self.trees.refresh()? || self.scan() == 0;
+        if changed {
+            self.names.lock().stale = true;
         }
-        if !moved && !self.listings.lock().stale {
+        if !changed && !self.names.lock().stale {
             return Ok(self.begin_folders(true));
         }
         self.begin_folders(true);
-        self.look.fetch_add(1, Ordering::Relaxed);
+        self.scan.fetch_add(1, Ordering::Relaxed);
         Ok(true)
     }
 
     /// Tells whether anything in folders may have changed since the question began.
-    pub fn again(&self) -> bool {
+    pub fn recheck(&self) -> bool {
         self.begin_folders(false)
     }
 
@@ -121,93 +121,94 @@ impl Inputs {
             return false;
         }
         let mut watch = self.watch.lock();
-        if self.files.had_other_names() {
-            *watch = Watching::Never;
+        if self.files.has_hard_links() {
+            *watch = WatchMode::Never;
         }
-        if let Watching::On(on) = &mut *watch {
+        if let WatchMode::On(on) = &mut *watch {
             match on.news() {
                 WatchNews::Quiet => return false,
                 WatchNews::Changed { files, tree } => {
-                    self.touch(&files, tree);
+                    self.invalidate(&files, tree);
                     if tree {
-                        // Whole folders may have changed places: every file is looked at.
-                        self.look.fetch_add(1, Ordering::Relaxed);
+                        // Whole folders may have changed locations: every file is looked at.
+                        self.scan.fetch_add(1, Ordering::Relaxed);
                     }
                     return true;
                 }
-                WatchNews::Lost => *watch = Watching::Later(0),
+                WatchNews::Lost => *watch = WatchMode::NotBefore(0),
             }
-        } else if question && matches!(*watch, Watching::Later(look) if self.look() > look) {
-            *watch = self.watch().map_or(Watching::Later(self.look() + PATIENCE), Watching::On);
+        } else if question && matches!(*watch, WatchMode::NotBefore(scan) if self.scan() > scan) {
+            *watch =
+                self.watch().map_or(WatchMode::NotBefore(self.scan() + WATCH_RETRY_SCANS), WatchMode::On);
         }
         // What was seen before the watch was there is looked at once more.
-        *self.checked.lock() = Some(SystemTime::now());
-        self.look.fetch_add(1, Ordering::Relaxed);
+        *self.last_full_check.lock() = Some(SystemTime::now());
+        self.scan.fetch_add(1, Ordering::Relaxed);
         true
     }
 
     /// When every file was last looked at.
     pub fn last_full_check(&self) -> Option<SystemTime> {
-        *self.checked.lock()
+        *self.last_full_check.lock()
     }
 
     /// Whether a watch tells of changes.
     pub fn is_watched(&self) -> bool {
-        matches!(&*self.watch.lock(), Watching::On(watch) if watch.is_ours())
+        matches!(&*self.watch.lock(), WatchMode::On(watch) if watch.is_ours())
     }
 
-    fn look(&self) -> u64 {
-        self.look.load(Ordering::Relaxed)
+    fn scan(&self) -> u64 {
+        self.scan.load(Ordering::Relaxed)
     }
 
-    /// Forgets the watch of another process; the next question looks at every file.
+    /// Forgets the watch of another process; the next question scans at every file.
     pub fn forget_watch(&self) {
         let mut watch = self.watch.lock();
-        if let Watching::On(_) = &*watch {
-            *watch = Watching::Later(0);
+        if let WatchMode::On(_) = &*watch {
+            *watch = WatchMode::NotBefore(0);
         }
-        self.look.fetch_add(1, Ordering::Relaxed);
+        self.scan.fetch_add(1, Ordering::Relaxed);
     }
 
     fn watch(&self) -> Option<Watch> {
-        let listings = self.listings.lock();
+        let names = self.names.lock();
         let folders: Vec<PathBuf> =
-            listings.folders.iter().map(|(folder, _)| folder.path().to_owned()).collect();
-        if listings.links || folders.is_empty() || !matches!(listings.catalog, Some(Ok(_))) {
+            names.folders.iter().map(|(folder, _)| folder.path().to_owned()).collect();
+        if names.links || folders.is_empty() || !matches!(names.catalog, Some(Ok(_))) {
             return None;
         }
         Watch::new(&self.folders, &folders)
     }
 
-    /// Marks files to be looked at again, and the names if any of them is new or gone.
-    fn touch(&self, paths: &[PathBuf], tree: bool) {
-        let mut listings = self.listings.lock();
+    /// Marks files to be looked at recheck, and the names if any of them is new or gone.
+    fn invalidate(&self, paths: &[PathBuf], tree: bool) {
+        let mut names = self.names.lock();
         let mut renamed = tree;
         for path in paths {
-            self.files.touch(path);
-            renamed |= match &listings.catalog {
+            self.files.invalidate(path);
+            renamed |= match &names.catalog {
                 Some(Ok(catalog)) => !still_so(path, self.has(catalog, path)),
                 // Where the names were in error, any file may be what was wrong.
                 _ => true,
             };
         }
-        listings.stale |= renamed;
+        names.stale |= renamed;
     }
 
-    /// Whether a path in the folders is that of a node or class: quicker than to look for the path.
+    /// Whether a path in the folders is that of a node or class: quicker than to scan for the path.
     fn has(&self, catalog: &Catalog, path: &Path) -> bool {
         let found = |root: &PathBuf| Some(Found::below(root, path.strip_prefix(root).ok()?));
         let is_at = |item: Option<&Item>| item.is_some_and(|item| item.is_at(path));
-        let places = &self.trees.places;
+        let locations = &self.trees.locations;
         let folders = |place: &'_ TreeLocation| match place {
             TreeLocation::Folders(folders) => folders.iter().filter_map(found).collect::<Vec<_>>(),
             TreeLocation::Git(_) => Vec::new(),
         };
         let node = |found: &Found| catalog.nodes.get(&catalog::node_name(found, &self.settings));
-        if places.nodes.iter().flat_map(folders).any(|found| is_at(node(&found))) {
+        if locations.nodes.iter().flat_map(folders).any(|found| is_at(node(&found))) {
             return true;
         }
-        places.classes.iter().zip(&catalog.trees).any(|(place, tree)| {
+        locations.classes.iter().zip(&catalog.trees).any(|(place, tree)| {
             let names = tree.as_ref().and_then(|tree| tree.get());
             let class = |found: &Found| names.and_then(|names| names.get(&catalog::class_name(found)));
             folders(place).iter().any(|found| is_at(class(found)))
@@ -215,17 +216,17 @@ impl Inputs {
     }
 
     /// The place of the nodes, for messages.
-    pub fn node_folder(&self) -> String {
-        self.trees.places.nodes.as_ref().map_or_else(String::new, ToString::to_string)
+    pub fn node_location(&self) -> String {
+        self.trees.locations.nodes.as_ref().map_or_else(String::new, ToString::to_string)
     }
 
     /// The address of the place of the nodes.
     pub fn node_uri(&self) -> String {
-        let scheme = match &self.trees.places.nodes {
+        let scheme = match &self.trees.locations.nodes {
             Some(TreeLocation::Git(_)) => catalog::REPOSITORY,
             _ => catalog::FOLDER,
         };
-        format!("{scheme}{}", self.node_folder())
+        format!("{scheme}{}", self.node_location())
     }
 
     /// The classes of a tree.
@@ -238,70 +239,70 @@ impl Inputs {
 
     /// The names of the inventory as it is now.
     pub fn catalog(&self) -> Result<Arc<Catalog>> {
-        let mut listings = self.listings.lock();
-        if listings.checked == self.look()
-            && !listings.stale
-            && let Some(catalog) = &listings.catalog
+        let mut names = self.names.lock();
+        if names.verified_at == self.scan()
+            && !names.stale
+            && let Some(catalog) = &names.catalog
         {
             return catalog.clone();
         }
-        listings.checked = self.look();
-        if let Some(catalog) = listings.catalog.clone()
-            && !listings.stale
-            && !listings.folders.is_empty()
-            && walk::are_unchanged(&mut listings.folders)
+        names.verified_at = self.scan();
+        if let Some(catalog) = names.catalog.clone()
+            && !names.stale
+            && !names.folders.is_empty()
+            && walk::are_unchanged(&mut names.folders)
         {
             return catalog;
         }
         self.counters.listed.add();
-        let (listed, built) = self.list(listings.catalog.as_ref().and_then(|known| known.as_ref().ok()));
+        let (listed, built) = self.list(names.catalog.as_ref().and_then(|known| known.as_ref().ok()));
         let built = match built {
             // What was known of the trees of repositories tells what is new in them.
             Err(error) if !self.trees.is_empty() => {
-                listings.stale = true;
+                names.stale = true;
                 return Err(error);
             }
             Err(error) if listed.failed => {
-                *listings = Listings::default();
+                *names = CatalogCache::default();
                 return Err(error);
             }
             built => built.map(Arc::new),
         };
-        listings.stale = false;
-        let before = listings.catalog.take();
-        listings.links = listed.links;
-        let before_folders = std::mem::replace(&mut listings.folders, listed.folders);
+        names.stale = false;
+        let before = names.catalog.take();
+        names.links = listed.links;
+        let before_folders = std::mem::replace(&mut names.folders, listed.folders);
         // A folder that went and came back is another one, though its path is the same.
-        let same = before_folders.len() == listings.folders.len()
-            && before_folders.iter().zip(&listings.folders).all(|((before, stamp), (now, stamp_now))| {
+        let same = before_folders.len() == names.folders.len()
+            && before_folders.iter().zip(&names.folders).all(|((before, stamp), (now, stamp_now))| {
                 before == now && stamp.identity() == stamp_now.identity()
             });
-        if (!same || listings.links)
+        if (!same || names.links)
             && let Some(mut watch) = self.watch.try_lock()
-            && matches!(*watch, Watching::On(_))
+            && matches!(*watch, WatchMode::On(_))
         {
             // Folders that nobody watches yet, or links, whose targets nobody does.
-            *watch = Watching::Later(0);
+            *watch = WatchMode::NotBefore(0);
         }
         // The same names for the same files are the same catalog: answers need not notice.
         let catalog = match (before, built) {
             (Some(Ok(before)), Ok(built)) if *before == *built => Ok(before),
             (_, built) => built,
         };
-        listings.catalog = Some(catalog.clone());
+        names.catalog = Some(catalog.clone());
         catalog
     }
 
-    /// The names of all places, and the listings they come from.
+    /// The names of all locations, and the names they come from.
     ///
-    /// Of folders that change places while they are listed, a file is found twice or not at all. A
-    /// catalog is looked at again before an answer is given; an error is final, so it has to be met
+    /// Of folders that change locations while they are listed, a file is found twice or not at all. A
+    /// catalog is looked at recheck before an answer is given; an error is final, so it has to be met
     /// where nothing changed, or twice.
-    fn list(&self, before: Option<&Arc<Catalog>>) -> (Listed, Result<Catalog>) {
+    fn list(&self, before: Option<&Arc<Catalog>>) -> (FolderListings, Result<Catalog>) {
         let mut met = None;
         let mut attempts = 0;
         loop {
-            let mut listed = Listed::default();
+            let mut listed = FolderListings::default();
             attempts += 1;
             let built = self.build(&mut listed, before);
             match &built {
@@ -313,11 +314,11 @@ impl Inputs {
         }
     }
 
-    /// The names of all places as they are now. Lists all folders.
-    fn build(&self, listed: &mut Listed, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
+    /// The names of all locations as they are now. Lists all folders.
+    fn build(&self, listed: &mut FolderListings, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
         let (limits, threads) = (TreeLimits::of(&self.settings), parallel::threads(self.settings.threads));
         let before = before.map(|before| &**before);
-        let places = &self.trees.places;
+        let locations = &self.trees.locations;
         let mut faults = Vec::new();
         let mut list = |folders: &[PathBuf], setting: &'static str| {
             let listing = listed.list(self, folders, limits, threads);
@@ -326,11 +327,11 @@ impl Inputs {
                 Listing::default()
             })
         };
-        let nodes = match &places.nodes {
+        let nodes = match &locations.nodes {
             Some(TreeLocation::Folders(folders)) => list(folders, "nodes_uri"),
             _ => Listing::default(),
         };
-        let classes = places.classes.iter().filter_map(|place| match place {
+        let classes = locations.classes.iter().filter_map(|place| match place {
             TreeLocation::Folders(folders) => Some(list(folders, "classes_uri")),
             TreeLocation::Git(_) => None,
         });
@@ -338,7 +339,7 @@ impl Inputs {
         if !faults.is_empty() {
             return Err(Error::new(faults));
         }
-        let (nodes, commit) = match &places.nodes {
+        let (nodes, commit) = match &locations.nodes {
             Some(TreeLocation::Git(branch)) => {
                 let (nodes, commit) = self.trees.nodes(branch, &self.settings, before, &self.files)?;
                 (nodes, Some(commit))
@@ -364,33 +365,33 @@ impl Inputs {
     }
 
     /// The layer of the file of a node or class as it is now.
-    pub fn layer(&self, item: &Item, words: &Words<'_>) -> Current {
-        self.files.layer(item, self.look(), words, &self.counters)
+    pub fn layer(&self, item: &Item, interner: &ThreadInterner<'_>) -> CurrentLayer {
+        self.files.layer(item, self.scan(), interner, &self.counters)
     }
 
     /// Looks at many files at once, with several threads where there is much to read.
-    pub fn prepare(&self, items: &[&Item], threads: usize) {
-        let look = self.look();
-        let unseen = self.files.unseen(items, look);
-        let words = || self.files.words();
+    pub fn preload(&self, items: &[&Item], threads: usize) {
+        let scan = self.scan();
+        let unverified = self.files.unverified(items, scan);
+        let interner = || self.files.interner();
         parallel::each(
             threads,
-            &unseen,
-            words,
-            |words, item| drop(self.files.layer(item, look, words, &self.counters)),
+            &unverified,
+            interner,
+            |interner, item| drop(self.files.layer(item, scan, interner, &self.counters)),
             |()| false,
         );
     }
 
-    /// The versions of all files that were looked at in this look. Whatever was computed in it was
+    /// The versions of all files that were looked at in this scan. Whatever was computed in it was
     /// computed from some of them.
     pub fn versions(&self) -> Vec<(FileId, Version)> {
-        self.files.versions(self.look())
+        self.files.versions(self.scan())
     }
 
     /// Whether a file is still the version that an answer was computed from.
     pub fn is_current(&self, file: FileId, version: Version, catalog: &Catalog) -> bool {
-        self.files.is_current((file, version), self.look(), catalog, &self.counters)
+        self.files.is_current((file, version), self.scan(), catalog, &self.counters)
     }
 }
 
@@ -406,14 +407,14 @@ impl Locate for Inputs {
 
 /// What is known of all folders that were listed.
 #[derive(Default)]
-struct Listed {
+struct FolderListings {
     folders: Vec<(Arc<Folder>, Stamp)>,
     links: bool,
     /// Whether a folder could not be listed.
     failed: bool,
 }
 
-impl Listed {
+impl FolderListings {
     /// Whether all folders still are what they were when they were listed.
     fn is_settled(&self) -> bool {
         !self.failed && walk::are_unchanged(&mut self.folders.clone())
@@ -428,7 +429,7 @@ impl Listed {
     ) -> Result<Listing> {
         let mut all = Listing::default();
         for folder in folders {
-            let revision = inputs.trees.places.revision.as_ref();
+            let revision = inputs.trees.locations.revision.as_ref();
             if let Some(files) = revision.and_then(|revision| revision.files(folder, limits)) {
                 all.append(trees::listed(folder, &files?, &inputs.files));
                 continue;

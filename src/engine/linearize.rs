@@ -4,10 +4,10 @@
 //! (S1). Names may contain references; those see the parameters merged so far (S4). Classes
 //! are reached through [`Lookup`] only, which records what was asked, found or not.
 
+mod faults;
+mod include_chains;
 mod names;
 mod parameters;
-mod problems;
-mod trail;
 mod walk;
 
 use std::sync::Arc;
@@ -18,40 +18,40 @@ use crate::base::error::{Error, Fault, Result, Warning, tell_most};
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
-use crate::engine::files::Sources;
-use crate::engine::sequence::{Brought, Sequence};
+use crate::engine::files::Dependencies;
+use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
 use crate::model::layer::{Layer, Unread};
 use crate::model::mappings::Mapped;
 use crate::model::merge::Prefixes;
 use crate::model::slot::MapSlot;
 
+pub use include_chains::IncludeChains;
 use parameters::sources;
-pub use trail::Trail;
 
 /// Where classes come from.
 pub trait Lookup {
     /// The layer of a class, `None` for one that does not exist. An error is one of its file.
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Unread>;
     /// The folder that classes are looked for in, and a class of a similar name.
-    fn about_missing(&self, name: &str) -> (String, Option<String>);
+    fn missing_hint(&self, name: &str) -> (String, Option<String>);
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
     fn may_be_missing(&self, name: &str) -> Result<bool, Fault>;
     /// Begins to record what is asked for.
     fn begin_record(&self);
     /// What was asked for since.
-    fn recorded(&self) -> Sources;
+    fn end_record(&self) -> Dependencies;
     /// Adds to what is asked for.
-    fn record(&self, sources: &Sources);
+    fn record(&self, dependencies: &Dependencies);
     /// Counts the times at which anything may have changed.
-    fn generation(&self) -> u64;
+    fn revision(&self) -> u64;
     /// Whether files and names are what they were.
-    fn current(&self, sources: &Sources) -> bool;
+    fn is_current(&self, dependencies: &Dependencies) -> bool;
 }
 
 /// The parameters that come neither from a class nor from the node's file (S2).
 #[derive(Debug, Default)]
-pub struct Given {
+pub struct ExtraParameters {
     /// Input data: a pillar that was passed on.
     pub input: Option<Arc<MapSlot>>,
     /// `_reclass_`, as a whole map with that one key.
@@ -68,31 +68,31 @@ pub const AUTOMATIC: &str = "_reclass_";
 
 /// One file that came in.
 #[derive(Clone, Debug)]
-pub struct Included {
+pub struct IncludedFile {
     /// The name of the class; that of the node for its own file.
     pub name: Text,
     /// The file.
     pub file: FileId,
     /// Who included it.
-    pub by: By,
+    pub by: IncludedBy,
     /// Where it is listed; [`Linearization`] knows it of what the node's file lists.
     pub listed: Origin,
 }
 
 /// One entry of a class list.
 #[derive(Clone, Debug)]
-pub struct Listed {
+pub struct ListedClass {
     /// The class that it came to.
     pub class: Text,
     /// Whose list it is.
-    pub by: By,
+    pub by: IncludedBy,
     /// Where it stands.
     pub origin: Origin,
 }
 
 /// Who included a class.
 #[derive(Clone, Debug)]
-pub enum By {
+pub enum IncludedBy {
     /// Nobody: it is the node.
     Node,
     /// A class mapping, as it is shown.
@@ -106,23 +106,23 @@ pub enum By {
 pub struct Linearization {
     /// The classes, shared with other nodes; the node's own layer is not among them.
     pub sequence: Arc<Sequence>,
-    /// Those that class mappings brought in.
+    /// Those that class mappings added in.
     pub mapped: Arc<Sequence>,
     /// The names that the node's file lists, for `classes` of the result.
     shown: Vec<Text>,
     /// The classes that the node's file lists, and where.
     listed: Vec<(Text, Origin)>,
     /// What mappings list for nothing: classes that are missing and may be, or are in already.
-    idle: Vec<Listed>,
+    unused: Vec<ListedClass>,
     /// The node.
-    node: Included,
+    node: IncludedFile,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
 
 /// What a linearization needs to know of the node.
 #[derive(Debug)]
-pub struct Subjects<'a> {
+pub struct LinearizationInput<'a> {
     /// The name of the node.
     pub name: &'a Text,
     /// Its own layer.
@@ -132,15 +132,15 @@ pub struct Subjects<'a> {
     /// The classes that mappings give to it.
     pub mapped: &'a [Mapped],
     /// Other parameters.
-    pub given: &'a Given,
+    pub extra: &'a ExtraParameters,
 }
 
 /// A node whose layers are not in order.
 #[derive(Debug)]
-pub struct Disorder {
+pub struct FailedLinearization {
     /// Why.
     pub error: Error,
-    /// The layers that could be found, only to look for more problems.
+    /// The layers that could be found, only to look for more faults.
     pub rest: Linearization,
     /// Whether these are all, but for values that cannot be read.
     pub whole: bool,
@@ -148,23 +148,23 @@ pub struct Disorder {
 
 /// Orders the layers of a node. All missing classes and unreadable files are reported at once.
 pub fn linearize(
-    subjects: &Subjects<'_>,
+    input: &LinearizationInput<'_>,
     root: &Arc<Sequence>,
     settings: &Settings,
     lookup: &dyn Lookup,
     sources: &dyn Locate,
-) -> Result<Linearization, Box<Disorder>> {
+) -> Result<Linearization, Box<FailedLinearization>> {
     let mut linearizer = Linearizer {
-        subjects,
+        input,
         settings,
         prefixes: Prefixes::new(settings),
         lookup,
         sources,
         sequence: root.clone(),
-        brought: Brought::default(),
+        added: StepAdditions::default(),
         listed: Vec::new(),
-        idle: Vec::new(),
-        listed_as: None,
+        unused: Vec::new(),
+        displayed_name: None,
         shown: FxHashSet::default(),
         done: FxHashSet::default(),
         noted: root.clone(),
@@ -172,11 +172,11 @@ pub fn linearize(
         own: false,
         warnings: Vec::new(),
         faults: Vec::new(),
-        gathered: Gathered::All,
-        node: Included {
-            name: subjects.name.clone(),
-            file: subjects.layer.file,
-            by: By::Node,
+        completeness: Completeness::Complete,
+        node: IncludedFile {
+            name: input.name.clone(),
+            file: input.layer.file,
+            by: IncludedBy::Node,
             listed: Origin::NONE,
         },
         mapped: root.clone(),
@@ -184,17 +184,17 @@ pub fn linearize(
     };
     linearizer.mapped_classes();
     linearizer.before_node = false;
-    if !subjects.whole {
-        linearizer.not_all();
+    if !input.whole {
+        linearizer.mark_incomplete();
     }
     linearizer.mapped = linearizer.sequence.clone();
-    let shown = linearizer.top(&subjects.layer.classes, None);
+    let shown = linearizer.top(&input.layer.classes, None);
     let linearization = Linearization {
         sequence: linearizer.sequence,
         mapped: linearizer.mapped,
         shown,
         listed: linearizer.listed,
-        idle: linearizer.idle,
+        unused: linearizer.unused,
         node: linearizer.node,
         warnings: linearizer.warnings,
     };
@@ -203,61 +203,61 @@ pub fn linearize(
         Ok(linearization)
     } else {
         // An answer asks its sequence whether it holds; an error has none.
-        linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.brought.sources));
-        let whole = linearizer.gathered == Gathered::All && faults.len() <= MAX_FAULTS;
+        linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.added.dependencies));
+        let whole = linearizer.completeness == Completeness::Complete && faults.len() <= MAX_FAULTS;
         tell_most(&mut faults, MAX_FAULTS);
         for fault in &mut faults {
-            fault.node = Some(subjects.name.clone());
+            fault.node = Some(input.name.clone());
         }
-        Err(Box::new(Disorder { error: Error::new(faults), rest: linearization, whole }))
+        Err(Box::new(FailedLinearization { error: Error::new(faults), rest: linearization, whole }))
     }
 }
 
 /// How many of the classes came in.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Gathered {
+enum Completeness {
     /// All, but for values that cannot be read.
-    All,
+    Complete,
     /// Not all.
-    Some,
+    Partial,
     /// A limit was met: nothing more comes in.
     Stopped,
 }
 
 struct Linearizer<'a> {
-    subjects: &'a Subjects<'a>,
+    input: &'a LinearizationInput<'a>,
     settings: &'a Settings,
     prefixes: Prefixes,
     lookup: &'a dyn Lookup,
     sources: &'a dyn Locate,
     /// All steps that are complete.
     sequence: Arc<Sequence>,
-    /// What the step that is not complete brought in so far.
-    brought: Brought,
+    /// What the step that is not complete added in so far.
+    added: StepAdditions,
     /// Classes of the node's list, and where they stand there.
     listed: Vec<(Text, Origin)>,
     /// What mappings list for nothing: no step has it.
-    idle: Vec<Listed>,
+    unused: Vec<ListedClass>,
     /// What a missing class is called in the list that is looked at, where that is not its name.
-    listed_as: Option<Text>,
+    displayed_name: Option<Text>,
     /// Names for `classes` of the result, from all steps up to `noted` and this one.
     shown: FxHashSet<Text>,
     /// Classes whose layers are in, likewise.
     done: FxHashSet<Text>,
     noted: Arc<Sequence>,
-    /// Classes that are being entered: name, the name as it is listed, and the index of their file.
+    /// Classes that are being file_count: name, the name as it is listed, and the index of their file.
     active: Vec<(Text, Text, usize)>,
     /// Whether this step is nobody else's.
     own: bool,
     warnings: Vec<Warning>,
     faults: Vec<Fault>,
-    gathered: Gathered,
-    node: Included,
-    /// Those that class mappings brought in.
+    completeness: Completeness,
+    node: IncludedFile,
+    /// Those that class mappings added in.
     mapped: Arc<Sequence>,
     /// Whether only class mappings have been looked at so far.
     before_node: bool,
 }
 
-/// How many problems of one node are told at once. Each names all classes on the way to it.
+/// How many faults of one node are told at once. Each names all classes on the way to it.
 const MAX_FAULTS: usize = 100;

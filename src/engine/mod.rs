@@ -3,20 +3,20 @@
 //! [`Inventory`] is the one way in for every shell (Python, command line).
 
 pub mod automatic;
-pub mod circles;
 pub mod classes;
 pub mod counts;
+pub mod cycles;
+pub mod database;
 pub mod exports;
+pub mod faults;
 pub mod files;
-pub mod held;
+pub mod fingerprint;
 pub mod ignored;
 pub mod inputs;
 pub mod linearize;
-pub mod memo;
-pub mod news;
 pub mod node;
+pub mod notices;
 pub mod prefix;
-pub mod problems;
 pub mod registry;
 pub mod sequence;
 pub mod top;
@@ -29,7 +29,7 @@ use std::time::SystemTime;
 use crate::base::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
 use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
-use crate::engine::memo::State;
+use crate::engine::database::Database;
 use crate::model::configuration;
 use crate::storage::git::revision::Revision;
 
@@ -65,9 +65,9 @@ pub struct NodeInfo {
     /// What was noticed on the way.
     pub warnings: Vec<Warning>,
     /// What a shell made of it, to be given again.
-    pub shown: OnceLock<Value>,
-    /// How many of the warnings a shell has logged.
-    pub logged: OnceLock<usize>,
+    pub wire_value: OnceLock<Value>,
+    /// How many of the warnings a shell has logged_warnings.
+    pub logged_warnings: OnceLock<usize>,
 }
 
 impl NodeInfo {
@@ -120,8 +120,8 @@ pub struct Inventory {
     settings: Arc<Settings>,
     warnings: Vec<Warning>,
     revision: Option<Arc<Revision>>,
-    state: Mutex<State>,
-    news: news::News,
+    database: Mutex<Database>,
+    notices: notices::Notices,
 }
 
 impl Inventory {
@@ -133,15 +133,15 @@ impl Inventory {
     /// The same, with folders as they are in a revision of the repository that holds them.
     pub(crate) fn open_at(options: &Map, revision: Option<Arc<Revision>>) -> Result<Inventory> {
         let (settings, mut warnings) =
-            Settings::from_options(options).map_err(|error| with_the_rest(options, error))?;
+            Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
         let settings = Arc::new(settings);
-        let state = State::new(settings.clone(), revision.clone())?;
+        let database = Database::new(settings.clone(), revision.clone())?;
         warnings.extend(configuration::unread(options, &settings));
         warnings.extend(ignored::warnings(&settings));
-        warnings.extend(state.inputs.trees.places.warnings.iter().cloned());
+        warnings.extend(database.inputs.trees.locations.warnings.iter().cloned());
         tell_most(&mut warnings, MOST_TOLD);
-        let state = Mutex::new(state);
-        Ok(Inventory { settings, warnings, revision, state, news: news::News::default() })
+        let database = Mutex::new(database);
+        Ok(Inventory { settings, warnings, revision, database, notices: notices::Notices::default() })
     }
 
     /// The same inventory for the same options, shared by the whole process.
@@ -168,53 +168,53 @@ impl Inventory {
     /// What is to be known of the repositories that the last question was answered from: that they
     /// could not be fetched. The answers for nodes have these warnings too.
     pub fn storage_warnings(&self) -> Vec<Warning> {
-        self.state().inputs.trees.warnings()
+        self.database().inputs.trees.warnings()
     }
 
     /// The names that several files have, as the last question found them. Each is an error of what
     /// depends on it (S6).
     pub fn clashes(&self) -> Vec<Fault> {
-        self.state().clashes()
+        self.database().clashes()
     }
 
-    /// The state, for one call. What a panic left behind is not used again: this lock is poisoned by it.
-    fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.state.is_poisoned() {
-            self.state.clear_poison();
-            if let Ok(anew) = State::new(self.settings.clone(), self.revision.clone()) {
-                *state = anew;
+    /// The database, for one call. What a panic left behind is not used again: this lock is poisoned by it.
+    fn database(&self) -> MutexGuard<'_, Database> {
+        let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.database.is_poisoned() {
+            self.database.clear_poison();
+            if let Ok(anew) = Database::new(self.settings.clone(), self.revision.clone()) {
+                *database = anew;
             }
         }
-        state
+        database
     }
 
     /// The names of all nodes, sorted.
     pub fn nodes(&self) -> Result<Vec<Text>> {
-        Ok(self.state().names()?.nodes.keys().cloned().collect())
+        Ok(self.database().names()?.nodes.keys().cloned().collect())
     }
 
     /// Whether any repository of the inventory has the revision that `git_revision` asks for.
     pub fn has_revision(&self) -> Result<bool> {
-        let mut state = self.state();
-        state.begin()?;
-        Ok(state.inputs.trees.has_revision())
+        let mut database = self.database();
+        database.begin()?;
+        Ok(database.inputs.trees.has_revision())
     }
 
     /// Renders one node.
     pub fn nodeinfo(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.state().answer(name, request, false)
+        self.database().answer(name, request, false)
     }
 
     /// The top of a node, or of one without a file (`mapped`).
     pub fn top(&self, name: &str, request: &Request, mapped: bool) -> Result<top::Top> {
-        self.state().top(name, request, mapped)
+        self.database().top(name, request, mapped)
     }
 
     /// Renders a node without a file: class mappings, input data and automatic parameters
     /// alone (`node_not_found: mappings`).
     pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
-        self.state().answer(name, request, true)
+        self.database().answer(name, request, true)
     }
 
     /// Renders every node, sorted by name; the first failing node fails the whole, and so does a name
@@ -225,21 +225,21 @@ impl Inventory {
 
     /// Renders every node for a request, as [`Inventory::inventory`].
     pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
-        self.state().inventory(request)
+        self.database().inventory(request)
     }
 
     /// Shows the records of the engine to `look`: names, layers, and how they are merged and
-    /// evaluated. All that it sees is of one state of the files, for which it may run again.
+    /// evaluated. All that it sees is of one database of the files, for which it may run again.
     pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
-        self.state().inspect(&look)
+        self.database().inspect(&look)
     }
 
     /// Completes problems with values of a node: the place where each was written, and how that
     /// file came in.
-    pub fn place_values(&self, name: &str, request: &Request, error: &mut Error) {
-        let mut state = self.state();
+    pub fn locate_values(&self, name: &str, request: &Request, error: &mut Error) {
+        let mut database = self.database();
         for fault in error.faults_mut() {
-            let place = fault.path.as_deref().and_then(|path| state.place_of(name, request, path));
+            let place = fault.path.as_deref().and_then(|path| database.locate_value(name, request, path));
             if let (None, Some((site, chain))) = (&fault.site, place) {
                 fault.site = Some(site);
                 fault.chain = chain;
@@ -249,46 +249,46 @@ impl Inventory {
 
     /// The text of a file of the inventory as it was read, for excerpts in reports.
     pub fn text(&self, path: &str) -> Option<String> {
-        self.state().inputs.files.text(path)
+        self.database().inputs.files.text(path)
     }
 
     /// Whether a text is said for the first time since files changed.
-    pub fn is_news(&self, text: &str) -> bool {
-        let revision = self.state().revision();
-        self.news.is_new(text, revision)
+    pub fn is_first_notice(&self, text: &str) -> bool {
+        let revision = self.database().change_count();
+        self.notices.is_new(text, revision)
     }
 
     /// Whether the kernel tells of changes, where that was otherwise when this was asked the last time.
-    pub fn news_of_mode(&self) -> Option<bool> {
-        let watching = self.state().inputs.is_watched();
-        self.news.mode(watching)
+    pub fn watch_mode_change(&self) -> Option<bool> {
+        let watching = self.database().inputs.is_watched();
+        self.notices.watch_mode_change(watching)
     }
 
     /// The place of the nodes, for messages.
-    pub fn place(&self) -> String {
-        self.state().inputs.node_folder()
+    pub fn node_location(&self) -> String {
+        self.database().inputs.node_location()
     }
 
     /// What is remembered, and what was done.
     pub fn cache_info(&self) -> CacheInfo {
-        self.state().info()
+        self.database().info()
     }
 
     /// Makes an inventory of a parent process one of this process, if no thread of the parent was at
     /// work on it when it forked.
     fn adopt(&self) -> bool {
-        let free = self.state.try_lock();
-        free.map(|mut state| state.adopt()).is_ok()
+        let free = self.database.try_lock();
+        free.map(|mut database| database.adopt()).is_ok()
     }
 
     /// What was done so far.
     pub fn counts(&self) -> counts::Counts {
-        self.state().inputs.counters.counts()
+        self.database().inputs.counters.counts()
     }
 }
 
 /// What is wrong with options whose settings cannot be read, and with those that can.
-fn with_the_rest(options: &Map, error: Error) -> Error {
+fn with_further_faults(options: &Map, error: Error) -> Error {
     /// One says what the others mean.
     const PLACES: [&str; 4] = ["storage_type", "inventory_base_uri", "nodes_uri", "classes_uri"];
     let mut wrong: Vec<&str> = error.faults().iter().filter_map(|fault| Some(fault.setting()?.0)).collect();
@@ -301,7 +301,7 @@ fn with_the_rest(options: &Map, error: Error) -> Error {
     let rest = options.iter().filter(|(key, _)| key.as_str().is_none_or(|key| !names.contains(&key)));
     let rest: Map = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
     let rest = Settings::from_options(&rest).ok();
-    let more = rest.and_then(|(settings, _)| State::new(Arc::new(settings), None).err());
+    let more = rest.and_then(|(settings, _)| Database::new(Arc::new(settings), None).err());
     Error::new(error.into_faults().into_iter().chain(more.into_iter().flat_map(Error::into_faults)).collect())
 }
 

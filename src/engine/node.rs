@@ -14,12 +14,14 @@ use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
 use crate::engine::automatic::{self, AutomaticKeys};
-use crate::engine::exports::{Asked, ExportIndex, OtherNodes};
-use crate::engine::files::Asking;
+use crate::engine::exports::{ExportIndex, OtherNodes, QueryRecord};
+use crate::engine::faults::{IncompleteNode, with_earlier, without_consequences};
+use crate::engine::files::DependencyRecorder;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::linearize::{Disorder, Given, Linearization, Subjects, linearize};
-use crate::engine::problems::{Broken, after, without_consequences};
+use crate::engine::linearize::{
+    ExtraParameters, FailedLinearization, Linearization, LinearizationInput, linearize,
+};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
@@ -28,10 +30,10 @@ use crate::model::layer::{Applications, Layer, Rest, Unread};
 use crate::model::mappings::{Mapped, Mappings};
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
-use crate::model::template::Words;
+use crate::model::template::ThreadInterner;
 
 /// What an answer takes in memory beside its values: its name, its warnings, what it depends on.
-const ABOUT: usize = 512;
+const ANSWER_OVERHEAD: usize = 512;
 
 /// An answer, and the merged state it ends with.
 #[derive(Debug)]
@@ -39,16 +41,16 @@ pub struct Answer {
     /// The answer.
     pub info: NodeInfo,
     /// About how many bytes go when it goes.
-    pub weight: usize,
+    pub bytes: usize,
     /// The node's classes.
     pub sequence: Arc<Sequence>,
     /// The environment that the node's file names.
     pub original_environment: Value,
-    /// What its queries asked of other nodes.
-    pub asked: Vec<Asked>,
+    /// What its queries queries of other nodes.
+    pub queries: Vec<QueryRecord>,
 }
 
-/// What is asked for of one node.
+/// What is queries for of one node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeRequest<'a> {
     /// Its name.
@@ -72,7 +74,7 @@ impl<'a> NodeRequest<'a> {
 
 /// All that computing nodes needs, for every thread.
 #[derive(Clone, Copy)]
-pub struct Base<'a> {
+pub struct EngineContext<'a> {
     /// The settings.
     pub settings: &'a Settings,
     /// The files.
@@ -90,22 +92,26 @@ pub struct Base<'a> {
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
     /// Counts the times at which anything may have changed.
-    pub generation: u64,
+    pub revision: u64,
 }
 
 /// What computes nodes in one thread.
 pub struct Computation<'a> {
-    base: Base<'a>,
-    /// What is asked for.
-    pub asking: Asking,
+    context: EngineContext<'a>,
+    /// What is queries for.
+    pub recorder: DependencyRecorder,
     /// The strings.
-    pub words: Words<'a>,
+    pub interner: ThreadInterner<'a>,
 }
 
-impl<'a> Base<'a> {
+impl<'a> EngineContext<'a> {
     /// A computation for this thread.
     pub fn computation(self) -> Computation<'a> {
-        Computation { base: self, asking: Asking::default(), words: self.inputs.files.words() }
+        Computation {
+            context: self,
+            recorder: DependencyRecorder::default(),
+            interner: self.inputs.files.interner(),
+        }
     }
 
     /// How many threads may compute.
@@ -115,9 +121,9 @@ impl<'a> Base<'a> {
 }
 
 impl<'a> Deref for Computation<'a> {
-    type Target = Base<'a>;
-    fn deref(&self) -> &Base<'a> {
-        &self.base
+    type Target = EngineContext<'a>;
+    fn deref(&self) -> &EngineContext<'a> {
+        &self.context
     }
 }
 
@@ -135,7 +141,7 @@ pub struct Layers {
     /// The environment.
     pub environment: Value,
     /// The parameters that come from no file.
-    pub given: Given,
+    pub extra: ExtraParameters,
 }
 
 impl Layers {
@@ -148,10 +154,10 @@ impl Layers {
 impl Computation<'_> {
     /// Computes a node.
     pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {
-        let merged = self.layers_or_problems(request)?;
+        let merged = self.layers_or_all_faults(request)?;
         let others = self.others(&merged, request.environment);
         let evaluated = self.evaluate(&merged, &others);
-        let Evaluated { parameters, exports, mut faults, mut warnings, weight } = evaluated;
+        let Evaluated { parameters, exports, mut faults, mut warnings, bytes } = evaluated;
         if faults.is_empty() || self.settings.group_errors {
             self.add_embedded(&mut faults, &merged);
         }
@@ -161,10 +167,10 @@ impl Computation<'_> {
                 let names = (info.classes.len() + info.applications.len()) * size_of::<Text>();
                 Ok(Answer {
                     info,
-                    weight: weight + names + ABOUT,
+                    bytes: bytes + names + ANSWER_OVERHEAD,
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
-                    asked: others.asked.take(),
+                    queries: others.queries.take(),
                 })
             }
             _ => {
@@ -174,7 +180,7 @@ impl Computation<'_> {
                     .sequence
                     .steps()
                     .iter()
-                    .for_each(|step| self.record(&step.brought.sources));
+                    .for_each(|step| self.record(&step.added.dependencies));
                 Err(self.finish(faults, &merged))
             }
         }
@@ -210,64 +216,64 @@ impl Computation<'_> {
             parameters,
             exports,
             warnings: all,
-            shown: OnceLock::new(),
-            logged: OnceLock::new(),
+            wire_value: OnceLock::new(),
+            logged_warnings: OnceLock::new(),
         }
     }
 
     /// The other nodes as the queries of this one see them.
     pub fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
         let original = self.original_environment(&merged.layer);
-        let moved = environment.is_some() && original != merged.environment;
+        let overridden = environment.is_some() && original != merged.environment;
         OtherNodes {
             computation: self,
-            absent: moved.then(|| merged.name.clone()),
+            absent: overridden.then(|| merged.name.clone()),
             environment: original,
-            asked: RefCell::default(),
+            queries: RefCell::default(),
             without: None,
         }
     }
 
     /// Whether the files of a node's classes are what they were.
     pub fn sequence_holds(&self, sequence: &Sequence) -> bool {
-        sequence.holds(self.generation, |sources| self.current(sources))
+        sequence.holds(self.revision, |dependencies| self.is_current(dependencies))
     }
 
-    /// Whether what an answer's queries asked would be answered the same now.
+    /// Whether what an answer's queries queries would be answered the same now.
     pub fn still_holds(
         &self,
         name: &Text,
         original: &Value,
         environment: Option<&Text>,
-        asked: &[Asked],
+        queries: &[QueryRecord],
     ) -> bool {
-        let moved = environment.is_some_and(|environment| *original != Value::Str(environment.clone()));
+        let overridden = environment.is_some_and(|environment| *original != Value::Str(environment.clone()));
         let others = OtherNodes {
             computation: self,
-            absent: moved.then(|| name.clone()),
+            absent: overridden.then(|| name.clone()),
             environment: original.clone(),
-            asked: RefCell::default(),
+            queries: RefCell::default(),
             without: None,
         };
-        others.still_holds(asked)
+        others.still_holds(queries)
     }
 
     /// Merges all parameters of a node.
     pub fn merge(&self, merged: &Layers) -> Arc<MapSlot> {
         let prefixes = Prefixes::new(self.settings);
         let counter = &self.inputs.counters.merged;
-        let classes = merged.linearization.parameters(&merged.given, &prefixes, counter);
+        let classes = merged.linearization.parameters(&merged.extra, &prefixes, counter);
         counter.add();
         merge_maps(classes, &merged.layer.parameters, &prefixes)
     }
 
     /// Orders the layers of a node.
     pub fn layers(&self, request: NodeRequest<'_>) -> Result<Layers> {
-        self.order(request).map_err(|broken| broken.known(self.settings))
+        self.order(request).map_err(|incomplete| incomplete.known_faults(self.settings))
     }
 
     /// The same, with what can be ordered of a node that fails.
-    pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<Broken>> {
+    pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<IncompleteNode>> {
         let prefixes = Prefixes::new(self.settings);
         let (item, layer) = self.node(request.name, request.mapped)?;
         let (layer, mut faults, mut whole) = match layer {
@@ -279,7 +285,7 @@ impl Computation<'_> {
             Some(text) => Value::Str(text.clone()),
             None => self.original_environment(&layer),
         };
-        let given = Given {
+        let extra = ExtraParameters {
             input: self.input(request.input, &prefixes),
             automatic: self
                 .settings
@@ -288,48 +294,53 @@ impl Computation<'_> {
             scalars: self.scalars(&layer),
             unknown_input: request.top && self.settings.propagate_pillar_data_to_reclass,
         };
-        let mapped_classes = self.mapped_classes(&item).map_err(|error| after(&mut faults, error))?;
-        let subjects =
-            Subjects { name: &item.name, layer: &layer, whole, mapped: &mapped_classes, given: &given };
-        let classes = self.classes(&subjects, &environment).map_err(|error| after(&mut faults, error))?;
+        let mapped_classes = self.mapped_classes(&item).map_err(|error| with_earlier(&mut faults, error))?;
+        let input = LinearizationInput {
+            name: &item.name,
+            layer: &layer,
+            whole,
+            mapped: &mapped_classes,
+            extra: &extra,
+        };
+        let classes = self.classes(&input, &environment).map_err(|error| with_earlier(&mut faults, error))?;
         let root = self.roots.of(classes.tree);
-        let linearized = linearize(&subjects, &root, self.settings, &classes, self.inputs);
-        let linearization = linearized.unwrap_or_else(|disorder| {
-            let Disorder { error, rest, whole: known } = *disorder;
+        let linearized = linearize(&input, &root, self.settings, &classes, self.inputs);
+        let linearization = linearized.unwrap_or_else(|failed| {
+            let FailedLinearization { error, rest, whole: known } = *failed;
             faults.extend(error.into_faults());
             whole &= known;
             rest
         });
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
-        let layers = Layers { name: item.name.clone(), layer, linearization, exports, environment, given };
+        let layers = Layers { name: item.name.clone(), layer, linearization, exports, environment, extra };
         if faults.is_empty() {
             return Ok(layers);
         }
-        Err(Box::new(Broken { error: Error::new(faults), rest: Some(layers), whole }))
+        Err(Box::new(IncompleteNode { error: Error::new(faults), rest: Some(layers), whole }))
     }
 
     /// The parameters of a node for an evaluation that asks for few of them.
     pub fn root(&self, layers: &Layers) -> Root {
         let prefixes = Prefixes::new(self.settings);
-        layers.linearization.root(&layers.given, &layers.layer.parameters, &prefixes)
+        layers.linearization.root(&layers.extra, &layers.layer.parameters, &prefixes)
     }
 
-    /// The layer of a file, which is asked for.
+    /// The layer of a file, which is queries for.
     pub fn read(&self, item: &Item) -> Result<Arc<Layer>, Unread> {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
-        let current = self.inputs.layer(item, &self.words);
-        self.asking.file(current.file, current.version);
+        let current = self.inputs.layer(item, &self.interner);
+        self.recorder.file(current.file, current.version);
         current.layer
     }
 
     /// The layer of a file on which nothing depends but the answer to a question.
-    pub fn peek(&self, item: &Item) -> Result<Arc<Layer>> {
+    pub fn read_untracked(&self, item: &Item) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
-            None => Ok(self.inputs.layer(item, &self.words).layer?),
+            None => Ok(self.inputs.layer(item, &self.interner).layer?),
         }
     }
 
@@ -351,7 +362,7 @@ impl Computation<'_> {
             None => {
                 let names = self.catalog.nodes.keys().map(AsRef::as_ref);
                 let similar = crate::base::similar::nearest(name, names).map(str::to_owned);
-                let folder = self.inputs.node_folder();
+                let folder = self.inputs.node_location();
                 Err(Fault::new(Kind::NodeNotFound { name: name.to_owned(), folder, similar }).into())
             }
         }
@@ -407,7 +418,7 @@ impl Computation<'_> {
 
     /// Where the value at a path of the parameters was written, as far as the path can be followed
     /// without evaluation, and how that file came in. The last layer that has it says.
-    pub fn place_of(
+    pub fn locate_value(
         &self,
         name: &str,
         environment: Option<&Text>,
@@ -420,7 +431,7 @@ impl Computation<'_> {
             .reduce(|best, next| if next.0 > best.0 { next } else { best })
             .filter(|(depth, _)| *depth > 0)?;
         let site = self.inputs.site(origin)?;
-        Some((site, layers.linearization.trail().chain_of_file(origin.file, self.inputs)))
+        Some((site, layers.linearization.include_chains().chain_of_file(origin.file, self.inputs)))
     }
 
     fn finish(&self, mut faults: Vec<Fault>, merged: &Layers) -> Error {
@@ -428,7 +439,7 @@ impl Computation<'_> {
             self.complete(fault, merged);
         }
         without_consequences(&mut faults);
-        self.withhold_ways(&mut faults, merged);
+        self.redact_cycles(&mut faults, merged);
         Error::new(faults)
     }
 
@@ -441,7 +452,7 @@ impl Computation<'_> {
             && fault.chain.is_empty()
             && origin.file != FileId::NONE
         {
-            fault.chain = merged.linearization.trail().chain_of_file(origin.file, self.inputs);
+            fault.chain = merged.linearization.include_chains().chain_of_file(origin.file, self.inputs);
         }
         fault.withhold(&Secrets::of(self.settings), &self.settings.delimiter);
     }

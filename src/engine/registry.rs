@@ -17,14 +17,14 @@ use crate::base::failpoints::point;
 use crate::base::lock::Mutex;
 use crate::base::value::Map;
 use crate::engine::Inventory;
-use crate::storage::around::Around;
+use crate::storage::path_context::PathContext;
 
 /// An inventory, with what it is found by.
 #[derive(Clone)]
-struct Entry {
+struct RegistryEntry {
     options: Map,
     /// What its paths depend on.
-    around: Around,
+    paths: PathContext,
     inventory: Arc<Inventory>,
 }
 
@@ -34,15 +34,15 @@ struct Entry {
 /// its process forked will never be done in the child.
 struct Registry {
     process: u32,
-    inventories: Mutex<Vec<Entry>>,
+    inventories: Mutex<Vec<RegistryEntry>>,
     next: OnceBox<Registry>,
 }
 
 /// How many different inventories a process keeps; a master has one or two.
-const KEPT: usize = 16;
+const MAX_INVENTORIES: usize = 16;
 
 impl Registry {
-    fn new(process: u32, inventories: Vec<Entry>) -> Registry {
+    fn new(process: u32, inventories: Vec<RegistryEntry>) -> Registry {
         Registry { process, inventories: Mutex::new(inventories), next: OnceBox::new() }
     }
 
@@ -57,17 +57,17 @@ impl Registry {
         }
         while registry.process != process {
             let parent = registry;
-            registry = parent.next.get_or_init(|| Box::new(Registry::new(process, parent.left_behind())));
+            registry = parent.next.get_or_init(|| Box::new(Registry::new(process, parent.adoptable())));
         }
         registry
     }
 
-    fn inventories(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn inventories(&self) -> MutexGuard<'_, Vec<RegistryEntry>> {
         self.inventories.lock()
     }
 
     /// The inventories of a parent process on which none of its threads was at work.
-    fn left_behind(&self) -> Vec<Entry> {
+    fn adoptable(&self) -> Vec<RegistryEntry> {
         let Some(inventories) = self.inventories.try_lock() else { return Vec::new() };
         inventories.iter().filter(|entry| entry.inventory.adopt()).cloned().collect()
     }
@@ -76,7 +76,7 @@ impl Registry {
 /// The inventory for these options.
 pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     let mut inventories = Registry::current().inventories();
-    let is_it = |known: &Entry| known.options == *options && known.around.is_now();
+    let is_it = |known: &RegistryEntry| known.options == *options && known.paths.is_current();
     if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
         let inventory = entry.inventory.clone();
@@ -84,15 +84,15 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
         inventories.push(entry);
         return Ok(inventory);
     }
-    let around = Around::now();
+    let paths = PathContext::current();
     let inventory = Arc::new(Inventory::open(options)?);
-    let around = around.that_counts(inventory.settings());
+    let paths = paths.relevant_to(inventory.settings());
     // Another thread may have gone to another folder meanwhile.
-    if around.is_now() {
-        if inventories.len() >= KEPT {
+    if paths.is_current() {
+        if inventories.len() >= MAX_INVENTORIES {
             inventories.remove(0);
         }
-        inventories.push(Entry { options: options.clone(), around, inventory: inventory.clone() });
+        inventories.push(RegistryEntry { options: options.clone(), paths, inventory: inventory.clone() });
     }
     Ok(inventory)
 }

@@ -11,8 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::lock::Mutex;
 use crate::base::value::Text;
-use crate::engine::files::Sources;
-use crate::engine::linearize::{AUTOMATIC, Included, Listed};
+use crate::engine::files::Dependencies;
+use crate::engine::linearize::{AUTOMATIC, IncludedFile, ListedClass};
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
 use crate::model::catalog::Tree;
@@ -51,22 +51,22 @@ pub enum SequenceStep {
 
 /// What one step brings in.
 #[derive(Debug, Default)]
-pub struct Brought {
+pub struct StepAdditions {
     /// Layers, in the order in which they merge.
     pub layers: Vec<Arc<Layer>>,
-    /// Names for `classes` of the result.
+    /// ClassNames for `classes` of the result.
     pub classes: Vec<Text>,
-    /// The files, in the order in which they were entered.
-    pub included: Vec<Included>,
-    /// The entries of class lists on the way, whether they brought their classes in or not.
-    pub listings: Vec<Listed>,
+    /// The files, in the order in which they were file_count.
+    pub included: Vec<IncludedFile>,
+    /// The entries of class lists on the way, whether they added their classes in or not.
+    pub listings: Vec<ListedClass>,
     /// What was read and looked for.
-    pub sources: Sources,
+    pub dependencies: Dependencies,
 }
 
-/// Names in their order.
+/// ClassNames in their order.
 #[derive(Debug)]
-struct Names {
+struct ClassNames {
     all: Arc<[Text]>,
     set: FxHashSet<Text>,
 }
@@ -75,21 +75,21 @@ struct Names {
 #[derive(Debug)]
 pub struct Sequence {
     parent: Option<Arc<Sequence>>,
-    /// What the last step brought in.
-    pub brought: Brought,
+    /// What the last step added in.
+    pub added: StepAdditions,
     /// The layers of all steps, for merging.
     pub prefix: Arc<Prefix>,
-    /// How many files all steps brought in.
-    pub entered: usize,
+    /// How many files all steps added in.
+    pub file_count: usize,
     /// Whether a layer says something of the automatic parameters.
     pub automatic: bool,
     parameters: OnceLock<Arc<Shared>>,
     exports: OnceLock<Arc<MapSlot>>,
-    classes: OnceLock<Names>,
+    classes: OnceLock<ClassNames>,
     /// A sequence lives as long as something that was computed from it.
     next: Mutex<FxHashMap<SequenceStep, Weak<Sequence>>>,
-    /// The generation in which its files were last found unchanged.
-    checked: AtomicU64,
+    /// The revision in which its files were last found unchanged.
+    verified_at: AtomicU64,
 }
 
 impl Sequence {
@@ -97,45 +97,45 @@ impl Sequence {
     fn root(prefix: Arc<Prefix>) -> Arc<Sequence> {
         Arc::new(Sequence {
             parent: None,
-            brought: Brought::default(),
+            added: StepAdditions::default(),
             prefix,
-            entered: 0,
+            file_count: 0,
             automatic: false,
             parameters: OnceLock::new(),
             exports: OnceLock::new(),
             classes: OnceLock::new(),
             next: Mutex::default(),
-            checked: AtomicU64::new(0),
+            verified_at: AtomicU64::new(0),
         })
     }
 
     /// The sequence after a step that was worked out before. `current` tells whether files are
-    /// what they were; it is asked once in a generation.
+    /// what they were; it is asked once in a revision.
     pub fn next(
         &self,
         step: &SequenceStep,
-        generation: u64,
-        current: impl FnOnce(&Sources) -> bool,
+        revision: u64,
+        current: impl FnOnce(&Dependencies) -> bool,
     ) -> Option<Arc<Sequence>> {
         let next = self.next.lock().get(step).and_then(Weak::upgrade)?;
-        next.is_current(generation, current).then_some(next)
+        next.is_current(revision, current).then_some(next)
     }
 
     /// The sequence after a step that was worked out now.
-    pub fn child(self: &Arc<Sequence>, brought: Brought, generation: u64) -> Arc<Sequence> {
-        let prefix = brought.layers.iter().fold(self.prefix.clone(), |prefix, layer| prefix.child(layer));
+    pub fn child(self: &Arc<Sequence>, added: StepAdditions, revision: u64) -> Arc<Sequence> {
+        let prefix = added.layers.iter().fold(self.prefix.clone(), |prefix, layer| prefix.child(layer));
         let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
         Arc::new(Sequence {
             parent: Some(self.clone()),
-            entered: self.entered + brought.included.len(),
-            automatic: self.automatic || brought.layers.iter().any(says),
+            file_count: self.file_count + added.included.len(),
+            automatic: self.automatic || added.layers.iter().any(says),
             prefix,
-            brought,
+            added,
             parameters: OnceLock::new(),
             exports: OnceLock::new(),
             classes: OnceLock::new(),
             next: Mutex::default(),
-            checked: AtomicU64::new(generation),
+            verified_at: AtomicU64::new(revision),
         })
     }
 
@@ -154,10 +154,10 @@ impl Sequence {
     }
 
     /// Whether all its files are what they were.
-    pub fn holds(&self, generation: u64, current: impl Fn(&Sources) -> bool) -> bool {
+    pub fn holds(&self, revision: u64, current: impl Fn(&Dependencies) -> bool) -> bool {
         let mut at = Some(self);
         while let Some(sequence) = at {
-            if !sequence.is_current(generation, &current) {
+            if !sequence.is_current(revision, &current) {
                 return false;
             }
             at = sequence.parent.as_deref();
@@ -165,13 +165,13 @@ impl Sequence {
         true
     }
 
-    fn is_current(&self, generation: u64, current: impl FnOnce(&Sources) -> bool) -> bool {
-        if self.checked.load(Ordering::Relaxed) == generation {
+    fn is_current(&self, revision: u64, current: impl FnOnce(&Dependencies) -> bool) -> bool {
+        if self.verified_at.load(Ordering::Relaxed) == revision {
             return true;
         }
-        let is = current(&self.brought.sources);
+        let is = current(&self.added.dependencies);
         if is {
-            self.checked.store(generation, Ordering::Relaxed);
+            self.verified_at.store(revision, Ordering::Relaxed);
         }
         is
     }
@@ -184,31 +184,31 @@ impl Sequence {
         steps
     }
 
-    /// What the steps after an earlier sequence brought in, the last one first.
-    pub fn steps_after(&self, earlier: &Arc<Sequence>) -> impl Iterator<Item = &Brought> {
+    /// What the steps after an earlier sequence added in, the last one first.
+    pub fn steps_after(&self, earlier: &Arc<Sequence>) -> impl Iterator<Item = &StepAdditions> {
         let end = Arc::as_ptr(earlier);
         std::iter::successors(Some(self), |sequence| sequence.parent.as_deref())
             .take_while(move |sequence| !std::ptr::eq(*sequence, end))
-            .map(|sequence| &sequence.brought)
+            .map(|sequence| &sequence.added)
     }
 
-    /// The names that all steps brought in for `classes` of the result, and `others` behind them.
+    /// The names that all steps added in for `classes` of the result, and `others` behind them.
     pub fn classes(&self, others: &[Text]) -> Arc<[Text]> {
-        let known = self.classes.get_or_init(|| {
-            let all = self.steps().into_iter().flat_map(|step| &step.brought.classes);
+        let names = self.classes.get_or_init(|| {
+            let all = self.steps().into_iter().flat_map(|step| &step.added.classes);
             let all: Arc<[Text]> = all.cloned().collect();
-            Names { set: all.iter().cloned().collect(), all }
+            ClassNames { set: all.iter().cloned().collect(), all }
         });
-        let new = || others.iter().filter(|name| !known.set.contains(*name));
+        let new = || others.iter().filter(|name| !names.set.contains(*name));
         if new().next().is_none() {
-            return known.all.clone();
+            return names.all.clone();
         }
-        known.all.iter().chain(new()).cloned().collect()
+        names.all.iter().chain(new()).cloned().collect()
     }
 
     /// All layers, in the order in which they merge.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Arc<Layer>> {
-        self.steps().into_iter().flat_map(|step| &step.brought.layers)
+        self.steps().into_iter().flat_map(|step| &step.added.layers)
     }
 
     /// The parameters of all layers, merged key by key as they are asked for, once for all nodes.

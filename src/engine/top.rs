@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, Kind, Result, tell_asked};
 use crate::base::value::{Text, Value};
+use crate::engine::faults::IncompleteNode;
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
-use crate::engine::problems::Broken;
 use crate::engine::sequence::Sequence;
 
 /// The states of a node.
@@ -22,13 +22,13 @@ impl Computation<'_> {
     /// The top of a node, and the classes that it comes from. A parameter that cannot be read is a
     /// problem of the pillar; a class or an application that cannot be read is one of the top.
     pub fn top(&self, request: NodeRequest<'_>) -> Result<(Top, Arc<Sequence>)> {
-        let layers = self.order(request).or_else(|broken| match *broken {
-            Broken { error, rest: Some(layers), whole: true }
+        let layers = self.order(request).or_else(|incomplete| match *incomplete {
+            IncompleteNode { error, rest: Some(layers), whole: true }
                 if !error.faults().iter().any(is_of_applications) =>
             {
                 Ok(layers)
             }
-            Broken { error, .. } => {
+            IncompleteNode { error, .. } => {
                 let mut faults = error.into_faults();
                 // A value is only at fault where a class name needs it, and nothing else tells so.
                 faults.sort_by_key(|fault| fault.path.is_some());

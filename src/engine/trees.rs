@@ -2,7 +2,7 @@
 //! were at when the call began.
 //!
 //! A tree of classes is read when a node has classes of it. From then on, a new commit of it is read
-//! as soon as it is seen, so that every file is known to be what it was, or not.
+//! as soon as it is states, so that every file is known to be what it was, or not.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::base::lock::Mutex;
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
 use crate::engine::files::Files;
-use crate::engine::held::Held;
+use crate::engine::fingerprint::ByteSource;
 use crate::model::catalog::{self, Catalog, Classes, Commit, Names, Tree};
 use crate::storage::Listing;
 use crate::storage::fs::display;
@@ -25,40 +25,40 @@ use crate::storage::place::{Branch, MASTER, TreeLocation, TreeLocations};
 /// The repositories of an inventory, and where their branches are.
 #[derive(Debug)]
 pub struct Trees {
-    /// The places of the files.
-    pub places: TreeLocations,
+    /// The locations of the files.
+    pub locations: TreeLocations,
     /// What is known of each repository.
-    seen: Mutex<Vec<Seen>>,
+    states: Mutex<Vec<RepositoryState>>,
     /// The numbers of trees that an environment has by the name of a branch: of a place and a branch.
     numbers: Mutex<FxHashMap<(usize, Text), Tree>>,
 }
 
 /// A repository as it was when the call began.
 #[derive(Clone, Default, Debug)]
-struct Seen {
+struct RepositoryState {
     record: Arc<Record>,
     /// The revision that is asked for and its commit, if the repository has it.
     revision: Option<(Text, Arc<str>)>,
 }
 
 impl Trees {
-    /// The trees of places, of which nothing is known yet.
-    pub fn new(places: TreeLocations) -> Trees {
-        Trees { places, seen: Mutex::default(), numbers: Mutex::default() }
+    /// The trees of locations, of which nothing is known yet.
+    pub fn new(locations: TreeLocations) -> Trees {
+        Trees { locations, states: Mutex::default(), numbers: Mutex::default() }
     }
 
     /// Whether there are no repositories.
     pub fn is_empty(&self) -> bool {
-        self.places.repositories.is_empty()
+        self.locations.repositories.is_empty()
     }
 
-    /// Looks where the branches are now, and tells whether any moved.
-    pub fn look(&self) -> Result<bool> {
-        let mut moved = false;
-        let mut now = Vec::with_capacity(self.places.repositories.len());
-        for (number, repository) in self.places.repositories.iter().enumerate() {
+    /// Looks where the branches are now, and tells whether any changed.
+    pub fn refresh(&self) -> Result<bool> {
+        let mut changed = false;
+        let mut now = Vec::with_capacity(self.locations.repositories.len());
+        for (number, repository) in self.locations.repositories.iter().enumerate() {
             let record = repository.look()?;
-            let before = self.seen(number);
+            let before = self.state(number);
             let same = before.as_ref().is_some_and(|before| before.record.fetched == record.fetched);
             // Only what a fetch brings can move.
             let revision = if same {
@@ -66,38 +66,38 @@ impl Trees {
             } else {
                 repository.revision_commit(&record)?
             };
-            moved |= before.is_none_or(|before| {
+            changed |= before.is_none_or(|before| {
                 !Arc::ptr_eq(&before.record, &record) && before.record.heads != record.heads
                     || before.revision != revision
             });
-            now.push(Seen { record, revision });
+            now.push(RepositoryState { record, revision });
         }
-        *self.seen.lock() = now;
-        Ok(moved)
+        *self.states.lock() = now;
+        Ok(changed)
     }
 
-    fn seen(&self, repository: usize) -> Option<Seen> {
-        self.seen.lock().get(repository).cloned()
+    fn state(&self, repository: usize) -> Option<RepositoryState> {
+        self.states.lock().get(repository).cloned()
     }
 
     /// What went wrong with fetching.
     pub fn warnings(&self) -> Vec<Warning> {
-        let seen = self.seen.lock();
-        let known = self.places.repositories.iter().zip(&*seen);
-        known.filter_map(|(repository, seen)| repository.warning(&seen.record)).collect()
+        let states = self.states.lock();
+        let known = self.locations.repositories.iter().zip(&*states);
+        known.filter_map(|(repository, states)| repository.warning(&states.record)).collect()
     }
 
     /// Whether any repository has the revision that is asked for.
     pub fn has_revision(&self) -> bool {
-        self.seen.lock().iter().any(|seen| seen.revision.is_some())
+        self.states.lock().iter().any(|states| states.revision.is_some())
     }
 
     /// The commit of a branch; `None` for a branch that the repository does not have.
     fn commit(&self, branch: &Branch, name: &Text) -> Option<Commit> {
-        let seen = self.seen(branch.repository)?;
-        let (name, commit) = match seen.revision {
+        let states = self.state(branch.repository)?;
+        let (name, commit) = match states.revision {
             Some(revision) => revision,
-            None => (name.clone(), seen.record.heads.get(&**name)?.clone()),
+            None => (name.clone(), states.record.heads.get(&**name)?.clone()),
         };
         Some(Commit { branch: Branch { branch: Some(name), ..branch.clone() }, commit })
     }
@@ -117,11 +117,11 @@ impl Trees {
         }
         let read = self.read(&commit)?;
         let names = catalog::nodes_of_commit(&commit, &read, settings);
-        hold(&catalog::top(&commit), &read, before.map(|before| &*before.nodes), files);
+        set_sources(&catalog::top(&commit), &read, before.map(|before| &*before.nodes), files);
         Ok((Arc::new(names), commit.commit))
     }
 
-    /// The classes of all places: of folders as they are `listed`, of repositories as they are at the
+    /// The classes of all locations: of folders as they are `listed`, of repositories as they are at the
     /// commits of now.
     pub fn classes(
         &self,
@@ -129,9 +129,9 @@ impl Trees {
         files: &Files,
         mut listed: impl FnMut(&[std::path::PathBuf]) -> Names,
     ) -> Result<Vec<Option<Arc<Classes>>>> {
-        let mut trees: Vec<Option<Arc<Classes>>> = Vec::with_capacity(self.places.classes.len());
+        let mut trees: Vec<Option<Arc<Classes>>> = Vec::with_capacity(self.locations.classes.len());
         let mut by_environment = Vec::new();
-        for (number, place) in self.places.classes.iter().enumerate() {
+        for (number, place) in self.locations.classes.iter().enumerate() {
             trees.push(match place {
                 TreeLocation::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)))),
                 TreeLocation::Git(branch) => {
@@ -144,7 +144,7 @@ impl Trees {
             });
         }
         for (place, branch) in by_environment {
-            let record = self.seen(branch.repository).unwrap_or_default().record;
+            let record = self.state(branch.repository).unwrap_or_default().record;
             for name in record.heads.keys() {
                 let name = Text::from(name.as_str());
                 let tree = self.number(place, &name);
@@ -165,7 +165,7 @@ impl Trees {
                 }
                 None => {
                     let items = known.get().into_iter().flat_map(Names::values);
-                    items.flat_map(catalog::Item::paths).for_each(|path| files.gone(path));
+                    items.flat_map(catalog::Item::paths).for_each(|path| files.remove(path));
                 }
             }
         }
@@ -174,9 +174,9 @@ impl Trees {
 
     /// The number of the tree of an environment.
     pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<Tree> {
-        let place = self.places.classes_of(environment);
+        let place = self.locations.classes_of(environment);
         let number = Tree(u32::try_from(place).unwrap_or(u32::MAX));
-        let Some(TreeLocation::Git(branch)) = self.places.classes.get(place) else { return Ok(number) };
+        let Some(TreeLocation::Git(branch)) = self.locations.classes.get(place) else { return Ok(number) };
         let (number, name) = if let Some(name) = &branch.branch {
             (number, name.clone())
         } else {
@@ -204,18 +204,18 @@ impl Trees {
     }
 
     /// The place of a tree, for messages.
-    pub fn shown(&self, catalog: &Catalog, tree: Tree) -> String {
+    pub fn display_name(&self, catalog: &Catalog, tree: Tree) -> String {
         let tree = tree.0 as usize;
         match catalog.trees.get(tree).and_then(Option::as_ref).and_then(|classes| classes.commit.as_ref()) {
             Some(commit) => TreeLocation::Git(commit.branch.clone()).to_string(),
-            None => self.places.classes.get(tree).map_or_else(String::new, ToString::to_string),
+            None => self.locations.classes.get(tree).map_or_else(String::new, ToString::to_string),
         }
     }
 
     /// What paths of files begin with, in messages: folders, and repositories with their branches.
-    pub fn all_shown(&self, catalog: &Catalog) -> Vec<String> {
-        let mut shown: Vec<String> = self.places.folders().iter().map(|folder| display(folder)).collect();
-        let nodes = match &self.places.nodes {
+    pub fn display_names(&self, catalog: &Catalog) -> Vec<String> {
+        let mut shown: Vec<String> = self.locations.folders().iter().map(|folder| display(folder)).collect();
+        let nodes = match &self.locations.nodes {
             Some(TreeLocation::Git(branch)) => {
                 let name = branch.branch.clone().unwrap_or_else(|| MASTER.into());
                 self.commit(branch, &name).map(|commit| commit.branch)
@@ -233,13 +233,13 @@ impl Trees {
             let Some(commit) = &classes.commit else { return Ok(Names::default()) };
             let read = self.read(commit)?;
             let names = catalog::classes_of_commit(commit, &read);
-            hold(&catalog::top(commit), &read, before, files);
+            set_sources(&catalog::top(commit), &read, before, files);
             Ok(names)
         })
     }
 
     fn read(&self, commit: &Commit) -> Result<Vec<GitFile>> {
-        let Some(repository) = self.places.repositories.get(commit.branch.repository) else {
+        let Some(repository) = self.locations.repositories.get(commit.branch.repository) else {
             return Ok(Vec::new());
         };
         let root = &commit.branch.root;
@@ -248,14 +248,14 @@ impl Trees {
 
     fn number(&self, place: usize, branch: &Text) -> Tree {
         let mut numbers = self.numbers.lock();
-        let next = self.places.classes.len() + numbers.len();
+        let next = self.locations.classes.len() + numbers.len();
         let next = Tree(u32::try_from(next).unwrap_or(u32::MAX));
         *numbers.entry((place, branch.clone())).or_insert(next)
     }
 
     fn missing(&self, branch: &Branch, name: &str) -> Fault {
-        let seen = self.seen(branch.repository).unwrap_or_default();
-        let known = seen.record.heads.keys().map(String::as_str);
+        let states = self.state(branch.repository).unwrap_or_default();
+        let known = states.record.heads.keys().map(String::as_str);
         let similar = crate::base::similar::nearest(name, known).map(str::to_owned);
         Fault::new(Kind::GitBranch { repo: branch.repo.to_string(), branch: name.to_owned(), similar })
     }
@@ -265,29 +265,29 @@ impl Trees {
 pub fn listed(folder: &Path, read: &[GitFile], files: &Files) -> Listing {
     let folder = display(folder);
     let top = if folder.ends_with(':') { folder } else { folder + "/" };
-    hold(&top, read, None, files);
+    set_sources(&top, read, None, files);
     catalog::listing(&top, read)
 }
 
 /// Gives the bytes of a commit to the files of its tree, and takes those away that are gone.
-fn hold(top: &str, read: &[GitFile], before: Option<&Names>, files: &Files) {
+fn set_sources(top: &str, read: &[GitFile], before: Option<&Names>, files: &Files) {
     let mut there: FxHashSet<Arc<Path>> = FxHashSet::default();
     for file in read {
         let path: Arc<Path> = catalog::shown(top, file).into();
-        files.hold(
+        files.set_source(
             &path,
             match &file.blob {
-                Ok(blob) => Held::Blob(blob.clone()),
-                Err(Absent::Outside(path)) => Held::Outside(path.as_path().into()),
-                Err(Absent::Link(reason)) => Held::Nothing(reason),
-                Err(Absent::TooLarge) => Held::TooLarge,
+                Ok(blob) => ByteSource::Blob(blob.clone()),
+                Err(Absent::Outside(path)) => ByteSource::Outside(path.as_path().into()),
+                Err(Absent::Link(reason)) => ByteSource::Missing(reason),
+                Err(Absent::TooLarge) => ByteSource::TooLarge,
             },
         );
         there.insert(path);
     }
     for path in before.into_iter().flat_map(Names::values).flat_map(catalog::Item::paths) {
         if !there.contains(path) {
-            files.gone(path);
+            files.remove(path);
         }
     }
 }

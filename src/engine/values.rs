@@ -30,7 +30,7 @@ pub struct Evaluated {
     /// What was noticed.
     pub warnings: Vec<Warning>,
     /// About how many bytes it takes, with what is kept for other nodes.
-    pub weight: usize,
+    pub bytes: usize,
 }
 
 /// The merged parameters of a node, and how they are to be evaluated.
@@ -67,7 +67,7 @@ impl Computation<'_> {
         if evaluated.faults.is_empty() && (!quiet || evaluated.warnings.is_empty()) {
             return evaluated;
         }
-        others.asked.take();
+        others.queries.take();
         self.carry_out(Plan { quiet: false, ..self.plan_alone(layers) }, layers, others)
     }
 
@@ -76,9 +76,9 @@ impl Computation<'_> {
         let merges = &self.inputs.counters.merged;
         let own = &layers.layer.parameters;
         let linearization = &layers.linearization;
-        let Some(all) = linearization.shared(&layers.given) else { return self.plan_alone(layers) };
+        let Some(all) = linearization.shared(&layers.extra) else { return self.plan_alone(layers) };
         if let Some(known) = all.known(&[&**own]) {
-            let classes = linearization.with_automatic(known.classes(), &layers.given, &prefixes, merges);
+            let classes = linearization.with_automatic(known.classes(), &layers.extra, &prefixes, merges);
             let quiet = known.is_quiet();
             merges.add();
             return Plan {
@@ -95,7 +95,7 @@ impl Computation<'_> {
             merges.add();
             merge_maps(classes, &layer.parameters, &prefixes)
         });
-        let classes = linearization.with_automatic(&classes, &layers.given, &prefixes, merges);
+        let classes = linearization.with_automatic(&classes, &layers.extra, &prefixes, merges);
         let mut parameters = merge_maps(classes.clone(), own, &prefixes);
         merges.add();
         self.share_keys(&mut parameters, own);
@@ -110,10 +110,10 @@ impl Computation<'_> {
         let merges = &self.inputs.counters.merged;
         let own = &layers.layer.parameters;
         let linearization = &layers.linearization;
-        let learn = linearization.shared(&layers.given).and_then(|all| {
+        let learn = linearization.shared(&layers.extra).and_then(|all| {
             let prefix = Some(linearization.most()).filter(|most| most.can_learn()).unwrap_or(all);
             let classes = prefix.merged(&prefixes, merges);
-            let classes = linearization.with_automatic(classes, &layers.given, &prefixes, merges);
+            let classes = linearization.with_automatic(classes, &layers.extra, &prefixes, merges);
             let later = later(&all.layers_after(prefix), own);
             Own::of(&later, &classes).map(|own| Learn { prefix, classes, own })
         });
@@ -125,7 +125,7 @@ impl Computation<'_> {
     /// Lets the maps that a node changed share their keys with those of other nodes.
     fn share_keys(&self, parameters: &mut Arc<MapSlot>, own: &MapSlot) {
         let Some(map) = Arc::get_mut(parameters) else { return };
-        self.words.share_keys(&mut map.entries);
+        self.interner.share_keys(&mut map.entries);
         for (key, slot) in &own.entries {
             if let (Slot::Map(own), Some(Slot::Map(inner))) = (slot, map.entries.get_mut(key)) {
                 self.share_keys(inner, own);
@@ -142,7 +142,7 @@ impl Computation<'_> {
         let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
         let mut evaluator = evaluator.quiet(quiet).relying_on(known);
         if let Some(Learn { own, .. }) = &learn {
-            let automatic = layers.given.automatic.is_some().then_some(AUTOMATIC);
+            let automatic = layers.extra.automatic.is_some().then_some(AUTOMATIC);
             evaluator.mark(own, automatic, &parameters);
         }
         let value = evaluator.evaluate(&parameters);
@@ -151,16 +151,16 @@ impl Computation<'_> {
         let exports = evaluator.evaluate_exports(&layers.exports);
         let faults = evaluator.finish();
         let warnings = std::mem::take(&mut evaluator.warnings);
-        let mut weight = evaluator.weight;
+        let mut bytes = evaluator.weight;
         if faults.is_empty()
             && (!quiet || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
             && let Some(known) =
-                evaluator.into_known(own, &classes, [&parameters, &layers.exports], &self.words)
+                evaluator.into_known(own, &classes, [&parameters, &layers.exports], &self.interner)
         {
-            weight += known.weight();
+            bytes += known.weight();
             prefix.learn(known);
         }
-        Evaluated { parameters: value, exports, faults, warnings, weight }
+        Evaluated { parameters: value, exports, faults, warnings, bytes }
     }
 }

@@ -23,7 +23,7 @@ use crate::base::measure::Measure;
 use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Key, Value};
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
-use crate::model::template::Words;
+use crate::model::template::ThreadInterner;
 
 /// The places of a map that later ones have a say in.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -195,11 +195,11 @@ impl Evaluator<'_> {
         own: Own,
         classes: &Arc<MapSlot>,
         [parameters, exports]: [&Arc<MapSlot>; 2],
-        words: &Words<'_>,
+        interner: &ThreadInterner<'_>,
     ) -> Option<Known> {
         let marks = self.marks.take()?;
         let quiet = self.is_quiet();
-        let classes = Settling { marks: &marks, words, heads: &mut self.heads }.map(classes, parameters);
+        let classes = Settling { marks: &marks, interner, heads: &mut self.heads }.map(classes, parameters);
         let made = std::mem::take(&mut self.made);
         let (base, seen) = (self.known.as_deref(), FxHashSet::default());
         let mut sift = Sift { base, heads: &mut self.heads, values: &mut self.values, seen, weight: 0 };
@@ -317,7 +317,7 @@ impl Sift<'_> {
 /// Makes of the maps of the classes that hold places of the node's own what the next node begins with.
 struct Settling<'a> {
     marks: &'a Marks,
-    words: &'a Words<'a>,
+    interner: &'a ThreadInterner<'a>,
     heads: &'a mut Memo<Found>,
 }
 
@@ -358,7 +358,7 @@ impl Settling<'_> {
                 _ => {}
             }
         }
-        self.words.share_keys(&mut entries);
+        self.interner.share_keys(&mut entries);
         Arc::new(MapSlot::new(entries, classes.origin, classes.prefixed))
     }
 }

@@ -295,7 +295,7 @@ mod tests {
     use crate::model::layer::{Layer, Subject};
     use crate::model::merge::{Prefixes, merge_maps};
     use crate::model::slot::MapSlot;
-    use crate::model::template::Pool;
+    use crate::model::template::Interner;
     use crate::yaml::compose::compose;
 
     struct Nowhere;
@@ -313,12 +313,12 @@ mod tests {
     /// What of a file's parameters is similar to what is missing, and how much was compared for it.
     fn searched(texts: &[&str], quiet: bool) -> (Vec<Option<String>>, usize) {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
-        let (pool, prefixes) = (Pool::default(), Prefixes::new(&settings));
+        let (interner, prefixes) = (Interner::default(), Prefixes::new(&settings));
         let layers = texts.iter().map(|text| {
             let document = compose(text.as_bytes()).expect("YAML");
             let subject =
                 Subject { file: FileId::NONE, name: "n", init: false, is_class: true, settings: &settings };
-            Layer::build(&document, subject, &pool.words()).expect("a class").parameters
+            Layer::build(&document, subject, &interner.for_thread()).expect("a class").parameters
         });
         let merged = layers.fold(Arc::new(MapSlot::empty()), |all, one| merge_maps(all, &one, &prefixes));
         let mut evaluator = Evaluator::new(Root::whole(merged.clone()), &settings, &Nowhere).quiet(quiet);

@@ -21,7 +21,7 @@ use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::MapSlot;
-use crate::model::template::{Template, Words};
+use crate::model::template::{Template, ThreadInterner};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
 pub use class_name::class_entry;
@@ -155,13 +155,17 @@ impl Layer {
     }
 
     /// Builds the layer of a document; every fault in it is reported at once.
-    /// `words` made the strings of the document.
-    pub fn build(document: &Document, subject: Subject<'_>, words: &Words<'_>) -> Result<Layer, Unread> {
+    /// `interner` made the strings of the document.
+    pub fn build(
+        document: &Document,
+        subject: Subject<'_>,
+        interner: &ThreadInterner<'_>,
+    ) -> Result<Layer, Unread> {
         let prefixes = Prefixes::new(subject.settings);
         let mut builder = Builder {
             subject,
             prefixes,
-            words,
+            interner,
             faults: Vec::new(),
             whole: true,
             lost: false,
@@ -197,7 +201,7 @@ impl Layer {
 struct Builder<'a> {
     subject: Subject<'a>,
     prefixes: Prefixes,
-    words: &'a Words<'a>,
+    interner: &'a ThreadInterner<'a>,
     faults: Vec<Fault>,
     /// Whether nothing is wrong but values.
     whole: bool,
@@ -303,7 +307,7 @@ impl Builder<'_> {
         for item in self.list("classes", node) {
             let Some(written) = self.word("classes", item) else { continue };
             let origin = self.origin(item.index);
-            let parse = |name: &Text| self.words.parse(name, self.subject.settings);
+            let parse = |name: &Text| self.interner.parse(name, self.subject.settings);
             match class_entry(&written, self.subject, origin, parse) {
                 Ok(entry) => {
                     if seen.insert(entry.name.clone()) {

@@ -6,8 +6,8 @@
 //! Sentinels and escape character are settings.
 
 mod grammar;
+mod interner;
 mod path;
-mod words;
 
 use std::sync::Arc;
 
@@ -17,8 +17,8 @@ use crate::base::value::Text;
 use crate::model::query::Query;
 
 use grammar::{Grammar, expand_tabs};
+pub use interner::{Interner, ThreadInterner};
 pub use path::split_default;
-pub use words::{Pool, Words};
 
 /// A string that holds at least one reference.
 #[derive(Clone, PartialEq, Debug)]

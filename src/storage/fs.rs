@@ -29,7 +29,7 @@ pub struct Stamp {
     inode: u64,
     device: u64,
     /// Whether it is a file that has other names, which are hard links.
-    named_often: bool,
+    hard_links: bool,
     young: bool,
 }
 
@@ -64,7 +64,7 @@ impl Stamp {
             size: u64::try_from(stat.st_size).unwrap_or(0),
             inode: stat.st_ino,
             device: stat.st_dev,
-            named_often: stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
+            hard_links: stat.st_nlink > 1 && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile,
             young: changed >= young.0 || modified >= young.0,
         }
     }
@@ -77,8 +77,8 @@ impl Stamp {
         (self.device, self.inode)
     }
     /// Whether the file may be written under another name, a hard link.
-    pub fn has_other_names(&self) -> bool {
-        self.named_often
+    pub fn has_hard_links(&self) -> bool {
+        self.hard_links
     }
     /// How long to wait until a file is old enough for `settle`, if it is not.
     ///

@@ -2,13 +2,13 @@
 //!
 //! The only user of the file system and of git. Everything else sees names, bytes and [`Stamp`]s.
 
-pub mod around;
 mod beneath;
 mod denied;
 pub mod fs;
 pub mod git;
 pub mod inside;
 pub mod list;
+pub mod path_context;
 pub mod place;
 mod rights;
 pub mod walk;

@@ -4,10 +4,10 @@
 //! A watch belongs to one process. It is only set up where inotify tells the whole truth: on
 //! local file systems with nothing mounted inside, in trees without symbolic links whose folders
 //! have one path each. inotify tells of a file under the name that was used: the caller sees to it
-//! that no file is watched that has another (see [`Stamp::has_other_names`]). Whatever is doubtful
+//! that no file is watched that has another (see [`Stamp::has_hard_links`]). Whatever is doubtful
 //! ends a watch, and the caller goes back to looking at every file.
 //!
-//! [`Stamp::has_other_names`]: super::Stamp::has_other_names
+//! [`Stamp::has_hard_links`]: super::Stamp::has_hard_links
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::ffi::OsStr;

@@ -159,7 +159,7 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
             let inventory = Inventory::open(options)?;
             let info = inventory.nodeinfo("web1", &Request::default())?;
             wire::carry(&info.parameters, "parameters", ":").map(drop).map_err(|mut error| {
-                inventory.place_values("web1", &Request::default(), &mut error);
+                inventory.locate_values("web1", &Request::default(), &mut error);
                 error
             })
         }

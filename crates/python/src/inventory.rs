@@ -274,23 +274,23 @@ impl Inventory {
                 let Some(node) = &*node else {
                     return Ok(PyDict::new(py));
                 };
-                let pillar = if node.shown.get().is_none()
+                let pillar = if node.wire_value.get().is_none()
                     && let Some(pillar) = plain_pillar(py, node, &mut self.outgoing(py))?
                 {
                     pillar
                 } else {
                     let carried = self.ask(py, |engine| {
-                        if node.shown.get().is_none() {
+                        if node.wire_value.get().is_none() {
                             let value = pillar_value(node, engine.settings()).map_err(|mut error| {
-                                engine.place_values(minion_id, &request, &mut error);
+                                engine.locate_values(minion_id, &request, &mut error);
                                 error
                             })?;
-                            node.shown.get_or_init(|| value);
+                            node.wire_value.get_or_init(|| value);
                         }
                         Ok(())
                     });
                     carried?;
-                    self.dict(py, node.shown.get().unwrap_or(&Value::Null))?
+                    self.dict(py, node.wire_value.get().unwrap_or(&Value::Null))?
                 };
                 self.log_warnings(py, node)?;
                 Ok(pillar)
@@ -380,10 +380,13 @@ impl Inventory {
                 let redaction = Redaction::of(engine.settings());
                 let read = |path: &str| engine.text(path).map(|text| redaction.source(&text));
                 let full = full(&error, false, &read);
-                let repeated = !engine.is_news(&without_node(error.faults()));
+                let repeated = !engine.is_first_notice(&without_node(error.faults()));
                 Failure { error, full, repeated }
             })?;
-            Ok((Given(Some(answer)), engine.news_of_mode().map(|watching| (watching, engine.place()))))
+            Ok((
+                Given(Some(answer)),
+                engine.watch_mode_change().map(|watching| (watching, engine.node_location())),
+            ))
         };
         let (given, mode) = py.detach(|| grow(ask)).map_err(|Failure { error, full, repeated }| {
             exception_with_excerpts(py, &error, &full, repeated)
@@ -429,7 +432,7 @@ impl Inventory {
     /// Logs the warnings of a node: each once until files change, for all nodes. What was logged before is
     /// for debugging.
     fn log_warnings(&self, py: Python<'_>, node: &NodeInfo) -> PyResult<()> {
-        let logged = node.logged.get().copied().unwrap_or(0);
+        let logged = node.logged_warnings.get().copied().unwrap_or(0);
         let rest = node.warnings.get(logged..).unwrap_or_default();
         if logged > 0 && log::is_on(py, Severity::Debug)? {
             for warning in &node.warnings[..logged] {
@@ -438,14 +441,14 @@ impl Inventory {
         }
         if !rest.is_empty() {
             self.log_lines(py, rest)?;
-            let _ = node.logged.set(node.warnings.len());
+            let _ = node.logged_warnings.set(node.warnings.len());
         }
         Ok(())
     }
 
     fn log_lines(&self, py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
         let new = self.ask(py, |engine| {
-            let is_new = |warning| engine.is_news(&without_node(std::slice::from_ref(warning)));
+            let is_new = |warning| engine.is_first_notice(&without_node(std::slice::from_ref(warning)));
             Ok(warnings.iter().map(is_new).collect::<Vec<bool>>())
         })?;
         let debug = log::is_on(py, Severity::Debug)?;

@@ -76,7 +76,7 @@ impl<'a> Side<'a> {
 
     /// What an error says, wherever the inventory is.
     fn sentences(&self, error: &Error) -> Vec<(&'static str, String)> {
-        let folders = self.computation.inputs.trees.all_shown(self.computation.catalog);
+        let folders = self.computation.inputs.trees.display_names(self.computation.catalog);
         let sentence = |fault: &Fault| {
             let mut kind = fault.kind.clone();
             for path in kind.paths_mut() {

@@ -10,7 +10,7 @@ use crate::base::error::Link;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Text, Value};
-use crate::engine::linearize::{By, Included, Listed};
+use crate::engine::linearize::{IncludedBy, IncludedFile, ListedClass};
 use crate::engine::node::{Computation, Layers};
 use crate::yaml::compose::{Data, compose};
 
@@ -103,8 +103,8 @@ pub(super) fn classes(
     globs: &[Glob],
     room: &Room,
 ) -> Vec<ClassStory> {
-    let trail = layers.linearization.trail();
-    let (all, listings) = (trail.all(), trail.listings());
+    let chains = layers.linearization.include_chains();
+    let (all, listings) = (chains.all(), chains.listings());
     let inputs = computation.inputs;
     let (mut by_file, mut by_name) = (FxHashMap::default(), FxHashMap::default());
     for one in all.iter().skip(1) {
@@ -113,7 +113,7 @@ pub(super) fn classes(
     }
     // In the order in which they merge, then the missing ones.
     let merged = layers.linearization.layers().filter_map(|layer| by_file.get(&layer.file));
-    let mut names: IndexMap<&Text, Vec<&Listed>> = merged.map(|one| (&one.name, Vec::new())).collect();
+    let mut names: IndexMap<&Text, Vec<&ListedClass>> = merged.map(|one| (&one.name, Vec::new())).collect();
     for listed in &listings {
         names.entry(&listed.class).or_default().push(listed);
     }
@@ -136,12 +136,12 @@ pub(super) fn classes(
                     break;
                 }
                 let mut chain = match &listed.by {
-                    By::Includer(index) => trail.chain(*index, inputs),
-                    By::Node | By::Mapping(_) => Vec::new(),
+                    IncludedBy::Includer(index) => chains.chain(*index, inputs),
+                    IncludedBy::Node | IncludedBy::Mapping(_) => Vec::new(),
                 };
                 let site = crate::evaluate::site(inputs, listed.origin, None);
                 chain.push(Link {
-                    includer: trail.includer(&listed.by),
+                    includer: chains.includer(&listed.by),
                     class: listed.class.clone(),
                     site: site.clone(),
                 });
@@ -193,10 +193,10 @@ fn again(layers: &Layers) -> FxHashMap<Origin, Vec<Origin>> {
     again
 }
 
-fn same(included: &Included, by: &By) -> bool {
+fn same(included: &IncludedFile, by: &IncludedBy) -> bool {
     match (&included.by, by) {
-        (By::Includer(one), By::Includer(other)) => one == other,
-        (By::Mapping(one), By::Mapping(other)) => one == other,
+        (IncludedBy::Includer(one), IncludedBy::Includer(other)) => one == other,
+        (IncludedBy::Mapping(one), IncludedBy::Mapping(other)) => one == other,
         _ => false,
     }
 }

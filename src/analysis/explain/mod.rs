@@ -141,7 +141,7 @@ pub fn explain(
     inventory.inspect(|computation| {
         let (environment, input) = (environment.as_ref(), request.input_data.as_ref());
         let request = NodeRequest { environment, input, ..NodeRequest::plain(node) };
-        let layers = computation.layers_or_problems(request)?;
+        let layers = computation.layers_or_all_faults(request)?;
         explain_layers(computation, &layers, environment, selection)
     })?
 }
@@ -187,7 +187,7 @@ fn explain_layers(
             |glob| classes.iter().any(|story| glob.matches(&story.name)),
             layers,
             || {
-                let all = layers.linearization.trail().all();
+                let all = layers.linearization.include_chains().all();
                 all.iter().skip(1).map(|included| included.name.to_string()).collect()
             },
         ));

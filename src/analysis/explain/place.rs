@@ -10,7 +10,7 @@ use super::room::Room;
 use crate::base::error::Link;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
-use crate::engine::linearize::{By, Included};
+use crate::engine::linearize::{IncludedBy, IncludedFile};
 use crate::engine::node::{Computation, Layers};
 
 /// Where something was written.
@@ -66,13 +66,15 @@ impl<'a> ValuePlaces<'a> {
 
     /// The place of a file; without a layer where it did not come in.
     fn of_file(&self, file: FileId) -> ValuePlace {
-        let trail = self.layers.linearization.trail();
-        let (layer, class) = match trail.of_file(file) {
-            Some(included) if matches!(included.by, By::Node) => (format!("node '{}'", included.name), None),
+        let chains = self.layers.linearization.include_chains();
+        let (layer, class) = match chains.of_file(file) {
+            Some(included) if matches!(included.by, IncludedBy::Node) => {
+                (format!("node '{}'", included.name), None)
+            }
             Some(included) => (format!("class '{}'", included.name), Some(included.name.clone())),
             None => (String::new(), None),
         };
-        ValuePlace { site: None, layer, class, chain: trail.chain_of_file(file, self.computation.inputs) }
+        ValuePlace { site: None, layer, class, chain: chains.chain_of_file(file, self.computation.inputs) }
     }
 
     /// File, line and column of an origin.
@@ -82,19 +84,21 @@ impl<'a> ValuePlaces<'a> {
 
     /// Where each class is listed that the node has, by its name.
     pub fn classes(&self) -> FxHashMap<Text, ValuePlace> {
-        let trail = self.layers.linearization.trail();
-        let included = trail.all().into_iter().skip(1);
+        let chains = self.layers.linearization.include_chains();
+        let included = chains.all().into_iter().skip(1);
         included.filter_map(|included| Some((included.name.clone(), self.listed(&included)?))).collect()
     }
 
     /// Where a file that came in is listed.
-    fn listed(&self, included: &Included) -> Option<ValuePlace> {
-        let trail = self.layers.linearization.trail();
-        let chain = trail.chain_of_file(included.file, self.computation.inputs);
+    fn listed(&self, included: &IncludedFile) -> Option<ValuePlace> {
+        let chains = self.layers.linearization.include_chains();
+        let chain = chains.chain_of_file(included.file, self.computation.inputs);
         let (last, before) = chain.split_last()?;
         let class = match included.by {
-            By::Includer(index) => trail.included(index).filter(|one| !matches!(one.by, By::Node)),
-            By::Node | By::Mapping(_) => None,
+            IncludedBy::Includer(index) => {
+                chains.included(index).filter(|one| !matches!(one.by, IncludedBy::Node))
+            }
+            IncludedBy::Node | IncludedBy::Mapping(_) => None,
         };
         Some(ValuePlace {
             site: last.site.clone(),

@@ -13,7 +13,7 @@ use crate::base::path::list_index;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
-use crate::engine::exports::Asked;
+use crate::engine::exports::QueryRecord;
 use crate::evaluate::{Found, Head, Traced};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
@@ -145,7 +145,7 @@ impl Teller<'_> {
             .iter()
             .filter(|node| only.as_ref().is_none_or(|only| only == *node))
             .map(|node| {
-                let layers = self.computation.known_layers(node).ok();
+                let layers = self.computation.memoized_layers(node).ok();
                 let place = layers.as_ref().and_then(|layers| {
                     let path = paths.last()?;
                     let keys = path.iter().cloned().map(Key::from).chain(inside.iter().cloned());
@@ -164,9 +164,9 @@ impl Teller<'_> {
         if let Some(answered) = self.answered.get(&address) {
             return answered.clone();
         }
-        self.others.asked.borrow_mut().clear();
+        self.others.queries.borrow_mut().clear();
         let found = self.quietly(|evaluator| evaluator.compute(slot));
-        let nodes = self.others.asked.take().iter().flat_map(Asked::found).cloned().collect();
+        let nodes = self.others.queries.take().iter().flat_map(QueryRecord::found).cloned().collect();
         let answered = Answered { _query: query.clone(), found, nodes };
         self.answered.insert(address, answered.clone());
         answered

@@ -139,8 +139,8 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
     let (mapped, classes) = all.split_at(linearization.mapped.layers().count().min(all.len()));
     let given = |map: &Option<Arc<MapSlot>>, elsewhere| map.clone().map(|map| Ordered { map, elsewhere });
     let mut all: Vec<Ordered> = mapped.iter().map(|layer| file(&layer.parameters)).collect();
-    all.extend(given(&layers.given.input, "input data"));
-    all.extend(given(&layers.given.automatic, "automatic parameters"));
+    all.extend(given(&layers.extra.input, "input data"));
+    all.extend(given(&layers.extra.automatic, "automatic parameters"));
     all.extend(
         classes.iter().copied().chain(std::iter::once(&layers.layer)).map(|layer| file(&layer.parameters)),
     );

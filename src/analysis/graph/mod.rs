@@ -13,7 +13,7 @@ use crate::base::error::Result;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
-use crate::engine::linearize::By;
+use crate::engine::linearize::IncludedBy;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::model::merge::{Prefixes, settled};
 use crate::output::redact::Redaction;
@@ -102,8 +102,8 @@ fn rendered(
         node.included.iter().map(|included| (included.file, &included.name)).collect();
     let layers = node.all_layers().filter_map(|layer| files.get(&layer.file).copied());
     let mapped = node.listings.iter().filter_map(|listed| match &listed.by {
-        By::Mapping(mapping) => Some((mapping.clone(), listed.class.clone())),
-        By::Node | By::Includer(_) => None,
+        IncludedBy::Mapping(mapping) => Some((mapping.clone(), listed.class.clone())),
+        IncludedBy::Node | IncludedBy::Includer(_) => None,
     });
     let mut problems: Vec<String> = match &node.layers {
         Ok(_) => Vec::new(),
@@ -162,7 +162,7 @@ fn vertices(
             lists.entry((true, included.name.clone())).or_default();
         }
         for listed in &node.listings {
-            let By::Includer(index) = listed.by else {
+            let IncludedBy::Includer(index) = listed.by else {
                 lists.entry((true, listed.class.clone())).or_default();
                 continue;
             };

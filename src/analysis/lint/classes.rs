@@ -7,7 +7,7 @@ use super::{Linter, lint_fault};
 use crate::base::error::Fault;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
-use crate::engine::linearize::{By, Included};
+use crate::engine::linearize::{IncludedBy, IncludedFile};
 
 /// Looks at the classes of the nodes that are looked at.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
@@ -53,11 +53,13 @@ enum Entry {
 }
 
 impl Entry {
-    fn of(class: &Text, by: &By, origin: Origin) -> Option<Entry> {
+    fn of(class: &Text, by: &IncludedBy, origin: Origin) -> Option<Entry> {
         match by {
-            By::Mapping(shown) => Some(Entry::Mapped(shown.clone(), class.clone())),
-            By::Includer(_) if origin != Origin::NONE => Some(Entry::Listed(origin.file, origin.node)),
-            By::Node | By::Includer(_) => None,
+            IncludedBy::Mapping(shown) => Some(Entry::Mapped(shown.clone(), class.clone())),
+            IncludedBy::Includer(_) if origin != Origin::NONE => {
+                Some(Entry::Listed(origin.file, origin.node))
+            }
+            IncludedBy::Node | IncludedBy::Includer(_) => None,
         }
     }
 }
@@ -73,7 +75,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
     let mut uses: IndexMap<Entry, Use, FxBuildHasher> = IndexMap::default();
     for (at, node) in linter.survey.nodes.iter().enumerate() {
-        let brought_by = |one: &Included| Entry::of(&one.name, &one.by, one.listed);
+        let brought_by = |one: &IncludedFile| Entry::of(&one.name, &one.by, one.listed);
         let brought: FxHashSet<Entry> = node.included.iter().filter_map(brought_by).collect();
         for listed in &node.listings {
             let Some(entry) = Entry::of(&listed.class, &listed.by, listed.origin) else { continue };

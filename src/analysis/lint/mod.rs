@@ -26,7 +26,7 @@ use crate::base::secrets::Secrets;
 use crate::base::settings::not_among;
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Map, Value};
-use crate::engine::exports::Asked;
+use crate::engine::exports::QueryRecord;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::{Inventory, NodeInfo};
 use crate::model::layer::Layer;
@@ -197,7 +197,7 @@ struct Linter<'a> {
     /// The same of those that are looked at.
     chosen_reach: Reach,
     /// What the queries of the nodes asked.
-    asked: Vec<Asked>,
+    asked: Vec<QueryRecord>,
     problems: Vec<Fault>,
 }
 
@@ -259,7 +259,7 @@ impl<'a> Linter<'a> {
             }
             match self.computation.answer(NodeRequest::plain(&node.name)) {
                 Ok(answer) => {
-                    self.asked.extend(answer.asked);
+                    self.asked.extend(answer.queries);
                     problems.extend(answer.info.warnings.iter().cloned());
                     rendered.push(Some(Arc::new(answer.info)));
                 }
@@ -367,7 +367,7 @@ impl Section {
     fn given(self, node: &Surveyed) -> [Option<&Arc<MapSlot>>; 2] {
         match (self, &node.layers) {
             (Section::Parameters, Ok(layers)) => {
-                [layers.given.input.as_ref(), layers.given.automatic.as_ref()]
+                [layers.extra.input.as_ref(), layers.extra.automatic.as_ref()]
             }
             _ => [None, None],
         }

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{By, Gathered, Given, Linearizer, sources};
+use super::{Completeness, ExtraParameters, IncludedBy, Linearizer, sources};
 use crate::base::error::{Fault, Kind};
 use crate::base::secrets::{MASK, Secrets};
 use crate::base::source::Origin;
@@ -41,12 +41,17 @@ impl Linearizer<'_> {
 
     /// The text of a class name with references (S4). After a class is missing, nobody knows what such
     /// a name would come to (R5).
-    pub(super) fn resolve(&mut self, entry: &ClassEntry, template: &Arc<Template>, by: &By) -> Option<Text> {
-        if self.gathered != Gathered::All {
+    pub(super) fn resolve(
+        &mut self,
+        entry: &ClassEntry,
+        template: &Arc<Template>,
+        by: &IncludedBy,
+    ) -> Option<Text> {
+        if self.completeness != Completeness::Complete {
             return None;
         }
         let mut evaluator = Evaluator::new(self.merged_so_far(), self.settings, self.sources);
-        let unknown_input = self.subjects.given.unknown_input && !self.before_node;
+        let unknown_input = self.input.extra.unknown_input && !self.before_node;
         // A parameter that is missing may be in the input data.
         let unresolved = |reference: &str, similar: Option<&String>, missing: bool| {
             let (written, reference) = (entry.name.to_string(), reference.to_owned());
@@ -65,7 +70,7 @@ impl Linearizer<'_> {
             (Ok(name), _) => Some(name.into()),
             (Err(faults), _) => {
                 // Without a problem, it is one of a value that cannot be read.
-                self.not_all();
+                self.mark_incomplete();
                 let mut behind = Vec::new();
                 for mut fault in faults {
                     match &fault.kind {
@@ -76,8 +81,8 @@ impl Linearizer<'_> {
                             fault.path = None;
                             fault.chain = self.chain_of(by);
                             self.faults.push(match by {
-                                By::Mapping(mapping) => self.in_mapping(fault, mapping),
-                                By::Node | By::Includer(_) => fault,
+                                IncludedBy::Mapping(mapping) => self.in_mapping(fault, mapping),
+                                IncludedBy::Node | IncludedBy::Includer(_) => fault,
                             });
                         }
                         _ => behind.push(fault),
@@ -98,12 +103,12 @@ impl Linearizer<'_> {
 
     /// What references in class names see.
     fn merged_so_far(&self) -> Root {
-        let none = Given::default();
-        let given = if self.before_node { &none } else { self.subjects.given };
+        let none = ExtraParameters::default();
+        let extra = if self.before_node { &none } else { self.input.extra };
         // The scalars of the node come before everything: what classes say counts.
-        let scalars = given.scalars.iter().cloned().map(ValueSource::Map);
+        let scalars = extra.scalars.iter().cloned().map(ValueSource::Map);
         let mapped = if self.before_node { &self.sequence } else { &self.mapped };
-        let classes = sources(&self.sequence, mapped, &self.brought.layers, given, &self.prefixes);
+        let classes = sources(&self.sequence, mapped, &self.added.layers, extra, &self.prefixes);
         Root::of(scalars.chain(classes).collect(), &self.prefixes)
     }
 }

@@ -1,11 +1,11 @@
 //! Layers in their order turn into parameters to evaluate: all of them, or as few as are asked for.
 //!
-//! They are shared with other nodes as far as nothing that a node is given stands between its
+//! They are shared with other nodes as far as nothing that a node is extra stands between its
 //! classes (S2).
 
 use std::sync::Arc;
 
-use super::{AUTOMATIC, Given, Linearization, Trail};
+use super::{AUTOMATIC, ExtraParameters, IncludeChains, Linearization};
 use crate::base::value::{Key, Text};
 use crate::engine::counts::Counter;
 use crate::engine::prefix::Prefix;
@@ -17,13 +17,13 @@ use crate::model::slot::MapSlot;
 
 impl Linearization {
     /// How files came in.
-    pub fn trail(&self) -> Trail<'_> {
-        Trail {
+    pub fn include_chains(&self) -> IncludeChains<'_> {
+        IncludeChains {
             node: &self.node,
             listed: &self.listed,
-            idle: &self.idle,
+            unused: &self.unused,
             sequence: &self.sequence,
-            brought: None,
+            added: None,
         }
     }
 
@@ -38,26 +38,26 @@ impl Linearization {
     }
 
     /// The parameters of all layers, `own` behind them, for an evaluation that asks for few.
-    pub fn root(&self, given: &Given, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
-        let mut sources = sources(&self.sequence, &self.mapped, &[], given, prefixes);
+    pub fn root(&self, extra: &ExtraParameters, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
+        let mut sources = sources(&self.sequence, &self.mapped, &[], extra, prefixes);
         sources.push(ValueSource::Map(own.clone()));
         Root::of(sources, prefixes)
     }
 
     /// The parameters of all layers, merged, shared with other nodes as far as can be.
     /// Each layer that is merged is one of `merges`.
-    pub fn parameters(&self, given: &Given, prefixes: &Prefixes, merges: &Counter) -> Arc<MapSlot> {
-        if let Some(prefix) = self.shared(given) {
+    pub fn parameters(&self, extra: &ExtraParameters, prefixes: &Prefixes, merges: &Counter) -> Arc<MapSlot> {
+        if let Some(prefix) = self.shared(extra) {
             let classes = prefix.merged(prefixes, merges);
-            return self.with_automatic(classes, given, prefixes, merges);
+            return self.with_automatic(classes, extra, prefixes, merges);
         }
         self.layers().for_each(|_| merges.add());
-        fold(sources_between(&self.sequence, &self.mapped, &[], given), prefixes)
+        fold(sources_between(&self.sequence, &self.mapped, &[], extra), prefixes)
     }
 
-    /// The layers of all classes, where nothing that a node is given stands between them.
-    pub fn shared(&self, given: &Given) -> Option<&Arc<Prefix>> {
-        (!is_between(&self.sequence, &[], given)).then_some(&self.sequence.prefix)
+    /// The layers of all classes, where nothing that a node is extra stands between them.
+    pub fn shared(&self, extra: &ExtraParameters) -> Option<&Arc<Prefix>> {
+        (!is_between(&self.sequence, &[], extra)).then_some(&self.sequence.prefix)
     }
 
     /// The layers of the first classes of the list, as few of these as bring in three of four
@@ -65,7 +65,8 @@ impl Linearization {
     /// mappings are among them, so that automatic parameters have their place.
     pub fn most(&self) -> &Arc<Prefix> {
         let enough = |before: &Sequence| {
-            before.entered * 4 >= self.sequence.entered * 3 && before.entered >= self.mapped.entered
+            before.file_count * 4 >= self.sequence.file_count * 3
+                && before.file_count >= self.mapped.file_count
         };
         let mut most = &self.sequence;
         while let Some(before) = most.before().filter(|before| enough(before)) {
@@ -79,11 +80,11 @@ impl Linearization {
     pub fn with_automatic(
         &self,
         classes: &Arc<MapSlot>,
-        given: &Given,
+        extra: &ExtraParameters,
         prefixes: &Prefixes,
         merges: &Counter,
     ) -> Arc<MapSlot> {
-        match given.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
+        match extra.automatic.as_ref().and_then(|map| map.entries.get(AUTOMATIC)) {
             Some(slot) => {
                 let at = self.mapped.prefix.merged(prefixes, merges).entries.len();
                 with_entry(classes, at, Key::from(AUTOMATIC), slot.clone())
@@ -97,38 +98,38 @@ impl Linearization {
 pub(super) fn sources(
     sequence: &Arc<Sequence>,
     mapped: &Arc<Sequence>,
-    brought: &[Arc<Layer>],
-    given: &Given,
+    added: &[Arc<Layer>],
+    extra: &ExtraParameters,
     prefixes: &Prefixes,
 ) -> Vec<ValueSource> {
-    if is_between(sequence, brought, given) {
-        return sources_between(sequence, mapped, brought, given).into_iter().map(ValueSource::Map).collect();
+    if is_between(sequence, added, extra) {
+        return sources_between(sequence, mapped, added, extra).into_iter().map(ValueSource::Map).collect();
     }
     let shared = ValueSource::Shared(sequence.parameters(prefixes).clone());
-    let brought = brought.iter().map(|layer| &layer.parameters);
+    let added = added.iter().map(|layer| &layer.parameters);
     std::iter::once(shared)
-        .chain(given.automatic.iter().chain(brought).cloned().map(ValueSource::Map))
+        .chain(extra.automatic.iter().chain(added).cloned().map(ValueSource::Map))
         .collect()
 }
 
-/// Whether what a node is given stands between layers that it shares with others: input data
+/// Whether what a node is extra stands between layers that it shares with others: input data
 /// does, and automatic parameters where a class has a say in them.
-fn is_between(sequence: &Sequence, brought: &[Arc<Layer>], given: &Given) -> bool {
+fn is_between(sequence: &Sequence, added: &[Arc<Layer>], extra: &ExtraParameters) -> bool {
     let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
-    given.input.is_some() || (given.automatic.is_some() && (sequence.automatic || brought.iter().any(says)))
+    extra.input.is_some() || (extra.automatic.is_some() && (sequence.automatic || added.iter().any(says)))
 }
 
 fn sources_between(
     sequence: &Sequence,
     mapped: &Sequence,
-    brought: &[Arc<Layer>],
-    given: &Given,
+    added: &[Arc<Layer>],
+    extra: &ExtraParameters,
 ) -> Vec<Arc<MapSlot>> {
     let before = mapped.layers().count();
-    let layers: Vec<&Arc<Layer>> = sequence.layers().chain(brought).collect();
+    let layers: Vec<&Arc<Layer>> = sequence.layers().chain(added).collect();
     let (mapped, listed) = layers.split_at(before);
     let maps =
         |layers: &[&Arc<Layer>]| -> Vec<_> { layers.iter().map(|layer| layer.parameters.clone()).collect() };
-    let given = given.input.iter().chain(&given.automatic).cloned();
-    maps(mapped).into_iter().chain(given).chain(maps(listed)).collect()
+    let extra = extra.input.iter().chain(&extra.automatic).cloned();
+    maps(mapped).into_iter().chain(extra).chain(maps(listed)).collect()
 }

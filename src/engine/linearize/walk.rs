@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{By, Gathered, Included, Linearizer, Listed, MAX_FAULTS};
+use super::{Completeness, IncludedBy, IncludedFile, Linearizer, ListedClass, MAX_FAULTS};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::point;
 use crate::base::source::{FileId, Origin};
@@ -15,8 +15,8 @@ use crate::model::layer::{ClassEntry, Layer, Subject, Unread};
 impl Linearizer<'_> {
     pub(super) fn mapped_classes(&mut self) {
         let mut shown = Vec::new();
-        for mapped in self.subjects.mapped {
-            let by = By::Mapping(mapped.mapping.clone());
+        for mapped in self.input.mapped {
+            let by = IncludedBy::Mapping(mapped.mapping.clone());
             let (file, settings) = (FileId::NONE, self.settings);
             let subject = Subject { file, name: "", init: false, is_class: false, settings };
             // A dot at the start means nothing in a mapping.
@@ -42,25 +42,29 @@ impl Linearizer<'_> {
     /// A problem for which a class does not come in.
     pub(super) fn fail(&mut self, fault: Fault) {
         self.faults.push(fault);
-        self.not_all();
+        self.mark_incomplete();
     }
 
     /// Takes note that a class did not come in.
-    pub(super) fn not_all(&mut self) {
-        if self.gathered == Gathered::All {
-            self.gathered = Gathered::Some;
+    pub(super) fn mark_incomplete(&mut self) {
+        if self.completeness == Completeness::Complete {
+            self.completeness = Completeness::Partial;
         }
     }
 
     /// Whether nothing more comes in.
     fn is_over(&self) -> bool {
-        self.gathered == Gathered::Stopped || self.faults.len() > MAX_FAULTS
+        self.completeness == Completeness::Stopped || self.faults.len() > MAX_FAULTS
     }
 
     /// Brings in classes that the node lists, or a mapping gives to it, step by step.
     /// `mapping` is the one that gives them, with further ones that give the same.
-    pub(super) fn top(&mut self, entries: &[ClassEntry], mapping: Option<(&By, &[Text])>) -> Vec<Text> {
-        let by = mapping.map_or(&By::Includer(0), |(by, _)| by);
+    pub(super) fn top(
+        &mut self,
+        entries: &[ClassEntry],
+        mapping: Option<(&IncludedBy, &[Text])>,
+    ) -> Vec<Text> {
+        let by = mapping.map_or(&IncludedBy::Includer(0), |(by, _)| by);
         let mut shown = Vec::with_capacity(entries.len());
         for entry in entries {
             if self.is_over() {
@@ -70,10 +74,10 @@ impl Linearizer<'_> {
             if mapping.is_none() {
                 self.listed.push((resolved.clone(), entry.origin));
             }
-            let before = (Arc::as_ptr(&self.sequence), self.idle.len(), self.faults.len());
+            let before = (Arc::as_ptr(&self.sequence), self.unused.len(), self.faults.len());
             if entry.alternatives.is_empty() {
                 let mapping = match by {
-                    By::Mapping(text) => Some(text.clone()),
+                    IncludedBy::Mapping(text) => Some(text.clone()),
                     _ => None,
                 };
                 self.step(SequenceStep::Class(resolved.clone(), mapping), |linearizer| {
@@ -89,29 +93,29 @@ impl Linearizer<'_> {
             }
             if let (Some((by, repeated)), true) = (mapping, self.faults.len() == before.2) {
                 let class = shown.last().filter(|shown| **shown != entry.name).unwrap_or(&resolved);
-                let brought = Arc::as_ptr(&self.sequence) != before.0;
-                self.list_idle(class, (!brought).then_some(by), before.1, repeated);
+                let added = Arc::as_ptr(&self.sequence) != before.0;
+                self.list_unused(class, (!added).then_some(by), before.1, repeated);
             }
         }
         shown
     }
 
-    /// Takes note of what mappings list for nothing: a class by the first of them where that brought
+    /// Takes note of what mappings list for nothing: a class by the first of them where that added
     /// nothing in, and by those that repeat it. `noted` is how much was noted before the class.
-    fn list_idle(&mut self, class: &Text, first: Option<&By>, noted: usize, repeated: &[Text]) {
+    fn list_unused(&mut self, class: &Text, first: Option<&IncludedBy>, noted: usize, repeated: &[Text]) {
         // A missing class is noted under its name.
-        let missing = self.idle.get(noted).map(|listed| listed.class.clone());
+        let missing = self.unused.get(noted).map(|listed| listed.class.clone());
         let first = first.filter(|_| missing.is_none()).cloned();
         let class = missing.unwrap_or_else(|| class.clone());
-        let repeated = repeated.iter().cloned().map(By::Mapping);
+        let repeated = repeated.iter().cloned().map(IncludedBy::Mapping);
         let all = first.into_iter().chain(repeated);
-        self.idle.extend(all.map(|by| Listed { class: class.clone(), by, origin: Origin::NONE }));
+        self.unused.extend(all.map(|by| ListedClass { class: class.clone(), by, origin: Origin::NONE }));
     }
 
     /// Takes a step that another node has taken, or takes it for all.
     fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
-        let generation = self.lookup.generation();
-        let next = self.sequence.next(&step, generation, |sources| self.lookup.current(sources));
+        let revision = self.lookup.revision();
+        let next = self.sequence.next(&step, revision, |dependencies| self.lookup.is_current(dependencies));
         if let Some(next) = next {
             self.sequence = next;
             return;
@@ -125,26 +129,26 @@ impl Linearizer<'_> {
         // What failed before may be why nothing fails now.
         let own = self.own || self.warnings.len() > warnings || !self.faults.is_empty();
         self.complete();
-        // What brought nothing in has nothing to say when it no longer holds.
+        // What added nothing in has nothing to say when it no longer holds.
         if !own && !Arc::ptr_eq(&before, &self.sequence) {
             before.share(step, &self.sequence);
         }
     }
 
-    /// Adds what was brought in to the sequence.
+    /// Adds what was added in to the sequence.
     fn complete(&mut self) {
-        let mut brought = std::mem::take(&mut self.brought);
-        brought.sources = self.lookup.recorded();
-        if brought.layers.is_empty() && brought.classes.is_empty() {
+        let mut added = std::mem::take(&mut self.added);
+        added.dependencies = self.lookup.end_record();
+        if added.layers.is_empty() && added.classes.is_empty() {
             // A class that is there already, or is missing: it may have been asked for all the same.
-            self.lookup.record(&brought.sources);
+            self.lookup.record(&added.dependencies);
             return;
         }
-        self.sequence = self.sequence.child(brought, self.lookup.generation());
+        self.sequence = self.sequence.child(added, self.lookup.revision());
         self.noted = self.sequence.clone();
     }
 
-    /// Takes note of what shared steps brought in, and begins to record what is asked for.
+    /// Takes note of what shared steps added in, and begins to record what is asked for.
     fn note(&mut self) {
         self.lookup.begin_record();
         if Arc::ptr_eq(&self.noted, &self.sequence) {
@@ -158,7 +162,7 @@ impl Linearizer<'_> {
     }
 
     /// The name of a class that is listed, its references resolved; `None` where one of them fails.
-    fn name_of(&mut self, entry: &ClassEntry, by: &By) -> Option<Text> {
+    fn name_of(&mut self, entry: &ClassEntry, by: &IncludedBy) -> Option<Text> {
         match &entry.template {
             None => Some(entry.lookup.clone()),
             Some(template) => self.resolve(entry, template, by),
@@ -169,13 +173,13 @@ impl Linearizer<'_> {
     fn list(&mut self, shown: Vec<Text>) {
         for name in shown {
             if self.shown.insert(name.clone()) {
-                self.brought.classes.push(name);
+                self.added.classes.push(name);
             }
         }
     }
 
     /// Brings in the parents of one file; gives back their names as the result shows them.
-    fn parents(&mut self, entries: &[ClassEntry], by: &By) -> Vec<Text> {
+    fn parents(&mut self, entries: &[ClassEntry], by: &IncludedBy) -> Vec<Text> {
         let mut shown = Vec::with_capacity(entries.len());
         for entry in entries {
             if self.is_over() {
@@ -185,16 +189,16 @@ impl Linearizer<'_> {
             self.own |= entry.template.is_some();
             let Some(resolved) = self.name_of(entry, by) else { continue };
             let name = self.include(entry, &resolved, by);
-            let resolved = self.listed_as.take().unwrap_or(resolved);
+            let resolved = self.displayed_name.take().unwrap_or(resolved);
             let class = if name == entry.name { resolved } else { name.clone() };
-            self.brought.listings.push(Listed { class, by: by.clone(), origin: entry.origin });
+            self.added.listings.push(ListedClass { class, by: by.clone(), origin: entry.origin });
             shown.push(name);
         }
         shown
     }
 
     /// Brings in one class under the first of its names that exists.
-    fn include(&mut self, entry: &ClassEntry, resolved: &Text, by: &By) -> Text {
+    fn include(&mut self, entry: &ClassEntry, resolved: &Text, by: &IncludedBy) -> Text {
         if self.done.contains(resolved) {
             return entry.name.clone();
         }
@@ -220,7 +224,7 @@ impl Linearizer<'_> {
                     let told = error.faults().iter().take(room);
                     self.faults.extend(told.map(|fault| Fault { chain: chain.clone(), ..fault.clone() }));
                     if !rest.as_ref().is_some_and(|rest| rest.whole) {
-                        self.not_all();
+                        self.mark_incomplete();
                     }
                     match rest {
                         Some(rest) => self.enter(name, &shown, &rest.layer, entry.origin, by),
@@ -234,8 +238,8 @@ impl Linearizer<'_> {
         entry.name.clone()
     }
 
-    fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &By) {
-        let index = 1 + self.sequence.entered + self.brought.included.len();
+    fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &IncludedBy) {
+        let index = 1 + self.sequence.file_count + self.added.included.len();
         let most = self.settings.limit_classes as usize;
         let deepest = self.settings.limit_include_depth as usize;
         let beyond = if self.active.len() >= deepest {
@@ -246,18 +250,18 @@ impl Linearizer<'_> {
         if let Some((what, limit, setting)) = beyond {
             let kind = Kind::EvaluationLimit { what, limit, setting: Some(setting) };
             self.fail(self.place(Fault::new(kind), listed, by));
-            self.gathered = Gathered::Stopped;
+            self.completeness = Completeness::Stopped;
             return;
         }
         // Where the node's file lists it is for that node alone to know.
-        let listed = if matches!(by, By::Includer(0)) { Origin::NONE } else { listed };
-        let included = Included { name: name.clone(), file: layer.file, by: by.clone(), listed };
-        self.brought.included.push(included);
+        let listed = if matches!(by, IncludedBy::Includer(0)) { Origin::NONE } else { listed };
+        let included = IncludedFile { name: name.clone(), file: layer.file, by: by.clone(), listed };
+        self.added.included.push(included);
         self.active.push((name.clone(), written.clone(), index));
-        let shown = grow(|| self.parents(&layer.classes, &By::Includer(index)));
+        let shown = grow(|| self.parents(&layer.classes, &IncludedBy::Includer(index)));
         self.active.pop();
         self.list(shown);
-        self.brought.layers.push(layer.clone());
+        self.added.layers.push(layer.clone());
         self.done.insert(name.clone());
     }
 }

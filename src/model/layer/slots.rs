@@ -17,7 +17,7 @@ impl Builder<'_> {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
         let keys = || entries.iter().map(|entry| &entry.key);
         if !keys().any(|key| self.prefixes.is_prefixed(key))
-            && let Some(known) = self.words.keys(keys())
+            && let Some(known) = self.interner.keys(keys())
         {
             let entries = Entries::with_keys(known, slots).unwrap_or_default();
             return MapSlot::new(entries, origin, false);
@@ -27,7 +27,7 @@ impl Builder<'_> {
             map.insert(key.clone(), slot, &self.prefixes);
         }
         let mut map = map.finish(origin);
-        self.words.share_keys(&mut map.entries);
+        self.interner.share_keys(&mut map.entries);
         map
     }
 
@@ -46,11 +46,11 @@ impl Builder<'_> {
     fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.slot(&entry.value)).collect();
         let keys = entries.iter().map(|entry| &entry.key);
-        if let Some(known) = self.words.keys(keys.clone()) {
+        if let Some(known) = self.interner.keys(keys.clone()) {
             return RawSlot::new(Entries::with_keys(known, slots).unwrap_or_default(), origin);
         }
         let mut slots: Entries = keys.cloned().zip(slots).collect();
-        self.words.share_keys(&mut slots);
+        self.interner.share_keys(&mut slots);
         RawSlot::new(slots, origin)
     }
 
@@ -70,7 +70,7 @@ impl Builder<'_> {
     fn slot(&mut self, node: &Node) -> Slot {
         let origin = self.origin(node.index);
         match &node.data {
-            Data::Value(Value::Str(text)) => match self.words.parse(text, self.subject.settings) {
+            Data::Value(Value::Str(text)) => match self.interner.parse(text, self.subject.settings) {
                 Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
                 Ok(Parsed::Template(template)) => Slot::Text(template, origin),
                 Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reclass::internals::engine::counts::Counter;
-use reclass::internals::engine::files::Sources;
+use reclass::internals::engine::files::Dependencies;
 use reclass::internals::model::catalog::Tree;
 use reclass::internals::model::merge::Prefixes;
 use reclass::internals::model::slot::Slot;
@@ -12,7 +12,7 @@ use reclass::source::{FileId, Origin};
 use reclass::value::{Map, Text, Value};
 
 use crate::layer::Layer;
-use crate::sequence::{Brought, Roots, Sequence, SequenceStep};
+use crate::sequence::{Roots, Sequence, SequenceStep, StepAdditions};
 use crate::{THREADS, all_orders, layer, said};
 
 /// The classes, each a version of its file.
@@ -41,29 +41,32 @@ fn take(
     list: &[u32],
     layers: &[Arc<Layer>],
     versions: &Classes,
-    generation: u64,
+    revision: u64,
 ) -> Arc<Sequence> {
     let mut sequence = roots.of(Tree(0));
     for number in list {
         let name: Text = format!("c{number}").into();
         let step = SequenceStep::Class(name.clone(), None);
-        let current = |sources: &Sources| {
-            sources
+        let current = |dependencies: &Dependencies| {
+            dependencies
                 .files
                 .iter()
                 .all(|(file, version)| i64::try_from(*version) == Ok(versions[file.0 as usize]))
         };
-        sequence = if let Some(next) = sequence.next(&step, generation, current) {
+        sequence = if let Some(next) = sequence.next(&step, revision, current) {
             next
         } else {
             let version = u64::try_from(versions[*number as usize]).unwrap();
-            let brought = Brought {
+            let added = StepAdditions {
                 layers: vec![layers[*number as usize].clone()],
                 classes: vec![name],
-                sources: Sources { files: vec![(FileId(*number), version)], missed: Vec::new() },
-                ..Brought::default()
+                dependencies: Dependencies {
+                    files: vec![(FileId(*number), version)],
+                    missing_classes: Vec::new(),
+                },
+                ..StepAdditions::default()
             };
-            let child = sequence.child(brought, generation);
+            let child = sequence.child(added, revision);
             sequence.share(step, &child);
             child
         };
@@ -76,19 +79,19 @@ fn take_steps() {
     let roots = Arc::new(Roots::default());
     let mut kept = Vec::new();
     // The class in the middle changes.
-    for (generation, versions) in [(1, [1; 5]), (2, [1, 2, 1, 1, 1])] {
+    for (revision, versions) in [(1, [1; 5]), (2, [1, 2, 1, 1, 1])] {
         let layers: Arc<Vec<_>> =
             Arc::new((0..5).map(|number| layer(number, versions[number as usize])).collect());
         let work = |thread: usize| {
             let (prefixes, roots, layers) = (prefixes.clone(), roots.clone(), layers.clone());
             move || {
                 let list = list(thread);
-                let sequence = take(&roots, &list, &layers, &versions, generation);
+                let sequence = take(&roots, &list, &layers, &versions, revision);
                 let right = expected(&list, &versions);
                 let shown: Vec<String> = sequence
                     .steps()
                     .iter()
-                    .flat_map(|step| &step.brought.classes)
+                    .flat_map(|step| &step.added.classes)
                     .map(Text::to_string)
                     .collect();
                 assert_eq!(shown, list.map(|number| format!("c{number}")));
@@ -96,14 +99,14 @@ fn take_steps() {
                 assert_eq!(said(sequence.exports(&prefixes)), right);
                 assert!(Arc::ptr_eq(sequence.parameters(&prefixes), sequence.parameters(&prefixes)));
                 // Each step was asked for on the way; the beginning has no files.
-                assert!(sequence.holds(generation, |sources| sources.files.is_empty()));
+                assert!(sequence.holds(revision, |dependencies| dependencies.files.is_empty()));
                 sequence
             }
         };
         let threads: Vec<_> = (0..THREADS).map(|own| shuttle::thread::spawn(work(own))).collect();
         kept.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
         // Who comes later finds what one of them took first.
-        let begun = roots.of(Tree(0)).next(&SequenceStep::Class("c0".into(), None), generation, |_| true);
+        let begun = roots.of(Tree(0)).next(&SequenceStep::Class("c0".into(), None), revision, |_| true);
         let first = |sequence: &Arc<Sequence>| sequence.before().and_then(|second| second.before()).cloned();
         assert!(kept.iter().filter_map(first).any(|kept| Arc::ptr_eq(&kept, begun.as_ref().unwrap())));
     }

@@ -14,12 +14,12 @@ use crate::engine::node::{Computation, Layers};
 use crate::evaluate::{Evaluator, Extent, References, Root, without};
 
 impl Computation<'_> {
-    /// Hides the circles among the problems of a node that are not there without its secrets.
-    pub(super) fn withhold_ways(&self, faults: &mut [Fault], layers: &Layers) {
-        let mut circles = Vec::new();
-        collect(faults, &mut circles);
+    /// Hides the cycles among the problems of a node that are not there without its secrets.
+    pub(super) fn redact_cycles(&self, faults: &mut [Fault], layers: &Layers) {
+        let mut cycles = Vec::new();
+        collect(faults, &mut cycles);
         let secrets = Secrets::of(self.settings);
-        if circles.is_empty() || secrets.is_none() {
+        if cycles.is_empty() || secrets.is_none() {
             return;
         }
         let parameters = without(&secrets, &self.merge(layers), References::Kept);
@@ -34,7 +34,7 @@ impl Computation<'_> {
         let mut told = Vec::new();
         collect(&mut known, &mut told);
         let told: FxHashSet<BTreeSet<String>> = told.iter().map(|fault| places(fault)).collect();
-        for fault in circles {
+        for fault in cycles {
             if !told.contains(&places(fault)) {
                 fault.kind = Kind::ReferenceCycle { cycle: MASK.into() };
                 fault.path = None;
@@ -50,12 +50,12 @@ fn places(fault: &Fault) -> BTreeSet<String> {
     cycle.split(" -> ").map(str::to_owned).collect()
 }
 
-fn collect<'f>(faults: &'f mut [Fault], circles: &mut Vec<&'f mut Fault>) {
+fn collect<'f>(faults: &'f mut [Fault], cycles: &mut Vec<&'f mut Fault>) {
     for fault in faults {
         if matches!(fault.kind, Kind::ReferenceCycle { .. }) {
-            circles.push(fault);
+            cycles.push(fault);
         } else {
-            collect(&mut fault.causes, circles);
+            collect(&mut fault.causes, cycles);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! Problems of a walk turn into faults with their place, and with the chain of classes that leads there.
 
-use super::{By, Linearizer, Listed, Trail};
+use super::{IncludeChains, IncludedBy, Linearizer, ListedClass};
 use crate::base::error::{Fault, Kind, Link};
 use crate::base::source::Origin;
 use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
 
 impl Linearizer<'_> {
-    pub(super) fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &By) {
+    pub(super) fn missing(&mut self, entry: &ClassEntry, name: &Text, by: &IncludedBy) {
         let may_be_missing = match self.lookup.may_be_missing(name) {
             Ok(may_be_missing) => may_be_missing,
             Err(fault) => {
@@ -18,14 +18,14 @@ impl Linearizer<'_> {
             }
         };
         if may_be_missing {
-            if matches!(by, By::Mapping(_)) {
+            if matches!(by, IncludedBy::Mapping(_)) {
                 let class = self.listed_name(entry, name);
-                self.idle.push(Listed { class, by: by.clone(), origin: Origin::NONE });
+                self.unused.push(ListedClass { class, by: by.clone(), origin: Origin::NONE });
             } else if entry.template.is_some() {
                 let shown = self.listed_name(entry, name);
                 match self.listed.iter_mut().find(|(_, origin)| *origin == entry.origin) {
                     Some((listed, _)) => *listed = shown,
-                    None => self.listed_as = Some(shown),
+                    None => self.displayed_name = Some(shown),
                 }
             }
             if self.settings.ignore_class_notfound_warning {
@@ -36,7 +36,7 @@ impl Linearizer<'_> {
             }
             return;
         }
-        let (folder, similar) = self.lookup.about_missing(name);
+        let (folder, similar) = self.lookup.missing_hint(name);
         let kind = Kind::ClassNotFound {
             name: name.to_string(),
             written: entry.name.to_string(),
@@ -49,56 +49,57 @@ impl Linearizer<'_> {
         self.fail(fault);
     }
 
-    pub(super) fn cycle(&self, at: usize, entry: &ClassEntry, by: &By) -> Fault {
+    pub(super) fn cycle(&self, at: usize, entry: &ClassEntry, by: &IncludedBy) -> Fault {
         let mut names: Vec<&str> = self.active[at..].iter().map(|(_, name, _)| &**name).collect();
         names.push(names[0]);
         let mut fault = Fault::new(Kind::ClassCycle { cycle: names.join(" -> ") });
         for (_, name, index) in &self.active[at..] {
-            let listed = self.trail().included(*index).map(|included| self.trail().listed(included));
+            let listed =
+                self.include_chains().included(*index).map(|included| self.include_chains().listed(included));
             fault =
                 fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.sources.site(at)));
         }
         self.place(fault, entry.origin, by)
     }
 
-    pub(super) fn place(&self, fault: Fault, origin: Origin, by: &By) -> Fault {
+    pub(super) fn place(&self, fault: Fault, origin: Origin, by: &IncludedBy) -> Fault {
         let mut fault = fault.at(origin);
         fault.site = self.sources.site(origin);
         fault.chain = self.chain_of(by);
-        if let By::Mapping(mapping) = by {
+        if let IncludedBy::Mapping(mapping) = by {
             fault = self.in_mapping(fault, mapping);
         }
         fault
     }
 
-    /// A problem that a class mapping brought in.
+    /// A problem that a class mapping added in.
     pub(super) fn in_mapping(&self, mut fault: Fault, mapping: &Text) -> Fault {
-        let mapped = self.subjects.mapped.iter().find(|mapped| mapped.mapping == *mapping);
+        let mapped = self.input.mapped.iter().find(|mapped| mapped.mapping == *mapping);
         fault.setting = mapped.map(|mapped| ("class_mappings", mapped.mapping.clone()));
         fault.note(format!("in the class mapping '{mapping}'"), None)
     }
 
-    pub(super) fn chain_of(&self, by: &By) -> Vec<Link> {
+    pub(super) fn chain_of(&self, by: &IncludedBy) -> Vec<Link> {
         match by {
-            By::Includer(index) => self.trail().chain(*index, self.sources),
-            By::Node | By::Mapping(_) => Vec::new(),
+            IncludedBy::Includer(index) => self.include_chains().chain(*index, self.sources),
+            IncludedBy::Node | IncludedBy::Mapping(_) => Vec::new(),
         }
     }
 
-    fn trail(&self) -> Trail<'_> {
-        Trail {
+    fn include_chains(&self) -> IncludeChains<'_> {
+        IncludeChains {
             node: &self.node,
             listed: &self.listed,
-            idle: &self.idle,
+            unused: &self.unused,
             sequence: &self.sequence,
-            brought: Some(&self.brought),
+            added: Some(&self.added),
         }
     }
 
-    pub(super) fn chain(&self, by: &By, name: &Text, listed: Origin) -> Vec<Link> {
+    pub(super) fn chain(&self, by: &IncludedBy, name: &Text, listed: Origin) -> Vec<Link> {
         let mut chain = self.chain_of(by);
         chain.push(Link {
-            includer: self.trail().includer(by),
+            includer: self.include_chains().includer(by),
             class: name.clone(),
             site: self.sources.site(listed),
         });

@@ -1,4 +1,4 @@
-//! Words are the strings of an inventory: one allocation for each distinct one, and one template.
+//! ThreadInterner are the strings of an inventory: one allocation for each distinct one, and one template.
 
 use std::cell::RefCell;
 use std::hash::Hasher;
@@ -20,27 +20,27 @@ use crate::base::value::{Key, Text, Value};
 /// All calls must be with the same settings. What nobody else has any longer goes when there has come as
 /// much again as there was: a process that lives for months reads many versions of a file.
 #[derive(Debug, Default)]
-pub struct Pool {
-    strings: Mutex<Strings>,
+pub struct Interner {
+    strings: Mutex<StringTable>,
     templates: Mutex<FxHashMap<Text, Arc<Template>>>,
     /// Those of mappings, by a number for their strings.
     keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
 }
 
 #[derive(Debug, Default)]
-struct Strings {
+struct StringTable {
     known: FxHashSet<Text>,
     /// How many were in use when that was last looked at.
     used: usize,
 }
 
 /// How many strings may come before it is worth looking for those that nobody has any longer.
-const CROWD: usize = 16_384;
+const SWEEP_THRESHOLD: usize = 16_384;
 
-impl Pool {
-    /// The pool for one thread, which asks for each string once.
-    pub fn words(&self) -> Words<'_> {
-        Words { pool: self, strings: RefCell::default() }
+impl Interner {
+    /// The shared for one thread, which asks for each string once.
+    pub fn for_thread(&self) -> ThreadInterner<'_> {
+        ThreadInterner { shared: self, strings: RefCell::default() }
     }
 
     fn text(&self, text: &str) -> Text {
@@ -48,7 +48,7 @@ impl Pool {
         if let Some(known) = strings.known.get(text) {
             return known.clone();
         }
-        if strings.known.len() > CROWD + 2 * strings.used {
+        if strings.known.len() > SWEEP_THRESHOLD + 2 * strings.used {
             self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
             strings.known.retain(|text| !text.is_alone());
             strings.used = strings.known.len();
@@ -56,7 +56,7 @@ impl Pool {
         }
         let text = Text::from(text);
         if strings.known.is_empty() {
-            strings.known.reserve(MANY);
+            strings.known.reserve(STRINGS_PER_NODE);
         }
         strings.known.insert(text.clone());
         text
@@ -64,7 +64,7 @@ impl Pool {
 }
 
 /// As many strings as a node has with all its classes, about: room for them is made at once.
-const MANY: usize = 800;
+const STRINGS_PER_NODE: usize = 800;
 
 /// A number for strings in their order, that have one allocation each.
 fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
@@ -76,23 +76,23 @@ fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// What one thread knows of a [`Pool`].
+/// What one thread knows of a [`Interner`].
 #[derive(Debug)]
-pub struct Words<'p> {
-    pool: &'p Pool,
+pub struct ThreadInterner<'p> {
+    shared: &'p Interner,
     strings: RefCell<FxHashSet<Text>>,
 }
 
-impl Words<'_> {
+impl ThreadInterner<'_> {
     /// The one allocation of a string.
     pub fn text(&self, text: &str) -> Text {
         let mut strings = self.strings.borrow_mut();
         if let Some(known) = strings.get(text) {
             return known.clone();
         }
-        let text = self.pool.text(text);
+        let text = self.shared.text(text);
         if strings.is_empty() {
-            strings.reserve(MANY);
+            strings.reserve(STRINGS_PER_NODE);
         }
         strings.insert(text.clone());
         text
@@ -101,20 +101,20 @@ impl Words<'_> {
     /// The index that others with the same keys have.
     pub fn keys<'k>(&self, keys: impl ExactSizeIterator<Item = &'k Key> + Clone) -> Option<Arc<Keys>> {
         let number = fingerprint(keys.clone())?;
-        let known = self.pool.keys.lock().get(&number).and_then(Weak::upgrade)?;
+        let known = self.shared.keys.lock().get(&number).and_then(Weak::upgrade)?;
         known.are(keys).then_some(known)
     }
 
     /// Gives a mapping the index that others with the same keys have.
     pub fn share_keys<V>(&self, mapping: &mut Table<V>) {
         let Some(number) = fingerprint(mapping.keys()) else { return };
-        let mut shared = self.pool.keys.lock();
+        let mut shared = self.shared.keys.lock();
         if let Some(known) = shared.get(&number).and_then(Weak::upgrade)
             && mapping.take_keys(&known)
         {
             return;
         }
-        if shared.len() >= CROWD / 16 && shared.len().is_power_of_two() {
+        if shared.len() >= SWEEP_THRESHOLD / 16 && shared.len().is_power_of_two() {
             shared.retain(|_, keys| keys.strong_count() > 0);
         }
         shared.insert(number, Arc::downgrade(mapping.shared_keys()));
@@ -125,14 +125,14 @@ impl Words<'_> {
         if Grammar::new(settings).is_plain(source) {
             return Ok(Parsed::Text(source.clone()));
         }
-        if let Some(template) = self.pool.templates.lock().get(source) {
+        if let Some(template) = self.shared.templates.lock().get(source) {
             return Ok(Parsed::Template(template.clone()));
         }
         let parsed = parse(source, settings)?;
         match &parsed {
             Parsed::Text(plain) if !plain.same(source) => Ok(Parsed::Text(self.text(plain))),
             Parsed::Template(template) => {
-                let mut templates = self.pool.templates.lock();
+                let mut templates = self.shared.templates.lock();
                 Ok(Parsed::Template(templates.entry(source.clone()).or_insert(template.clone()).clone()))
             }
             _ => Ok(parsed),
@@ -148,18 +148,18 @@ mod tests {
     #[test]
     fn strings_that_nobody_has_any_longer_are_forgotten() {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
-        let pool = Pool::default();
-        let kept = pool.words().text("${kept}");
-        let template = pool.words().parse(&kept, &settings).expect("a reference");
-        for number in 0..5 * CROWD {
-            let words = pool.words();
-            words.parse(&words.text(&format!("${{a{number}}}")), &settings).expect("a reference");
+        let shared = Interner::default();
+        let kept = shared.for_thread().text("${kept}");
+        let template = shared.for_thread().parse(&kept, &settings).expect("a reference");
+        for number in 0..5 * SWEEP_THRESHOLD {
+            let interner = shared.for_thread();
+            interner.parse(&interner.text(&format!("${{a{number}}}")), &settings).expect("a reference");
         }
-        assert!(pool.strings.lock().known.len() <= CROWD + 10);
-        assert!(pool.templates.lock().len() <= CROWD + 10);
-        assert!(pool.words().text("${kept}").same(&kept));
+        assert!(shared.strings.lock().known.len() <= SWEEP_THRESHOLD + 10);
+        assert!(shared.templates.lock().len() <= SWEEP_THRESHOLD + 10);
+        assert!(shared.for_thread().text("${kept}").same(&kept));
         let (Parsed::Template(before), Ok(Parsed::Template(now))) =
-            (template, pool.words().parse(&kept, &settings))
+            (template, shared.for_thread().parse(&kept, &settings))
         else {
             panic!("templates");
         };

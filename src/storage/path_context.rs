@@ -1,4 +1,4 @@
-//! Around tells what of the process the paths of settings depend on, and whether that is still the
+//! PathContext tells what of the process the paths of settings depend on, and whether that is still the
 //! same: `nodes` is another folder when the process has gone to one, and `~` for another user.
 //!
 //! Where all paths are absolute, nothing is asked of the process: Salt opens the inventory for each call.
@@ -13,61 +13,64 @@ use crate::base::value::{Key, Value};
 
 /// The folders that relative paths and `~` begin at.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Around {
-    /// The current folder, if it counts and is not gone.
+pub struct PathContext {
+    /// The current folder, if it relevance and is not gone.
     folder: Option<PathBuf>,
-    /// What says where the home folder is, if it counts.
-    home: Option<Home>,
+    /// What says where the home folder is, if it relevance.
+    home: Option<HomeSource>,
 }
 
 /// What says where the home folder is: the variable, and the user where there is none.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct Home(Option<OsString>, Uid);
+struct HomeSource(Option<OsString>, Uid);
 
-impl Home {
+impl HomeSource {
     #[expect(clippy::disallowed_methods, reason = "`~` in a path is what the variable says")]
-    fn now() -> Home {
-        Home(std::env::var_os("HOME"), getuid())
+    fn now() -> HomeSource {
+        HomeSource(std::env::var_os("HOME"), getuid())
     }
 }
 
-impl Around {
+impl PathContext {
     /// Everything as it is now.
-    pub fn now() -> Around {
-        Around { folder: std::env::current_dir().ok(), home: Some(Home::now()) }
+    pub fn current() -> PathContext {
+        PathContext { folder: std::env::current_dir().ok(), home: Some(HomeSource::now()) }
     }
 
-    /// What counts for the paths of these settings; rather too much than too little.
+    /// What relevance for the paths of these settings; rather too much than too little.
     #[must_use]
-    pub fn that_counts(self, settings: &Settings) -> Around {
-        let mut counts = Counts::default();
+    pub fn relevant_to(self, settings: &Settings) -> PathContext {
+        let mut relevance = Relevance::default();
         let base = settings.inventory_base_uri.as_deref();
-        counts.add(&settings.nodes_uri, base);
-        counts.add(&settings.classes_uri, base);
+        relevance.add(&settings.nodes_uri, base);
+        relevance.add(&settings.classes_uri, base);
         if &*settings.storage_type != "yaml_fs" {
             // The caches of repositories are at home where nothing else is said.
-            counts.home = true;
-            settings.git_known_hosts.iter().for_each(|path| counts.add_path(path, base));
+            relevance.home = true;
+            settings.git_known_hosts.iter().for_each(|path| relevance.add_path(path, base));
         }
-        Around { folder: self.folder.filter(|_| counts.folder), home: self.home.filter(|_| counts.home) }
+        PathContext {
+            folder: self.folder.filter(|_| relevance.folder),
+            home: self.home.filter(|_| relevance.home),
+        }
     }
 
     /// Whether it is the same now.
-    pub fn is_now(&self) -> bool {
+    pub fn is_current(&self) -> bool {
         let same_folder = |folder: &PathBuf| std::env::current_dir().is_ok_and(|now| now == *folder);
         self.folder.as_ref().is_none_or(same_folder)
-            && self.home.as_ref().is_none_or(|home| *home == Home::now())
+            && self.home.as_ref().is_none_or(|home| *home == HomeSource::now())
     }
 }
 
 /// What some path depends on.
 #[derive(Default)]
-struct Counts {
+struct Relevance {
     folder: bool,
     home: bool,
 }
 
-impl Counts {
+impl Relevance {
     /// The paths that are anywhere in a setting.
     fn add(&mut self, uri: &Value, base: Option<&str>) {
         match uri {
@@ -112,28 +115,37 @@ mod tests {
     use crate::base::value::Map;
 
     /// Whether the current folder and the home folder count.
-    fn counts(options: &str) -> (bool, bool) {
+    fn relevance(options: &str) -> (bool, bool) {
         let Value::Map(map) = crate::yaml::parse_value(options).expect("YAML") else { panic!("a mapping") };
         let options: Map = (*map).clone();
         let settings = Settings::from_options(&options).expect("settings").0;
-        let around = Around::now().that_counts(&settings);
-        assert!(around.is_now());
-        (around.folder.is_some(), around.home.is_some())
+        let paths = PathContext::current().relevant_to(&settings);
+        assert!(paths.is_current());
+        (paths.folder.is_some(), paths.home.is_some())
     }
 
     #[test]
     fn what_the_paths_of_settings_depend_on() {
-        assert_eq!(counts("{}"), (true, false));
-        assert_eq!(counts("{inventory_base_uri: /b}"), (false, false));
-        assert_eq!(counts("{inventory_base_uri: 'yaml_fs:///b', nodes_uri: 'yaml_fs://n'}"), (false, false));
-        assert_eq!(counts("{inventory_base_uri: b}"), (true, false));
-        assert_eq!(counts("{inventory_base_uri: ~/b}"), (false, true));
-        assert_eq!(counts("{inventory_base_uri: b, nodes_uri: /n, classes_uri: [/c, /d]}"), (false, false));
-        assert_eq!(counts("{nodes_uri: /n, classes_uri: [/c, d]}"), (true, false));
-        assert_eq!(counts("{inventory_base_uri: /b, nodes_uri: n, classes_uri: ['~/c', d]}"), (false, true));
+        assert_eq!(relevance("{}"), (true, false));
+        assert_eq!(relevance("{inventory_base_uri: /b}"), (false, false));
+        assert_eq!(
+            relevance("{inventory_base_uri: 'yaml_fs:///b', nodes_uri: 'yaml_fs://n'}"),
+            (false, false)
+        );
+        assert_eq!(relevance("{inventory_base_uri: b}"), (true, false));
+        assert_eq!(relevance("{inventory_base_uri: ~/b}"), (false, true));
+        assert_eq!(
+            relevance("{inventory_base_uri: b, nodes_uri: /n, classes_uri: [/c, /d]}"),
+            (false, false)
+        );
+        assert_eq!(relevance("{nodes_uri: /n, classes_uri: [/c, d]}"), (true, false));
+        assert_eq!(
+            relevance("{inventory_base_uri: /b, nodes_uri: n, classes_uri: ['~/c', d]}"),
+            (false, true)
+        );
         let git = |repo: &str| {
             let tree = format!("{{repo: '{repo}', branch: b, root: r}}");
-            counts(&format!("{{storage_type: yaml_git, nodes_uri: {tree}, classes_uri: {tree}}}"))
+            relevance(&format!("{{storage_type: yaml_git, nodes_uri: {tree}, classes_uri: {tree}}}"))
         };
         assert_eq!(git("https://host/r"), (false, true));
         assert_eq!(git("/r"), (false, true));

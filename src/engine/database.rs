@@ -12,11 +12,11 @@ use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::{Text, Value};
 use crate::engine::automatic::AutomaticKeys;
-use crate::engine::exports::{Asked, ExportIndex};
-use crate::engine::files::Sources;
+use crate::engine::exports::{ExportIndex, QueryRecord};
+use crate::engine::files::Dependencies;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::node::{Answer, Base, Computation, NodeRequest};
+use crate::engine::node::{Answer, Computation, EngineContext, NodeRequest};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
@@ -26,7 +26,7 @@ use crate::storage::git::revision::Revision;
 
 /// Everything that an inventory knows.
 #[derive(Debug)]
-pub struct State {
+pub struct Database {
     /// The files.
     pub inputs: Inputs,
     settings: Arc<Settings>,
@@ -37,46 +37,46 @@ pub struct State {
     automatic: AutomaticKeys,
     index: ExportIndex,
     /// Counts the times at which anything may have changed.
-    generation: u64,
-    answers: FxHashMap<(Text, Option<Text>), Remembered>,
+    revision: u64,
+    answers: FxHashMap<(Text, Option<Text>), CachedAnswer>,
     /// What the answers weigh, in bytes.
-    weight: usize,
-    /// Counts the answers that were given.
-    given: u64,
-    /// The names of the last look.
+    bytes: usize,
+    /// Counts the answers that were last_used.
+    uses: u64,
+    /// The names of the last read.
     catalog: Arc<Catalog>,
     /// Counts other names.
-    renamed: u64,
+    catalog_changes: u64,
 }
 
 /// An answer and what it depends on.
 #[derive(Debug)]
-struct Remembered {
+struct CachedAnswer {
     info: Arc<NodeInfo>,
-    /// How often lines had moved when it was computed: its warnings name lines.
-    moved: u64,
+    /// How often lines had position_changes when it was computed: its warnings name lines.
+    position_changes: u64,
     /// The node's classes, which other nodes share.
     sequence: Arc<Sequence>,
     /// What its name stood for; `None` for a node that only mappings make.
     item: Option<Item>,
     /// What is not in the sequence.
-    sources: Sources,
+    dependencies: Dependencies,
     original_environment: Value,
-    asked: Vec<Asked>,
-    /// The generation in which all of this was last found unchanged.
-    checked: u64,
+    queries: Vec<QueryRecord>,
+    /// The revision in which all of this was last found unchanged.
+    verified_at: u64,
     /// What it weighs, in bytes.
-    weight: usize,
-    /// When it was last given.
-    given: u64,
+    bytes: usize,
+    /// When it was last last_used.
+    last_used: u64,
 }
 
 /// How often a computation is repeated when files change underneath it.
 const ATTEMPTS: usize = 5;
 
-impl State {
+impl Database {
     /// The state of an inventory of which nothing is known yet.
-    pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<State> {
+    pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Database> {
         let inputs = Inputs::new(settings.clone(), revision);
         let mappings = Mappings::parse(&settings);
         let ignored = Ignored::parse(&settings);
@@ -87,7 +87,7 @@ impl State {
                 return Err(Error::new(errors.flat_map(Error::into_faults).collect()));
             }
         };
-        Ok(State {
+        Ok(Database {
             inputs,
             mappings,
             ignored,
@@ -95,41 +95,41 @@ impl State {
             roots: Roots::default(),
             automatic: AutomaticKeys::default(),
             index: ExportIndex::default(),
-            generation: 0,
+            revision: 0,
             answers: FxHashMap::default(),
-            weight: 0,
-            given: 0,
+            bytes: 0,
+            uses: 0,
             catalog: Arc::default(),
-            renamed: 0,
+            catalog_changes: 0,
         })
     }
 
-    /// Begins a question with a new look at the files, and at the branches of repositories.
+    /// Begins a question with a new read at the files, and at the branches of repositories.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.begin()?;
         point("folders were listed");
-        self.look(changed)
+        self.advance(changed)
     }
 
     /// Looks at the files once more, to see whether they changed while a question was answered.
-    fn again(&mut self) -> Result<Arc<Catalog>> {
-        let changed = self.inputs.again();
-        self.look(changed)
+    fn recheck(&mut self) -> Result<Arc<Catalog>> {
+        let changed = self.inputs.recheck();
+        self.advance(changed)
     }
 
-    fn look(&mut self, changed: bool) -> Result<Arc<Catalog>> {
+    fn advance(&mut self, changed: bool) -> Result<Arc<Catalog>> {
         if changed {
-            self.generation += 1;
+            self.revision += 1;
         }
         let catalog = self.inputs.catalog()?;
         if !Arc::ptr_eq(&self.catalog, &catalog) {
-            // Nodes that are gone are not asked for again.
+            // Nodes that are gone are not queries for again.
             self.answers.retain(|(name, _), _| catalog.nodes.contains_key(name));
-            self.weight = self.answers.values().map(|remembered| remembered.weight).sum();
+            self.bytes = self.answers.values().map(|cached| cached.bytes).sum();
             self.index.retain(&catalog);
-            self.inputs.files.release(&catalog);
+            self.inputs.files.evict_unnamed(&catalog);
             self.catalog = catalog.clone();
-            self.renamed += 1;
+            self.catalog_changes += 1;
         }
         Ok(catalog)
     }
@@ -138,44 +138,44 @@ impl State {
     pub fn names(&mut self) -> Result<Arc<Catalog>> {
         let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
-            let now = self.again()?;
+            let now = self.recheck()?;
             if Arc::ptr_eq(&now, &catalog) {
                 return Ok(now);
             }
             catalog = now;
         }
-        Err(self.unsettled())
+        Err(self.keeps_changing())
     }
 
-    /// The answer for one node: the remembered one if nothing changed, else a new one.
+    /// The answer for one node: the cached one if nothing changed, else a new one.
     pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
         let mut catalog = self.begin()?;
         let key = self.key(name, request);
-        if question_is_plain(request, mapped)
-            && let Some(info) = self.remembered(&key, &catalog)
+        if is_cacheable(request, mapped)
+            && let Some(info) = self.cached(&key, &catalog)
         {
             self.inputs.counters.reused.add();
             return Ok(self.with_warnings(info));
         }
         for _ in 0..ATTEMPTS {
             let computed = compute(&self.computation(&catalog), &key, request, mapped);
-            let now = self.again()?;
-            if self.settled(&key, &computed, &catalog, &now) {
-                let info = self.keep(key, computed, &catalog, question_is_plain(request, mapped))?;
+            let now = self.recheck()?;
+            if self.is_consistent(&key, &computed, &catalog, &now) {
+                let info = self.store(key, computed, &catalog, is_cacheable(request, mapped))?;
                 return Ok(self.with_warnings(info));
             }
             catalog = now;
         }
-        Err(self.unsettled())
+        Err(self.keeps_changing())
     }
 
-    /// The top of one node: of the remembered answer, else of its layers alone.
+    /// The top of one node: of the cached answer, else of its layers alone.
     pub fn top(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Top> {
         let mut catalog = self.begin()?;
         let key = self.key(name, request);
         // An answer without the earlier pillar may have other classes.
-        let plain = question_is_plain(request, mapped) && !self.settings.propagate_pillar_data_to_reclass;
-        if plain && let Some(info) = self.remembered(&key, &catalog) {
+        let plain = is_cacheable(request, mapped) && !self.settings.propagate_pillar_data_to_reclass;
+        if plain && let Some(info) = self.cached(&key, &catalog) {
             self.inputs.counters.reused.add();
             return Ok(Top {
                 environment: info.environment.clone(),
@@ -184,21 +184,21 @@ impl State {
         }
         for _ in 0..ATTEMPTS {
             let computation = self.computation(&catalog);
-            computation.asking.begin();
+            computation.recorder.begin();
             let request = NodeRequest { name, environment: key.1.as_ref(), input: None, mapped, top: true };
             let result = computation.top(request);
-            let sources = computation.asking.end();
-            let now = self.again()?;
+            let dependencies = computation.recorder.end();
+            let now = self.recheck()?;
             let computation = self.computation(&now);
             if Arc::ptr_eq(&now, &catalog)
-                && computation.current(&sources)
+                && computation.is_current(&dependencies)
                 && result.as_ref().map_or(true, |(_, sequence)| computation.sequence_holds(sequence))
             {
                 return result.map(|(top, _)| top);
             }
             catalog = now;
         }
-        Err(self.unsettled())
+        Err(self.keeps_changing())
     }
 
     /// The answers for all nodes, sorted by name, all of one state of the files. A name that several
@@ -206,13 +206,13 @@ impl State {
     pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
         let mut first = true;
         for _ in 0..ATTEMPTS {
-            let catalog = if std::mem::take(&mut first) { self.begin()? } else { self.again()? };
+            let catalog = if std::mem::take(&mut first) { self.begin()? } else { self.recheck()? };
             let mut known = FxHashMap::default();
             let mut unknown = Vec::new();
             for name in catalog.nodes.keys() {
                 let key = self.key(name, request);
-                if question_is_plain(request, false)
-                    && let Some(info) = self.remembered(&key, &catalog)
+                if is_cacheable(request, false)
+                    && let Some(info) = self.cached(&key, &catalog)
                 {
                     self.inputs.counters.reused.add();
                     known.insert(name.clone(), info);
@@ -220,25 +220,25 @@ impl State {
                     unknown.push(key);
                 }
             }
-            let base = self.base(&catalog);
+            let context = self.context(&catalog);
             let compute = |computation: &Computation<'_>, key: &_| compute(computation, key, request, false);
             let computed = parallel::each(
-                base.threads(),
+                context.threads(),
                 &unknown,
-                || base.computation(),
+                || context.computation(),
                 compute,
                 |computed| computed.result.is_err(),
             );
             let computed: Vec<_> = unknown.into_iter().zip(computed).collect();
-            let now = self.again()?;
-            // Answers that were remembered are of the same state as those that were computed.
+            let now = self.recheck()?;
+            // Answers that were cached are of the same state as those that were computed.
             let mut still = |(name, info): (&Text, &Arc<NodeInfo>)| {
-                let now = self.remembered(&self.key(name, request), &now);
+                let now = self.cached(&self.key(name, request), &now);
                 now.is_some_and(|now| Arc::ptr_eq(&now, info))
             };
             if !known.iter().all(&mut still)
                 || !Arc::ptr_eq(&now, &catalog)
-                || !computed.iter().all(|(key, one)| self.settled(key, one, &catalog, &now))
+                || !computed.iter().all(|(key, one)| self.is_consistent(key, one, &catalog, &now))
             {
                 continue;
             }
@@ -248,7 +248,7 @@ impl State {
             }
             for (key, one) in computed {
                 let name = key.0.clone();
-                let info = self.keep(key, one, &catalog, question_is_plain(request, false))?;
+                let info = self.store(key, one, &catalog, is_cacheable(request, false))?;
                 known.insert(name, info);
             }
             let mut all: Vec<_> = catalog.nodes.keys().filter_map(|name| known.remove(name)).collect();
@@ -257,10 +257,10 @@ impl State {
             }
             return Ok(all);
         }
-        Err(self.unsettled())
+        Err(self.keeps_changing())
     }
 
-    /// An answer with what is to be known of it today, and not to be remembered with it.
+    /// An answer with what is to be known of it today, and not to be cached with it.
     fn with_warnings(&self, info: Arc<NodeInfo>) -> Arc<NodeInfo> {
         if self.inputs.trees.is_empty() {
             return info;
@@ -275,20 +275,20 @@ impl State {
     }
 
     /// Where a parameter of a node is written, for messages about its value.
-    pub fn place_of(&mut self, name: &str, request: &Request, path: &str) -> Option<(Site, Vec<Link>)> {
+    pub fn locate_value(&mut self, name: &str, request: &Request, path: &str) -> Option<(Site, Vec<Link>)> {
         let catalog = self.begin().ok()?;
         let key = self.key(name, request);
         let path = crate::base::path::split_path(path, &self.settings.delimiter);
-        self.computation(&catalog).place_of(name, key.1.as_ref(), &path)
+        self.computation(&catalog).locate_value(name, key.1.as_ref(), &path)
     }
 
-    /// Shows one state of the inventory to `look`, again where files changed while it looked.
-    pub fn inspect<T>(&mut self, look: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
+    /// Shows one state of the inventory to `read`, again where files changed while it looked.
+    pub fn inspect<T>(&mut self, read: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
         let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
-            let seen = look(&self.computation(&catalog));
+            let seen = read(&self.computation(&catalog));
             let files = self.inputs.versions();
-            let now = self.again()?;
+            let now = self.recheck()?;
             if Arc::ptr_eq(&now, &catalog)
                 && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
             {
@@ -296,7 +296,7 @@ impl State {
             }
             catalog = now;
         }
-        Err(self.unsettled())
+        Err(self.keeps_changing())
     }
 
     /// The names that several files have, as the last question found them.
@@ -311,7 +311,7 @@ impl State {
 
     /// Whether nothing changed while an answer was computed: files that did may have made a
     /// state that never was.
-    fn settled(
+    fn is_consistent(
         &self,
         key: &(Text, Option<Text>),
         computed: &Computed,
@@ -319,17 +319,17 @@ impl State {
         now: &Arc<Catalog>,
     ) -> bool {
         Arc::ptr_eq(now, before)
-            && self.computation(now).current(&computed.sources)
+            && self.computation(now).is_current(&computed.dependencies)
             && computed.result.as_ref().map_or(true, |answer| {
                 let computation = self.computation(now);
                 let original = &answer.original_environment;
                 computation.sequence_holds(&answer.sequence)
-                    && computation.still_holds(&key.0, original, key.1.as_ref(), &answer.asked)
+                    && computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
             })
     }
 
-    /// Gives out an answer, and remembers it if it may be asked for again.
-    fn keep(
+    /// Gives out an answer, and remembers it if it may be queries for again.
+    fn store(
         &mut self,
         key: (Text, Option<Text>),
         computed: Computed,
@@ -339,111 +339,112 @@ impl State {
         let answer = computed.result?;
         let info = Arc::new(answer.info);
         if plain && &*self.settings.cache != "off" {
-            self.given += 1;
-            let weight = answer.weight;
-            let remembered = Remembered {
-                weight,
-                given: self.given,
+            self.uses += 1;
+            let bytes = answer.bytes;
+            let cached = CachedAnswer {
+                bytes,
+                last_used: self.uses,
                 info: info.clone(),
-                moved: computed.moved,
+                position_changes: computed.position_changes,
                 sequence: answer.sequence,
                 item: catalog.nodes.get(&key.0).cloned(),
-                sources: computed.sources,
+                dependencies: computed.dependencies,
                 original_environment: answer.original_environment,
-                asked: answer.asked,
-                checked: self.generation,
+                queries: answer.queries,
+                verified_at: self.revision,
             };
-            let before = self.answers.insert(key, remembered);
-            self.weight = self.weight + weight - before.map_or(0, |before| before.weight);
-            self.drop_some();
+            let before = self.answers.insert(key, cached);
+            self.bytes = self.bytes + bytes - before.map_or(0, |before| before.bytes);
+            self.evict();
         }
         Ok(info)
     }
 
-    /// Drops the answers that were not asked for the longest time, when all weigh too much: enough
+    /// Drops the answers that were not queries for the longest time, when all weigh too much: enough
     /// of them that it is not soon to be done again.
-    fn drop_some(&mut self) {
-        let limit = self.limit();
-        if self.weight <= limit {
+    fn evict(&mut self) {
+        let limit = self.cache_limit();
+        if self.bytes <= limit {
             return;
         }
         let mut by_use: Vec<_> =
-            self.answers.iter().map(|(key, answer)| (answer.given, key.clone())).collect();
-        by_use.sort_unstable_by_key(|(given, _)| *given);
+            self.answers.iter().map(|(key, answer)| (answer.last_used, key.clone())).collect();
+        by_use.sort_unstable_by_key(|(last_used, _)| *last_used);
         for (_, key) in by_use {
-            if self.weight <= limit / 10 * 9 {
+            if self.bytes <= limit / 10 * 9 {
                 break;
             }
             if let Some(dropped) = self.answers.remove(&key) {
-                self.weight -= dropped.weight;
+                self.bytes -= dropped.bytes;
             }
         }
     }
 
     /// What answers may weigh, in bytes.
-    fn limit(&self) -> usize {
+    fn cache_limit(&self) -> usize {
         usize::try_from(self.settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024)
     }
 
-    /// What is remembered, and what was done.
+    /// What is cached, and what was done.
     pub fn info(&self) -> CacheInfo {
         CacheInfo {
             counts: self.inputs.counters.counts(),
             answers: self.answers.len(),
-            answers_memory: self.weight,
-            answers_limit: self.limit(),
+            answers_memory: self.bytes,
+            answers_limit: self.cache_limit(),
             files: self.inputs.files.loaded(),
-            files_memory: self.inputs.files.weight(),
+            files_memory: self.inputs.files.bytes_in_memory(),
             last_full_check: self.inputs.last_full_check(),
             watching: self.inputs.is_watched(),
         }
     }
 
     /// Counts changes of the files that were seen.
-    pub fn revision(&self) -> u64 {
-        self.renamed + self.inputs.files.changed()
+    pub fn change_count(&self) -> u64 {
+        self.catalog_changes + self.inputs.files.content_changes()
     }
 
     /// Makes the state that a parent process had one of this process.
     pub fn adopt(&mut self) {
         self.inputs.forget_watch();
-        self.generation += 1;
+        self.revision += 1;
     }
 
-    fn unsettled(&self) -> Error {
+    fn keeps_changing(&self) -> Error {
         let message = "the inventory keeps changing while it is read; ask again".to_owned();
-        Fault::new(Kind::FileUnreadable { path: self.inputs.node_folder(), message }).into()
+        Fault::new(Kind::FileUnreadable { path: self.inputs.node_location(), message }).into()
     }
 
-    fn remembered(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
-        self.given += 1;
-        let remembered = self.answers.get_mut(key)?;
-        remembered.given = self.given;
-        if remembered.checked == self.generation {
-            return Some(remembered.info.clone());
+    fn cached(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
+        self.uses += 1;
+        let cached = self.answers.get_mut(key)?;
+        cached.last_used = self.uses;
+        if cached.verified_at == self.revision {
+            return Some(cached.info.clone());
         }
-        let remembered = self.answers.get(key)?;
+        let cached = self.answers.get(key)?;
         let computation = self.computation(catalog);
-        let original = &remembered.original_environment;
-        let current = remembered.item.as_ref() == catalog.nodes.get(&key.0)
-            && computation.current(&remembered.sources)
-            && computation.sequence_holds(&remembered.sequence)
-            && computation.still_holds(&key.0, original, key.1.as_ref(), &remembered.asked)
-            && (remembered.info.warnings.is_empty() || remembered.moved == self.inputs.files.moved());
+        let original = &cached.original_environment;
+        let current = cached.item.as_ref() == catalog.nodes.get(&key.0)
+            && computation.is_current(&cached.dependencies)
+            && computation.sequence_holds(&cached.sequence)
+            && computation.still_holds(&key.0, original, key.1.as_ref(), &cached.queries)
+            && (cached.info.warnings.is_empty()
+                || cached.position_changes == self.inputs.files.position_changes());
         if !current {
             return None;
         }
-        let remembered = self.answers.get_mut(key)?;
-        remembered.checked = self.generation;
-        Some(remembered.info.clone())
+        let cached = self.answers.get_mut(key)?;
+        cached.verified_at = self.revision;
+        Some(cached.info.clone())
     }
 
     fn computation<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Computation<'a> {
-        self.base(catalog).computation()
+        self.context(catalog).computation()
     }
 
-    fn base<'a>(&'a self, catalog: &'a Arc<Catalog>) -> Base<'a> {
-        Base {
+    fn context<'a>(&'a self, catalog: &'a Arc<Catalog>) -> EngineContext<'a> {
+        EngineContext {
             settings: &self.settings,
             inputs: &self.inputs,
             mappings: &self.mappings,
@@ -452,7 +453,7 @@ impl State {
             roots: &self.roots,
             automatic: &self.automatic,
             index: &self.index,
-            generation: self.generation,
+            revision: self.revision,
         }
     }
 }
@@ -464,24 +465,24 @@ fn compute(
     request: &Request,
     mapped: bool,
 ) -> Computed {
-    computation.asking.begin();
+    computation.recorder.begin();
     computation.inputs.counters.computed.add();
-    let moved = computation.inputs.files.moved();
+    let position_changes = computation.inputs.files.position_changes();
     let (name, environment) = (&key.0, key.1.as_ref());
     let input = request.input_data.as_ref();
     let result = computation.answer(NodeRequest { name, environment, input, mapped, top: false });
-    Computed { result, sources: computation.asking.end(), moved }
+    Computed { result, dependencies: computation.recorder.end(), position_changes }
 }
 
 /// An answer, or why there is none, and the files it was computed from.
 struct Computed {
     result: Result<Answer>,
-    sources: Sources,
-    /// How often lines had moved before.
-    moved: u64,
+    dependencies: Dependencies,
+    /// How often lines had position_changes before.
+    position_changes: u64,
 }
 
 /// Input data is part of the question; answers to such questions are not kept.
-fn question_is_plain(request: &Request, mapped: bool) -> bool {
+fn is_cacheable(request: &Request, mapped: bool) -> bool {
     request.input_data.is_none() && !mapped
 }

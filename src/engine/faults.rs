@@ -12,7 +12,7 @@ use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
 
 /// A node whose layers cannot all be ordered.
-pub(super) struct Broken {
+pub(super) struct IncompleteNode {
     /// Why.
     pub error: Error,
     /// Those that can.
@@ -21,15 +21,15 @@ pub(super) struct Broken {
     pub whole: bool,
 }
 
-impl From<Error> for Box<Broken> {
-    fn from(error: Error) -> Box<Broken> {
-        Box::new(Broken { error, rest: None, whole: false })
+impl From<Error> for Box<IncompleteNode> {
+    fn from(error: Error) -> Box<IncompleteNode> {
+        Box::new(IncompleteNode { error, rest: None, whole: false })
     }
 }
 
-impl Broken {
+impl IncompleteNode {
     /// The problems that are known without looking for more.
-    pub fn known(self, settings: &Settings) -> Error {
+    pub fn known_faults(self, settings: &Settings) -> Error {
         let mut faults = self.error.into_faults();
         tell_asked(&mut faults, settings.group_errors);
         Error::new(faults)
@@ -37,7 +37,7 @@ impl Broken {
 }
 
 /// One more problem, after which nothing is to be looked for.
-pub(super) fn after(faults: &mut Vec<Fault>, error: Error) -> Error {
+pub(super) fn with_earlier(faults: &mut Vec<Fault>, error: Error) -> Error {
     faults.extend(error.into_faults());
     Error::new(std::mem::take(faults))
 }
@@ -59,24 +59,24 @@ pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
 impl Computation<'_> {
     /// Orders the layers of a node for an answer. An error has all problems of the node; without
     /// `group_errors` the first alone.
-    pub fn layers_or_problems(&self, request: NodeRequest<'_>) -> Result<Layers> {
-        self.order(request).map_err(|broken| self.all_problems(*broken))
+    pub fn layers_or_all_faults(&self, request: NodeRequest<'_>) -> Result<Layers> {
+        self.order(request).map_err(|incomplete| self.all_faults(*incomplete))
     }
 
     /// All problems of a node, those that are known first.
-    fn all_problems(&self, broken: Broken) -> Error {
+    fn all_faults(&self, incomplete: IncompleteNode) -> Error {
         if !self.settings.group_errors {
-            return broken.known(self.settings);
+            return incomplete.known_faults(self.settings);
         }
-        let Broken { error, rest, whole } = broken;
+        let IncompleteNode { error, rest, whole } = incomplete;
         let Some(layers) = rest else { return error };
-        let mut more = if whole { self.evaluation_problems(&layers) } else { Vec::new() };
+        let mut more = if whole { self.evaluation_faults(&layers) } else { Vec::new() };
         self.add_embedded(&mut more, &layers);
         for fault in &mut more {
             self.complete(fault, &layers);
         }
         let mut faults: Vec<_> = error.into_faults().into_iter().chain(more).collect();
-        self.withhold_ways(&mut faults, &layers);
+        self.redact_cycles(&mut faults, &layers);
         Error::new(faults)
     }
 
@@ -99,7 +99,7 @@ impl Computation<'_> {
     }
 
     /// What an evaluation finds of layers that are all there, but for values that cannot be read.
-    fn evaluation_problems(&self, layers: &Layers) -> Vec<Fault> {
+    fn evaluation_faults(&self, layers: &Layers) -> Vec<Fault> {
         let parameters = self.merge(layers);
         let root = Root::whole(parameters.clone());
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs).in_extent(Extent::Readable);

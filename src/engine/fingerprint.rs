@@ -1,4 +1,4 @@
-//! Held says where the bytes of a file are, on disk or in a commit, gives them, and what proves that
+//! ByteSource says where the bytes of a file are, on disk or in a commit, gives them, and what proves that
 //! they are still the same.
 
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::storage::git::Blob;
 
 /// Where the bytes of a file are.
 #[derive(Clone, Default, Debug)]
-pub enum Held {
+pub enum ByteSource {
     /// In the file system.
     #[default]
     Disk,
@@ -23,23 +23,23 @@ pub enum Held {
     /// In memory: it is a file of a commit.
     Blob(Arc<Blob>),
     /// Nowhere, for this reason.
-    Nothing(&'static str),
+    Missing(&'static str),
     /// In a commit, and too large to be taken.
     TooLarge,
 }
 
-impl Held {
+impl ByteSource {
     /// Whether they are in the file system.
     pub fn is_on_disk(&self) -> bool {
-        matches!(self, Held::Disk)
+        matches!(self, ByteSource::Disk)
     }
 }
 
 /// What proves that a file is the one that was loaded.
 #[derive(Clone, Debug)]
-pub enum Proof {
+pub enum Fingerprint {
     /// For a file of the file system.
-    Stamp(Stamp),
+    Disk(Stamp),
     /// For one of a commit, the name of its bytes.
     Object(Arc<str>),
 }
@@ -47,38 +47,38 @@ pub enum Proof {
 /// The bytes of a file as they are now.
 pub fn read(
     item: &Item,
-    held: &Held,
+    source: &ByteSource,
     counters: &Counters,
     settings: &Settings,
-) -> Result<(Arc<[u8]>, Proof)> {
-    let most = settings.most_bytes();
+) -> Result<(Arc<[u8]>, Fingerprint)> {
+    let limit = settings.most_bytes();
     let from_disk = |path: &Path| {
-        let (bytes, stamp) = fs::read_settled(path, most, settings.settle())?;
+        let (bytes, stamp) = fs::read_settled(path, limit, settings.settle())?;
         counters.read.add();
-        Ok((bytes.into(), Proof::Stamp(stamp)))
+        Ok((bytes.into(), Fingerprint::Disk(stamp)))
     };
-    match held {
-        Held::Disk => from_disk(item.path()),
-        Held::Outside(path) => from_disk(path),
-        Held::TooLarge => Err(fs::too_large(item.path(), most)),
-        Held::Blob(blob) => Ok((blob.bytes.clone(), Proof::Object(blob.object.clone()))),
-        Held::Nothing(reason) => {
+    match source {
+        ByteSource::Disk => from_disk(item.path()),
+        ByteSource::Outside(path) => from_disk(path),
+        ByteSource::TooLarge => Err(fs::too_large(item.path(), limit)),
+        ByteSource::Blob(blob) => Ok((blob.bytes.clone(), Fingerprint::Object(blob.object.clone()))),
+        ByteSource::Missing(reason) => {
             let kind = Kind::FileUnreadable { path: display(item.path()), message: (*reason).to_owned() };
             Err(Fault::new(kind).into())
         }
     }
 }
 
-impl Proof {
+impl Fingerprint {
     /// What proves from now on that a file is the one that was loaded, if it is.
-    pub fn still_holds(&self, path: &Path, held: &Held) -> Option<Proof> {
-        match (self, held) {
-            (Proof::Stamp(before), Held::Disk | Held::Outside(_)) => {
-                let now = fs::stamp(if let Held::Outside(path) = held { path } else { path }).ok()?;
-                now.proves_unchanged(before).then_some(Proof::Stamp(now))
+    pub fn verify(&self, path: &Path, source: &ByteSource) -> Option<Fingerprint> {
+        match (self, source) {
+            (Fingerprint::Disk(before), ByteSource::Disk | ByteSource::Outside(_)) => {
+                let now = fs::stamp(if let ByteSource::Outside(path) = source { path } else { path }).ok()?;
+                now.proves_unchanged(before).then_some(Fingerprint::Disk(now))
             }
-            (Proof::Object(before), Held::Blob(blob)) => {
-                (*before == blob.object).then(|| Proof::Object(before.clone()))
+            (Fingerprint::Object(before), ByteSource::Blob(blob)) => {
+                (*before == blob.object).then(|| Fingerprint::Object(before.clone()))
             }
             _ => None,
         }
