@@ -51,7 +51,7 @@ pub struct Fault {
     /// The value it is about, until [`Fault::site`] is filled in from it.
     pub origin: Option<Origin>,
     /// Byte offset in the text of the scalar at `origin`, and the length meant.
-    pub within: Option<(u32, u32)>,
+    pub sub_span: Option<(u32, u32)>,
     /// The place.
     pub site: Option<Site>,
     /// The setting it comes from, and what in it, where that is no file of the inventory.
@@ -74,17 +74,17 @@ pub struct Fault {
 pub type Warning = Fault;
 
 /// The largest number of problems in an [`Error`], and of warnings about one node or file.
-pub const MOST_TOLD: usize = 1_000;
+pub const MAX_FAULTS: usize = 1_000;
 
-/// Adds a problem to a list that will be cut by [`tell_most`]: one more than fit shows that there are more.
-pub fn tell(told: &mut Vec<Fault>, fault: Fault) {
-    if told.len() <= MOST_TOLD {
+/// Adds a problem to a list that will be cut by [`truncate_faults`]: one more than fit shows that there are more.
+pub fn push_fault(told: &mut Vec<Fault>, fault: Fault) {
+    if told.len() <= MAX_FAULTS {
         told.push(fault);
     }
 }
 
 /// Cuts a list of problems; the last one then says that there are more.
-pub fn tell_most(told: &mut Vec<Fault>, most: usize) {
+pub fn truncate_faults(told: &mut Vec<Fault>, most: usize) {
     if told.len() > most {
         told.truncate(most);
         let note = Note { text: "more than this are not told at once".into(), site: None };
@@ -95,7 +95,7 @@ pub fn tell_most(told: &mut Vec<Fault>, most: usize) {
 }
 
 /// Leaves out all but the first problem, unless all are asked for (`group_errors`, R5).
-pub fn tell_asked(told: &mut Vec<Fault>, all: bool) {
+pub fn truncate_unless_grouped(told: &mut Vec<Fault>, all: bool) {
     if !all {
         told.truncate(1);
     }
@@ -107,7 +107,7 @@ impl Fault {
         Fault {
             kind,
             origin: None,
-            within: None,
+            sub_span: None,
             site: None,
             setting: None,
             node: None,
@@ -132,8 +132,8 @@ impl Fault {
     }
     /// The same with the part of the scalar that is meant, in bytes of its text.
     #[must_use]
-    pub fn within(mut self, offset: usize, length: usize) -> Fault {
-        self.within = u32::try_from(offset).ok().zip(u32::try_from(length).ok());
+    pub fn sub_span(mut self, offset: usize, length: usize) -> Fault {
+        self.sub_span = u32::try_from(offset).ok().zip(u32::try_from(length).ok());
         self
     }
     /// The same with the path of the parameter that holds it.
@@ -164,7 +164,7 @@ impl Fault {
     }
 }
 
-/// One to [`MOST_TOLD`] problems that leave no result. A clone shares them: the error of a file is the
+/// One to [`MAX_FAULTS`] problems that leave no result. A clone shares them: the error of a file is the
 /// error of each node that includes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Error(Arc<Vec<Fault>>);
@@ -175,7 +175,7 @@ impl Error {
         if faults.is_empty() {
             return Fault::new(Kind::Internal { message: "an error without a problem".into() }).into();
         }
-        tell_most(&mut faults, MOST_TOLD);
+        truncate_faults(&mut faults, MAX_FAULTS);
         Error(Arc::new(faults))
     }
     /// The problems, at least one.

@@ -20,7 +20,7 @@ static PASSED: AtomicUsize = AtomicUsize::new(0);
 /// If it is the one that a test has chosen.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
-pub fn point(name: &str) {
+pub fn failpoint(name: &str) {
     #[cfg(debug_assertions)]
     {
         let at = AT.load(SeqCst);

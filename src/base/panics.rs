@@ -10,7 +10,7 @@ thread_local! {
 }
 
 /// Has panics of all threads noted instead of printed.
-pub fn note_places() {
+pub fn record_locations() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map_or_else(String::new, ToString::to_string);
         PLACE.with_borrow_mut(|noted| *noted = place);
@@ -18,7 +18,7 @@ pub fn note_places() {
 }
 
 /// The place of the last panic that this thread met, its own or that of a thread it waited for.
-pub fn take_place() -> String {
+pub fn take_location() -> String {
     PLACE.take()
 }
 
@@ -38,5 +38,5 @@ impl Caught {
 
 /// Does work in a thread that another one waits for.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Caught> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| Caught { payload, place: take_place() })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| Caught { payload, place: take_location() })
 }

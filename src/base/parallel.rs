@@ -4,7 +4,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
 
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::panics::{Caught, catch};
 
 /// Fewer items than this are not worth a thread.
@@ -74,7 +74,7 @@ pub fn each<'i, T: Sync, C, R: Send>(
                         break;
                     }
                     if others > 0 {
-                        point("threads are at work");
+                        failpoint("threads are at work");
                     }
                     let result = work(&context, &items[index]);
                     if stop(&result) {

@@ -9,20 +9,20 @@
 
 mod value;
 
-use crate::base::error::{Error, Kind, MOST_TOLD, Result, Warning, article};
+use crate::base::error::{Error, Kind, MAX_FAULTS, Result, Warning, article};
 use crate::base::value::{Map, Text, Value};
 use value::FromValue;
-pub use value::{not_among, truth};
+pub use value::{parse_bool, unknown_word};
 
 /// The names of a settings file, the first one first.
 pub const FILE_NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
 
 /// The settings that only the programs use. The library takes no notice of them.
-pub const OF_PROGRAMS: [&str; 5] =
+pub const PROGRAM_SETTINGS: [&str; 5] =
     ["applications_postfix", "group_form", "output", "pretty_print", "no_refs"];
 
 /// A second spelling of a word, as Kapitan's examples write it.
-pub fn other_spelling(word: &str) -> &str {
+pub fn canonical_word(word: &str) -> &str {
     if word == "yml" { "yaml" } else { word }
 }
 
@@ -58,7 +58,7 @@ pub enum Shape {
 
 /// One row of the table of settings.
 #[derive(Debug)]
-pub struct Row {
+pub struct SettingRow {
     /// The name, as the configuration writes it.
     pub name: &'static str,
     /// Other spellings that are accepted (ruling S16).
@@ -71,7 +71,7 @@ pub struct Row {
     pub doc: &'static str,
 }
 
-impl Row {
+impl SettingRow {
     /// The default. `tests/base/settings_page.rs` compares it with what YAML reads.
     pub fn default_value(&self) -> Value {
         let quoted =
@@ -123,7 +123,7 @@ macro_rules! settings {
         pub struct Settings { $( $(#[doc = $doc])+ pub $name: $type, )* }
 
         /// All settings with their spellings, shapes and defaults.
-        pub const TABLE: &[Row] = &[ $( Row {
+        pub const TABLE: &[SettingRow] = &[ $( SettingRow {
             name: stringify!($name),
             aliases: &[$($alias),*],
             shape: $shape,
@@ -133,7 +133,7 @@ macro_rules! settings {
 
         impl Settings {
             fn from_values(
-                values: &mut dyn FnMut(&'static Row) -> Result<Value>,
+                values: &mut dyn FnMut(&'static SettingRow) -> Result<Value>,
                 odd: &mut Vec<Warning>,
             ) -> Result<Settings> {
                 let mut rows = TABLE.iter();
@@ -299,14 +299,14 @@ impl Settings {
         std::time::Duration::from_millis(self.settle_time.into())
     }
     /// The largest file in bytes.
-    pub fn most_bytes(&self) -> usize {
+    pub fn max_file_bytes(&self) -> usize {
         self.limit_file_size as usize * 1024 * 1024
     }
     /// Reads settings from options by name. Unknown names are warnings, the first of them at least.
     pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
         let (mut warnings, mut odd) = (Vec::new(), Vec::new());
         for key in options.keys() {
-            if warnings.len() > MOST_TOLD {
+            if warnings.len() > MAX_FAULTS {
                 break;
             }
             let name = crate::base::pystr::str(&key.0);
@@ -317,10 +317,10 @@ impl Settings {
                 warnings.push(Warning::new(Kind::UnknownSetting { name, similar }));
             }
         }
-        let given = |row: &Row| {
+        let given = |row: &SettingRow| {
             std::iter::once(&row.name).chain(row.aliases).find_map(|name| options.get(*name)).cloned()
         };
-        let mut value = |row: &'static Row| match given(row) {
+        let mut value = |row: &'static SettingRow| match given(row) {
             // As in the forks, nothing reads it where no class may be missing.
             Some(value) if row.name == "ignore_class_notfound_regexp" && !value::is_read(row, &value) => {
                 let skips = TABLE.iter().find(|row| row.name == "ignore_class_notfound").and_then(given);

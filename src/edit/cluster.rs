@@ -77,7 +77,7 @@ fn edit(settings: &Settings, file: ClusterFile<'_>, change: &Change, options: Op
 
 /// The root and the path below it: in the first folder of `classes_uri` that has the file, or else
 /// in the first.
-fn locate(settings: &Settings, file: ClusterFile<'_>, wish: &'static str) -> Result<(PathBuf, PathBuf)> {
+fn locate(settings: &Settings, file: ClusterFile<'_>, operation: &'static str) -> Result<(PathBuf, PathBuf)> {
     let file_name = if file.name.is_empty() { &*settings.cluster_file } else { file.name };
     name::path("file", file_name)?;
     name::path("folder", &settings.cluster_folder)?;
@@ -87,7 +87,7 @@ fn locate(settings: &Settings, file: ClusterFile<'_>, wish: &'static str) -> Res
         relative.push(file.cluster);
     }
     relative.push(file_name);
-    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri", wish)?;
+    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri", operation)?;
     let has_it = |root: &&PathBuf| root.join(&relative).exists();
     let root = roots.iter().find(has_it).or(roots.first()).map_or(Path::new("."), PathBuf::as_path);
     Ok((root.to_owned(), relative))

@@ -1,4 +1,4 @@
-//! Edits turn a wish (this key, this value) into a file in which that entry differs and nothing else.
+//! Edits turn a operation (this key, this value) into a file in which that entry differs and nothing else.
 //!
 //! [`Change::apply`] is the editor of texts: only the bytes of the entry change, and the new text
 //! is read back before anybody sees it. [`cluster`] and [`node`] know which files hold soft
@@ -18,7 +18,7 @@ pub mod tree;
 mod twin;
 
 use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::stack::grow;
@@ -154,7 +154,7 @@ pub fn apply_all(
 ) -> Result<Option<Vec<u8>>> {
     let mut text = None;
     for change in changes {
-        point("a text is changed");
+        failpoint("a text is changed");
         if let Some(changed) = change.apply(text.as_deref().unwrap_or(bytes), path, prefixes)? {
             text = Some(changed);
         }

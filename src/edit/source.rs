@@ -73,6 +73,6 @@ fn readable(settings: &Settings, roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
 
 fn data(path: &Path, readable: &[PathBuf], settings: &Settings) -> Result<Value> {
     let (folder, real) = inside::found(path, readable)?;
-    let (text, _) = fs::read_beneath(folder, &real, settings.most_bytes(), settings.settle())?;
+    let (text, _) = fs::read_beneath(folder, &real, settings.max_file_bytes(), settings.settle())?;
     Ok(read(&text, &display(path))?.unwrap_or_default())
 }

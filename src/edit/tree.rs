@@ -78,7 +78,7 @@ impl EditTree {
         Ok(EditTree {
             root,
             prefixes: Prefixes::new(settings),
-            most: settings.most_bytes(),
+            most: settings.max_file_bytes(),
             settle: settings.settle(),
             lock,
         })
@@ -150,7 +150,8 @@ pub fn read_below(settings: &Settings, root: &Path, relative: &Path) -> Result<O
     }
     let root = inside::root(root)?;
     let path = inside::file(&root, relative, Missing::Refuse)?;
-    Ok(read_if_there(&root, &path, settings.most_bytes(), settings.settle())?.map(|(text, _)| (path, text)))
+    Ok(read_if_there(&root, &path, settings.max_file_bytes(), settings.settle())?
+        .map(|(text, _)| (path, text)))
 }
 
 fn read_if_there(
@@ -165,16 +166,16 @@ fn read_if_there(
     fs::read_beneath(root, path, most, settle).map(Some)
 }
 
-/// The folders of a setting, absolute. `wish` says what is to be done with their files, for errors.
+/// The folders of a setting, absolute. `operation` says what is to be done with their files, for errors.
 pub fn roots(
     settings: &Settings,
     uri: &Value,
     name: &'static str,
-    wish: &'static str,
+    operation: &'static str,
 ) -> Result<Vec<PathBuf>> {
     if &*settings.storage_type != "yaml_fs" {
         let storage = settings.storage_type.to_string();
-        return Err(Fault::new(Kind::StorageUnsupported { storage, wish }).into());
+        return Err(Fault::new(Kind::StorageUnsupported { storage, operation }).into());
     }
     fs::roots(settings.inventory_base_uri.as_deref(), uri, name)
 }

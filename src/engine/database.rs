@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, Link, Result};
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
@@ -107,7 +107,7 @@ impl Database {
     /// Begins a question with a new read at the files, and at the branches of repositories.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.begin()?;
-        point("folders were listed");
+        failpoint("folders were listed");
         self.advance(changed)
     }
 

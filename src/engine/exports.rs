@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::Fault;
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::parallel;
 use crate::base::secrets::Secrets;
@@ -139,7 +139,7 @@ impl Computation<'_> {
     /// Forgets a node whose files changed, and orders the layers of one that is not known.
     pub(crate) fn memoized_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
         let mut known = self.index.nodes.lock();
-        point("the exports are looked up");
+        failpoint("the exports are looked up");
         if let Some(entry) = known.get_mut(node) {
             if entry.verified_at != self.revision {
                 let current = entry.item.as_ref() == self.catalog.nodes.get(node)

@@ -5,7 +5,7 @@
 //! depends on a value that cannot be read, or on a query; and where a whole file is missing, all that an
 //! evaluation finds, since that file may set or replace any value.
 
-use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_asked};
+use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_unless_grouped};
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::engine::node::{Computation, Layers, NodeRequest};
@@ -31,7 +31,7 @@ impl IncompleteNode {
     /// The problems that are known without looking for more.
     pub fn known_faults(self, settings: &Settings) -> Error {
         let mut faults = self.error.into_faults();
-        tell_asked(&mut faults, settings.group_errors);
+        truncate_unless_grouped(&mut faults, settings.group_errors);
         Error::new(faults)
     }
 }
@@ -88,7 +88,7 @@ impl Computation<'_> {
             let refused =
                 |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;
             if !faults.iter().any(refused) {
-                if faults.len() > MOST_TOLD {
+                if faults.len() > MAX_FAULTS {
                     return;
                 }
                 let bytes = fault.origin.and_then(|origin| self.inputs.bytes(origin.file));

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, tell_most};
-use crate::base::failpoints::point;
+use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_faults};
+use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site, Span, Spans};
@@ -302,7 +302,7 @@ impl Files {
             Some(first) if entry.verified_at == scan => first.current(file),
             _ => {
                 entry.verified_at = scan;
-                point("the table of files is changed");
+                failpoint("the table of files is changed");
                 let current = loaded.current(file);
                 entry.loaded = Some(loaded);
                 current
@@ -342,7 +342,7 @@ impl Files {
             return self.store(file, LoadedFile { fingerprint, ..loaded.clone() }, scan);
         }
         let compose = |bytes: &[u8]| {
-            point("a file is parsed");
+            failpoint("a file is parsed");
             let limits = crate::yaml::compose::DocumentLimits::of(&self.settings);
             compose_with(bytes, &|text| interner.text(text), limits)
         };
@@ -503,7 +503,7 @@ pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
     let mut duplicates: Vec<Fault> = document
         .warnings
         .iter()
-        .take(MOST_TOLD + 1)
+        .take(MAX_FAULTS + 1)
         .map(|(later, earlier, warning)| {
             let mut warning = warning.clone().at(Origin { file, node: *later });
             warning.site = None;
@@ -517,6 +517,6 @@ pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
             warning
         })
         .collect();
-    tell_most(&mut duplicates, MOST_TOLD);
+    truncate_faults(&mut duplicates, MAX_FAULTS);
     duplicates
 }

@@ -51,7 +51,7 @@ pub fn read(
     counters: &Counters,
     settings: &Settings,
 ) -> Result<(Arc<[u8]>, Fingerprint)> {
-    let limit = settings.most_bytes();
+    let limit = settings.max_file_bytes();
     let from_disk = |path: &Path| {
         let (bytes, stamp) = fs::read_settled(path, limit, settings.settle())?;
         counters.read.add();

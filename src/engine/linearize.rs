@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::base::error::{Error, Fault, Result, Warning, tell_most};
+use crate::base::error::{Error, Fault, Result, Warning, truncate_faults};
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
@@ -205,7 +205,7 @@ pub fn linearize(
         // An answer asks its sequence whether it holds; an error has none.
         linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.added.dependencies));
         let whole = linearizer.completeness == Completeness::Complete && faults.len() <= MAX_FAULTS;
-        tell_most(&mut faults, MAX_FAULTS);
+        truncate_faults(&mut faults, MAX_FAULTS);
         for fault in &mut faults {
             fault.node = Some(input.name.clone());
         }

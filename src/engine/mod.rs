@@ -26,7 +26,7 @@ pub mod values;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::SystemTime;
 
-use crate::base::error::{Error, Fault, MOST_TOLD, Result, Warning, tell_most};
+use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
 use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
 use crate::engine::database::Database;
@@ -139,7 +139,7 @@ impl Inventory {
         warnings.extend(configuration::unread(options, &settings));
         warnings.extend(ignored::warnings(&settings));
         warnings.extend(database.inputs.trees.locations.warnings.iter().cloned());
-        tell_most(&mut warnings, MOST_TOLD);
+        truncate_faults(&mut warnings, MAX_FAULTS);
         let database = Mutex::new(database);
         Ok(Inventory { settings, warnings, revision, database, notices: notices::Notices::default() })
     }

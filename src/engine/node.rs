@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, Link, MOST_TOLD, Result, Warning, tell_most};
+use crate::base::error::{Error, Fault, Kind, Link, MAX_FAULTS, Result, Warning, truncate_faults};
 use crate::base::parallel;
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
@@ -201,7 +201,7 @@ impl Computation<'_> {
         }
         all.extend(linearization.warnings.iter().cloned());
         all.append(warnings);
-        tell_most(&mut all, MOST_TOLD);
+        truncate_faults(&mut all, MAX_FAULTS);
         for warning in &mut all {
             self.complete(warning, merged);
         }
@@ -454,7 +454,7 @@ impl Computation<'_> {
         {
             fault.chain = merged.linearization.include_chains().chain_of_file(origin.file, self.inputs);
         }
-        fault.withhold(&Secrets::of(self.settings), &self.settings.delimiter);
+        fault.redact_query(&Secrets::of(self.settings), &self.settings.delimiter);
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use rustc_hash::FxHashMap;
 
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::engine::counts::Counter;
 use crate::evaluate::Known;
@@ -90,7 +90,7 @@ impl Prefix {
             }
         }
         self.merged.get_or_init(|| {
-            point("merged layers are kept");
+            failpoint("merged layers are kept");
             state
         })
     }

@@ -13,7 +13,7 @@ use std::sync::{Arc, MutexGuard};
 use once_cell::race::OnceBox;
 
 use crate::base::error::Result;
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::value::Map;
 use crate::engine::Inventory;
@@ -80,7 +80,7 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
         let inventory = entry.inventory.clone();
-        point("the inventories of the process are changed");
+        failpoint("the inventories of the process are changed");
         inventories.push(entry);
         return Ok(inventory);
     }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::base::error::{Error, Fault, Kind, Result, tell_asked};
+use crate::base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
 use crate::base::value::{Text, Value};
 use crate::engine::faults::IncompleteNode;
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
@@ -32,7 +32,7 @@ impl Computation<'_> {
                 let mut faults = error.into_faults();
                 // A value is only at fault where a class name needs it, and nothing else tells so.
                 faults.sort_by_key(|fault| fault.path.is_some());
-                tell_asked(&mut faults, self.settings.group_errors);
+                truncate_unless_grouped(&mut faults, self.settings.group_errors);
                 Err(Error::new(faults))
             }
         })?;

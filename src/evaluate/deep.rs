@@ -7,9 +7,9 @@ use std::sync::{Arc, OnceLock};
 
 use super::memo::State;
 use super::{Evaluator, Found, Head, Stop};
-use crate::base::error::MOST_TOLD;
-use crate::base::failpoints::point;
-use crate::base::measure::Measure;
+use crate::base::error::MAX_FAULTS;
+use crate::base::failpoints::failpoint;
+use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::value::{CONTAINER, Map, Value};
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
@@ -19,14 +19,14 @@ impl Evaluator<'_> {
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
             Slot::Value(value, _) => {
-                self.measure = Measure::of(value);
+                self.measure = ValueSize::of(value);
                 Ok(value.clone())
             }
             Slot::Map(map) => self.deep_map(map),
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
             // Enough is told.
-            _ if self.faults.len() > MOST_TOLD => Err(Stop::Reported),
+            _ if self.faults.len() > MAX_FAULTS => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
                 if found.home.is_none() {
@@ -45,7 +45,7 @@ impl Evaluator<'_> {
     pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
         match (&found.head, &found.home) {
             (Head::Value(value), _) => {
-                self.measure = Measure::of(value);
+                self.measure = ValueSize::of(value);
                 Ok(value.clone())
             }
             (head, None) => self.deep_head(head),
@@ -61,7 +61,7 @@ impl Evaluator<'_> {
     fn deep_head(&mut self, head: &Head) -> Result<Value, Stop> {
         match head {
             Head::Value(value) => {
-                self.measure = Measure::of(value);
+                self.measure = ValueSize::of(value);
                 Ok(value.clone())
             }
             Head::List(list) => self.deep_list(list),
@@ -92,10 +92,10 @@ impl Evaluator<'_> {
 
     fn deep_entries(&mut self, entries: &Entries) -> Result<Value, Stop> {
         let mut values = Vec::with_capacity(entries.len());
-        let mut measure = Measure::default();
+        let mut measure = ValueSize::default();
         for (key, slot) in entries {
             if let Slot::Value(value, _) = slot {
-                measure.add(Measure::of(value));
+                measure.add(ValueSize::of(value));
                 values.push(value.clone());
                 continue;
             }
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
             }
             self.pop_key();
         }
-        self.measure = measure.around();
+        self.measure = measure.wrapped();
         self.weight += CONTAINER + values.len() * size_of::<Value>();
         // One that failed has no value.
         Map::with_keys_of(entries, values).map(Value::map).ok_or(Stop::Reported)
@@ -124,7 +124,7 @@ impl Evaluator<'_> {
 
     fn deep_items(&mut self, slots: &[Slot]) -> Result<Value, Stop> {
         let mut items = Vec::with_capacity(slots.len());
-        let mut measure = Measure::default();
+        let mut measure = ValueSize::default();
         for (index, slot) in slots.iter().enumerate() {
             self.push_index(index);
             match self.deep(slot) {
@@ -136,7 +136,7 @@ impl Evaluator<'_> {
             }
             self.pop_key();
         }
-        self.measure = measure.around();
+        self.measure = measure.wrapped();
         self.weight += CONTAINER + items.len() * size_of::<Value>();
         // One that failed has no value.
         if items.len() == slots.len() { Ok(Value::list(items)) } else { Err(Stop::Reported) }
@@ -145,7 +145,7 @@ impl Evaluator<'_> {
     /// The value of a container that nothing in it can change, computed once for all nodes.
     fn plain(
         &mut self,
-        constant: &OnceLock<(Value, Measure)>,
+        constant: &OnceLock<(Value, ValueSize)>,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
         let (value, measure) = if let Some(known) = constant.get() {
@@ -153,7 +153,7 @@ impl Evaluator<'_> {
         } else {
             let value = self.deeper(compute)?;
             constant.get_or_init(|| {
-                point("a cell is written");
+                failpoint("a cell is written");
                 (value, self.measure)
             })
         };
@@ -203,13 +203,13 @@ impl Evaluator<'_> {
     fn within_limits(&mut self, value: Value, origin: Origin) -> Result<Value, Stop> {
         let (depth, values) = (self.settings.limit_depth as usize, self.settings.limit_values as usize);
         let (what, limit, setting) = match self.measure {
-            Measure { height, .. } if height > depth => {
+            ValueSize { height, .. } if height > depth => {
                 ("the nesting of values that references repeat", depth, "limit_depth")
             }
-            Measure { size, .. } if size > values => {
+            ValueSize { size, .. } if size > values => {
                 ("the number of values that references repeat", values, "limit_values")
             }
-            Measure { .. } => return Ok(value),
+            ValueSize { .. } => return Ok(value),
         };
         Err(self.beyond(what, limit, setting, origin))
     }

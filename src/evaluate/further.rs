@@ -9,7 +9,7 @@
 
 use super::fold::{Failed, standing};
 use super::{Evaluator, Found, Stop};
-use crate::base::error::{Fault, Kind, MOST_TOLD};
+use crate::base::error::{Fault, Kind, MAX_FAULTS};
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text};
 use crate::model::slot::{Slot, StackEntry, StackSlot};
@@ -68,7 +68,7 @@ impl Evaluator<'_> {
 
     /// Whether one problem says all that is asked for.
     fn tells_one(&self) -> bool {
-        self.curt || self.is_quiet() || !self.settings.group_errors || self.faults.len() > MOST_TOLD
+        self.curt || self.is_quiet() || !self.settings.group_errors || self.faults.len() > MAX_FAULTS
     }
 
     fn rest_of(&mut self, slot: &Slot, rest: Rest) {
@@ -266,6 +266,6 @@ fn conflict<'s>(stop: &'s Stop, entry: &StackEntry) -> Option<&'s Kind> {
 
 /// Whether a problem stands where another one does, in the same words.
 fn is_told(told: &Fault, fault: &Fault) -> bool {
-    (told.origin, told.within) == (fault.origin, fault.within)
+    (told.origin, told.sub_span) == (fault.origin, fault.sub_span)
         && told.kind.to_string() == fault.kind.to_string()
 }

@@ -23,9 +23,9 @@ mod without;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, tell_asked, tell_most};
-use crate::base::measure::Measure;
+use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
 use crate::base::settings::Settings;
+use crate::base::size::ValueSize;
 use crate::base::source::{FileId, Origin, Site, Span};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
@@ -131,9 +131,9 @@ pub struct Evaluator<'a> {
     /// Whether it is the exports that are evaluated.
     exports: bool,
     heads: Memo<Found>,
-    values: Memo<(Value, Measure)>,
+    values: Memo<(Value, ValueSize)>,
     /// The measure of the value that was given back last.
-    measure: Measure,
+    measure: ValueSize,
     /// The length of all text that references built.
     text: usize,
     /// The number of values of layers that were folded.
@@ -185,7 +185,7 @@ impl<'a> Evaluator<'a> {
             exports: false,
             heads: Memo::default(),
             values: Memo::default(),
-            measure: Measure::default(),
+            measure: ValueSize::default(),
             text: 0,
             folded: 0,
             weight: 0,
@@ -242,7 +242,7 @@ impl<'a> Evaluator<'a> {
 
     /// How many values the memory and the time of what was computed here would make.
     pub(crate) fn spent(&self) -> usize {
-        self.heads.len() + self.folded + self.weight / crate::base::measure::TEXT
+        self.heads.len() + self.folded + self.weight / crate::base::size::TEXT_UNIT
     }
 
     /// The value of all exports, after that of the parameters; what fails is recorded.
@@ -270,8 +270,8 @@ impl<'a> Evaluator<'a> {
     pub fn finish(&mut self) -> Vec<Fault> {
         self.examine_replaced();
         let mut faults = std::mem::take(&mut self.faults);
-        tell_most(&mut faults, MOST_TOLD);
-        tell_asked(&mut faults, self.settings.group_errors);
+        truncate_faults(&mut faults, MAX_FAULTS);
+        truncate_unless_grouped(&mut faults, self.settings.group_errors);
         faults
     }
 

@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 
 use super::memo::{Keeping, Kept, Memo};
 use super::{Evaluator, Found, Head};
-use crate::base::measure::Measure;
+use crate::base::size::ValueSize;
 use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Key, Value};
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
@@ -114,7 +114,7 @@ pub struct Known {
     /// About how many bytes these take.
     weight: usize,
     /// By the address of a container that the parameters of all such nodes share.
-    values: Kept<(Value, Measure)>,
+    values: Kept<(Value, ValueSize)>,
     /// By the address of a slot in such a container.
     heads: Kept<Found>,
     /// What the addresses belong to, beside the parameters of the classes.
@@ -156,7 +156,7 @@ impl Known {
         &self.classes
     }
 
-    pub(super) fn value(&self, address: usize) -> Option<(Value, Measure)> {
+    pub(super) fn value(&self, address: usize) -> Option<(Value, ValueSize)> {
         let base = || self.base.as_ref()?.value(address);
         self.values.get(address).cloned().or_else(base)
     }
@@ -241,7 +241,7 @@ struct Sift<'m> {
     /// What was known before: what is in such a container is known too.
     base: Option<&'m Known>,
     heads: &'m mut Memo<Found>,
-    values: &'m mut Memo<(Value, Measure)>,
+    values: &'m mut Memo<(Value, ValueSize)>,
     /// The addresses of containers that have no value of their own, and were looked at.
     seen: FxHashSet<usize>,
     /// About how many bytes the containers take.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Fault, Kind};
-use crate::base::failpoints::point;
-use crate::base::measure::Measure;
+use crate::base::failpoints::failpoint;
+use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::value::{CONTAINER, Key, Text, Value};
 use crate::evaluate::{Evaluator, Extent, Found, Head, Stop};
@@ -96,7 +96,7 @@ impl Question {
 
 impl Evaluator<'_> {
     pub(super) fn query(&mut self, query: &Arc<Query>, origin: Origin) -> Result<Found, Stop> {
-        point("a query is asked");
+        failpoint("a query is asked");
         let source = query.source.to_string();
         // Other nodes change, and each node has its own environment.
         self.own = true;
@@ -184,7 +184,7 @@ impl Evaluator<'_> {
     }
 
     /// A value without the entries and items in it that fail (Q4), and its measure.
-    fn without_failures(&mut self, found: &Found, left: &mut Left) -> Option<(Value, Measure)> {
+    fn without_failures(&mut self, found: &Found, left: &mut Left) -> Option<(Value, ValueSize)> {
         if let Ok(value) = self.deep_found(found) {
             return Some((value, self.measure));
         }
@@ -209,7 +209,7 @@ impl Evaluator<'_> {
         left.inside.push(address);
         let outermost = std::mem::replace(&mut left.outermost, usize::MAX);
         let rest = self.deeper(|evaluator| {
-            let mut measure = Measure::default();
+            let mut measure = ValueSize::default();
             let mut part = |slot: &Slot| {
                 let found = evaluator.head(slot).ok()?;
                 let (value, part) = evaluator.without_failures(&found, left)?;
@@ -226,7 +226,7 @@ impl Evaluator<'_> {
                 Head::List(found) => Value::list(found.items.iter().filter_map(part).collect()),
                 Head::Value(value) => value.clone(),
             };
-            Ok((value, measure.around()))
+            Ok((value, measure.wrapped()))
         });
         left.inside.pop();
         // What is left is shared as it is here; others have it as often as it stands there.
@@ -276,7 +276,7 @@ struct Left {
     /// The outermost of them that was met again since.
     outermost: usize,
     /// What is left of those that came to the same wherever they stand.
-    known: FxHashMap<usize, Option<(Value, Measure)>>,
+    known: FxHashMap<usize, Option<(Value, ValueSize)>>,
     /// How many were looked into.
     looks: usize,
 }

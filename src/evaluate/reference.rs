@@ -2,7 +2,7 @@
 
 use super::{Evaluator, Found, Head, Stop};
 use crate::base::error::{Fault, Kind};
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::path::list_index;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -21,7 +21,7 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<Found, Stop> {
-        point("a reference is resolved");
+        failpoint("a reference is resolved");
         let computed;
         let path = if let Some(path) = &reference.fixed {
             path

@@ -4,7 +4,7 @@
 //! again with all names where there is something to tell.
 
 use super::{Evaluator, Locate, Stop};
-use crate::base::error::{Fault, Kind, MOST_TOLD, Warning, short_path};
+use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::yaml::narrow::narrow;
@@ -146,7 +146,7 @@ impl Evaluator<'_> {
         }
         fault.site = site(self.sources, origin, within);
         if let Some((_, (offset, length))) = within {
-            fault = fault.within(offset, length);
+            fault = fault.sub_span(offset, length);
         }
         fault
     }
@@ -164,7 +164,7 @@ impl Evaluator<'_> {
     }
 
     pub(crate) fn report(&mut self, stop: Stop) {
-        if self.faults.len() > MOST_TOLD {
+        if self.faults.len() > MAX_FAULTS {
             return;
         }
         match stop {
@@ -256,7 +256,7 @@ pub(crate) fn site(
 pub(crate) fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Option<Site> {
     let origin = fault.origin?;
     let site = site(sources, origin, None)?;
-    Some(match (fault.within, sources.locate(origin)) {
+    Some(match (fault.sub_span, sources.locate(origin)) {
         (Some(part), Some((_, span))) => {
             narrow(&site, part, file.get(span.start as usize..).unwrap_or_default())
         }

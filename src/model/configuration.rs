@@ -6,7 +6,7 @@ mod salt;
 use std::path::{Path, PathBuf};
 
 use crate::base::error::{Error, Fault, Kind, Result, Warning, article};
-use crate::base::settings::{FILE_NAMES, LARGEST_FILE, OF_PROGRAMS, Settings, TABLE};
+use crate::base::settings::{FILE_NAMES, LARGEST_FILE, PROGRAM_SETTINGS, Settings, TABLE};
 use crate::base::source::Site;
 use crate::base::value::{Map, Value};
 use crate::storage::fs;
@@ -144,7 +144,7 @@ pub fn unread(options: &Map, settings: &Settings) -> Option<Warning> {
     let file = ConfigurationFile::read(&path).ok()??;
     let names: Vec<&str> = TABLE
         .iter()
-        .filter(|row| !OF_PROGRAMS.contains(&row.name))
+        .filter(|row| !PROGRAM_SETTINGS.contains(&row.name))
         .filter_map(|row| {
             let spellings = || std::iter::once(&row.name).chain(row.aliases).copied();
             let said = spellings().find_map(|name| file.options.get(name))?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, Warning, tell, tell_most};
+use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, Warning, push_fault, truncate_faults};
 use crate::base::secrets::Secrets;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
@@ -187,7 +187,7 @@ impl Layer {
                     fault.path = Some(path.clone());
                     fault.export = *export;
                 }
-                fault.withhold(&secrets, delimiter);
+                fault.redact_query(&secrets, delimiter);
             }
         }
         if faults.is_empty() {
@@ -219,7 +219,7 @@ impl Builder<'_> {
     /// A problem with more than a value. Applications, exports and the environment have no part in what
     /// parameters come to.
     fn refuse(&mut self, section: &str, fault: Fault) {
-        tell(&mut self.faults, fault);
+        push_fault(&mut self.faults, fault);
         self.whole &= matches!(section, "applications" | "exports" | "environment");
     }
 
@@ -236,9 +236,9 @@ impl Builder<'_> {
         };
         for (kind, key) in unknown_sections(document) {
             let fault = Fault::new(kind).at(self.origin(key));
-            tell(&mut self.warnings, fault);
+            push_fault(&mut self.warnings, fault);
         }
-        tell_most(&mut self.warnings, MOST_TOLD);
+        truncate_faults(&mut self.warnings, MAX_FAULTS);
         let section =
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
         let (classes, listed_again) = self.classes(section("classes"));

@@ -9,7 +9,7 @@ mod regex;
 use fancy_regex::Regex;
 use rustc_hash::FxHashMap;
 
-use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result};
+use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
 use crate::base::pattern::glob_matches;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
@@ -72,7 +72,7 @@ impl Mappings {
                 Ok(mapping) => mappings.push(mapping),
                 Err(fault) => faults.push(fault),
             }
-            if faults.len() > MOST_TOLD {
+            if faults.len() > MAX_FAULTS {
                 break;
             }
         }

@@ -15,7 +15,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
@@ -143,7 +143,7 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
     if earlier.entries.is_empty() && !later.prefixed {
         return later.clone();
     }
-    point("two layers are merged");
+    failpoint("two layers are merged");
     let mut merged = match Arc::get_mut(&mut earlier) {
         Some(own) => std::mem::take(own),
         // Keys and children are shared.

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::base::measure::Measure;
+use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::table::Table;
 use crate::base::value::{Map, Value};
@@ -45,7 +45,7 @@ pub struct ListSlot {
     /// Whether anything in it needs evaluation.
     pub dynamic: bool,
     /// The value of a list that is not dynamic, once it was asked for, and its measure.
-    pub constant: OnceLock<(Value, Measure)>,
+    pub constant: OnceLock<(Value, ValueSize)>,
 }
 
 /// A mapping inside of a list.
@@ -58,7 +58,7 @@ pub struct RawSlot {
     /// Whether anything in it needs evaluation.
     pub dynamic: bool,
     /// The value of a mapping that is not dynamic, once it was asked for, and its measure.
-    pub constant: OnceLock<(Value, Measure)>,
+    pub constant: OnceLock<(Value, ValueSize)>,
 }
 
 /// A mapping with string keys.
@@ -75,7 +75,7 @@ pub struct MapSlot {
     /// Whether a key still begins with a prefix, as `~~a` does after one merge.
     pub prefixed: bool,
     /// The value of a mapping that is not dynamic, once it was asked for, and its measure.
-    pub constant: OnceLock<(Value, Measure)>,
+    pub constant: OnceLock<(Value, ValueSize)>,
 }
 
 /// The values of several layers for one place, earliest first.

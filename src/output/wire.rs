@@ -26,7 +26,7 @@
 
 use num_bigint::BigInt;
 
-use crate::base::error::{Error, Fault, Kind, MOST_TOLD, Result, article, short, tell};
+use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, article, push_fault, short};
 use crate::base::pystr::iso;
 use crate::base::value::{Key, Map, Value};
 
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
     }
 
     fn fault(&mut self, what: &str) {
-        if self.faults.len() > MOST_TOLD {
+        if self.faults.len() > MAX_FAULTS {
             return;
         }
         let text = |step: &Step<'_>| short(&step.text()).into_owned();
@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
             [first @ .., _] if first.len() > 16 => format!("{}{}…", joined(&self.path[..16]), self.delimiter),
             path => joined(path),
         };
-        tell(&mut self.faults, Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path));
+        push_fault(&mut self.faults, Fault::new(Kind::WireType { what: what.to_owned() }).in_path(path));
     }
 }
 
@@ -326,8 +326,8 @@ mod tests {
         let value = Value::list(vec![big("99999999999999999999"); 100_000]);
         let value = map(vec![(text(&"x".repeat(1_000_000)), value)]);
         let error = carry(&value, "parameters", ":").unwrap_err();
-        assert_eq!(error.faults().len(), MOST_TOLD);
-        assert_eq!(error.faults()[MOST_TOLD - 1].notes[0].text, "more than this are not told at once");
+        assert_eq!(error.faults().len(), MAX_FAULTS);
+        assert_eq!(error.faults()[MAX_FAULTS - 1].notes[0].text, "more than this are not told at once");
         assert!(error.faults().iter().all(|fault| fault.path.as_ref().unwrap().len() < 3_000));
     }
 

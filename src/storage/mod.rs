@@ -38,7 +38,7 @@ impl TreeLimits {
         TreeLimits {
             files: settings.limit_files as usize,
             depth: settings.limit_folder_depth as usize,
-            bytes: settings.most_bytes(),
+            bytes: settings.max_file_bytes(),
         }
     }
 }

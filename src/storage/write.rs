@@ -21,7 +21,7 @@ use super::denied::reason_at;
 use super::fs::{Stamp, Young, display, reason};
 use super::{beneath, rights};
 use crate::base::error::{Error, Fault, Kind, Result};
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 
 /// The file that is locked, in the outermost folder of a tree. Hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";
@@ -250,7 +250,7 @@ fn write(
     let mut file = beneath::file(around, beside, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     tell(WriteStep::Created);
     let (first, second) = bytes.split_at(bytes.len() / 2);
-    point("half of a file is written");
+    failpoint("half of a file is written");
     file.write_all(first)?;
     tell(WriteStep::Half);
     file.write_all(second)?;

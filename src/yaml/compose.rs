@@ -14,8 +14,8 @@ use rustc_hash::FxHashMap;
 use super::construct;
 use super::events::{Event, Events};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
-use crate::base::measure::TEXT;
 use crate::base::settings::Settings;
+use crate::base::size::TEXT_UNIT;
 use crate::base::source::{Site, Span, Spans};
 use crate::base::value::{Key, Text, Value};
 
@@ -232,7 +232,7 @@ impl Composer<'_> {
             match event {
                 Event::Alias { anchor } => self.alias(&anchor, span)?,
                 Event::Scalar { anchor, tag, value, plain } => {
-                    let size = 1 + value.len() / TEXT;
+                    let size = 1 + value.len() / TEXT_UNIT;
                     let index = self.add(tag, Content::Scalar { text: value, plain }, span)?;
                     if let Some(anchor) = anchor {
                         self.anchor(anchor, index, Some((size, 0)), span)?;

@@ -8,7 +8,7 @@
 use std::fmt::Write as _;
 
 use reclass::internals::yaml::parse_value;
-use reclass::settings::{Row, Shape, TABLE};
+use reclass::settings::{SettingRow, Shape, TABLE};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
 const BEGIN: &str = "<!-- The table is written by tests/base/settings_page.rs. -->\n\n";
@@ -41,7 +41,7 @@ fn table() -> String {
     table
 }
 
-fn names(row: &Row) -> String {
+fn names(row: &SettingRow) -> String {
     let aliases = row.aliases.iter().map(|alias| format!(", also `{alias}`"));
     format!("`{}`{}", row.name, aliases.collect::<Vec<_>>().concat())
 }

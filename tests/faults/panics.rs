@@ -100,9 +100,9 @@ fn the_place_of_a_panic_in_another_thread_is_known() {
     for work in [&shared as &dyn Fn(), &both] {
         elsewhere.store(false, SeqCst);
         let place = quietly(|| {
-            panics::note_places();
+            panics::record_locations();
             assert!(catch_unwind(AssertUnwindSafe(work)).is_err());
-            panics::take_place()
+            panics::take_location()
         });
         assert!(place.starts_with(file!()), "{place}");
     }

@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use reclass::Request;
-use reclass::settings::{Row, Shape, TABLE, truth};
+use reclass::settings::{SettingRow, Shape, TABLE, parse_bool};
 use reclass::value::{Map, Value};
 
 /// What a flag does to its setting.
@@ -169,7 +169,7 @@ fn abbreviations(flag: &Flag) -> &'static [&'static str] {
     }
 }
 
-fn help(flag: &Flag, row: Option<&Row>, defaults: &Map) -> String {
+fn help(flag: &Flag, row: Option<&SettingRow>, defaults: &Map) -> String {
     if let Some(help) = flag.help {
         return help.to_owned();
     }
@@ -230,7 +230,7 @@ fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
 /// not empty for true; words that mean false are false here (Y8).
 fn taken(flag: &Flag, text: &str) -> Value {
     match TABLE.iter().find(|row| row.name == flag.setting).map(|row| row.shape) {
-        Some(Shape::Flag) => Value::Bool(truth(text).unwrap_or(true)),
+        Some(Shape::Flag) => Value::Bool(parse_bool(text).unwrap_or(true)),
         _ => Value::text(text),
     }
 }

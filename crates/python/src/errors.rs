@@ -135,7 +135,7 @@ fn placed(text: &str, site: Option<&Site>) -> String {
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         reclass::Inventory::forget_all();
-        let place = reclass::panics::take_place();
+        let place = reclass::panics::take_location();
         // Of a crate, the path below the folder of all crates.
         let place = place.rsplit("/registry/src/").next().unwrap_or_default();
         Python::attach(|py| {

@@ -17,8 +17,8 @@ use pyo3::types::{
 use crate::errors::exception;
 use reclass::configuration::with_file;
 use reclass::error::{Fault, Kind};
-use reclass::failpoints::point;
-use reclass::settings::OF_PROGRAMS;
+use reclass::failpoints::failpoint;
+use reclass::settings::PROGRAM_SETTINGS;
 use reclass::value::{Date, DateTime, Key, Map, Text, Value};
 
 /// How deep objects from Python may nest.
@@ -40,7 +40,7 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
         _ => Map::default(),
     };
     let options = py.detach(|| with_file(&given)).map_err(|error| exception(py, &error))?;
-    let counts = |key: &Key| key.as_str().is_none_or(|key| !OF_PROGRAMS.contains(&key));
+    let counts = |key: &Key| key.as_str().is_none_or(|key| !PROGRAM_SETTINGS.contains(&key));
     Ok(options.into_iter().filter(|(key, _)| counts(key)).collect())
 }
 
@@ -148,7 +148,7 @@ impl<'a> Intake<'a> {
         items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
     ) -> PyResult<Value> {
         self.enter(object)?;
-        point("a list of Python is read");
+        failpoint("a list of Python is read");
         let mut list = Vec::new();
         for (index, item) in items.enumerate() {
             self.path.push(index.to_string());
@@ -164,7 +164,7 @@ impl<'a> Intake<'a> {
         entries: impl Iterator<Item = PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)>>,
     ) -> PyResult<Value> {
         self.enter(object)?;
-        point("a dict of Python is read");
+        failpoint("a dict of Python is read");
         let mut map = Map::default();
         for entry in entries {
             let (key, value) = entry?;

@@ -13,9 +13,11 @@ use crate::known;
 use crate::log::{self, Severity};
 use crate::outgoing::Outgoing;
 use crate::questions;
-use reclass::error::{Error, Fault, Kind, Result, Warning, article, concise_warning, inert, tell_asked};
+use reclass::error::{
+    Error, Fault, Kind, Result, Warning, article, concise_warning, inert, truncate_unless_grouped,
+};
 use reclass::explain::Selection;
-use reclass::failpoints::point;
+use reclass::failpoints::failpoint;
 use reclass::json;
 use reclass::list::NodeFilter;
 use reclass::redact::Redaction;
@@ -391,7 +393,7 @@ impl Inventory {
         let (given, mode) = py.detach(|| grow(ask)).map_err(|Failure { error, full, repeated }| {
             exception_with_excerpts(py, &error, &full, repeated)
         })?;
-        point("an answer is handed to Python");
+        failpoint("an answer is handed to Python");
         if let Some((watching, place)) = mode {
             let line = if watching {
                 format!("the kernel tells of changes in '{place}' from now on (inotify)")
@@ -555,7 +557,7 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     let parameters = carried(&node.parameters, "parameters");
     let environment = carried(&node.environment, "environment");
     if !faults.is_empty() {
-        tell_asked(&mut faults, settings.group_errors);
+        truncate_unless_grouped(&mut faults, settings.group_errors);
         for fault in &mut faults {
             fault.node = Some(node.name.clone());
         }

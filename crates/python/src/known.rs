@@ -14,7 +14,7 @@ use rustc_hash::FxHashMap;
 use crate::form::DictForm;
 use crate::prototype::Prototype;
 use crate::strings::Strings;
-use reclass::failpoints::point;
+use reclass::failpoints::failpoint;
 use reclass::keys::Keys;
 use reclass::lock::Mutex;
 use reclass::value::{Map, Value};
@@ -82,7 +82,7 @@ impl SharedObjects {
             if let Some(source) = Source::of(value) {
                 self.sweep();
                 self.weight += state.made().map_or(OVERHEAD, |made| made.weight());
-                point("a prototype is kept");
+                failpoint("a prototype is kept");
                 self.shared.insert(address, Shared { source, state });
             }
         }
@@ -142,7 +142,7 @@ impl SharedObjects {
     fn remember_form(&mut self, index: &Arc<Keys>, form: Arc<DictForm>) {
         self.sweep();
         self.weight += form.weight();
-        point("a form is kept");
+        failpoint("a form is kept");
         let common = self.forms.entry(address(index));
         let common = common.or_insert_with(|| Common { index: Arc::downgrade(index), state: State::Met });
         match &mut common.state {

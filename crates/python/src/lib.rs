@@ -62,7 +62,7 @@ mod _engine {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        reclass::panics::note_places();
+        reclass::panics::record_locations();
         reclass::keys::seed();
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }

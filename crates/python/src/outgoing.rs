@@ -13,7 +13,7 @@ use pyo3::types::{
 
 use crate::form::scalar;
 use crate::known::{Taken, is_shared};
-use reclass::failpoints::point;
+use reclass::failpoints::failpoint;
 use reclass::stack::grow;
 use reclass::value::{DateTime, Map, Text, Value};
 use reclass::wire;
@@ -139,7 +139,7 @@ impl<'py> Outgoing<'py> {
             }
             let key = self.any(&key.0)?;
             let value = self.any(value)?;
-            point("a dict is filled");
+            failpoint("a dict is filled");
             dict.set_item(key, value)?;
         }
         Ok(dict)

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList};
 
 use crate::form::scalar;
 use crate::known::{SharedObjects, has_plain_keys};
-use reclass::failpoints::point;
+use reclass::failpoints::failpoint;
 use reclass::value::{Map, Value};
 use reclass::wire;
 
@@ -90,7 +90,7 @@ impl Making<'_, '_> {
         }
         let form = self.known.form_in_prototype(self.py, map)?;
         let place = self.steps.len();
-        point("a prototype is made");
+        failpoint("a prototype is made");
         self.steps.push(Step::Dict(0));
         self.objects.push(form.dict.clone_ref(self.py).into_any());
         let mut others = Vec::new();
@@ -148,7 +148,7 @@ impl<'py> Copying<'py, '_> {
                 let (others, rest) = rest.split_at(2 * *count as usize);
                 self.objects = rest;
                 let copy = dict.bind(py).cast::<PyDict>()?.copy()?;
-                point("a prototype is copied");
+                failpoint("a prototype is copied");
                 for other in others.chunks_exact(2) {
                     if self.is_container(&other[1]) {
                         copy.set_item(&other[0], self.container()?)?;

@@ -13,8 +13,8 @@ use super::place::ValuePlace;
 use super::references::ReferenceStory;
 use super::steps::Step;
 use crate::base::error::{Fault, Kind};
-use crate::base::measure::Measure;
 use crate::base::settings::Settings;
+use crate::base::size::ValueSize;
 use crate::base::value::Value;
 use crate::model::template::Template;
 use crate::model::visit::references as each;
@@ -55,7 +55,7 @@ impl Room {
 
     /// Takes a value for what is in it, which is shared until it is written out.
     pub fn take_value(&self, value: Option<&Value>) -> bool {
-        self.take(value.map_or(0, |value| Measure::of(value).size / SHARED))
+        self.take(value.map_or(0, |value| ValueSize::of(value).size / SHARED))
     }
 
     /// Takes one entry of a list, with the links of the chain that leads there.

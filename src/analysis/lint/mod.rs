@@ -23,7 +23,7 @@ use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::pattern::{Glob, chosen};
 use crate::base::secrets::Secrets;
-use crate::base::settings::not_among;
+use crate::base::settings::unknown_word;
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Map, Value};
 use crate::engine::exports::QueryRecord;
@@ -157,7 +157,7 @@ impl Levels {
             };
             match Level::from_name(&word) {
                 Some(level) => drop(changed.insert(code, level)),
-                None => faults.push(not_among(format!("lint_levels:{code}"), &word, &Level::NAMES)),
+                None => faults.push(unknown_word(format!("lint_levels:{code}"), &word, &Level::NAMES)),
             }
         }
         (Levels { changed }, faults)
@@ -243,7 +243,7 @@ impl<'a> Linter<'a> {
         }
         let delimiter = &self.computation.settings.delimiter;
         for fault in &mut found {
-            fault.withhold(&self.secrets, delimiter);
+            fault.redact_query(&self.secrets, delimiter);
         }
         self.problems.append(&mut found);
     }

@@ -70,8 +70,8 @@ kinds! {
     ConfigurationUnread { path: String, names: String } "configuration-unread" 65
         "'{path}' is not read: its settings do not count here ({names})";
     /// An edit of files that are not in folders.
-    StorageUnsupported { storage: String, wish: &'static str } "storage-unsupported" 65
-        "files of storage_type '{storage}' cannot be {wish}";
+    StorageUnsupported { storage: String, operation: &'static str } "storage-unsupported" 65
+        "files of storage_type '{storage}' cannot be {operation}";
     /// An option in the mapping of a storage that is missing or wrong.
     StorageOption { setting: String, message: String } "storage-option" 65
         "setting '{setting}': {message}";

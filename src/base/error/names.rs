@@ -9,7 +9,7 @@ use crate::base::value::Key;
 impl Fault {
     /// Hides the query in its sentence if that is the value of a secret key, or names one: a query has
     /// texts that it compares with.
-    pub fn withhold(&mut self, secrets: &Secrets, delimiter: &str) {
+    pub fn redact_query(&mut self, secrets: &Secrets, delimiter: &str) {
         if let Some(query) = self.kind.query_mut() {
             let keys =
                 |path: &str| split_path(path, delimiter).into_iter().map(Key::from).collect::<Vec<_>>();
@@ -23,7 +23,7 @@ impl Fault {
                 }
             }
         }
-        self.causes.iter_mut().for_each(|cause| cause.withhold(secrets, delimiter));
+        self.causes.iter_mut().for_each(|cause| cause.redact_query(secrets, delimiter));
     }
 }
 

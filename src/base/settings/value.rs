@@ -3,16 +3,16 @@
 //!
 //! A value that is odd, and that the Python programs work with, counts as it does there: that is a warning.
 
-use super::{CompatFlags, NodeNotFound, Row, Shape, other_spelling};
+use super::{CompatFlags, NodeNotFound, SettingRow, Shape, canonical_word};
 use crate::base::error::{Fault, Kind, Result, Warning, article};
 use crate::base::value::{Text, Value};
 
 /// How a field reads its value; the error names the setting and both types.
 pub(super) trait FromValue: Sized {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<Self>;
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<Self>;
 }
 
-fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
+fn wrong(row: &'static SettingRow, value: &Value, expected: &str) -> Fault {
     Fault::new(Kind::SettingType {
         name: row.name.into(),
         expected: expected.into(),
@@ -21,7 +21,7 @@ fn wrong(row: &'static Row, value: &Value, expected: &str) -> Fault {
 }
 
 /// Takes note of a value that should have been another one.
-fn note(odd: &mut Vec<Warning>, row: &'static Row, value: &Value, expected: &str, counts: &str) {
+fn note(odd: &mut Vec<Warning>, row: &'static SettingRow, value: &Value, expected: &str, counts: &str) {
     let given = match value {
         Value::Null => "no value".to_owned(),
         Value::Str(text) => format!("the text '{text}'"),
@@ -33,7 +33,7 @@ fn note(odd: &mut Vec<Warning>, row: &'static Row, value: &Value, expected: &str
 
 /// The default of a setting that has a null for a value.
 fn default<T: FromValue>(
-    row: &'static Row,
+    row: &'static SettingRow,
     value: &Value,
     expected: &str,
     odd: &mut Vec<Warning>,
@@ -43,13 +43,13 @@ fn default<T: FromValue>(
 }
 
 /// A word that is none of the known ones, and the one that may have been meant.
-pub fn not_among(name: String, word: &str, known: &[&str]) -> Fault {
+pub fn unknown_word(name: String, word: &str, known: &[&str]) -> Fault {
     let similar = crate::base::similar::nearest(word, known.iter().copied()).map(str::to_owned);
     Fault::new(Kind::SettingValue { name, allowed: known.join(", "), similar })
 }
 
 /// What a word means where true or false is expected (Y8).
-pub fn truth(word: &str) -> Option<bool> {
+pub fn parse_bool(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Some(true),
         "false" | "no" | "off" | "0" | "null" | "none" | "~" | "" => Some(false),
@@ -58,7 +58,7 @@ pub fn truth(word: &str) -> Option<bool> {
 }
 
 /// Whether a value is a list of strings for this setting.
-pub(super) fn is_read(row: &'static Row, value: &Value) -> bool {
+pub(super) fn is_read(row: &'static SettingRow, value: &Value) -> bool {
     Vec::<Text>::from_value(row, value, &mut Vec::new()).is_ok()
 }
 
@@ -77,12 +77,12 @@ pub(super) fn python_truth(value: &Value) -> bool {
 }
 
 impl FromValue for bool {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<bool> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<bool> {
         let word = match value {
             Value::Bool(flag) => Some(*flag),
             // Salt users write `0` and `1`, and `-z False` arrives as text (Y8).
             Value::Int(number @ (0 | 1)) => Some(*number == 1),
-            Value::Str(text) => truth(text),
+            Value::Str(text) => parse_bool(text),
             Value::Null if row.default == "false" => Some(false),
             _ => None,
         };
@@ -94,7 +94,7 @@ impl FromValue for bool {
     }
 }
 impl FromValue for u32 {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<u32> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<u32> {
         let expected = match row.shape {
             Shape::UpTo(most) => format!("a whole number from 1 to {most}"),
             _ => "a whole number from zero on".to_owned(),
@@ -113,15 +113,15 @@ impl FromValue for u32 {
     }
 }
 impl FromValue for Text {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<Text> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<Text> {
         if let Shape::OneOf(words) = row.shape {
             // YAML reads a bare `off` as false.
-            let is = |word: &&&str| matches!(value, Value::Bool(flag) if truth(word) == Some(*flag));
+            let is = |word: &&&str| matches!(value, Value::Bool(flag) if parse_bool(word) == Some(*flag));
             return match (value, words.iter().find(is)) {
                 (_, Some(word)) => Ok((*word).into()),
-                (Value::Str(text), None) => match words.iter().find(|word| **word == other_spelling(text)) {
+                (Value::Str(text), None) => match words.iter().find(|word| **word == canonical_word(text)) {
                     Some(word) => Ok((*word).into()),
-                    None => Err(not_among(row.name.into(), text, words).into()),
+                    None => Err(unknown_word(row.name.into(), text, words).into()),
                 },
                 (Value::Null, None) => default(row, value, "a word", odd),
                 _ => Err(wrong(row, value, "a string").into()),
@@ -142,7 +142,7 @@ impl FromValue for Text {
     }
 }
 impl FromValue for Option<Text> {
-    fn from_value(row: &'static Row, value: &Value, _: &mut Vec<Warning>) -> Result<Option<Text>> {
+    fn from_value(row: &'static SettingRow, value: &Value, _: &mut Vec<Warning>) -> Result<Option<Text>> {
         match value {
             Value::Null | Value::Bool(false) => Ok(None),
             Value::Str(text) => Ok(Some(text.clone())),
@@ -151,7 +151,7 @@ impl FromValue for Option<Text> {
     }
 }
 impl FromValue for Vec<Text> {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<Vec<Text>> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<Vec<Text>> {
         let expected = "a list of strings";
         let word = |item: &Value| match item {
             Value::Str(text) => Ok(text.clone()),
@@ -181,7 +181,7 @@ impl FromValue for Vec<Text> {
     }
 }
 impl FromValue for (Text, Text) {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<(Text, Text)> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<(Text, Text)> {
         let expected = "a list of two strings";
         match value {
             Value::List(items) | Value::Tuple(items) => {
@@ -205,7 +205,7 @@ impl FromValue for (Text, Text) {
     }
 }
 impl FromValue for Value {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<Value> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<Value> {
         let expected = "a path, a list of paths or a mapping";
         match value {
             _ if row.shape != Shape::Uri => Ok(value.clone()),
@@ -218,7 +218,7 @@ impl FromValue for Value {
     }
 }
 impl FromValue for CompatFlags {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<CompatFlags> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<CompatFlags> {
         const KNOWN: [&str; 4] = [
             "ComposeNodeNameLiteralDots",
             "NestedReferenceNullAsNull",
@@ -246,7 +246,7 @@ impl FromValue for CompatFlags {
     }
 }
 impl FromValue for NodeNotFound {
-    fn from_value(row: &'static Row, value: &Value, odd: &mut Vec<Warning>) -> Result<NodeNotFound> {
+    fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<NodeNotFound> {
         Ok(match &*Text::from_value(row, value, odd)? {
             "empty" => NodeNotFound::Empty,
             "mappings" => NodeNotFound::Mappings,

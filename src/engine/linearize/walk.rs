@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{Completeness, IncludedBy, IncludedFile, Linearizer, ListedClass, MAX_FAULTS};
 use crate::base::error::{Fault, Kind};
-use crate::base::failpoints::point;
+use crate::base::failpoints::failpoint;
 use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::Text;
@@ -120,7 +120,7 @@ impl Linearizer<'_> {
             self.sequence = next;
             return;
         }
-        point("a class is brought in");
+        failpoint("a class is brought in");
         self.note();
         self.own = false;
         let warnings = self.warnings.len();

@@ -4,7 +4,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::grow;
-use crate::base::error::{Fault, Kind, MOST_TOLD, tell_most};
+use crate::base::error::{Fault, Kind, MAX_FAULTS, truncate_faults};
 use crate::base::pystr;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Value;
@@ -21,7 +21,7 @@ pub fn same_text(document: &Document, file: FileId) -> Vec<Fault> {
             look.at(&section.value);
         }
     }
-    tell_most(&mut look.found, MOST_TOLD);
+    truncate_faults(&mut look.found, MAX_FAULTS);
     look.found
 }
 
@@ -36,7 +36,7 @@ struct Look<'a> {
 impl Look<'_> {
     fn at(&mut self, node: &Node) {
         let Data::Map(entries) = &node.data else { return };
-        if self.found.len() > MOST_TOLD || !self.known.insert(node.index) {
+        if self.found.len() > MAX_FAULTS || !self.known.insert(node.index) {
             return;
         }
         if entries.iter().any(|entry| entry.key.as_str().is_none()) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Builder, grow};
-use crate::base::error::{Fault, Kind, tell};
+use crate::base::error::{Fault, Kind, push_fault};
 use crate::base::source::Origin;
 use crate::base::value::Value;
 use crate::model::merge::Normalized;
@@ -60,10 +60,10 @@ impl Builder<'_> {
         if let Kind::QueryEmbedded { query } = &fault.kind
             && let Ok(query) = crate::model::query::parse(query, &self.subject.settings.delimiter)
         {
-            tell(&mut self.embedded, fault);
+            push_fault(&mut self.embedded, fault);
             return Slot::Query(Arc::new(query), origin);
         }
-        tell(&mut self.faults, fault);
+        push_fault(&mut self.faults, fault);
         Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin)
     }
 

@@ -74,7 +74,7 @@ impl<'s> Grammar<'s> {
                 let (after, inside) = self.query(rest).map_err(|_| self.unclosed(text, offset))?;
                 let length = rest.len() - after.len();
                 let query = crate::model::query::parse(&inside, self.delimiter)
-                    .map_err(|message| Fault::new(Kind::QuerySyntax { message }).within(offset, length))?;
+                    .map_err(|message| Fault::new(Kind::QuerySyntax { message }).sub_span(offset, length))?;
                 queries.push((query, offset, length));
                 rest = after;
             } else {
@@ -91,7 +91,7 @@ impl<'s> Grammar<'s> {
                 return Ok(Parsed::Query(query));
             }
             let query = query.source.to_string();
-            return Err(Fault::new(Kind::QueryEmbedded { query }).within(offset, length));
+            return Err(Fault::new(Kind::QueryEmbedded { query }).sub_span(offset, length));
         }
         Ok(match parts.as_slice() {
             [] => Parsed::Text(text.clone()),
@@ -289,7 +289,7 @@ impl<'s> Grammar<'s> {
         } else {
             format!("'{sentinel}' is not closed by '{close}'")
         };
-        Fault::new(Kind::ReferenceSyntax { message }).within(offset, sentinel.len())
+        Fault::new(Kind::ReferenceSyntax { message }).sub_span(offset, sentinel.len())
     }
 }
 

@@ -66,7 +66,7 @@ fn parts(parts: &[Part], length: usize) {
 }
 
 fn failed(fault: Fault, text: &str, length: usize) {
-    if let Some((offset, width)) = fault.within {
+    if let Some((offset, width)) = fault.sub_span {
         assert!((offset + width) as usize <= length, "{offset} and {width} in {text:?}");
     }
     let site = Site { path: "/inventory/nodes/n.yml".into(), line: 1, column: 1, length: 0 };
