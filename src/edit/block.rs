@@ -6,7 +6,7 @@ use super::layout::{break_length, break_near, column, is_break, line_end, line_s
 use super::page::{Page, Place, Refusal, Splice};
 use super::render::{self, Rendered, Style};
 use crate::base::value::{Map, Value};
-use crate::yaml::outline::{Form, Pair, Piece};
+use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Page<'_> {
     /// Everything, into a text that says nothing yet.
@@ -27,8 +27,8 @@ impl Page<'_> {
     /// Another value for an entry of a block mapping.
     pub(super) fn replace(
         &self,
-        mapping: &Piece,
-        pair: &Pair,
+        mapping: &OutlineNode,
+        pair: &OutlineEntry,
         value: &Value,
         style: Style,
     ) -> Result<Vec<Splice>, Refusal> {
@@ -41,13 +41,13 @@ impl Page<'_> {
         let apart = self.text[colon..old.content.max(colon)].contains(is_break);
         // What stands on the line of the key, and the lines below it.
         let (inline, below) = match &old.form {
-            Form::Empty => (old.end.max(colon), None),
-            Form::BlockMapping(_) | Form::BlockSequence(_) => {
+            NodeForm::Empty => (old.end.max(colon), None),
+            NodeForm::BlockMapping(_) | NodeForm::BlockSequence(_) => {
                 let props = self.text[old.start..old.content].trim_end();
                 let end = if props.is_empty() { colon } else { colon.max(old.start + first_line(props)) };
                 (end, Some(self.lines(old.content, self.end(old))))
             }
-            Form::BlockScalar => {
+            NodeForm::BlockScalar => {
                 let header = self.text[old.content..].split(|c: char| c.is_whitespace()).next();
                 let header = old.content + header.map_or(0, str::len);
                 let end = line_end(self.text, header);
@@ -66,7 +66,7 @@ impl Page<'_> {
         // Blanks that align the value with its neighbours stay.
         let blanks = &self.text[colon..old.start.max(colon)];
         let is_blank = !blanks.is_empty() && blanks.chars().all(|character| matches!(character, ' ' | '\t'));
-        let blanks = if is_blank && !matches!(old.form, Form::Empty) { blanks } else { " " };
+        let blanks = if is_blank && !matches!(old.form, NodeForm::Empty) { blanks } else { " " };
         let inline_text = match (anchor.trim_start(), &*head) {
             ("", "") => String::new(),
             (anchor, "") => format!("{blanks}{anchor}"),
@@ -91,7 +91,7 @@ impl Page<'_> {
             self.keeps_anchors(&pair.value)?;
         }
         let left = place.pairs.len() - place.found.len();
-        if matches!(place.mapping.form, Form::FlowMapping(_)) {
+        if matches!(place.mapping.form, NodeForm::FlowMapping(_)) {
             return place.found.iter().map(|at| self.delete_in_braces(place.pairs, *at)).collect();
         }
         for pair in place.found.iter().map(|at| &place.pairs[*at]) {

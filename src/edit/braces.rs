@@ -4,18 +4,18 @@ use super::layout::{line_end, line_start};
 use super::page::{Page, Place, Refusal, Splice};
 use super::render;
 use crate::base::value::Value;
-use crate::yaml::outline::{Form, Pair};
+use crate::yaml::outline::{NodeForm, OutlineEntry};
 
 impl Page<'_> {
     /// Another value for an entry of a mapping in braces.
-    pub(super) fn replace_in_braces(&self, pair: &Pair, value: &Value) -> Result<Splice, Refusal> {
+    pub(super) fn replace_in_braces(&self, pair: &OutlineEntry, value: &Value) -> Result<Splice, Refusal> {
         let anchor = self.anchor(&pair.value)?;
         self.keeps_anchors(&pair.value)?;
         let text = render::flow(value, Self::quotes(&pair.value))?;
         let old = &pair.value;
         Ok(match (self.colon(pair), &old.form) {
             (None, _) => Splice { range: pair.key.end..pair.key.end, text: format!(": {text}") },
-            (Some(colon), Form::Empty) => {
+            (Some(colon), NodeForm::Empty) => {
                 let end = if old.end > old.start { old.end } else { colon };
                 Splice { range: colon..end, text: format!("{anchor} {text}") }
             }
@@ -57,7 +57,7 @@ impl Page<'_> {
         }
     }
 
-    pub(super) fn delete_in_braces(&self, pairs: &[Pair], at: usize) -> Result<Splice, Refusal> {
+    pub(super) fn delete_in_braces(&self, pairs: &[OutlineEntry], at: usize) -> Result<Splice, Refusal> {
         let pair = &pairs[at];
         let (start, end) = (pair.key.start, self.pair_end(pair));
         let before = self.text[..start].trim_end();

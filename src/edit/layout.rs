@@ -1,7 +1,7 @@
 //! Layout learns from a file how its author writes: indentation, lists below keys, and where lines end.
 
 use crate::base::stack::grow;
-use crate::yaml::outline::{Form, Outline, Pair, Piece};
+use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// The habits of a file.
 #[derive(Clone, Debug)]
@@ -33,17 +33,19 @@ struct Seen {
 
 impl Seen {
     /// The first mapping and the first list below a key count.
-    fn look(&mut self, text: &str, piece: &Piece) {
-        let Form::BlockMapping(pairs) = &piece.form else { return };
-        let outer = column(text, piece.content);
-        for Pair { value, .. } in pairs {
+    fn look(&mut self, text: &str, node: &OutlineNode) {
+        let NodeForm::BlockMapping(pairs) = &node.form else { return };
+        let outer = column(text, node.content);
+        for OutlineEntry { value, .. } in pairs {
             if self.step.is_some() && self.list.is_some() {
                 return;
             }
             let further = column(text, value.content).checked_sub(outer);
             match &value.form {
-                Form::BlockMapping(_) if self.step.is_none() => self.step = further.filter(|step| *step > 0),
-                Form::BlockSequence(_) if self.list.is_none() => self.list = further,
+                NodeForm::BlockMapping(_) if self.step.is_none() => {
+                    self.step = further.filter(|step| *step > 0)
+                }
+                NodeForm::BlockSequence(_) if self.list.is_none() => self.list = further,
                 _ => {}
             }
             grow(|| self.look(text, value));

@@ -14,7 +14,7 @@ use super::{Action, Change};
 use crate::base::error::Result as Outcome;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
-use crate::yaml::outline::{Form, Outline, Pair, Piece};
+use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
 /// Why an entry cannot be changed in place, and where that is seen.
 #[derive(Debug)]
@@ -49,12 +49,12 @@ pub(super) struct Page<'a> {
 
 /// The mapping that holds the entry or would hold it.
 pub(super) struct Place<'p> {
-    pub(super) mapping: &'p Piece,
-    pub(super) pairs: &'p [Pair],
+    pub(super) mapping: &'p OutlineNode,
+    pub(super) pairs: &'p [OutlineEntry],
     /// The entries with the key; the last one counts.
     pub(super) found: Vec<usize>,
     /// The mapping around and the entry whose value this mapping is; `None` for the outermost.
-    pub(super) outer: Option<(&'p Piece, &'p Pair)>,
+    pub(super) outer: Option<(&'p OutlineNode, &'p OutlineEntry)>,
     /// The key, and those of the mappings that are missing below it.
     pub(super) keys: &'p [Text],
 }
@@ -102,7 +102,8 @@ impl<'a> Page<'a> {
 
     /// Where the entry stands or belongs; `None` for a text without a mapping.
     fn place<'p>(&'p self, keys: &'p [Text]) -> Result<Option<Place<'p>>, Refusal> {
-        let Some(root) = self.outline.root.as_ref().filter(|root| !matches!(root.form, Form::Empty)) else {
+        let Some(root) = self.outline.root.as_ref().filter(|root| !matches!(root.form, NodeForm::Empty))
+        else {
             return Ok(None);
         };
         let mut mapping = root;
@@ -115,8 +116,8 @@ impl<'a> Page<'a> {
                 return Err(Refusal::new(reason).at(mapping.start));
             }
             let pairs = match &mapping.form {
-                Form::BlockMapping(pairs) | Form::FlowMapping(pairs) => pairs.as_slice(),
-                Form::Alias => {
+                NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => pairs.as_slice(),
+                NodeForm::Alias => {
                     let reason = "it stands in an alias; change what the alias refers to";
                     return Err(Refusal::new(reason).at(mapping.start));
                 }
@@ -125,7 +126,7 @@ impl<'a> Page<'a> {
             let Some((name, below)) = keys.split_first() else {
                 return Err(Refusal::new("no key is named"));
             };
-            let is_it = |pair: &Pair| pair.name.text().is_some_and(|text| text == **name);
+            let is_it = |pair: &OutlineEntry| pair.name.text().is_some_and(|text| text == **name);
             let found: Vec<usize> =
                 pairs.iter().enumerate().filter(|(_, pair)| is_it(pair)).map(|(at, _)| at).collect();
             let next = found.last().map(|at| &pairs[*at]);
@@ -147,18 +148,18 @@ impl<'a> Page<'a> {
         Some(pair.key.start)
     }
 
-    pub(super) fn is_null(&self, piece: &Piece) -> bool {
-        match piece.form {
-            Form::Empty => true,
-            Form::Plain => {
-                matches!(self.text.get(piece.content..piece.end), Some("~" | "null" | "Null" | "NULL"))
+    pub(super) fn is_null(&self, node: &OutlineNode) -> bool {
+        match node.form {
+            NodeForm::Empty => true,
+            NodeForm::Plain => {
+                matches!(self.text.get(node.content..node.end), Some("~" | "null" | "Null" | "NULL"))
             }
             _ => false,
         }
     }
 
     /// Behind the `:` of an entry; `None` for a key without one.
-    pub(super) fn colon(&self, pair: &Pair) -> Option<usize> {
+    pub(super) fn colon(&self, pair: &OutlineEntry) -> Option<usize> {
         let mut at = pair.key.end;
         let bytes = self.text.as_bytes();
         loop {
@@ -172,7 +173,7 @@ impl<'a> Page<'a> {
     }
 
     /// Refuses an entry that is not `key: value`.
-    pub(super) fn simple(&self, pair: &Pair) -> Result<usize, Refusal> {
+    pub(super) fn simple(&self, pair: &OutlineEntry) -> Result<usize, Refusal> {
         let before = self.text[..pair.key.start].trim_end_matches([' ', '\t']);
         let marked = before.ends_with('?') && before.len() < pair.key.start;
         match self.colon(pair) {
@@ -182,29 +183,29 @@ impl<'a> Page<'a> {
     }
 
     /// Behind the last character of a node and all that is in it.
-    pub(super) fn end(&self, piece: &Piece) -> usize {
-        let mut piece = piece;
+    pub(super) fn end(&self, node: &OutlineNode) -> usize {
+        let mut node = node;
         loop {
-            let last = match &piece.form {
-                Form::BlockMapping(pairs) => match pairs.last() {
-                    Some(pair) if matches!(pair.value.form, Form::Empty) => return self.pair_end(pair),
+            let last = match &node.form {
+                NodeForm::BlockMapping(pairs) => match pairs.last() {
+                    Some(pair) if matches!(pair.value.form, NodeForm::Empty) => return self.pair_end(pair),
                     Some(pair) => &pair.value,
-                    None => return piece.end,
+                    None => return node.end,
                 },
-                Form::BlockSequence(items) => match items.last() {
+                NodeForm::BlockSequence(items) => match items.last() {
                     Some(item) => item,
-                    None => return piece.end,
+                    None => return node.end,
                 },
-                _ => return piece.end,
+                _ => return node.end,
             };
-            piece = last;
+            node = last;
         }
     }
 
-    pub(super) fn pair_end(&self, pair: &Pair) -> usize {
+    pub(super) fn pair_end(&self, pair: &OutlineEntry) -> usize {
         match &pair.value.form {
             // The place of what is not written is only sure behind a `:`.
-            Form::Empty if pair.value.end == pair.value.start => self.colon(pair).unwrap_or(pair.key.end),
+            NodeForm::Empty if pair.value.end == pair.value.start => self.colon(pair).unwrap_or(pair.key.end),
             _ => self.end(&pair.value),
         }
     }
@@ -217,7 +218,7 @@ impl<'a> Page<'a> {
         let value = below.iter().rev().fold(value.clone(), |value, name| {
             Value::map(Map::from_iter([(Key::from(name.clone()), value)]))
         });
-        let flow = matches!(place.mapping.form, Form::FlowMapping(_));
+        let flow = matches!(place.mapping.form, NodeForm::FlowMapping(_));
         match place.found.last().map(|at| &place.pairs[*at]) {
             Some(pair) if flow => Ok(vec![self.replace_in_braces(pair, &value)?]),
             Some(pair) => self.replace(place.mapping, pair, &value, style),
@@ -231,12 +232,12 @@ impl<'a> Page<'a> {
     }
 
     /// Items behind the last one of a list.
-    fn append(&self, sequence: &Piece, items: &[Value], style: Style) -> Result<Splice, Refusal> {
+    fn append(&self, sequence: &OutlineNode, items: &[Value], style: Style) -> Result<Splice, Refusal> {
         if self.outline.is_used(sequence) {
             return Err(Refusal::new("aliases refer to the list").at(sequence.start));
         }
         match &sequence.form {
-            Form::BlockSequence(_) => {
+            NodeForm::BlockSequence(_) => {
                 let column = column(self.text, sequence.content);
                 let mut lines = Vec::new();
                 for item in items {
@@ -244,7 +245,7 @@ impl<'a> Page<'a> {
                 }
                 Ok(self.below(self.end(sequence), &lines))
             }
-            Form::FlowSequence(old) => {
+            NodeForm::FlowSequence(old) => {
                 let parts: Result<Vec<String>, Refusal> =
                     items.iter().map(|item| render::flow(item, Quotes::Needed)).collect();
                 let parts = parts?.join(", ");
@@ -258,19 +259,19 @@ impl<'a> Page<'a> {
     }
 
     /// The quotes that stand there now.
-    pub(super) fn quotes(piece: &Piece) -> Quotes {
-        match piece.form {
-            Form::SingleQuoted => Quotes::Single,
-            Form::DoubleQuoted => Quotes::Double,
+    pub(super) fn quotes(node: &OutlineNode) -> Quotes {
+        match node.form {
+            NodeForm::SingleQuoted => Quotes::Single,
+            NodeForm::DoubleQuoted => Quotes::Double,
             _ => Quotes::Needed,
         }
     }
 
     /// The anchor of a value that goes. One that is needed elsewhere has to stay with its value.
-    pub(super) fn anchor(&self, piece: &Piece) -> Result<String, Refusal> {
-        match &piece.anchor {
-            Some(anchor) if self.outline.is_used(piece) => {
-                Err(Refusal::new(format!("aliases refer to its anchor '&{anchor}'")).at(piece.start))
+    pub(super) fn anchor(&self, node: &OutlineNode) -> Result<String, Refusal> {
+        match &node.anchor {
+            Some(anchor) if self.outline.is_used(node) => {
+                Err(Refusal::new(format!("aliases refer to its anchor '&{anchor}'")).at(node.start))
             }
             Some(anchor) => Ok(format!(" &{anchor}")),
             None => Ok(String::new()),
@@ -278,16 +279,18 @@ impl<'a> Page<'a> {
     }
 
     /// Refuses to take away a part that an alias elsewhere refers to.
-    pub(super) fn keeps_anchors(&self, piece: &Piece) -> Result<(), Refusal> {
-        self.anchor(piece)?;
-        grow(|| match &piece.form {
-            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+    pub(super) fn keeps_anchors(&self, node: &OutlineNode) -> Result<(), Refusal> {
+        self.anchor(node)?;
+        grow(|| match &node.form {
+            NodeForm::FlowSequence(items) | NodeForm::BlockSequence(items) => {
                 items.iter().try_for_each(|item| self.keeps_anchors(item))
             }
-            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => pairs.iter().try_for_each(|pair| {
-                self.keeps_anchors(&pair.key)?;
-                self.keeps_anchors(&pair.value)
-            }),
+            NodeForm::FlowMapping(pairs) | NodeForm::BlockMapping(pairs) => {
+                pairs.iter().try_for_each(|pair| {
+                    self.keeps_anchors(&pair.key)?;
+                    self.keeps_anchors(&pair.value)
+                })
+            }
             _ => Ok(()),
         })
     }

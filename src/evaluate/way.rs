@@ -7,7 +7,7 @@ use super::{Evaluator, Locate, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text, Value};
-use crate::yaml::narrow::narrow;
+use crate::yaml::sub_span::sub_span;
 
 /// Where an evaluation stands.
 #[derive(Default)]
@@ -245,7 +245,7 @@ pub(crate) fn site(
         } else if let Some(bytes) = sources.bytes(origin.file) {
             // Its text does not stand in the file as it is.
             let part = (u32::try_from(offset).unwrap_or(u32::MAX), u32::try_from(length).unwrap_or(0));
-            site = narrow(&site, part, bytes.get(span.start as usize..).unwrap_or_default());
+            site = sub_span(&site, part, bytes.get(span.start as usize..).unwrap_or_default());
         }
     }
     Some(site)
@@ -258,7 +258,7 @@ pub(crate) fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Optio
     let site = site(sources, origin, None)?;
     Some(match (fault.sub_span, sources.locate(origin)) {
         (Some(part), Some((_, span))) => {
-            narrow(&site, part, file.get(span.start as usize..).unwrap_or_default())
+            sub_span(&site, part, file.get(span.start as usize..).unwrap_or_default())
         }
         _ => site,
     })

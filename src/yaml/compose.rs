@@ -137,7 +137,7 @@ impl Document {
 
 /// A document as it is written: nodes by number, aliases as the number of their node.
 pub(super) struct Graph {
-    pub(super) nodes: Vec<Written>,
+    pub(super) nodes: Vec<GraphNode>,
     pub(super) spans: Vec<Span>,
     pub(super) root: Option<u32>,
     /// Whether a node may stand in more than one place.
@@ -145,13 +145,13 @@ pub(super) struct Graph {
 }
 
 /// A node as it is written.
-pub(super) struct Written {
+pub(super) struct GraphNode {
     pub(super) tag: Option<Box<str>>,
-    pub(super) content: Content,
+    pub(super) content: GraphContent,
 }
 
-/// The content of a [`Written`] node.
-pub(super) enum Content {
+/// The content of a [`GraphNode`] node.
+pub(super) enum GraphContent {
     /// The text, and whether it says the type.
     Scalar {
         text: String,
@@ -162,7 +162,7 @@ pub(super) enum Content {
 }
 
 /// A collection that is not closed yet.
-struct Open {
+struct OpenCollection {
     index: u32,
     children: Vec<u32>,
     mapping: bool,
@@ -174,7 +174,7 @@ struct Open {
 }
 
 /// What an anchor names.
-struct Anchored {
+struct AnchorTarget {
     index: u32,
     /// Size and height; `None` while the collection is open.
     measure: Option<(usize, usize)>,
@@ -183,10 +183,10 @@ struct Anchored {
 struct Composer<'a> {
     events: Events<'a>,
     graph: Graph,
-    anchors: FxHashMap<String, Anchored>,
+    anchors: FxHashMap<String, AnchorTarget>,
     /// The anchors of open collections, by the number of the collection.
     open_anchors: FxHashMap<u32, String>,
-    open: Vec<Open>,
+    open: Vec<OpenCollection>,
     /// The error of a node that holds itself. `PyYAML` makes a value of it, with which
     /// nothing can be done; so errors of the syntax come first.
     recursive: Option<Error>,
@@ -233,18 +233,18 @@ impl Composer<'_> {
                 Event::Alias { anchor } => self.alias(&anchor, span)?,
                 Event::Scalar { anchor, tag, value, plain } => {
                     let size = 1 + value.len() / TEXT_UNIT;
-                    let index = self.add(tag, Content::Scalar { text: value, plain }, span)?;
+                    let index = self.add(tag, GraphContent::Scalar { text: value, plain }, span)?;
                     if let Some(anchor) = anchor {
                         self.anchor(anchor, index, Some((size, 0)), span)?;
                     }
                     self.attach(index, size, 0, span)?;
                 }
                 Event::SequenceStart { anchor, tag } => {
-                    let index = self.add(tag, Content::Sequence(Vec::new()), span)?;
+                    let index = self.add(tag, GraphContent::Sequence(Vec::new()), span)?;
                     self.open(index, anchor, false, span)?;
                 }
                 Event::MappingStart { anchor, tag } => {
-                    let index = self.add(tag, Content::Mapping(Vec::new()), span)?;
+                    let index = self.add(tag, GraphContent::Mapping(Vec::new()), span)?;
                     self.open(index, anchor, true, span)?;
                 }
                 Event::SequenceEnd | Event::MappingEnd => self.close(span)?,
@@ -256,12 +256,12 @@ impl Composer<'_> {
         }
     }
 
-    fn add(&mut self, tag: Option<String>, content: Content, span: Span) -> Result<u32> {
+    fn add(&mut self, tag: Option<String>, content: GraphContent, span: Span) -> Result<u32> {
         let index = u32::try_from(self.graph.nodes.len()).unwrap_or(u32::MAX);
         if self.graph.nodes.len() >= self.limits.nodes {
             return Err(too_many_nodes(self.limits, span));
         }
-        self.graph.nodes.push(Written { tag: tag.map(String::into_boxed_str), content });
+        self.graph.nodes.push(GraphNode { tag: tag.map(String::into_boxed_str), content });
         self.graph.spans.push(span);
         Ok(index)
     }
@@ -279,7 +279,7 @@ impl Composer<'_> {
             let place = Site::at("", first);
             return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }
-        self.anchors.insert(anchor, Anchored { index, measure });
+        self.anchors.insert(anchor, AnchorTarget { index, measure });
         Ok(())
     }
 
@@ -306,7 +306,7 @@ impl Composer<'_> {
             self.anchor(anchor.clone(), index, None, span)?;
             self.open_anchors.insert(index, anchor);
         }
-        self.open.push(Open { index, children: Vec::new(), mapping, anchored, size: 1, height: 1 });
+        self.open.push(OpenCollection { index, children: Vec::new(), mapping, anchored, size: 1, height: 1 });
         Ok(())
     }
 
@@ -316,9 +316,9 @@ impl Composer<'_> {
         };
         let content = if closed.mapping {
             let pairs = closed.children.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            Content::Mapping(pairs)
+            GraphContent::Mapping(pairs)
         } else {
-            Content::Sequence(closed.children)
+            GraphContent::Sequence(closed.children)
         };
         let index = closed.index as usize;
         if let Some(node) = self.graph.nodes.get_mut(index) {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::compose::{
-    Content, Data, DocumentLimits, Duplicate, Entry, Graph, Node, Written, fault_at, too_many_nodes,
+    Data, DocumentLimits, Duplicate, Entry, Graph, GraphContent, GraphNode, Node, fault_at, too_many_nodes,
 };
 use super::resolve::{self, Tag};
 use super::{grow, to_value};
@@ -55,7 +55,7 @@ struct Constructor<'a> {
     /// What is constructed already, where nodes may be shared.
     nodes: FxHashMap<u32, Node>,
     /// Entries of mappings with their merge keys applied, where there are any.
-    flat: FxHashMap<u32, Arc<[Pair]>>,
+    flat: FxHashMap<u32, Arc<[KeyValue]>>,
     /// Entries that merge keys brought in.
     merged: usize,
     limits: DocumentLimits,
@@ -67,7 +67,7 @@ struct Constructor<'a> {
 
 /// The numbers of a key and its value, and whether the mapping has it from a merge key.
 #[derive(Clone, Copy)]
-struct Pair {
+struct KeyValue {
     key: u32,
     value: u32,
     merged: bool,
@@ -94,8 +94,8 @@ impl<'a> Constructor<'a> {
         self.graph.spans.get(index as usize).copied().unwrap_or_default()
     }
 
-    fn written(&self, index: u32) -> &'a Written {
-        const NOTHING: &Written = &Written { tag: None, content: Content::Sequence(Vec::new()) };
+    fn written(&self, index: u32) -> &'a GraphNode {
+        const NOTHING: &GraphNode = &GraphNode { tag: None, content: GraphContent::Sequence(Vec::new()) };
         self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
     }
 
@@ -105,10 +105,10 @@ impl<'a> Constructor<'a> {
         match &written.tag {
             Some(tag) => Tag::from_uri(tag).ok_or(tag),
             None => Ok(match &written.content {
-                Content::Scalar { text, plain: true } => resolve::implicit(text),
-                Content::Scalar { .. } => Tag::Str,
-                Content::Sequence(_) => Tag::Seq,
-                Content::Mapping(_) => Tag::Map,
+                GraphContent::Scalar { text, plain: true } => resolve::implicit(text),
+                GraphContent::Scalar { .. } => Tag::Str,
+                GraphContent::Sequence(_) => Tag::Seq,
+                GraphContent::Mapping(_) => Tag::Map,
             }),
         }
     }
@@ -154,9 +154,9 @@ impl<'a> Constructor<'a> {
         let mut index = index;
         loop {
             match &self.written(index).content {
-                Content::Scalar { text, .. } => return Ok(text),
-                Content::Sequence(_) => return Err("expected a scalar node, but found sequence"),
-                Content::Mapping(entries) => {
+                GraphContent::Scalar { text, .. } => return Ok(text),
+                GraphContent::Sequence(_) => return Err("expected a scalar node, but found sequence"),
+                GraphContent::Mapping(entries) => {
                     let Some((_, value)) = entries.iter().find(|(key, _)| self.tag(*key) == Ok(Tag::Value))
                     else {
                         return Err("expected a scalar node, but found mapping");
@@ -185,7 +185,7 @@ impl<'a> Constructor<'a> {
         match resolve::construct(tag, text) {
             // As PyYAML: the pattern of timestamps is asked about the node itself.
             Ok(Value::Date(_) | Value::DateTime(_))
-                if !matches!(self.written(index).content, Content::Scalar { .. }) =>
+                if !matches!(self.written(index).content, GraphContent::Scalar { .. }) =>
             {
                 self.refuse(level, index, "invalid timestamp");
                 Value::Null
@@ -199,7 +199,7 @@ impl<'a> Constructor<'a> {
     }
 
     fn sequence(&mut self, index: u32, level: usize) -> Data {
-        let Content::Sequence(items) = &self.written(index).content else {
+        let GraphContent::Sequence(items) = &self.written(index).content else {
             self.refuse(level, index, "expected a sequence node");
             return Data::Value(Value::Null);
         };
@@ -208,14 +208,14 @@ impl<'a> Constructor<'a> {
 
     /// The list of tuples of an `!!omap` or `!!pairs`.
     fn pairs(&mut self, index: u32, level: usize, what: &str) -> Data {
-        let Content::Sequence(items) = &self.written(index).content else {
+        let GraphContent::Sequence(items) = &self.written(index).content else {
             self.refuse(level, index, &format!("expected a sequence while constructing {what}"));
             return Data::Value(Value::Null);
         };
         let mut pairs = Vec::with_capacity(items.len());
         for item in items {
             let entry = match &self.written(*item).content {
-                Content::Mapping(entries) => entries.as_slice(),
+                GraphContent::Mapping(entries) => entries.as_slice(),
                 _ => &[],
             };
             let [(key, value)] = entry else {
@@ -234,7 +234,7 @@ impl<'a> Constructor<'a> {
     }
 
     fn mapping(&mut self, index: u32, level: usize) -> Vec<Entry> {
-        let Content::Mapping(written) = &self.written(index).content else {
+        let GraphContent::Mapping(written) = &self.written(index).content else {
             self.refuse(level, index, "expected a mapping node");
             return Vec::new();
         };
@@ -243,18 +243,19 @@ impl<'a> Constructor<'a> {
             let pairs = self.flatten(index, level);
             self.entries(pairs.iter().copied(), pairs.len(), level)
         } else {
-            let pairs = written.iter().map(|(key, value)| Pair { key: *key, value: *value, merged: false });
+            let pairs =
+                written.iter().map(|(key, value)| KeyValue { key: *key, value: *value, merged: false });
             self.entries(pairs, written.len(), level)
         }
     }
 
     /// Entries as Python's dict has them: a key stays where it was first, its last value counts.
-    fn entries(&mut self, pairs: impl Iterator<Item = Pair>, length: usize, level: usize) -> Vec<Entry> {
+    fn entries(&mut self, pairs: impl Iterator<Item = KeyValue>, length: usize, level: usize) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::with_capacity(length);
         // For each entry the key that the mapping itself wrote last.
         let mut own: Vec<Option<u32>> = Vec::with_capacity(length);
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
-        for Pair { key: key_index, value, merged } in pairs {
+        for KeyValue { key: key_index, value, merged } in pairs {
             let key = self.key(key_index, level);
             let value = self.node(value, level);
             let Some(key) = key else { continue };
@@ -307,11 +308,11 @@ impl<'a> Constructor<'a> {
 
     /// `PyYAML`'s `flatten_mapping`: what merge keys bring in comes first, so
     /// that the mapping's own entries win; of a list the first mapping wins.
-    fn flatten(&mut self, index: u32, level: usize) -> Arc<[Pair]> {
+    fn flatten(&mut self, index: u32, level: usize) -> Arc<[KeyValue]> {
         if let Some(pairs) = self.flat.get(&index) {
             return pairs.clone();
         }
-        let Content::Mapping(written) = &self.written(index).content else {
+        let GraphContent::Mapping(written) = &self.written(index).content else {
             return Arc::new([]);
         };
         let failures = self.failures;
@@ -322,14 +323,14 @@ impl<'a> Constructor<'a> {
         let mut own = Vec::with_capacity(written.len());
         for (key, value) in written {
             if self.tag(*key) != Ok(Tag::Merge) {
-                own.push(Pair { key: *key, value: *value, merged: false });
+                own.push(KeyValue { key: *key, value: *value, merged: false });
                 continue;
             }
             match &self.written(*value).content {
-                Content::Mapping(_) => self.merge(*value, level, &mut merged),
-                Content::Sequence(items) => {
+                GraphContent::Mapping(_) => self.merge(*value, level, &mut merged),
+                GraphContent::Sequence(items) => {
                     for item in items {
-                        if matches!(self.written(*item).content, Content::Mapping(_)) {
+                        if matches!(self.written(*item).content, GraphContent::Mapping(_)) {
                             grow(|| self.flatten(*item, level));
                         } else {
                             self.refuse(level, *item, "expected a mapping for merging");
@@ -339,20 +340,20 @@ impl<'a> Constructor<'a> {
                         self.merge(*item, level, &mut merged);
                     }
                 }
-                Content::Scalar { .. } => {
+                GraphContent::Scalar { .. } => {
                     self.refuse(level, *value, "expected a mapping or list of mappings for merging");
                 }
             }
         }
         merged.append(&mut own);
-        let pairs: Arc<[Pair]> = merged.into();
+        let pairs: Arc<[KeyValue]> = merged.into();
         if self.failures == failures {
             self.flat.insert(index, pairs.clone());
         }
         pairs
     }
 
-    fn merge(&mut self, index: u32, level: usize, merged: &mut Vec<Pair>) {
+    fn merge(&mut self, index: u32, level: usize, merged: &mut Vec<KeyValue>) {
         let pairs = grow(|| self.flatten(index, level));
         self.merged = self.merged.saturating_add(pairs.len());
         if self.merged > self.limits.nodes {
@@ -360,6 +361,6 @@ impl<'a> Constructor<'a> {
             self.fail(0, too_many_nodes(self.limits, self.span(index)));
             return;
         }
-        merged.extend(pairs.iter().map(|pair| Pair { merged: true, ..*pair }));
+        merged.extend(pairs.iter().map(|pair| KeyValue { merged: true, ..*pair }));
     }
 }

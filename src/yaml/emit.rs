@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::grow;
-use super::layout::{Context, Layout, Scalar};
+use super::layout::{Layout, NodeContext, ScalarText};
 use super::order::sort_by_key;
 use super::resolve::{self, Tag};
 use crate::base::base64;
@@ -35,7 +35,7 @@ pub fn emit(value: &Value, options: &EmitOptions) -> Result<String> {
         anchors.meet(value);
     }
     let mut emitter = Emitter { layout: Layout::new(), pretty: options.pretty, anchors };
-    emitter.node(value, Context::Root);
+    emitter.node(value, NodeContext::Root);
     Ok(emitter.layout.finish())
 }
 
@@ -124,7 +124,7 @@ struct Emitter {
 }
 
 impl Emitter {
-    fn node(&mut self, value: &Value, context: Context) {
+    fn node(&mut self, value: &Value, context: NodeContext) {
         let mut number = None;
         if let Some(Some(anchor)) = identity(value).and_then(|object| self.anchors.numbers.get_mut(&object)) {
             if anchor.written {
@@ -156,7 +156,7 @@ impl Emitter {
         }
     }
 
-    fn sequence(&mut self, items: &[Value], context: Context) {
+    fn sequence(&mut self, items: &[Value], context: NodeContext) {
         if items.is_empty() || !self.pretty {
             self.layout.write_indicator("[", true, true, false);
             let before = self.layout.increase_indent(true, false);
@@ -166,7 +166,7 @@ impl Emitter {
                     self.layout.write_indicator(",", false, false, false);
                 }
                 self.layout.wrap_flow();
-                self.node(item, Context::Item);
+                self.node(item, NodeContext::Item);
             }
             self.layout.flow_level -= 1;
             self.layout.restore_indent(before);
@@ -178,7 +178,7 @@ impl Emitter {
         for item in items {
             self.layout.write_indent();
             self.layout.write_indicator("-", true, false, true);
-            self.node(item, Context::Item);
+            self.node(item, NodeContext::Item);
         }
         self.layout.restore_indent(before);
     }
@@ -200,11 +200,11 @@ impl Emitter {
                 self.layout.write_indent();
             }
             if self.is_simple_key(key) {
-                self.node(key, Context::SimpleKey);
+                self.node(key, NodeContext::SimpleKey);
                 self.layout.write_indicator(":", false, false, false);
             } else {
                 self.layout.write_indicator("?", true, false, !flow);
-                self.node(key, Context::Entry);
+                self.node(key, NodeContext::Entry);
                 if flow {
                     self.layout.wrap_flow();
                 } else {
@@ -212,7 +212,7 @@ impl Emitter {
                 }
                 self.layout.write_indicator(":", true, false, !flow);
             }
-            self.node(value, Context::Entry);
+            self.node(value, NodeContext::Entry);
         }
         self.layout.restore_indent(before);
         if flow {
@@ -231,11 +231,17 @@ impl Emitter {
 }
 
 /// What `SafeRepresenter` makes of a scalar.
-fn with_scalar<T>(value: &Value, write: impl FnOnce(Scalar<'_>) -> T) -> T {
+fn with_scalar<T>(value: &Value, write: impl FnOnce(ScalarText<'_>) -> T) -> T {
     let (tag, name, text) = match value {
         Value::Str(text) => {
             let plain_implicit = resolve::implicit(text) == Tag::Str;
-            return write(Scalar { text, tag: "str", plain_implicit, quoted_implicit: true, literal: false });
+            return write(ScalarText {
+                text,
+                tag: "str",
+                plain_implicit,
+                quoted_implicit: true,
+                literal: false,
+            });
         }
         Value::Bool(flag) => (Tag::Bool, "bool", if *flag { "true".into() } else { "false".into() }),
         Value::Float(number) => (Tag::Float, "float", float(*number)),
@@ -247,7 +253,7 @@ fn with_scalar<T>(value: &Value, write: impl FnOnce(Scalar<'_>) -> T) -> T {
         }
     };
     let plain_implicit = resolve::implicit(&text) == tag;
-    write(Scalar {
+    write(ScalarText {
         text: &text,
         tag: name,
         plain_implicit,

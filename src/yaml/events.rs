@@ -26,7 +26,7 @@ pub(super) struct Mark {
 /// What libyaml says of a text that is no YAML.
 #[derive(Debug)]
 #[expect(clippy::struct_field_names, reason = "the words of libyaml")]
-pub(super) struct Problem {
+pub(super) struct SyntaxProblem {
     /// `while parsing a node`, or nothing.
     pub(super) context: &'static str,
     pub(super) context_mark: Mark,
@@ -34,10 +34,10 @@ pub(super) struct Problem {
     pub(super) mark: Mark,
 }
 
-impl Problem {
+impl SyntaxProblem {
     /// A key without its value.
-    pub(super) fn missing_value(context_mark: Mark, mark: Mark) -> Problem {
-        Problem {
+    pub(super) fn missing_value(context_mark: Mark, mark: Mark) -> SyntaxProblem {
+        SyntaxProblem {
             context: "while scanning a simple key",
             context_mark,
             problem: "could not find expected ':'",
@@ -120,7 +120,7 @@ impl<'a> Events<'a> {
     }
 
     /// The same with both marks, or what libyaml says.
-    pub(super) fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), Problem> {
+    pub(super) fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), SyntaxProblem> {
         let (mut event, start, end) = self.parser.next()?;
         if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
             &mut event
@@ -133,8 +133,8 @@ impl<'a> Events<'a> {
     }
 }
 
-fn error(problem: &Problem, text: &str) -> Error {
-    let Problem { context, context_mark, problem, mark } = problem;
+fn error(problem: &SyntaxProblem, text: &str) -> Error {
+    let SyntaxProblem { context, context_mark, problem, mark } = problem;
     let message = if context.is_empty() { (*problem).to_owned() } else { format!("{problem} {context}") };
     let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(mark.line, mark.column));
     if !context.is_empty() && context_mark.offset != mark.offset {

@@ -12,7 +12,7 @@ const SIMPLE_KEY_LENGTH: usize = 128;
 
 /// Where a node stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Context {
+pub(super) enum NodeContext {
     Root,
     Item,
     /// A key before a `:` on the same line.
@@ -23,7 +23,7 @@ pub(super) enum Context {
 
 /// A scalar on its way out.
 #[derive(Clone, Copy)]
-pub(super) struct Scalar<'a> {
+pub(super) struct ScalarText<'a> {
     pub(super) text: &'a str,
     /// `timestamp` for `!!timestamp`.
     pub(super) tag: &'a str,
@@ -35,7 +35,7 @@ pub(super) struct Scalar<'a> {
     pub(super) literal: bool,
 }
 
-impl Scalar<'_> {
+impl ScalarText<'_> {
     fn needs_tag(&self) -> bool {
         !self.plain_implicit && !self.quoted_implicit
     }
@@ -58,7 +58,7 @@ fn anchor_name(number: usize) -> String {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Style {
+enum ScalarStyle {
     Plain,
     Single,
     Double,
@@ -163,8 +163,8 @@ impl Layout {
     }
 
     /// Whether a sequence starts on the line of its key, without an indent of its own.
-    pub(super) fn is_indentless(&self, context: Context) -> bool {
-        matches!(context, Context::SimpleKey | Context::Entry) && !self.indention
+    pub(super) fn is_indentless(&self, context: NodeContext) -> bool {
+        matches!(context, NodeContext::SimpleKey | NodeContext::Entry) && !self.indention
     }
 
     pub(super) fn write_anchor(&mut self, number: usize) {
@@ -172,10 +172,10 @@ impl Layout {
         self.write_text(&anchor_name(number));
     }
 
-    pub(super) fn write_alias(&mut self, number: usize, context: Context) {
+    pub(super) fn write_alias(&mut self, number: usize, context: NodeContext) {
         self.write_indicator("*", true, false, false);
         self.write_text(&anchor_name(number));
-        if context == Context::SimpleKey {
+        if context == NodeContext::SimpleKey {
             self.put(' ');
         }
     }
@@ -188,14 +188,19 @@ impl Layout {
         self.write_text(name);
     }
 
-    pub(super) fn write_scalar(&mut self, scalar: Scalar<'_>, anchor: Option<usize>, context: Context) {
+    pub(super) fn write_scalar(
+        &mut self,
+        scalar: ScalarText<'_>,
+        anchor: Option<usize>,
+        context: NodeContext,
+    ) {
         let style = self.select_style(scalar, context);
         if let Some(number) = anchor {
             self.write_anchor(number);
         }
         if scalar.needs_tag() {
             self.write_tag(scalar.tag);
-        } else if !scalar.quoted_implicit && style != Style::Plain {
+        } else if !scalar.quoted_implicit && style != ScalarStyle::Plain {
             // In quotes it would be a string; `!` says that it is not.
             if !self.whitespace {
                 self.put(' ');
@@ -203,35 +208,35 @@ impl Layout {
             self.write_text("!");
         }
         let before = self.increase_indent(true, false);
-        let allow_breaks = context != Context::SimpleKey;
+        let allow_breaks = context != NodeContext::SimpleKey;
         match style {
-            Style::Plain => self.write_plain(scalar.text, allow_breaks),
-            Style::Single => self.write_single_quoted(scalar.text, allow_breaks),
-            Style::Double => self.write_double_quoted(scalar.text, allow_breaks),
-            Style::Literal => self.write_literal(scalar.text),
+            ScalarStyle::Plain => self.write_plain(scalar.text, allow_breaks),
+            ScalarStyle::Single => self.write_single_quoted(scalar.text, allow_breaks),
+            ScalarStyle::Double => self.write_double_quoted(scalar.text, allow_breaks),
+            ScalarStyle::Literal => self.write_literal(scalar.text),
         }
         self.restore_indent(before);
     }
 
-    fn select_style(&self, scalar: Scalar<'_>, context: Context) -> Style {
+    fn select_style(&self, scalar: ScalarText<'_>, context: NodeContext) -> ScalarStyle {
         let analysis = analyze(scalar.text);
-        let simple_key = context == Context::SimpleKey;
+        let simple_key = context == NodeContext::SimpleKey;
         let in_flow = self.flow_level > 0;
         if simple_key && analysis.multiline {
-            return Style::Double;
+            return ScalarStyle::Double;
         }
         if scalar.literal {
             let block = analysis.block_allowed && !in_flow && !simple_key;
-            return if block { Style::Literal } else { Style::Double };
+            return if block { ScalarStyle::Literal } else { ScalarStyle::Double };
         }
         let plain_allowed = if in_flow { analysis.flow_plain_allowed } else { analysis.block_plain_allowed };
         let empty = scalar.text.is_empty() && (in_flow || simple_key);
         if plain_allowed && !empty && (scalar.plain_implicit || scalar.needs_tag()) {
-            Style::Plain
+            ScalarStyle::Plain
         } else if analysis.single_quoted_allowed {
-            Style::Single
+            ScalarStyle::Single
         } else {
-            Style::Double
+            ScalarStyle::Double
         }
     }
 
@@ -396,7 +401,7 @@ impl Layout {
 
 #[derive(Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the words of yaml_emitter_analyze_scalar")]
-struct Analysis {
+struct ScalarAnalysis {
     multiline: bool,
     flow_plain_allowed: bool,
     block_plain_allowed: bool,
@@ -417,13 +422,17 @@ fn is_harmless(text: &[u8]) -> bool {
 
 /// `yaml_emitter_analyze_scalar` without `allow_unicode`: what is neither printable
 /// ASCII nor a line feed leaves only double quotes.
-fn analyze(text: &str) -> Analysis {
+fn analyze(text: &str) -> ScalarAnalysis {
     if text.is_empty() {
-        return Analysis { block_plain_allowed: true, single_quoted_allowed: true, ..Analysis::default() };
+        return ScalarAnalysis {
+            block_plain_allowed: true,
+            single_quoted_allowed: true,
+            ..ScalarAnalysis::default()
+        };
     }
     let bytes = text.as_bytes();
     if is_harmless(bytes) {
-        return Analysis {
+        return ScalarAnalysis {
             multiline: false,
             flow_plain_allowed: true,
             block_plain_allowed: true,
@@ -432,7 +441,7 @@ fn analyze(text: &str) -> Analysis {
         };
     }
     if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
-        return Analysis { multiline: has_break(text), ..Analysis::default() };
+        return ScalarAnalysis { multiline: has_break(text), ..ScalarAnalysis::default() };
     }
     let blank_at = |index: usize| bytes.get(index).is_none_or(|byte| matches!(byte, b' ' | b'\n'));
     let markers = text.starts_with("---") || text.starts_with("...");
@@ -471,7 +480,7 @@ fn analyze(text: &str) -> Analysis {
     let break_space = multiline && text.contains("\n ");
     let space_break = multiline && text.contains(" \n");
     let plain = !outer_blank && !break_space && !space_break && !multiline;
-    Analysis {
+    ScalarAnalysis {
         multiline,
         flow_plain_allowed: plain && !flow_indicators,
         block_plain_allowed: plain && !block_indicators,

@@ -6,7 +6,6 @@ mod construct;
 pub mod emit;
 mod events;
 mod layout;
-pub mod narrow;
 mod order;
 pub mod outline;
 mod parse;
@@ -14,6 +13,7 @@ mod resolve;
 mod scan;
 mod scan_scalar;
 mod scan_tag;
+pub mod sub_span;
 mod timestamp;
 #[cfg(feature = "internals")]
 pub mod trace;

@@ -8,12 +8,14 @@ use crate::base::value::{DateTime, Value};
 
 /// Sorts by key, or leaves the order as it is where Python cannot compare two of the keys.
 pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> Vec<T> {
-    let mut kinds = items.iter().map(|item| kind(key(item)));
-    let first = kinds.next();
-    if items.len() < 2 || first.is_none_or(|first| first == Kind::Other || kinds.any(|kind| kind != first)) {
+    let mut groups = items.iter().map(|item| sort_group(key(item)));
+    let first = groups.next();
+    if items.len() < 2
+        || first.is_none_or(|first| first == SortGroup::Other || groups.any(|sort_group| sort_group != first))
+    {
         return items;
     }
-    if first == Some(Kind::Str) {
+    if first == Some(SortGroup::Str) {
         items.sort_by(|a, b| key(a).as_str().cmp(&key(b).as_str()));
         return items;
     }
@@ -26,7 +28,7 @@ pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> V
 
 /// What can be compared with one another.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SortGroup {
     Number,
     Str,
     Binary,
@@ -36,15 +38,15 @@ enum Kind {
     Other,
 }
 
-fn kind(value: &Value) -> Kind {
+fn sort_group(value: &Value) -> SortGroup {
     match value {
-        Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => Kind::Number,
-        Value::Str(_) => Kind::Str,
-        Value::Binary(_) => Kind::Binary,
-        Value::Date(_) => Kind::Date,
-        Value::DateTime(time) if time.offset.is_some() => Kind::Aware,
-        Value::DateTime(_) => Kind::Naive,
-        _ => Kind::Other,
+        Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => SortGroup::Number,
+        Value::Str(_) => SortGroup::Str,
+        Value::Binary(_) => SortGroup::Binary,
+        Value::Date(_) => SortGroup::Date,
+        Value::DateTime(time) if time.offset.is_some() => SortGroup::Aware,
+        Value::DateTime(_) => SortGroup::Naive,
+        _ => SortGroup::Other,
     }
 }
 

@@ -17,14 +17,14 @@ use crate::base::value::{Key, Value};
 #[derive(Debug, Default)]
 pub struct Outline {
     /// The outermost node; `None` for an empty stream.
-    pub root: Option<Piece>,
+    pub root: Option<OutlineNode>,
     /// How often each anchor is referred to.
     uses: FxHashMap<String, usize>,
 }
 
 /// A node as it is written. Offsets are bytes of the file.
 #[derive(Debug)]
-pub struct Piece {
+pub struct OutlineNode {
     /// The first character, which may be that of an anchor or a tag.
     pub start: usize,
     /// The first character behind anchor and tag. Where a block collection begins, its first
@@ -35,12 +35,12 @@ pub struct Piece {
     /// The name of its anchor.
     pub anchor: Option<String>,
     /// What it is.
-    pub form: Form,
+    pub form: NodeForm,
 }
 
 /// How a node is written.
 #[derive(Debug)]
-pub enum Form {
+pub enum NodeForm {
     /// `*name`.
     Alias,
     /// Nothing, which means null. Where it stands is only known if a `:` stands before it.
@@ -54,29 +54,29 @@ pub enum Form {
     /// `|` or `>`. The end is that of the last line that belongs to the value.
     BlockScalar,
     /// `[…]`.
-    FlowSequence(Vec<Piece>),
+    FlowSequence(Vec<OutlineNode>),
     /// `{…}`, and the pair `a: b` in `[a: b]`.
-    FlowMapping(Vec<Pair>),
+    FlowMapping(Vec<OutlineEntry>),
     /// `- …`.
-    BlockSequence(Vec<Piece>),
+    BlockSequence(Vec<OutlineNode>),
     /// `key: …`.
-    BlockMapping(Vec<Pair>),
+    BlockMapping(Vec<OutlineEntry>),
 }
 
 /// An entry of a mapping as it is written.
 #[derive(Debug)]
-pub struct Pair {
+pub struct OutlineEntry {
     /// The key.
-    pub key: Piece,
+    pub key: OutlineNode,
     /// What the key says.
-    pub name: Name,
+    pub name: KeyName,
     /// The value.
-    pub value: Piece,
+    pub value: OutlineNode,
 }
 
 /// What a key says.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Name {
+pub enum KeyName {
     /// A scalar.
     Key(Key),
     /// `<<`.
@@ -88,7 +88,7 @@ pub enum Name {
 impl Outline {
     /// The outline of a text.
     pub fn read(bytes: &[u8]) -> Result<Outline> {
-        let mut reader = Reader {
+        let mut reader = OutlineReader {
             text: bytes,
             open: Vec::new(),
             names: FxHashMap::default(),
@@ -105,44 +105,44 @@ impl Outline {
     }
 
     /// Whether an alias refers to the anchor of a node.
-    pub fn is_used(&self, piece: &Piece) -> bool {
-        piece.anchor.as_ref().is_some_and(|anchor| self.uses.contains_key(anchor))
+    pub fn is_used(&self, node: &OutlineNode) -> bool {
+        node.anchor.as_ref().is_some_and(|anchor| self.uses.contains_key(anchor))
     }
 }
 
 /// A collection that is not closed yet: itself, empty, and its parts so far.
-struct Open {
-    piece: Piece,
-    parts: Vec<(Piece, Name)>,
+struct OpenNode {
+    node: OutlineNode,
+    parts: Vec<(OutlineNode, KeyName)>,
     mapping: bool,
     flow: bool,
 }
 
-struct Reader<'a> {
+struct OutlineReader<'a> {
     text: &'a [u8],
-    open: Vec<Open>,
+    open: Vec<OpenNode>,
     /// What the scalars with an anchor say as keys.
-    names: FxHashMap<String, Name>,
+    names: FxHashMap<String, KeyName>,
     outline: Outline,
 }
 
-impl Reader<'_> {
+impl OutlineReader<'_> {
     fn take(&mut self, event: Event, span: Span) {
         let (start, end) = (span.start as usize, span.end as usize);
         match event {
             Event::Alias { anchor } => {
-                let name = self.names.get(&anchor).cloned().unwrap_or(Name::Other);
+                let name = self.names.get(&anchor).cloned().unwrap_or(KeyName::Other);
                 *self.outline.uses.entry(anchor).or_default() += 1;
-                let piece = Piece { start, content: start, end, anchor: None, form: Form::Alias };
-                self.attach(piece, name);
+                let node = OutlineNode { start, content: start, end, anchor: None, form: NodeForm::Alias };
+                self.attach(node, name);
             }
             Event::Scalar { anchor, tag, value, plain } => {
                 let name = name(tag.as_deref(), &value, plain);
                 if let Some(anchor) = &anchor {
                     self.names.insert(anchor.clone(), name.clone());
                 }
-                let piece = self.scalar(start, end, anchor);
-                self.attach(piece, name);
+                let node = self.scalar(start, end, anchor);
+                self.attach(node, name);
             }
             Event::SequenceStart { anchor, .. } => self.begin(start, end, anchor, false),
             Event::MappingStart { anchor, .. } => self.begin(start, end, anchor, true),
@@ -155,7 +155,7 @@ impl Reader<'_> {
         self.text.get(at).copied().unwrap_or(0)
     }
 
-    fn scalar(&self, start: usize, end: usize, anchor: Option<String>) -> Piece {
+    fn scalar(&self, start: usize, end: usize, anchor: Option<String>) -> OutlineNode {
         let mut content = start;
         // Anchor and tag, each with what separates it from what follows.
         while content < end && matches!(self.byte(content), b'&' | b'!') {
@@ -174,14 +174,14 @@ impl Reader<'_> {
         }
         let flow = self.open.last().is_some_and(|open| open.flow);
         let form = match self.byte(content) {
-            _ if content >= end => Form::Empty,
-            b'\'' => Form::SingleQuoted,
-            b'"' => Form::DoubleQuoted,
-            b'|' | b'>' if !flow => Form::BlockScalar,
-            _ => Form::Plain,
+            _ if content >= end => NodeForm::Empty,
+            b'\'' => NodeForm::SingleQuoted,
+            b'"' => NodeForm::DoubleQuoted,
+            b'|' | b'>' if !flow => NodeForm::BlockScalar,
+            _ => NodeForm::Plain,
         };
-        let end = if matches!(form, Form::BlockScalar) { self.block_end(content, end) } else { end };
-        Piece { start, content, end, anchor, form }
+        let end = if matches!(form, NodeForm::BlockScalar) { self.block_end(content, end) } else { end };
+        OutlineNode { start, content, end, anchor, form }
     }
 
     /// Behind the last line of a block scalar. Blank lines after it belong to it with `+` alone.
@@ -207,66 +207,66 @@ impl Reader<'_> {
             byte if !mapping && byte != b'-' => end.saturating_sub(1),
             _ => end,
         };
-        let piece = Piece { start, content, end: content, anchor, form: Form::Empty };
-        self.open.push(Open { piece, parts: Vec::new(), mapping, flow });
+        let node = OutlineNode { start, content, end: content, anchor, form: NodeForm::Empty };
+        self.open.push(OpenNode { node, parts: Vec::new(), mapping, flow });
     }
 
     fn finish(&mut self, end: usize) {
-        let Some(Open { mut piece, parts, mapping, flow }) = self.open.pop() else { return };
+        let Some(OpenNode { mut node, parts, mapping, flow }) = self.open.pop() else { return };
         if flow {
-            piece.end = end;
+            node.end = end;
         }
-        piece.form = match (mapping, flow) {
-            (true, true) => Form::FlowMapping(pairs(parts)),
-            (true, false) => Form::BlockMapping(pairs(parts)),
-            (false, true) => Form::FlowSequence(parts.into_iter().map(|(piece, _)| piece).collect()),
-            (false, false) => Form::BlockSequence(parts.into_iter().map(|(piece, _)| piece).collect()),
+        node.form = match (mapping, flow) {
+            (true, true) => NodeForm::FlowMapping(pairs(parts)),
+            (true, false) => NodeForm::BlockMapping(pairs(parts)),
+            (false, true) => NodeForm::FlowSequence(parts.into_iter().map(|(node, _)| node).collect()),
+            (false, false) => NodeForm::BlockSequence(parts.into_iter().map(|(node, _)| node).collect()),
         };
-        self.attach(piece, Name::Other);
+        self.attach(node, KeyName::Other);
     }
 
-    fn attach(&mut self, piece: Piece, name: Name) {
+    fn attach(&mut self, node: OutlineNode, name: KeyName) {
         match self.open.last_mut() {
-            Some(open) => open.parts.push((piece, name)),
-            None => self.outline.root = Some(piece),
+            Some(open) => open.parts.push((node, name)),
+            None => self.outline.root = Some(node),
         }
     }
 }
 
-fn pairs(parts: Vec<(Piece, Name)>) -> Vec<Pair> {
+fn pairs(parts: Vec<(OutlineNode, KeyName)>) -> Vec<OutlineEntry> {
     let mut parts = parts.into_iter();
     let mut pairs = Vec::new();
     while let (Some((key, name)), Some((value, _))) = (parts.next(), parts.next()) {
-        pairs.push(Pair { key, name, value });
+        pairs.push(OutlineEntry { key, name, value });
     }
     pairs
 }
 
 /// What a scalar says as a key.
-fn name(tag: Option<&str>, text: &str, plain: bool) -> Name {
+fn name(tag: Option<&str>, text: &str, plain: bool) -> KeyName {
     let tag = match tag {
         Some(tag) => Tag::from_uri(tag),
         None if plain => Some(resolve::implicit(text)),
         None => Some(Tag::Str),
     };
     match tag {
-        Some(Tag::Merge) => Name::Merge,
-        Some(Tag::Str | Tag::Value) => Name::Key(text.into()),
+        Some(Tag::Merge) => KeyName::Merge,
+        Some(Tag::Str | Tag::Value) => KeyName::Key(text.into()),
         Some(tag) => match resolve::construct(tag, text) {
-            Ok(value) => Name::Key(Key(value)),
-            Err(_) => Name::Other,
+            Ok(value) => KeyName::Key(Key(value)),
+            Err(_) => KeyName::Other,
         },
-        None => Name::Other,
+        None => KeyName::Other,
     }
 }
 
-impl Name {
+impl KeyName {
     /// What reclass makes of the key: the text that Python's `str()` writes (M7).
     pub fn text(&self) -> Option<String> {
         match self {
-            Name::Key(Key(Value::Str(text))) => Some(text.to_string()),
-            Name::Key(key) => Some(crate::base::pystr::str(&key.0)),
-            Name::Merge | Name::Other => None,
+            KeyName::Key(Key(Value::Str(text))) => Some(text.to_string()),
+            KeyName::Key(key) => Some(crate::base::pystr::str(&key.0)),
+            KeyName::Merge | KeyName::Other => None,
         }
     }
 }

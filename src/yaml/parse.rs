@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::{Event, Mark, Problem};
+use super::events::{Event, Mark, SyntaxProblem};
 use super::scan::{Scanner, TokenData};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) struct Parser<'a> {
 }
 
 /// An event with its two marks.
-type Parsed = Result<(Event, Mark, Mark), Problem>;
+type Parsed = Result<(Event, Mark, Mark), SyntaxProblem>;
 
 #[expect(clippy::unnecessary_wraps, reason = "the last step of many states")]
 fn empty_scalar(mark: Mark) -> Parsed {
@@ -90,17 +90,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn peek(&mut self) -> Result<&TokenData, Problem> {
+    fn peek(&mut self) -> Result<&TokenData, SyntaxProblem> {
         Ok(&self.scanner.peek()?.data)
     }
 
-    fn peek_marks(&mut self) -> Result<(Mark, Mark), Problem> {
+    fn peek_marks(&mut self) -> Result<(Mark, Mark), SyntaxProblem> {
         let token = self.scanner.peek()?;
         Ok((token.start, token.end))
     }
 
     /// Goes over the token and gives its marks.
-    fn skip(&mut self) -> Result<(Mark, Mark), Problem> {
+    fn skip(&mut self) -> Result<(Mark, Mark), SyntaxProblem> {
         let marks = self.peek_marks()?;
         self.scanner.skip_token();
         Ok(marks)
@@ -115,13 +115,13 @@ impl<'a> Parser<'a> {
         context: &'static str,
         context_mark: Mark,
         problem: &'static str,
-    ) -> Result<T, Problem> {
+    ) -> Result<T, SyntaxProblem> {
         let (mark, _) = self.peek_marks()?;
-        Err(Problem { context, context_mark, problem, mark })
+        Err(SyntaxProblem { context, context_mark, problem, mark })
     }
 
     /// A collection that is not closed where it should be.
-    fn fail_within<T>(&mut self, context: &'static str, problem: &'static str) -> Result<T, Problem> {
+    fn fail_within<T>(&mut self, context: &'static str, problem: &'static str) -> Result<T, SyntaxProblem> {
         let began = self.marks.pop().unwrap_or_default();
         self.fail(context, began, problem)
     }
@@ -159,12 +159,12 @@ impl<'a> Parser<'a> {
         Ok((Event::DocumentStart, start, end))
     }
 
-    fn process_directives(&mut self) -> Result<(), Problem> {
+    fn process_directives(&mut self) -> Result<(), SyntaxProblem> {
         let mut version_seen = false;
         loop {
             let token = self.scanner.peek()?;
             let fail = |problem| {
-                Err(Problem { context: "", context_mark: Mark::default(), problem, mark: token.start })
+                Err(SyntaxProblem { context: "", context_mark: Mark::default(), problem, mark: token.start })
             };
             match &mut token.data {
                 TokenData::VersionDirective { .. } if version_seen => {
@@ -288,19 +288,30 @@ impl<'a> Parser<'a> {
     }
 
     /// The tag of a handle and what follows it.
-    fn full_tag(&self, handle: &str, suffix: String, start: Mark, mark: Mark) -> Result<String, Problem> {
+    fn full_tag(
+        &self,
+        handle: &str,
+        suffix: String,
+        start: Mark,
+        mark: Mark,
+    ) -> Result<String, SyntaxProblem> {
         if handle.is_empty() {
             return Ok(suffix);
         }
         let Some(prefix) = self.tag_directives.get(handle) else {
             let problem = "found undefined tag handle";
-            return Err(Problem { context: "while parsing a node", context_mark: start, problem, mark });
+            return Err(SyntaxProblem {
+                context: "while parsing a node",
+                context_mark: start,
+                problem,
+                mark,
+            });
         };
         Ok(prefix.clone() + &suffix)
     }
 
     /// Remembers where a collection begins.
-    fn begin(&mut self, first: bool) -> Result<(), Problem> {
+    fn begin(&mut self, first: bool) -> Result<(), SyntaxProblem> {
         if first {
             let (start, _) = self.skip()?;
             self.marks.push(start);

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::events::{Mark, Problem};
+use super::events::{Mark, SyntaxProblem};
 
 /// A token and its place.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub(super) struct Scanner<'a> {
     simple_keys: Vec<SimpleKey>,
 }
 
-type Scanned<T> = Result<T, Problem>;
+type Scanned<T> = Result<T, SyntaxProblem>;
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Scanner<'a> {
@@ -194,7 +194,7 @@ impl<'a> Scanner<'a> {
         context_mark: Mark,
         problem: &'static str,
     ) -> Scanned<T> {
-        Err(Problem { context, context_mark, problem, mark: self.mark })
+        Err(SyntaxProblem { context, context_mark, problem, mark: self.mark })
     }
 
     fn fetch_more_tokens(&mut self) -> Scanned<()> {
@@ -321,7 +321,7 @@ impl<'a> Scanner<'a> {
                 key.mark.line < mark.line || key.mark.characters + SIMPLE_KEY_LENGTH < mark.characters;
             if key.possible && stale {
                 if key.required {
-                    return Err(Problem::missing_value(key.mark, mark));
+                    return Err(SyntaxProblem::missing_value(key.mark, mark));
                 }
                 key.possible = false;
             }
@@ -346,7 +346,7 @@ impl<'a> Scanner<'a> {
         let mark = self.mark;
         if let Some(key) = self.simple_keys.last_mut() {
             if key.possible && key.required {
-                return Err(Problem::missing_value(key.mark, mark));
+                return Err(SyntaxProblem::missing_value(key.mark, mark));
             }
             key.possible = false;
         }

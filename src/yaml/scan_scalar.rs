@@ -1,6 +1,6 @@
 //! Scanning of scalars: their lines become one text.
 
-use super::events::{Mark, Problem};
+use super::events::{Mark, SyntaxProblem};
 use super::scan::{Scanner, Token, TokenData};
 
 /// The white space between two words of a scalar that runs over lines.
@@ -38,7 +38,7 @@ impl Gap {
 
 impl Scanner<'_> {
     /// Reads blanks and line breaks. Plain scalars must not have tabs left of `indent`.
-    fn scan_gap(&mut self, gap: &mut Gap, indent: Option<(i64, Mark)>) -> Result<(), Problem> {
+    fn scan_gap(&mut self, gap: &mut Gap, indent: Option<(i64, Mark)>) -> Result<(), SyntaxProblem> {
         loop {
             if self.is_blank(0) {
                 if !gap.leading_blanks {
@@ -65,7 +65,7 @@ impl Scanner<'_> {
         }
     }
 
-    pub(super) fn scan_plain_scalar(&mut self) -> Result<Token, Problem> {
+    pub(super) fn scan_plain_scalar(&mut self) -> Result<Token, SyntaxProblem> {
         let start = self.mark;
         let mut end = start;
         let mut value = String::new();
@@ -110,7 +110,7 @@ impl Scanner<'_> {
         Ok(Token { data: TokenData::Scalar { value, plain: true }, start, end })
     }
 
-    pub(super) fn scan_flow_scalar(&mut self, single: bool) -> Result<Token, Problem> {
+    pub(super) fn scan_flow_scalar(&mut self, single: bool) -> Result<Token, SyntaxProblem> {
         const CONTEXT: &str = "while scanning a quoted scalar";
         let start = self.mark;
         let quote = self.byte(0);
@@ -161,7 +161,7 @@ impl Scanner<'_> {
         Ok(Token { data: TokenData::Scalar { value, plain: false }, start, end: self.mark })
     }
 
-    fn scan_escape(&mut self, start: Mark, value: &mut String) -> Result<(), Problem> {
+    fn scan_escape(&mut self, start: Mark, value: &mut String) -> Result<(), SyntaxProblem> {
         const CONTEXT: &str = "while parsing a quoted scalar";
         let length = match self.byte(1) {
             b'x' => 2,
@@ -213,7 +213,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    pub(super) fn scan_block_scalar(&mut self, literal: bool) -> Result<Token, Problem> {
+    pub(super) fn scan_block_scalar(&mut self, literal: bool) -> Result<Token, SyntaxProblem> {
         let start = self.mark;
         self.skip();
         let (keep, increment) = self.scan_block_header(start)?;
@@ -255,7 +255,7 @@ impl Scanner<'_> {
     }
 
     /// What follows `|` and `>`: whether `+` or `-`, and the indent.
-    fn scan_block_header(&mut self, start: Mark) -> Result<(Option<bool>, Option<i64>), Problem> {
+    fn scan_block_header(&mut self, start: Mark) -> Result<(Option<bool>, Option<i64>), SyntaxProblem> {
         const CONTEXT: &str = "while scanning a block scalar";
         let (mut keep, mut increment) = (None, None);
         // Each once, in any order.
@@ -294,7 +294,7 @@ impl Scanner<'_> {
         breaks: &mut String,
         start: Mark,
         end: &mut Mark,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), SyntaxProblem> {
         let mut deepest = 0;
         *end = self.mark;
         loop {

@@ -1,6 +1,6 @@
 //! Scanning of directives, anchors and tags.
 
-use super::events::{Mark, Problem};
+use super::events::{Mark, SyntaxProblem};
 use super::scan::{Scanner, Token, TokenData};
 
 /// Digits of a version number.
@@ -21,7 +21,7 @@ impl Scanner<'_> {
         }
     }
 
-    pub(super) fn scan_directive(&mut self) -> Result<Token, Problem> {
+    pub(super) fn scan_directive(&mut self) -> Result<Token, SyntaxProblem> {
         const CONTEXT: &str = "while scanning a directive";
         let start = self.mark;
         self.skip();
@@ -60,7 +60,7 @@ impl Scanner<'_> {
         Ok(Token { data, start, end })
     }
 
-    fn scan_version_number(&mut self, start: Mark) -> Result<u32, Problem> {
+    fn scan_version_number(&mut self, start: Mark) -> Result<u32, SyntaxProblem> {
         const CONTEXT: &str = "while scanning a %YAML directive";
         let (mut number, mut length) = (0, 0);
         while self.byte(0).is_ascii_digit() {
@@ -77,7 +77,7 @@ impl Scanner<'_> {
         Ok(number)
     }
 
-    fn scan_tag_directive(&mut self, start: Mark) -> Result<TokenData, Problem> {
+    fn scan_tag_directive(&mut self, start: Mark) -> Result<TokenData, SyntaxProblem> {
         const CONTEXT: &str = "while scanning a %TAG directive";
         self.skip_blanks();
         let handle = self.scan_tag_handle(true, start)?;
@@ -92,7 +92,7 @@ impl Scanner<'_> {
         Ok(TokenData::TagDirective { handle, prefix })
     }
 
-    pub(super) fn scan_anchor(&mut self, alias: bool) -> Result<Token, Problem> {
+    pub(super) fn scan_anchor(&mut self, alias: bool) -> Result<Token, SyntaxProblem> {
         let start = self.mark;
         self.skip();
         let name = self.read_alphas();
@@ -105,7 +105,7 @@ impl Scanner<'_> {
         Ok(Token { data, start, end: self.mark })
     }
 
-    pub(super) fn scan_tag(&mut self) -> Result<Token, Problem> {
+    pub(super) fn scan_tag(&mut self) -> Result<Token, SyntaxProblem> {
         const CONTEXT: &str = "while scanning a tag";
         let start = self.mark;
         let (handle, suffix);
@@ -133,7 +133,7 @@ impl Scanner<'_> {
         Ok(Token { data: TokenData::Tag { handle, suffix }, start, end: self.mark })
     }
 
-    fn scan_tag_handle(&mut self, directive: bool, start: Mark) -> Result<String, Problem> {
+    fn scan_tag_handle(&mut self, directive: bool, start: Mark) -> Result<String, SyntaxProblem> {
         if self.byte(0) != b'!' {
             let context = if directive { "while scanning a tag directive" } else { "while scanning a tag" };
             return self.fail(context, start, "did not find expected '!'");
@@ -156,7 +156,7 @@ impl Scanner<'_> {
         directive: bool,
         head: &str,
         start: Mark,
-    ) -> Result<String, Problem> {
+    ) -> Result<String, SyntaxProblem> {
         let context = if directive { "while parsing a %TAG directive" } else { "while parsing a tag" };
         let mut uri: Vec<u8> = head.bytes().skip(1).collect();
         let mut length = head.len();
@@ -192,7 +192,7 @@ impl Scanner<'_> {
         context: &'static str,
         start: Mark,
         uri: &mut Vec<u8>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), SyntaxProblem> {
         let mut width = 0;
         loop {
             let digit = |byte: u8| char::from(byte).to_digit(16);

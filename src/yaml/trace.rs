@@ -1,7 +1,7 @@
 //! Traces turn the events of a text, and what is wrong with it, into plain data that can be
 //! compared with what another reader of YAML says.
 
-use super::events::{Event, Events, Mark, Problem};
+use super::events::{Event, Events, Mark, SyntaxProblem};
 use crate::base::error::{Error, Result};
 
 /// Line and column, counted from zero.
@@ -39,7 +39,7 @@ pub fn trace(bytes: &[u8]) -> (Vec<Traced>, Option<Trouble>) {
     match events(bytes, &mut traced) {
         Ok(None) => (traced, None),
         Ok(Some(problem)) => {
-            let Problem { context, context_mark, problem, mark } = problem;
+            let SyntaxProblem { context, context_mark, problem, mark } = problem;
             let begun = if context.is_empty() { (0, 0) } else { place(context_mark) };
             (traced, Some(Trouble::Syntax(context, begun, problem, place(mark))))
         }
@@ -47,7 +47,7 @@ pub fn trace(bytes: &[u8]) -> (Vec<Traced>, Option<Trouble>) {
     }
 }
 
-fn events(bytes: &[u8], traced: &mut Vec<Traced>) -> Result<Option<Problem>> {
+fn events(bytes: &[u8], traced: &mut Vec<Traced>) -> Result<Option<SyntaxProblem>> {
     let mut events = Events::new(bytes)?;
     loop {
         match events.parsed() {

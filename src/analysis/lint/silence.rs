@@ -11,7 +11,7 @@ use crate::base::error::Fault;
 use crate::base::stack::grow;
 use crate::engine::Inventory;
 use crate::yaml::compose::compose;
-use crate::yaml::outline::{Form, Outline, Piece};
+use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
 
 use super::OptionsFile;
 use super::rules::rule;
@@ -92,22 +92,24 @@ fn codes(after: &str, file: bool) -> Option<Vec<String>> {
 /// Where the scalars of a text stand, in bytes: what looks like a comment in one is data. Of a text that
 /// is not YAML, only its errors are said.
 fn scalars(text: &str) -> Vec<(usize, usize)> {
-    fn collect(piece: &Piece, text: &str, out: &mut Vec<(usize, usize)>) {
+    fn collect(piece: &OutlineNode, text: &str, out: &mut Vec<(usize, usize)>) {
         grow(|| match &piece.form {
-            Form::Alias | Form::Empty => {}
-            Form::BlockScalar => {
+            NodeForm::Alias | NodeForm::Empty => {}
+            NodeForm::BlockScalar => {
                 // A comment may stand behind its head.
                 let head =
                     text[piece.content..piece.end].find('\n').map_or(piece.end, |at| piece.content + at);
                 out.push((head, piece.end));
             }
-            Form::Plain | Form::SingleQuoted | Form::DoubleQuoted => out.push((piece.content, piece.end)),
-            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+            NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted => {
+                out.push((piece.content, piece.end))
+            }
+            NodeForm::FlowSequence(items) | NodeForm::BlockSequence(items) => {
                 for item in items {
                     collect(item, text, out);
                 }
             }
-            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+            NodeForm::FlowMapping(pairs) | NodeForm::BlockMapping(pairs) => {
                 for pair in pairs {
                     collect(&pair.key, text, out);
                     collect(&pair.value, text, out);

@@ -10,7 +10,7 @@ use super::Redaction;
 use crate::base::secrets::Cover;
 use crate::base::stack::grow;
 use crate::yaml::compose::compose;
-use crate::yaml::outline::{Form, Name, Outline, Piece};
+use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
 
 /// Of longer texts, in bytes, nothing is shown: the outline takes many times their memory.
 const LARGEST: usize = 1 << 20;
@@ -42,25 +42,25 @@ impl Redaction {
     }
 
     /// The scalars that are secret, in their order, each with the comment behind it.
-    fn find(&self, text: &str, piece: &Piece, cover: Cover, found: &mut Vec<Range<usize>>) {
+    fn find(&self, text: &str, piece: &OutlineNode, cover: Cover, found: &mut Vec<Range<usize>>) {
         grow(|| match &piece.form {
-            Form::FlowMapping(pairs) | Form::BlockMapping(pairs) => {
+            NodeForm::FlowMapping(pairs) | NodeForm::BlockMapping(pairs) => {
                 for pair in pairs {
                     let below = match &pair.name {
-                        Name::Key(key) => self.secrets.below(cover, key),
-                        Name::Merge | Name::Other => cover,
+                        KeyName::Key(key) => self.secrets.below(cover, key),
+                        KeyName::Merge | KeyName::Other => cover,
                     };
                     self.find(text, &pair.key, Cover::Open, found);
                     self.find(text, &pair.value, below, found);
                 }
             }
-            Form::FlowSequence(items) | Form::BlockSequence(items) => {
+            NodeForm::FlowSequence(items) | NodeForm::BlockSequence(items) => {
                 for item in items {
                     self.find(text, item, cover, found);
                 }
             }
-            Form::Alias | Form::Empty => {}
-            Form::Plain | Form::SingleQuoted | Form::DoubleQuoted | Form::BlockScalar => {
+            NodeForm::Alias | NodeForm::Empty => {}
+            NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted | NodeForm::BlockScalar => {
                 let written = &text[piece.content..piece.end];
                 if cover != Cover::Open && !self.is_reference(unquoted(written)) {
                     let behind = text[piece.end..].split('\n').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Narrowing turns the place of a scalar and an offset in its value into the place of that part.
+//! Narrowing turns the position of a scalar and an offset in its value into the position of that part.
 //!
 //! The value of a scalar is not its text: quotes, escapes, indentation and folded lines are gone
 //! from it. So the text is read once more, character by character, with the value's bytes counted
@@ -9,38 +9,38 @@ use crate::base::source::Site;
 /// How many bytes of a scalar are read: each problem in it reads them once more.
 const MOST_BYTES: usize = 64 * 1024;
 
-/// The place of `within` (byte offset and length in the value of the scalar at `site`).
+/// The position of `within` (byte offset and length in the value of the scalar at `site`).
 ///
 /// `scalar` is the file from the scalar on. Where the scalar is not as expected, or the part is far inside
-/// of it, the place of the whole scalar stays.
-pub fn narrow(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
+/// of it, the position of the whole scalar stays.
+pub fn sub_span(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
     let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
     let (offset, length) = (within.0 as usize, within.1 as usize);
-    let mut start: Option<&Place> = None;
+    let mut start: Option<&CharPosition> = None;
     let mut width = 0u32;
-    let places = places(site, &text, offset + length).unwrap_or_default();
-    for place in &places {
+    let positions = positions(site, &text, offset + length).unwrap_or_default();
+    for position in &positions {
         match start {
-            None if place.value >= offset => {
-                start = Some(place);
+            None if position.value >= offset => {
+                start = Some(position);
                 width = u32::from(length > 0);
             }
-            Some(start) if place.value < offset + length && place.line == start.line => {
-                width = place.column + 1 - start.column;
+            Some(start) if position.value < offset + length && position.line == start.line => {
+                width = position.column + 1 - start.column;
             }
             _ => {}
         }
     }
     match start {
-        Some(place) => {
-            Site { path: site.path.clone(), line: place.line, column: place.column, length: width }
+        Some(position) => {
+            Site { path: site.path.clone(), line: position.line, column: position.column, length: width }
         }
         None => site.clone(),
     }
 }
 
 /// Where one character of the value stands.
-struct Place {
+struct CharPosition {
     /// The offset in the value.
     value: usize,
     /// From one.
@@ -50,9 +50,9 @@ struct Place {
 }
 
 /// Reads the scalar that begins at `site`, up to `limit` bytes of its value.
-fn places(site: &Site, text: &str, limit: usize) -> Option<Vec<Place>> {
+fn positions(site: &Site, text: &str, limit: usize) -> Option<Vec<CharPosition>> {
     let lines: Vec<&str> = text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
-    let mut reader = Reader { places: Vec::new(), value: 0, limit };
+    let mut reader = ScalarReader { positions: Vec::new(), value: 0, limit };
     let mut column = (site.column as usize).checked_sub(1)?;
     let mut rest: Vec<char> = lines.first()?.chars().collect();
     // Anchors and tags stand before the scalar and belong to its node.
@@ -71,16 +71,16 @@ fn places(site: &Site, text: &str, limit: usize) -> Option<Vec<Place>> {
         }
         _ => reader.flow(&rest, column, &lines, site.line, None),
     }
-    Some(reader.places)
+    Some(reader.positions)
 }
 
-struct Reader {
-    places: Vec<Place>,
+struct ScalarReader {
+    positions: Vec<CharPosition>,
     value: usize,
     limit: usize,
 }
 
-impl Reader {
+impl ScalarReader {
     /// Whether enough of the value has been read.
     fn done(&self) -> bool {
         self.value >= self.limit
@@ -89,7 +89,7 @@ impl Reader {
     /// Notes a character of the value, `bytes` long there, at a column from zero.
     fn push(&mut self, bytes: usize, line: u32, column: usize) {
         let column = u32::try_from(column).unwrap_or(u32::MAX - 1) + 1;
-        self.places.push(Place { value: self.value, line, column });
+        self.positions.push(CharPosition { value: self.value, line, column });
         self.value += bytes;
     }
 
@@ -184,7 +184,7 @@ mod tests {
     /// The marked part, in the text of the scalar that begins after `a: `.
     fn part(text: &str, offset: u32, length: u32) -> (u32, u32, u32) {
         let site = Site { path: "f".into(), line: 1, column: 4, length: 0 };
-        let narrowed = narrow(&site, (offset, length), text.as_bytes().get(3..).unwrap_or_default());
+        let narrowed = sub_span(&site, (offset, length), text.as_bytes().get(3..).unwrap_or_default());
         (narrowed.line, narrowed.column, narrowed.length)
     }
 
