@@ -47,7 +47,7 @@ pub mod formats {
 
 /// Files of an inventory, as messages name them.
 pub mod files {
-    pub use crate::engine::files::duplicates;
+    pub use crate::engine::files::duplicate_keys;
     pub use crate::storage::fs::{display, read, real, reason, roots};
 }
 

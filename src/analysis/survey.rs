@@ -15,7 +15,7 @@ use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
 use crate::engine::linearize::{IncludeChains, IncludedFile, ListedClass};
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
-use crate::model::catalog::Item;
+use crate::model::catalog::CatalogEntry;
 use crate::model::layer::Layer;
 
 pub use reach::Reach;
@@ -136,9 +136,9 @@ impl Survey {
 }
 
 /// The file of a name, or all that it has: none of them counts then, whatever else is wrong with them.
-fn surveyed(computation: &Computation<'_>, item: &Item) -> Vec<SurveyedFile> {
+fn surveyed(computation: &Computation<'_>, item: &CatalogEntry) -> Vec<SurveyedFile> {
     let clash = item.clash();
-    let file = |item: Item| {
+    let file = |item: CatalogEntry| {
         let layer = match (computation.read_untracked(&item), &clash) {
             (layer, None) => layer,
             (layer, Some(clash)) => {
@@ -152,6 +152,6 @@ fn surveyed(computation: &Computation<'_>, item: &Item) -> Vec<SurveyedFile> {
     item.files().map(file).collect()
 }
 
-fn shown(item: &Item) -> Arc<str> {
+fn shown(item: &CatalogEntry) -> Arc<str> {
     crate::storage::fs::display(item.path()).into()
 }

@@ -11,7 +11,7 @@ use crate::base::error::Result;
 use crate::base::settings::Settings;
 use crate::base::value::Value;
 use crate::storage::fs::display;
-use crate::storage::inside::{self, Missing};
+use crate::storage::tree_path::{self, MissingFolders};
 
 /// Where soft parameters stand in a class file.
 pub const PARAMETERS: [&str; 2] = ["parameters", "_param"];
@@ -28,7 +28,7 @@ pub struct ClusterFile<'a> {
 /// Where the file is, or would be. A folder that is missing is an error.
 pub fn path(settings: &Settings, file: ClusterFile<'_>) -> Result<PathBuf> {
     let (root, relative) = locate(settings, file, tree::SHOWN)?;
-    inside::file(&inside::root(&root)?, &relative, Missing::Refuse)
+    tree_path::file(&tree_path::root(&root)?, &relative, MissingFolders::Refuse)
 }
 
 /// What the file says; null where there is none.

@@ -11,9 +11,9 @@ use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::similar;
 use crate::base::value::{Map, Text, Value};
-use crate::model::catalog::{self, Names};
+use crate::model::catalog::{self, NameIndex};
 use crate::storage::fs::display;
-use crate::storage::{Found, TreeLimits, walk};
+use crate::storage::{FoundFile, TreeLimits, walk};
 
 /// What a node file is to say.
 #[derive(Clone, PartialEq, Default, Debug)]
@@ -58,7 +58,7 @@ pub fn create(
         return if edited.changed() { Err(exists(&path).into()) } else { Ok(edited) };
     }
     let relative = Path::new(folder).join(format!("{node}.yml"));
-    if catalog::node_name(&Found::below(&root, &relative), settings) != node {
+    if catalog::node_name(&FoundFile::below(&root, &relative), settings) != node {
         // With `compose_node_name`, the folder would become a part of the name.
         let reason = "the node would have another name there (compose_node_name)";
         return Err(Fault::new(Kind::PathRefused { path: display(&relative), reason }).into());
@@ -138,12 +138,12 @@ fn first_root(settings: &Settings) -> Result<PathBuf> {
 }
 
 /// The names of all nodes.
-fn names(settings: &Settings) -> Result<Names> {
+fn names(settings: &Settings) -> Result<NameIndex> {
     Ok(catalog::nodes(walk::list(&roots(settings)?, TreeLimits::of(settings), 1)?, settings))
 }
 
 /// The path of a node. A name that several files have is an error.
-fn find(names: &Names, node: &str) -> Result<Option<PathBuf>> {
+fn find(names: &NameIndex, node: &str) -> Result<Option<PathBuf>> {
     match names.get(node) {
         Some(item) => {
             item.clash().map_or_else(|| Ok(Some(item.path().to_path_buf())), |clash| Err(clash.into()))

@@ -7,9 +7,9 @@ use super::{read, tree};
 use crate::base::error::{Error, Result};
 use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
-use crate::model::catalog::{self, Item};
+use crate::model::catalog::{self, CatalogEntry};
 use crate::storage::fs::{self, display};
-use crate::storage::{TreeLimits, inside, walk};
+use crate::storage::{TreeLimits, tree_path, walk};
 
 /// A class or node file.
 #[derive(Clone, PartialEq, Debug)]
@@ -39,7 +39,7 @@ pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
     let kinds = [("class", class_roots, classes), ("node", node_roots, nodes)];
     let sources = kinds.into_iter().flat_map(|(kind, roots, names)| {
         let readable = &readable;
-        let items: Vec<Item> = names.values().cloned().collect();
+        let items: Vec<CatalogEntry> = names.values().cloned().collect();
         items.into_iter().map(move |item| {
             let path = item.path().to_path_buf();
             let data = match item.clash() {
@@ -68,11 +68,11 @@ fn readable(settings: &Settings, roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
         [] => Vec::new(),
         _ => tree::roots(settings, &Value::list(linked), "linked_folders", tree::SHOWN)?,
     };
-    Ok(roots.iter().chain(&linked).filter_map(|folder| inside::root(folder).ok()).collect())
+    Ok(roots.iter().chain(&linked).filter_map(|folder| tree_path::root(folder).ok()).collect())
 }
 
 fn data(path: &Path, readable: &[PathBuf], settings: &Settings) -> Result<Value> {
-    let (folder, real) = inside::found(path, readable)?;
+    let (folder, real) = tree_path::found(path, readable)?;
     let (text, _) = fs::read_beneath(folder, &real, settings.max_file_bytes(), settings.settle())?;
     Ok(read(&text, &display(path))?.unwrap_or_default())
 }

@@ -9,8 +9,8 @@ use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::value::Value;
 use crate::model::merge::Prefixes;
-use crate::storage::fs::{self, Stamp, display};
-use crate::storage::inside::{self, Missing};
+use crate::storage::fs::{self, DiskFingerprint, display};
+use crate::storage::tree_path::{self, MissingFolders};
 use crate::storage::write::TreeLock;
 
 /// How to edit.
@@ -73,7 +73,7 @@ const ATTEMPTS: usize = 10;
 impl EditTree {
     /// Opens a tree to write in it, once nobody else does; for a test, without waiting.
     pub fn open(root: &Path, settings: &Settings, options: Options) -> Result<EditTree> {
-        let root = inside::root(root)?;
+        let root = tree_path::root(root)?;
         let lock = if options.test { None } else { Some(TreeLock::take(&root)?) };
         Ok(EditTree {
             root,
@@ -87,16 +87,16 @@ impl EditTree {
     /// Changes a file, which is made where it is missing. `folders`: so is its folder.
     pub fn edit(&self, relative: &Path, changes: &[Change], folders: bool) -> Result<Edited> {
         let missing = match (folders, &self.lock) {
-            (false, _) => Missing::Refuse,
-            (true, Some(_)) => Missing::Make,
-            (true, None) => Missing::Imagine,
+            (false, _) => MissingFolders::Refuse,
+            (true, Some(_)) => MissingFolders::Make,
+            (true, None) => MissingFolders::DryRun,
         };
-        self.edit_at(inside::file(&self.root, relative, missing)?, changes, false)
+        self.edit_at(tree_path::file(&self.root, relative, missing)?, changes, false)
     }
 
     /// Changes a file that has to be there.
     pub fn change(&self, relative: &Path, changes: &[Change]) -> Result<Edited> {
-        self.edit_at(inside::file(&self.root, relative, Missing::Refuse)?, changes, true)
+        self.edit_at(tree_path::file(&self.root, relative, MissingFolders::Refuse)?, changes, true)
     }
 
     fn edit_at(&self, path: PathBuf, changes: &[Change], there: bool) -> Result<Edited> {
@@ -128,7 +128,7 @@ impl EditTree {
 
     /// Takes a file away.
     pub fn remove(&self, relative: &Path) -> Result<Edited> {
-        let path = inside::file(&self.root, relative, Missing::Refuse)?;
+        let path = tree_path::file(&self.root, relative, MissingFolders::Refuse)?;
         let before = read_if_there(&self.root, &path, self.most, self.settle)?.map(|(text, _)| text);
         if let (Some(lock), Some(_)) = (&self.lock, &before) {
             // The link itself, where there is one: its target may be used elsewhere.
@@ -148,8 +148,8 @@ pub fn read_below(settings: &Settings, root: &Path, relative: &Path) -> Result<O
     if !root.join(relative).parent().is_some_and(Path::is_dir) {
         return Ok(None);
     }
-    let root = inside::root(root)?;
-    let path = inside::file(&root, relative, Missing::Refuse)?;
+    let root = tree_path::root(root)?;
+    let path = tree_path::file(&root, relative, MissingFolders::Refuse)?;
     Ok(read_if_there(&root, &path, settings.max_file_bytes(), settings.settle())?
         .map(|(text, _)| (path, text)))
 }
@@ -159,7 +159,7 @@ fn read_if_there(
     path: &Path,
     most: usize,
     settle: Duration,
-) -> Result<Option<(Vec<u8>, Stamp)>> {
+) -> Result<Option<(Vec<u8>, DiskFingerprint)>> {
     if path.try_exists().is_ok_and(|there| !there) {
         return Ok(None);
     }

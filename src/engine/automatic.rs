@@ -7,7 +7,7 @@ use crate::base::source::Origin;
 use crate::base::table::Table;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::linearize::AUTOMATIC;
-use crate::model::catalog::Item;
+use crate::model::catalog::CatalogEntry;
 use crate::model::merge::{Prefixes, normalize};
 use crate::model::slot::{MapSlot, RawSlot, Slot, from_value};
 use crate::model::template::Parsed;
@@ -33,7 +33,7 @@ impl Default for AutomaticKeys {
 
 /// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters.
 pub fn parameters(
-    item: &Item,
+    item: &CatalogEntry,
     environment: &Value,
     settings: &Settings,
     keys: &AutomaticKeys,

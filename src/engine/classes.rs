@@ -1,4 +1,4 @@
-//! Classes are what a node can include: those of its environment, looked up by name, with a record
+//! ClassLookup are what a node can include: those of its environment, looked up by name, with a record
 //! of what was asked for.
 
 use std::sync::Arc;
@@ -10,26 +10,30 @@ use crate::base::value::{Text, Value};
 use crate::engine::files::Dependencies;
 use crate::engine::linearize::{LinearizationInput, Lookup};
 use crate::engine::node::Computation;
-use crate::model::catalog::{Names, Tree};
-use crate::model::layer::{Layer, Unread};
+use crate::model::catalog::{NameIndex, TreeId};
+use crate::model::layer::{Layer, UnreadableFile};
 
 impl Computation<'_> {
     /// The classes that a node may have. Where they are matters to one that has any.
-    pub(super) fn classes(&self, input: &LinearizationInput<'_>, environment: &Value) -> Result<Classes<'_>> {
-        static NONE: OnceBox<Names> = OnceBox::new();
+    pub(super) fn classes(
+        &self,
+        input: &LinearizationInput<'_>,
+        environment: &Value,
+    ) -> Result<ClassLookup<'_>> {
+        static NONE: OnceBox<NameIndex> = OnceBox::new();
         let found = self.inputs.trees.tree(self.catalog, environment);
         let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
         let (tree, names) = match found {
             Ok(found) => found,
             Err(_) if input.layer.classes.is_empty() && input.mapped.is_empty() => {
-                (Tree::default(), NONE.get_or_init(Box::default))
+                (TreeId::default(), NONE.get_or_init(Box::default))
             }
             Err(mut error) => {
                 error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(input.name.clone()));
                 return Err(error);
             }
         };
-        Ok(Classes { computation: self, tree, names })
+        Ok(ClassLookup { computation: self, tree, names })
     }
 
     /// Adds to what is asked for.
@@ -39,7 +43,7 @@ impl Computation<'_> {
 
     /// Whether files and names are what they were.
     pub fn is_current(&self, dependencies: &Dependencies) -> bool {
-        let missing = |(tree, name): &(Tree, Text)| {
+        let missing = |(tree, name): &(TreeId, Text)| {
             self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
         };
         dependencies.files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, self.catalog))
@@ -48,15 +52,15 @@ impl Computation<'_> {
 }
 
 /// The classes of an environment.
-pub(super) struct Classes<'a> {
+pub(super) struct ClassLookup<'a> {
     computation: &'a Computation<'a>,
     /// Which tree they are.
-    pub tree: Tree,
-    names: &'a Names,
+    pub tree: TreeId,
+    names: &'a NameIndex,
 }
 
-impl Lookup for Classes<'_> {
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Unread> {
+impl Lookup for ClassLookup<'_> {
+    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, UnreadableFile> {
         if let Some(item) = self.names.get(name) {
             return self.computation.read(item).map(Some);
         }

@@ -20,7 +20,7 @@ use crate::engine::node::{Answer, Computation, EngineContext, NodeRequest};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
-use crate::model::catalog::{Catalog, Item};
+use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::mappings::Mappings;
 use crate::storage::git::revision::Revision;
 
@@ -58,7 +58,7 @@ struct CachedAnswer {
     /// The node's classes, which other nodes share.
     sequence: Arc<Sequence>,
     /// What its name stood for; `None` for a node that only mappings make.
-    item: Option<Item>,
+    item: Option<CatalogEntry>,
     /// What is not in the sequence.
     dependencies: Dependencies,
     original_environment: Value,

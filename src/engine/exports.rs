@@ -18,7 +18,7 @@ use crate::base::value::{Text, Value};
 use crate::engine::files::Dependencies;
 use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Others, Outcome, Question, References, Told, python_equal, without};
-use crate::model::catalog::{Catalog, Item};
+use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::query::Query;
 use crate::model::slot::MapSlot;
 
@@ -39,7 +39,7 @@ impl ExportIndex {
 #[derive(Debug)]
 struct NodeExports {
     /// What its name stood for.
-    item: Option<Item>,
+    item: Option<CatalogEntry>,
     dependencies: Dependencies,
     /// The revision in which the files were last found unchanged.
     verified_at: u64,
@@ -243,7 +243,7 @@ impl Others for OtherNodes<'_> {
     fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault> {
         let computation = self.computation;
         let mut nodes = Vec::new();
-        let items: Vec<&Item> = computation.catalog.nodes.values().collect();
+        let items: Vec<&CatalogEntry> = computation.catalog.nodes.values().collect();
         computation.inputs.preload(&items, computation.threads());
         for item in computation.catalog.nodes.values() {
             let name = &item.name;

@@ -84,7 +84,7 @@ impl Computation<'_> {
     /// standing in an export (Q6).
     pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
         let all = layers.all();
-        for fault in all.flat_map(|layer| &layer.embedded) {
+        for fault in all.flat_map(|layer| &layer.embedded_queries) {
             let refused =
                 |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;
             if !faults.iter().any(refused) {

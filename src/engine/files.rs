@@ -20,10 +20,10 @@ use crate::base::value::Text;
 use crate::engine::counts::Counters;
 use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
 use crate::evaluate::Locate;
-use crate::model::catalog::{Catalog, Item, Tree};
-use crate::model::layer::{Layer, Subject, Unread, same_text};
+use crate::model::catalog::{Catalog, CatalogEntry, TreeId};
+use crate::model::layer::{Layer, LayerSource, UnreadableFile, keys_with_same_text};
 use crate::model::template::{Interner, ThreadInterner};
-use crate::storage::fs::{display, stamp};
+use crate::storage::fs::{display, fingerprint};
 use crate::yaml::compose::{Document, compose_with};
 
 /// The version of a file's layer that an answer was computed from; zero for a file that
@@ -36,7 +36,7 @@ pub struct Dependencies {
     /// Files, in these versions.
     pub files: Vec<(FileId, Version)>,
     /// Classes that were looked for in a tree and not found.
-    pub missing_classes: Vec<(Tree, Text)>,
+    pub missing_classes: Vec<(TreeId, Text)>,
 }
 
 /// Takes note of what a computation asks for.
@@ -65,7 +65,7 @@ impl DependencyRecorder {
     }
 
     /// A class was asked for that does not exist.
-    pub fn missing_class(&self, tree: Tree, name: &str) {
+    pub fn missing_class(&self, tree: TreeId, name: &str) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
             record.missing_classes.push((tree, name.into()));
         }
@@ -124,7 +124,7 @@ struct FileEntry {
 struct LoadedFile {
     fingerprint: Fingerprint,
     bytes: Arc<[u8]>,
-    layer: Result<Arc<Layer>, Unread>,
+    layer: Result<Arc<Layer>, UnreadableFile>,
     version: Version,
 }
 
@@ -136,7 +136,7 @@ pub struct CurrentLayer {
     /// Its version.
     pub version: Version,
     /// Its layer.
-    pub layer: Result<Arc<Layer>, Unread>,
+    pub layer: Result<Arc<Layer>, UnreadableFile>,
 }
 
 impl Files {
@@ -193,7 +193,7 @@ impl Files {
     /// is given before.
     pub fn evict_unnamed(&self, catalog: &Catalog) {
         let twins: FxHashSet<&Path> =
-            catalog.defined_often().flat_map(Item::paths).map(|path| &**path).collect();
+            catalog.with_duplicates().flat_map(CatalogEntry::paths).map(|path| &**path).collect();
         let goes = |file: &FileEntry| {
             twins.contains(&*file.path)
                 || file.source.is_on_disk() && catalog.at(&file.name, &file.path).is_none()
@@ -207,9 +207,9 @@ impl Files {
     }
 
     /// The files that were not looked at yet.
-    pub fn unverified<'i>(&self, items: &[&'i Item], scan: u64) -> Vec<&'i Item> {
+    pub fn unverified<'i>(&self, items: &[&'i CatalogEntry], scan: u64) -> Vec<&'i CatalogEntry> {
         let table = self.table.lock();
-        let seen = |item: &Item| {
+        let seen = |item: &CatalogEntry| {
             let number = table.numbers.get(item.path().as_os_str().as_encoded_bytes());
             number.is_some_and(|file| table.files[file.0 as usize].verified_at == scan)
         };
@@ -220,7 +220,7 @@ impl Files {
     /// same file get the same layer.
     pub fn layer(
         &self,
-        item: &Item,
+        item: &CatalogEntry,
         scan: u64,
         interner: &ThreadInterner<'_>,
         counters: &Counters,
@@ -267,7 +267,7 @@ impl Files {
         }
         let Some(item) = catalog.at(&name, &path) else { return false };
         // Of a name with several files, each stands for itself.
-        let alone = if item.has_twins() {
+        let alone = if item.has_duplicates() {
             item.files().find(|file| file.path().as_os_str() == path.as_os_str())
         } else {
             None
@@ -313,7 +313,7 @@ impl Files {
     fn load(
         &self,
         file: FileId,
-        item: &Item,
+        item: &CatalogEntry,
         (before, source): (Option<LoadedFile>, &ByteSource),
         scan: u64,
         interner: &ThreadInterner<'_>,
@@ -327,7 +327,7 @@ impl Files {
                 read
             }
             Err(error) => {
-                let often = stamp(item.path()).is_ok_and(|stamp| stamp.has_hard_links());
+                let often = fingerprint(item.path()).is_ok_and(|stamp| stamp.has_hard_links());
                 self.hard_links_seen.fetch_or(often, Ordering::Relaxed);
                 let mut table = self.table.lock();
                 let entry = &mut table.files[file.0 as usize];
@@ -371,10 +371,10 @@ impl Files {
         &self,
         document: Result<Document>,
         file: FileId,
-        item: &Item,
+        item: &CatalogEntry,
         (shown, bytes): (&Arc<str>, &[u8]),
         interner: &ThreadInterner<'_>,
-    ) -> Result<Arc<Layer>, Unread> {
+    ) -> Result<Arc<Layer>, UnreadableFile> {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
                 let remarks = fault.notes.iter_mut().filter_map(|note| note.site.as_mut());
@@ -389,7 +389,7 @@ impl Files {
         let document = document.map_err(in_file)?;
         self.table.lock().files[file.0 as usize].spans = document.spans.clone();
         let (name, settings) = (&item.name, &self.settings);
-        let subject = Subject { file, name, init: item.init, is_class: item.is_class, settings };
+        let subject = LayerSource { file, name, init: item.init, is_class: item.is_class, settings };
         let layer = Layer::build(&document, subject, interner);
         let place = |fault: &mut Fault| {
             if fault.site.is_none() {
@@ -404,8 +404,8 @@ impl Files {
                     let empty = Fault::new(Kind::FileEmpty { what, name: name.to_string() });
                     layer.warnings.push(empty.at_site(Site::file(shown.clone())));
                 }
-                layer.warnings.extend(duplicates(&document, file));
-                layer.warnings.extend(same_text(&document, file));
+                layer.warnings.extend(duplicate_keys(&document, file));
+                layer.warnings.extend(keys_with_same_text(&document, file));
                 layer.warnings.iter_mut().for_each(place);
                 Ok(Arc::new(layer))
             }
@@ -499,7 +499,7 @@ impl Locate for Files {
 }
 
 /// The keys of a document that stand twice in a mapping, without their places (Y2), or the first of them.
-pub fn duplicates(document: &Document, file: FileId) -> Vec<Fault> {
+pub fn duplicate_keys(document: &Document, file: FileId) -> Vec<Fault> {
     let mut duplicates: Vec<Fault> = document
         .warnings
         .iter()

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::engine::counts::Counters;
-use crate::model::catalog::Item;
-use crate::storage::Stamp;
+use crate::model::catalog::CatalogEntry;
+use crate::storage::DiskFingerprint;
 use crate::storage::fs::{self, display};
 use crate::storage::git::Blob;
 
@@ -39,14 +39,14 @@ impl ByteSource {
 #[derive(Clone, Debug)]
 pub enum Fingerprint {
     /// For a file of the file system.
-    Disk(Stamp),
+    Disk(DiskFingerprint),
     /// For one of a commit, the name of its bytes.
     Object(Arc<str>),
 }
 
 /// The bytes of a file as they are now.
 pub fn read(
-    item: &Item,
+    item: &CatalogEntry,
     source: &ByteSource,
     counters: &Counters,
     settings: &Settings,
@@ -74,7 +74,8 @@ impl Fingerprint {
     pub fn verify(&self, path: &Path, source: &ByteSource) -> Option<Fingerprint> {
         match (self, source) {
             (Fingerprint::Disk(before), ByteSource::Disk | ByteSource::Outside(_)) => {
-                let now = fs::stamp(if let ByteSource::Outside(path) = source { path } else { path }).ok()?;
+                let now =
+                    fs::fingerprint(if let ByteSource::Outside(path) = source { path } else { path }).ok()?;
                 now.proves_unchanged(before).then_some(Fingerprint::Disk(now))
             }
             (Fingerprint::Object(before), ByteSource::Blob(blob)) => {

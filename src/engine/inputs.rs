@@ -17,13 +17,13 @@ use crate::engine::counts::Counters;
 use crate::engine::files::{CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
-use crate::model::catalog::{self, Catalog, Item, Names, Tree};
+use crate::model::catalog::{self, Catalog, CatalogEntry, NameIndex, TreeId};
 use crate::model::template::ThreadInterner;
 use crate::storage::fs::naming;
 use crate::storage::git::revision::Revision;
-use crate::storage::place::{TreeLocation, TreeLocations};
-use crate::storage::watch::{Watch, WatchNews, still_so};
-use crate::storage::{Folder, Found, Listing, Stamp, TreeLimits, walk};
+use crate::storage::location::{TreeLocation, TreeLocations};
+use crate::storage::watch::{Watch, WatchEvents, is_as_listed};
+use crate::storage::{DiskFingerprint, Folder, FoundFile, Listing, TreeLimits, walk};
 
 /// The files of one inventory.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ struct CatalogCache {
     /// Whether a name is known to be new or gone.
     stale: bool,
     links: bool,
-    folders: Vec<(Arc<Folder>, Stamp)>,
+    folders: Vec<(Arc<Folder>, DiskFingerprint)>,
     catalog: Option<Result<Arc<Catalog>>>,
 }
 
@@ -125,9 +125,9 @@ impl Inputs {
             *watch = WatchMode::Never;
         }
         if let WatchMode::On(on) = &mut *watch {
-            match on.news() {
-                WatchNews::Quiet => return false,
-                WatchNews::Changed { files, tree } => {
+            match on.poll() {
+                WatchEvents::Quiet => return false,
+                WatchEvents::Changed { files, tree } => {
                     self.invalidate(&files, tree);
                     if tree {
                         // Whole folders may have changed locations: every file is looked at.
@@ -135,7 +135,7 @@ impl Inputs {
                     }
                     return true;
                 }
-                WatchNews::Lost => *watch = WatchMode::NotBefore(0),
+                WatchEvents::Lost => *watch = WatchMode::NotBefore(0),
             }
         } else if question && matches!(*watch, WatchMode::NotBefore(scan) if self.scan() > scan) {
             *watch =
@@ -154,7 +154,7 @@ impl Inputs {
 
     /// Whether a watch tells of changes.
     pub fn is_watched(&self) -> bool {
-        matches!(&*self.watch.lock(), WatchMode::On(watch) if watch.is_ours())
+        matches!(&*self.watch.lock(), WatchMode::On(watch) if watch.belongs_to_this_process())
     }
 
     fn scan(&self) -> u64 {
@@ -187,7 +187,7 @@ impl Inputs {
         for path in paths {
             self.files.invalidate(path);
             renamed |= match &names.catalog {
-                Some(Ok(catalog)) => !still_so(path, self.has(catalog, path)),
+                Some(Ok(catalog)) => !is_as_listed(path, self.has(catalog, path)),
                 // Where the names were in error, any file may be what was wrong.
                 _ => true,
             };
@@ -197,20 +197,20 @@ impl Inputs {
 
     /// Whether a path in the folders is that of a node or class: quicker than to scan for the path.
     fn has(&self, catalog: &Catalog, path: &Path) -> bool {
-        let found = |root: &PathBuf| Some(Found::below(root, path.strip_prefix(root).ok()?));
-        let is_at = |item: Option<&Item>| item.is_some_and(|item| item.is_at(path));
+        let found = |root: &PathBuf| Some(FoundFile::below(root, path.strip_prefix(root).ok()?));
+        let is_at = |item: Option<&CatalogEntry>| item.is_some_and(|item| item.is_at(path));
         let locations = &self.trees.locations;
         let folders = |place: &'_ TreeLocation| match place {
             TreeLocation::Folders(folders) => folders.iter().filter_map(found).collect::<Vec<_>>(),
             TreeLocation::Git(_) => Vec::new(),
         };
-        let node = |found: &Found| catalog.nodes.get(&catalog::node_name(found, &self.settings));
+        let node = |found: &FoundFile| catalog.nodes.get(&catalog::node_name(found, &self.settings));
         if locations.nodes.iter().flat_map(folders).any(|found| is_at(node(&found))) {
             return true;
         }
         locations.classes.iter().zip(&catalog.trees).any(|(place, tree)| {
             let names = tree.as_ref().and_then(|tree| tree.get());
-            let class = |found: &Found| names.and_then(|names| names.get(&catalog::class_name(found)));
+            let class = |found: &FoundFile| names.and_then(|names| names.get(&catalog::class_name(found)));
             folders(place).iter().any(|found| is_at(class(found)))
         })
     }
@@ -230,7 +230,7 @@ impl Inputs {
     }
 
     /// The classes of a tree.
-    pub fn classes<'a>(&self, catalog: &'a Catalog, tree: Tree) -> Result<&'a Names> {
+    pub fn classes<'a>(&self, catalog: &'a Catalog, tree: TreeId) -> Result<&'a NameIndex> {
         match catalog.trees.get(tree.0 as usize).and_then(|classes| classes.as_ref()?.get()) {
             Some(names) => Ok(names),
             None => self.trees.names(catalog, tree, &self.files),
@@ -274,9 +274,11 @@ impl Inputs {
         let before_folders = std::mem::replace(&mut names.folders, listed.folders);
         // A folder that went and came back is another one, though its path is the same.
         let same = before_folders.len() == names.folders.len()
-            && before_folders.iter().zip(&names.folders).all(|((before, stamp), (now, stamp_now))| {
-                before == now && stamp.identity() == stamp_now.identity()
-            });
+            && before_folders.iter().zip(&names.folders).all(
+                |((before, fingerprint), (now, fingerprint_now))| {
+                    before == now && fingerprint.identity() == fingerprint_now.identity()
+                },
+            );
         if (!same || names.links)
             && let Some(mut watch) = self.watch.try_lock()
             && matches!(*watch, WatchMode::On(_))
@@ -365,12 +367,12 @@ impl Inputs {
     }
 
     /// The layer of the file of a node or class as it is now.
-    pub fn layer(&self, item: &Item, interner: &ThreadInterner<'_>) -> CurrentLayer {
+    pub fn layer(&self, item: &CatalogEntry, interner: &ThreadInterner<'_>) -> CurrentLayer {
         self.files.layer(item, self.scan(), interner, &self.counters)
     }
 
     /// Looks at many files at once, with several threads where there is much to read.
-    pub fn preload(&self, items: &[&Item], threads: usize) {
+    pub fn preload(&self, items: &[&CatalogEntry], threads: usize) {
         let scan = self.scan();
         let unverified = self.files.unverified(items, scan);
         let interner = || self.files.interner();
@@ -408,7 +410,7 @@ impl Locate for Inputs {
 /// What is known of all folders that were listed.
 #[derive(Default)]
 struct FolderListings {
-    folders: Vec<(Arc<Folder>, Stamp)>,
+    folders: Vec<(Arc<Folder>, DiskFingerprint)>,
     links: bool,
     /// Whether a folder could not be listed.
     failed: bool,
@@ -437,7 +439,7 @@ impl FolderListings {
             let listing = walk::list(std::slice::from_ref(folder), limits, threads);
             let listing = listing.inspect_err(|_| self.failed = true)?;
             self.links |= listing.links;
-            self.folders.extend(listing.folders.iter().cloned().zip(listing.stamps.iter().copied()));
+            self.folders.extend(listing.folders.iter().cloned().zip(listing.fingerprints.iter().copied()));
             all.append(listing);
         }
         Ok(all)

@@ -1,7 +1,7 @@
 //! Linearization turns a node's class list into the ordered list of its layers.
 //!
 //! A class comes before the class that includes it, and only once: its first place counts
-//! (S1). Names may contain references; those see the parameters merged so far (S4). Classes
+//! (S1). NameIndex may contain references; those see the parameters merged so far (S4). Classes
 //! are reached through [`Lookup`] only, which records what was asked, found or not.
 
 mod faults;
@@ -21,8 +21,8 @@ use crate::base::value::Text;
 use crate::engine::files::Dependencies;
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
-use crate::model::layer::{Layer, Unread};
-use crate::model::mappings::Mapped;
+use crate::model::layer::{Layer, UnreadableFile};
+use crate::model::mappings::MappedClass;
 use crate::model::merge::Prefixes;
 use crate::model::slot::MapSlot;
 
@@ -32,7 +32,7 @@ use parameters::sources;
 /// Where classes come from.
 pub trait Lookup {
     /// The layer of a class, `None` for one that does not exist. An error is one of its file.
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Unread>;
+    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, UnreadableFile>;
     /// The folder that classes are looked for in, and a class of a similar name.
     fn missing_hint(&self, name: &str) -> (String, Option<String>);
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
@@ -130,7 +130,7 @@ pub struct LinearizationInput<'a> {
     /// Whether nothing is missing in it but values that cannot be read.
     pub whole: bool,
     /// The classes that mappings give to it.
-    pub mapped: &'a [Mapped],
+    pub mapped: &'a [MappedClass],
     /// Other parameters.
     pub extra: &'a ExtraParameters,
 }
@@ -240,7 +240,7 @@ struct Linearizer<'a> {
     unused: Vec<ListedClass>,
     /// What a missing class is called in the list that is looked at, where that is not its name.
     displayed_name: Option<Text>,
-    /// Names for `classes` of the result, from all steps up to `noted` and this one.
+    /// NameIndex for `classes` of the result, from all steps up to `noted` and this one.
     shown: FxHashSet<Text>,
     /// Classes whose layers are in, likewise.
     done: FxHashSet<Text>,

@@ -136,7 +136,7 @@ impl Inventory {
             Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
         let settings = Arc::new(settings);
         let database = Database::new(settings.clone(), revision.clone())?;
-        warnings.extend(configuration::unread(options, &settings));
+        warnings.extend(configuration::unread_file(options, &settings));
         warnings.extend(ignored::warnings(&settings));
         warnings.extend(database.inputs.trees.locations.warnings.iter().cloned());
         truncate_faults(&mut warnings, MAX_FAULTS);

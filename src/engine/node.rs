@@ -25,9 +25,9 @@ use crate::engine::linearize::{
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
-use crate::model::catalog::{Catalog, Item};
-use crate::model::layer::{Applications, Layer, Rest, Unread};
-use crate::model::mappings::{Mapped, Mappings};
+use crate::model::catalog::{Catalog, CatalogEntry};
+use crate::model::layer::{Applications, Layer, PartialLayer, UnreadableFile};
+use crate::model::mappings::{MappedClass, Mappings};
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::ThreadInterner;
@@ -206,7 +206,7 @@ impl Computation<'_> {
             self.complete(warning, merged);
         }
         let item = self.catalog.nodes.get(&merged.name);
-        let uri = item.map_or_else(|| self.inputs.node_uri(), Item::uri);
+        let uri = item.map_or_else(|| self.inputs.node_uri(), CatalogEntry::uri);
         NodeInfo {
             name: merged.name.clone(),
             uri: uri.into(),
@@ -278,7 +278,9 @@ impl Computation<'_> {
         let (item, layer) = self.node(request.name, request.mapped)?;
         let (layer, mut faults, mut whole) = match layer {
             Ok(layer) => (layer, Vec::new(), true),
-            Err(Unread { error, rest: Some(Rest { layer, whole }) }) => (layer, error.into_faults(), whole),
+            Err(UnreadableFile { error, rest: Some(PartialLayer { layer, whole }) }) => {
+                (layer, error.into_faults(), whole)
+            }
             Err(unread) => return Err(unread.error.into()),
         };
         let environment = match request.environment {
@@ -327,7 +329,7 @@ impl Computation<'_> {
     }
 
     /// The layer of a file, which is queries for.
-    pub fn read(&self, item: &Item) -> Result<Arc<Layer>, Unread> {
+    pub fn read(&self, item: &CatalogEntry) -> Result<Arc<Layer>, UnreadableFile> {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
@@ -337,14 +339,14 @@ impl Computation<'_> {
     }
 
     /// The layer of a file on which nothing depends but the answer to a question.
-    pub fn read_untracked(&self, item: &Item) -> Result<Arc<Layer>> {
+    pub fn read_untracked(&self, item: &CatalogEntry) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
             None => Ok(self.inputs.layer(item, &self.interner).layer?),
         }
     }
 
-    fn node(&self, name: &str, mapped: bool) -> Result<(Item, Result<Arc<Layer>, Unread>)> {
+    fn node(&self, name: &str, mapped: bool) -> Result<(CatalogEntry, Result<Arc<Layer>, UnreadableFile>)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
                 let layer = self.read(item).map_err(|mut unread| {
@@ -356,7 +358,7 @@ impl Computation<'_> {
                 Ok((item.clone(), layer))
             }
             None if mapped => {
-                let item = Item::without_file(name.into());
+                let item = CatalogEntry::without_file(name.into());
                 Ok((item, Ok(Arc::new(Layer::of_parameters(Arc::new(MapSlot::empty()))))))
             }
             None => {
@@ -401,7 +403,7 @@ impl Computation<'_> {
     }
 
     /// The classes that mappings give to a node.
-    pub fn mapped_classes(&self, item: &Item) -> Result<Vec<Mapped>> {
+    pub fn mapped_classes(&self, item: &CatalogEntry) -> Result<Vec<MappedClass>> {
         if self.mappings.is_empty() {
             return Ok(Vec::new());
         }

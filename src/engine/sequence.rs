@@ -15,7 +15,7 @@ use crate::engine::files::Dependencies;
 use crate::engine::linearize::{AUTOMATIC, IncludedFile, ListedClass};
 use crate::engine::prefix::Prefix;
 use crate::evaluate::Shared;
-use crate::model::catalog::Tree;
+use crate::model::catalog::TreeId;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold};
 use crate::model::slot::MapSlot;
@@ -24,7 +24,7 @@ use crate::model::slot::MapSlot;
 #[derive(Debug)]
 pub struct Roots {
     prefix: Arc<Prefix>,
-    roots: Mutex<FxHashMap<Tree, Arc<Sequence>>>,
+    roots: Mutex<FxHashMap<TreeId, Arc<Sequence>>>,
 }
 
 impl Default for Roots {
@@ -35,7 +35,7 @@ impl Default for Roots {
 
 impl Roots {
     /// The empty sequence of a tree.
-    pub fn of(&self, tree: Tree) -> Arc<Sequence> {
+    pub fn of(&self, tree: TreeId) -> Arc<Sequence> {
         self.roots.lock().entry(tree).or_insert_with(|| Sequence::root(self.prefix.clone())).clone()
     }
 }

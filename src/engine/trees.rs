@@ -16,11 +16,11 @@ use crate::base::settings::Settings;
 use crate::base::value::{Text, Value};
 use crate::engine::files::Files;
 use crate::engine::fingerprint::ByteSource;
-use crate::model::catalog::{self, Catalog, Classes, Commit, Names, Tree};
+use crate::model::catalog::{self, Catalog, ClassTree, Commit, NameIndex, TreeId};
 use crate::storage::Listing;
 use crate::storage::fs::display;
 use crate::storage::git::{Absent, GitFile, Record};
-use crate::storage::place::{Branch, MASTER, TreeLocation, TreeLocations};
+use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
 
 /// The repositories of an inventory, and where their branches are.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub struct Trees {
     /// What is known of each repository.
     states: Mutex<Vec<RepositoryState>>,
     /// The numbers of trees that an environment has by the name of a branch: of a place and a branch.
-    numbers: Mutex<FxHashMap<(usize, Text), Tree>>,
+    numbers: Mutex<FxHashMap<(usize, Text), TreeId>>,
 }
 
 /// A repository as it was when the call began.
@@ -109,7 +109,7 @@ impl Trees {
         settings: &Settings,
         before: Option<&Catalog>,
         files: &Files,
-    ) -> Result<(Arc<Names>, Arc<str>)> {
+    ) -> Result<(Arc<NameIndex>, Arc<str>)> {
         let name = branch.branch.clone().unwrap_or_else(|| MASTER.into());
         let commit = self.commit(branch, &name).ok_or_else(|| self.missing(branch, &name))?;
         if let Some(before) = before.filter(|before| before.commit.as_ref() == Some(&commit.commit)) {
@@ -127,19 +127,19 @@ impl Trees {
         &self,
         before: Option<&Catalog>,
         files: &Files,
-        mut listed: impl FnMut(&[std::path::PathBuf]) -> Names,
-    ) -> Result<Vec<Option<Arc<Classes>>>> {
-        let mut trees: Vec<Option<Arc<Classes>>> = Vec::with_capacity(self.locations.classes.len());
+        mut listed: impl FnMut(&[std::path::PathBuf]) -> NameIndex,
+    ) -> Result<Vec<Option<Arc<ClassTree>>>> {
+        let mut trees: Vec<Option<Arc<ClassTree>>> = Vec::with_capacity(self.locations.classes.len());
         let mut by_environment = Vec::new();
         for (number, place) in self.locations.classes.iter().enumerate() {
             trees.push(match place {
-                TreeLocation::Folders(folders) => Some(Arc::new(Classes::listed(listed(folders)))),
+                TreeLocation::Folders(folders) => Some(Arc::new(ClassTree::listed(listed(folders)))),
                 TreeLocation::Git(branch) => {
                     if branch.branch.is_none() {
                         by_environment.push((number, branch));
                     }
                     let named = branch.branch.as_ref().and_then(|name| self.commit(branch, name));
-                    named.map(|commit| Arc::new(Classes::of(commit)))
+                    named.map(|commit| Arc::new(ClassTree::of(commit)))
                 }
             });
         }
@@ -151,7 +151,7 @@ impl Trees {
                 let commit = self.commit(branch, &name);
                 let at = tree.0 as usize;
                 trees.resize_with(trees.len().max(at + 1), || None);
-                trees[at] = commit.map(|commit| Arc::new(Classes::of(commit)));
+                trees[at] = commit.map(|commit| Arc::new(ClassTree::of(commit)));
             }
         }
         for (number, known) in before.map_or(&[][..], |before| &before.trees).iter().enumerate() {
@@ -164,8 +164,8 @@ impl Trees {
                     }
                 }
                 None => {
-                    let items = known.get().into_iter().flat_map(Names::values);
-                    items.flat_map(catalog::Item::paths).for_each(|path| files.remove(path));
+                    let items = known.get().into_iter().flat_map(NameIndex::values);
+                    items.flat_map(catalog::CatalogEntry::paths).for_each(|path| files.remove(path));
                 }
             }
         }
@@ -173,9 +173,9 @@ impl Trees {
     }
 
     /// The number of the tree of an environment.
-    pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<Tree> {
+    pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<TreeId> {
         let place = self.locations.classes_of(environment);
-        let number = Tree(u32::try_from(place).unwrap_or(u32::MAX));
+        let number = TreeId(u32::try_from(place).unwrap_or(u32::MAX));
         let Some(TreeLocation::Git(branch)) = self.locations.classes.get(place) else { return Ok(number) };
         let (number, name) = if let Some(name) = &branch.branch {
             (number, name.clone())
@@ -185,7 +185,7 @@ impl Trees {
                 environment => Text::from(crate::base::pystr::str(environment)),
             };
             let number = self.numbers.lock().get(&(place, name.clone())).copied();
-            (number.unwrap_or(Tree(u32::MAX)), name)
+            (number.unwrap_or(TreeId(u32::MAX)), name)
         };
         match catalog.trees.get(number.0 as usize) {
             Some(Some(_)) => Ok(number),
@@ -194,9 +194,9 @@ impl Trees {
     }
 
     /// The names of a tree, read if nobody asked for them yet.
-    pub fn names<'a>(&self, catalog: &'a Catalog, tree: Tree, files: &Files) -> Result<&'a Names> {
+    pub fn names<'a>(&self, catalog: &'a Catalog, tree: TreeId, files: &Files) -> Result<&'a NameIndex> {
         // Nobody waits for it: a fork may catch whoever writes it.
-        static NONE: OnceBox<Names> = OnceBox::new();
+        static NONE: OnceBox<NameIndex> = OnceBox::new();
         match catalog.trees.get(tree.0 as usize) {
             Some(Some(classes)) => self.list(classes, None, files),
             _ => Ok(NONE.get_or_init(Box::default)),
@@ -204,7 +204,7 @@ impl Trees {
     }
 
     /// The place of a tree, for messages.
-    pub fn display_name(&self, catalog: &Catalog, tree: Tree) -> String {
+    pub fn display_name(&self, catalog: &Catalog, tree: TreeId) -> String {
         let tree = tree.0 as usize;
         match catalog.trees.get(tree).and_then(Option::as_ref).and_then(|classes| classes.commit.as_ref()) {
             Some(commit) => TreeLocation::Git(commit.branch.clone()).to_string(),
@@ -228,9 +228,14 @@ impl Trees {
         shown
     }
 
-    fn list<'a>(&self, classes: &'a Classes, before: Option<&Names>, files: &Files) -> Result<&'a Names> {
+    fn list<'a>(
+        &self,
+        classes: &'a ClassTree,
+        before: Option<&NameIndex>,
+        files: &Files,
+    ) -> Result<&'a NameIndex> {
         classes.get_or_list(|| {
-            let Some(commit) = &classes.commit else { return Ok(Names::default()) };
+            let Some(commit) = &classes.commit else { return Ok(NameIndex::default()) };
             let read = self.read(commit)?;
             let names = catalog::classes_of_commit(commit, &read);
             set_sources(&catalog::top(commit), &read, before, files);
@@ -246,10 +251,10 @@ impl Trees {
         repository.files(&commit.commit, root, &|folders, stem| catalog::is_below(root, folders, stem))
     }
 
-    fn number(&self, place: usize, branch: &Text) -> Tree {
+    fn number(&self, place: usize, branch: &Text) -> TreeId {
         let mut numbers = self.numbers.lock();
         let next = self.locations.classes.len() + numbers.len();
-        let next = Tree(u32::try_from(next).unwrap_or(u32::MAX));
+        let next = TreeId(u32::try_from(next).unwrap_or(u32::MAX));
         *numbers.entry((place, branch.clone())).or_insert(next)
     }
 
@@ -270,7 +275,7 @@ pub fn listed(folder: &Path, read: &[GitFile], files: &Files) -> Listing {
 }
 
 /// Gives the bytes of a commit to the files of its tree, and takes those away that are gone.
-fn set_sources(top: &str, read: &[GitFile], before: Option<&Names>, files: &Files) {
+fn set_sources(top: &str, read: &[GitFile], before: Option<&NameIndex>, files: &Files) {
     let mut there: FxHashSet<Arc<Path>> = FxHashSet::default();
     for file in read {
         let path: Arc<Path> = catalog::shown(top, file).into();
@@ -285,7 +290,7 @@ fn set_sources(top: &str, read: &[GitFile], before: Option<&Names>, files: &File
         );
         there.insert(path);
     }
-    for path in before.into_iter().flat_map(Names::values).flat_map(catalog::Item::paths) {
+    for path in before.into_iter().flat_map(NameIndex::values).flat_map(catalog::CatalogEntry::paths) {
         if !there.contains(path) {
             files.remove(path);
         }

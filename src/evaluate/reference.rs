@@ -292,7 +292,7 @@ mod tests {
     use crate::base::source::{FileId, Origin, Span};
     use crate::base::value::Map;
     use crate::evaluate::{Evaluator, Locate, Root};
-    use crate::model::layer::{Layer, Subject};
+    use crate::model::layer::{Layer, LayerSource};
     use crate::model::merge::{Prefixes, merge_maps};
     use crate::model::slot::MapSlot;
     use crate::model::template::Interner;
@@ -316,8 +316,13 @@ mod tests {
         let (interner, prefixes) = (Interner::default(), Prefixes::new(&settings));
         let layers = texts.iter().map(|text| {
             let document = compose(text.as_bytes()).expect("YAML");
-            let subject =
-                Subject { file: FileId::NONE, name: "n", init: false, is_class: true, settings: &settings };
+            let subject = LayerSource {
+                file: FileId::NONE,
+                name: "n",
+                init: false,
+                is_class: true,
+                settings: &settings,
+            };
             Layer::build(&document, subject, &interner.for_thread()).expect("a class").parameters
         });
         let merged = layers.fold(Arc::new(MapSlot::empty()), |all, one| merge_maps(all, &one, &prefixes));

@@ -8,36 +8,36 @@ use std::sync::{Arc, OnceLock};
 use crate::base::error::{Fault, Result};
 use crate::base::settings::Settings;
 use crate::storage::git::GitFile;
-use crate::storage::place::Branch;
-use crate::storage::{Folder, Found, Listing};
+use crate::storage::location::Branch;
+use crate::storage::{Folder, FoundFile, Listing};
 use names::Naming;
-pub use names::{FOLDER, Item, Names, REPOSITORY};
+pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
 
 /// The names of an inventory.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Catalog {
     /// Nodes.
-    pub nodes: Arc<Names>,
+    pub nodes: Arc<NameIndex>,
     /// The names of nodes that several files have.
     pub node_clashes: Vec<Fault>,
     /// The commit that the nodes are of, where they are in a repository.
     pub commit: Option<Arc<str>>,
     /// The classes of all trees, by their number. A branch that is gone has none.
-    pub trees: Vec<Option<Arc<Classes>>>,
+    pub trees: Vec<Option<Arc<ClassTree>>>,
 }
 
 /// One tree of classes. Most inventories have one; where the environment of a node says which
 /// classes it has, they have one for each.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
-pub struct Tree(pub u32);
+pub struct TreeId(pub u32);
 
 /// The classes of one tree.
 #[derive(Debug)]
-pub struct Classes {
+pub struct ClassTree {
     /// Where they are in a repository.
     pub commit: Option<Commit>,
     /// Their names: read when a node has them, where they are in a repository.
-    names: OnceLock<Names>,
+    names: OnceLock<NameIndex>,
     /// Those that several files have.
     clashes: OnceLock<Vec<Fault>>,
 }
@@ -51,8 +51,8 @@ pub struct Commit {
     pub commit: Arc<str>,
 }
 
-impl PartialEq for Classes {
-    fn eq(&self, other: &Classes) -> bool {
+impl PartialEq for ClassTree {
+    fn eq(&self, other: &ClassTree) -> bool {
         match (&self.commit, &other.commit) {
             (None, None) => self.names.get() == other.names.get(),
             (commit, other) => commit == other,
@@ -60,19 +60,19 @@ impl PartialEq for Classes {
     }
 }
 
-impl Classes {
-    /// Classes that are listed.
-    pub fn listed(names: Names) -> Classes {
-        Classes { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
+impl ClassTree {
+    /// ClassTree that are listed.
+    pub fn listed(names: NameIndex) -> ClassTree {
+        ClassTree { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
     }
 
-    /// Classes of a commit, to be listed when they are asked for.
-    pub fn of(commit: Commit) -> Classes {
-        Classes { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
+    /// ClassTree of a commit, to be listed when they are asked for.
+    pub fn of(commit: Commit) -> ClassTree {
+        ClassTree { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
     }
 
     /// Their names if they are listed.
-    pub fn get(&self) -> Option<&Names> {
+    pub fn get(&self) -> Option<&NameIndex> {
         self.names.get()
     }
 
@@ -83,7 +83,7 @@ impl Classes {
     }
 
     /// Their names, listed by `list` where they are not yet. What fails is tried again.
-    pub fn get_or_list(&self, list: impl FnOnce() -> Result<Names>) -> Result<&Names> {
+    pub fn get_or_list(&self, list: impl FnOnce() -> Result<NameIndex>) -> Result<&NameIndex> {
         if let Some(names) = self.names.get() {
             return Ok(names);
         }
@@ -94,22 +94,22 @@ impl Classes {
 
 impl Catalog {
     /// The classes of all trees that are listed.
-    pub fn classes(&self) -> impl Iterator<Item = &Item> {
-        self.listed().flat_map(Names::values)
+    pub fn classes(&self) -> impl Iterator<Item = &CatalogEntry> {
+        self.listed().flat_map(NameIndex::values)
     }
 
     /// The item of this name whose file, or one of whose files, has this path.
-    pub fn at(&self, name: &str, path: &Path) -> Option<&Item> {
+    pub fn at(&self, name: &str, path: &Path) -> Option<&CatalogEntry> {
         self.nodes.at(name, path).or_else(|| self.listed().find_map(|names| names.at(name, path)))
     }
 
-    fn listed(&self) -> impl Iterator<Item = &Names> {
+    fn listed(&self) -> impl Iterator<Item = &NameIndex> {
         self.trees.iter().flatten().filter_map(|tree| tree.get())
     }
 
     /// The nodes and classes that several files have, as far as trees are listed.
-    pub fn defined_often(&self) -> impl Iterator<Item = &Item> {
-        std::iter::once(&*self.nodes).chain(self.listed()).flat_map(Names::defined_often)
+    pub fn with_duplicates(&self) -> impl Iterator<Item = &CatalogEntry> {
+        std::iter::once(&*self.nodes).chain(self.listed()).flat_map(NameIndex::with_duplicates)
     }
 
     /// The names that several files have, as far as trees are listed.
@@ -120,23 +120,23 @@ impl Catalog {
 }
 
 /// The nodes in a listing of folders.
-pub fn nodes(listing: Listing, settings: &Settings) -> Names {
+pub fn nodes(listing: Listing, settings: &Settings) -> NameIndex {
     Naming::new(false, FOLDER, |inside| node_prefix(inside, settings), whole).names(listing)
 }
 
 /// The classes in a listing of folders.
-pub fn classes(listing: Listing) -> Names {
+pub fn classes(listing: Listing) -> NameIndex {
     Naming::new(true, FOLDER, class_prefix, without_init).names(listing)
 }
 
 /// The name of the node in a file.
-pub fn node_name(found: &Found, settings: &Settings) -> String {
-    node_prefix(&found.folder.inside(), settings) + &found.stem()
+pub fn node_name(found: &FoundFile, settings: &Settings) -> String {
+    node_prefix(&found.folder.relative_text(), settings) + &found.stem()
 }
 
 /// The name of the class in a file.
-pub fn class_name(found: &Found) -> String {
-    let prefix = class_prefix(&found.folder.inside());
+pub fn class_name(found: &FoundFile) -> String {
+    let prefix = class_prefix(&found.folder.relative_text());
     let begin = prefix.len();
     without_init(&(prefix + &found.stem()), begin).0.to_owned()
 }
@@ -195,13 +195,13 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 
 /// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
 /// top of the repository, and so does the path that class mappings match.
-pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> Names {
+pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> NameIndex {
     Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
         .names(listing(&top(commit), files))
 }
 
 /// The classes among the files of a commit, named from the root on.
-pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> Names {
+pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> NameIndex {
     let root = commit.branch.root.replace('/', ".");
     Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
         .names(listing(&top(commit), files))
@@ -222,7 +222,7 @@ pub fn listing(top: &str, files: &[GitFile]) -> Listing {
     let mut listing = Listing::default();
     for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
         let Some(first) = files.first() else { continue };
-        listing.enter(Folder::of_repository(top, &first.folders.join("/")));
+        listing.add_folder(Folder::of_repository(top, &first.folders.join("/")));
         files.iter().filter_map(|file| file.path.file_name()).for_each(|name| listing.push(name));
     }
     listing
@@ -275,7 +275,7 @@ mod tests {
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["a", "a-b", "a.b", "a.b.c", "b", "z"]);
         for path in paths {
-            let name = class_name(&Found::below(root.path(), Path::new(path)));
+            let name = class_name(&FoundFile::below(root.path(), Path::new(path)));
             let path = root.path().join(path);
             let item = names.at(&name, &path);
             assert_eq!(item.map(|item| &**item.path()), item.map(|_| path.as_path()));
@@ -286,7 +286,7 @@ mod tests {
         }
         let init = names.get("z").expect("the class");
         assert!(init.init && !names.get("b").expect("the class").init);
-        // A path that would have the same name is another one.
+        // A path that would have the repeated name is another one.
         assert!(!init.is_at(&root.path().join("z.yml")));
     }
 

@@ -25,13 +25,13 @@ pub struct ConfigurationFile {
     /// The options in it.
     pub options: Map,
     /// Whether it is a file of Salt's, with the options in its `reclass` entry.
-    of_salt: bool,
+    is_from_salt: bool,
 }
 
 impl ConfigurationFile {
     /// The settings file of these bytes; nothing for one that is empty.
     pub fn parse(path: &str, bytes: Vec<u8>) -> Result<Option<ConfigurationFile>> {
-        let fault = |message: String| refused(path, message);
+        let fault = |message: String| fault(path, message);
         let text = String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into()))?;
         let document = compose(text.as_bytes()).map_err(|error| {
             let first = error.first();
@@ -46,7 +46,13 @@ impl ConfigurationFile {
             }
             Value::Map(map) => {
                 let options = map.as_ref().clone();
-                Ok(Some(ConfigurationFile { path: path.to_owned(), text, document, options, of_salt: false }))
+                Ok(Some(ConfigurationFile {
+                    path: path.to_owned(),
+                    text,
+                    document,
+                    options,
+                    is_from_salt: false,
+                }))
             }
             Value::Null => Ok(None),
             value => {
@@ -60,9 +66,9 @@ impl ConfigurationFile {
     pub fn read(path: &Path) -> Result<Option<ConfigurationFile>> {
         let name = fs::display(path);
         let read = fs::read(path, LARGEST_FILE).map_err(|error| match &error.first().kind {
-            Kind::FileUnreadable { message, .. } => refused(&name, message.clone()),
-            Kind::YamlLimit { .. } => refused(&name, format!("it has more than {LARGEST_FILE} bytes")),
-            other => refused(&name, other.to_string()),
+            Kind::FileUnreadable { message, .. } => fault(&name, message.clone()),
+            Kind::YamlLimit { .. } => fault(&name, format!("it has more than {LARGEST_FILE} bytes")),
+            other => fault(&name, other.to_string()),
         });
         ConfigurationFile::parse(&name, read?.0)
     }
@@ -72,7 +78,7 @@ impl ConfigurationFile {
     pub fn named(path: &Path) -> Result<ConfigurationFile> {
         let path = fs::absolute(None, path).unwrap_or_else(|| path.to_owned());
         let read = ConfigurationFile::read(&path)?;
-        if salt::is_salts(&path, read.as_ref()) {
+        if salt::is_salt_configuration(&path, read.as_ref()) {
             return salt::read(&path, read);
         }
         ConfigurationFile::of_settings(&path, read)
@@ -87,7 +93,7 @@ impl ConfigurationFile {
                 text: String::new(),
                 document: compose(b"")?,
                 options: Map::default(),
-                of_salt: false,
+                is_from_salt: false,
             },
         };
         file.options.insert("inventory_base_uri".into(), base_of(&file.options, path));
@@ -97,11 +103,11 @@ impl ConfigurationFile {
     /// The entries that set options, in the document.
     pub fn entries(&self) -> &[Entry] {
         let Some(Node { data: Data::Map(root), .. }) = &self.document.root else { return &[] };
-        if self.of_salt { salt::entries(root) } else { root }
+        if self.is_from_salt { salt::entries(root) } else { root }
     }
 }
 
-fn refused(path: &str, message: String) -> Fault {
+fn fault(path: &str, message: String) -> Fault {
     Fault::new(Kind::ConfigFile { path: path.to_owned(), message })
 }
 
@@ -129,7 +135,7 @@ pub fn with_file(options: &Map) -> Result<Map> {
 
 /// A warning if the folder of the inventory holds a configuration file that is not the one in `config_file`
 /// and says something else.
-pub fn unread(options: &Map, settings: &Settings) -> Option<Warning> {
+pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
     if &*settings.storage_type != "yaml_fs" {
         return None;
     }

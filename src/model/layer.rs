@@ -25,7 +25,7 @@ use crate::model::template::{Template, ThreadInterner};
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
 pub use class_name::class_entry;
-pub use keys::same_text;
+pub use keys::keys_with_same_text;
 
 /// The sections of one file.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub struct Layer {
     /// Its parent classes, unique, in order.
     pub classes: Vec<ClassEntry>,
     /// Entries that name one of them once more, by the names that the result shows.
-    pub listed_again: Vec<(Text, Origin)>,
+    pub repeated_classes: Vec<(Text, Origin)>,
     /// Its applications and removals.
     pub applications: Applications,
     /// Its environment; only a node's counts (S9).
@@ -46,7 +46,7 @@ pub struct Layer {
     pub exports: Arc<MapSlot>,
     /// Queries with text around them: a node with this layer fails, but not one that asks it for
     /// other exports (Q4, Q5).
-    pub embedded: Vec<Fault>,
+    pub embedded_queries: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
 }
@@ -88,42 +88,42 @@ pub struct Applications {
     /// Names to add, the layer's own removals already applied.
     pub additions: Vec<(Text, Origin)>,
     /// Names that change nothing: they stand in the list already, or a later entry of it removes them.
-    pub undone: Vec<(Text, Origin)>,
+    pub ineffective: Vec<(Text, Origin)>,
 }
 
 /// A file that cannot be a layer.
 #[derive(Clone, Debug)]
-pub struct Unread {
+pub struct UnreadableFile {
     /// What is wrong with it.
     pub error: Error,
     /// What is not wrong with it.
-    pub rest: Option<Rest>,
+    pub rest: Option<PartialLayer>,
 }
 
 /// What is left of a file with problems: only to find more of them in the same go, never for an answer.
 #[derive(Clone, Debug)]
-pub struct Rest {
+pub struct PartialLayer {
     /// Its layer; where a value cannot be read stands a text without parts, which fails and tells nothing.
     pub layer: Arc<Layer>,
     /// Whether its classes and parameters are all there, such values among them.
     pub whole: bool,
 }
 
-impl From<Error> for Unread {
-    fn from(error: Error) -> Unread {
-        Unread { error, rest: None }
+impl From<Error> for UnreadableFile {
+    fn from(error: Error) -> UnreadableFile {
+        UnreadableFile { error, rest: None }
     }
 }
 
-impl From<Unread> for Error {
-    fn from(unread: Unread) -> Error {
+impl From<UnreadableFile> for Error {
+    fn from(unread: UnreadableFile) -> Error {
         unread.error
     }
 }
 
 /// What a layer is built for.
 #[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
+pub struct LayerSource<'a> {
     /// The file.
     pub file: FileId,
     /// The name of the class or node, for relative names.
@@ -144,12 +144,12 @@ impl Layer {
         Layer {
             file: FileId::NONE,
             classes: Vec::new(),
-            listed_again: Vec::new(),
+            repeated_classes: Vec::new(),
             applications: Applications::default(),
             environment: None,
             parameters,
             exports: Arc::new(MapSlot::empty()),
-            embedded: Vec::new(),
+            embedded_queries: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -158,31 +158,31 @@ impl Layer {
     /// `interner` made the strings of the document.
     pub fn build(
         document: &Document,
-        subject: Subject<'_>,
+        source: LayerSource<'_>,
         interner: &ThreadInterner<'_>,
-    ) -> Result<Layer, Unread> {
-        let prefixes = Prefixes::new(subject.settings);
+    ) -> Result<Layer, UnreadableFile> {
+        let prefixes = Prefixes::new(source.settings);
         let mut builder = Builder {
-            subject,
+            source,
             prefixes,
             interner,
             faults: Vec::new(),
             whole: true,
-            lost: false,
-            embedded: Vec::new(),
+            environment_lost: false,
+            embedded_queries: Vec::new(),
             warnings: Vec::new(),
         };
         let mut layer = builder.layer(document);
-        let (whole, lost) = (builder.whole, builder.lost);
+        let (whole, environment_lost) = (builder.whole, builder.environment_lost);
         let mut faults = builder.faults;
-        let quoting: Vec<&mut Fault> = faults.iter_mut().chain(&mut layer.embedded).collect();
+        let quoting: Vec<&mut Fault> = faults.iter_mut().chain(&mut layer.embedded_queries).collect();
         if !quoting.is_empty() {
-            let secrets = Secrets::of(subject.settings);
-            let delimiter = &subject.settings.delimiter;
+            let secrets = Secrets::of(source.settings);
+            let delimiter = &source.settings.delimiter;
             let nodes = quoting.iter().filter_map(|fault| Some(fault.origin?.node));
-            let places = path::places(document, nodes.collect(), delimiter);
+            let paths = path::paths_of_nodes(document, nodes.collect(), delimiter);
             for fault in quoting {
-                let place = fault.origin.and_then(|origin| places.get(&origin.node));
+                let place = fault.origin.and_then(|origin| paths.get(&origin.node));
                 if let Some((path, export)) = place {
                     fault.path = Some(path.clone());
                     fault.export = *export;
@@ -193,32 +193,32 @@ impl Layer {
         if faults.is_empty() {
             return Ok(layer);
         }
-        let rest = (!lost).then(|| Rest { layer: Arc::new(layer), whole });
-        Err(Unread { error: Error::new(faults), rest })
+        let rest = (!environment_lost).then(|| PartialLayer { layer: Arc::new(layer), whole });
+        Err(UnreadableFile { error: Error::new(faults), rest })
     }
 }
 
 struct Builder<'a> {
-    subject: Subject<'a>,
+    source: LayerSource<'a>,
     prefixes: Prefixes,
     interner: &'a ThreadInterner<'a>,
     faults: Vec<Fault>,
     /// Whether nothing is wrong but values.
     whole: bool,
     /// Whether the environment of a node is wrong: then nobody knows which classes these are.
-    lost: bool,
-    embedded: Vec<Fault>,
+    environment_lost: bool,
+    embedded_queries: Vec<Fault>,
     warnings: Vec<Warning>,
 }
 
 impl Builder<'_> {
     fn origin(&self, node: u32) -> Origin {
-        Origin { file: self.subject.file, node }
+        Origin { file: self.source.file, node }
     }
 
     /// A problem with more than a value. Applications, exports and the environment have no part in what
     /// parameters come to.
-    fn refuse(&mut self, section: &str, fault: Fault) {
+    fn fail(&mut self, section: &str, fault: Fault) {
         push_fault(&mut self.faults, fault);
         self.whole &= matches!(section, "applications" | "exports" | "environment");
     }
@@ -230,7 +230,7 @@ impl Builder<'_> {
             Some(Node { data: Data::Map(entries), .. }) => entries,
             Some(node) => {
                 let found = type_name(node);
-                self.refuse("", Fault::new(Kind::NotAMapping { found }).at(self.origin(node.index)));
+                self.fail("", Fault::new(Kind::NotAMapping { found }).at(self.origin(node.index)));
                 &empty
             }
         };
@@ -241,20 +241,20 @@ impl Builder<'_> {
         truncate_faults(&mut self.warnings, MAX_FAULTS);
         let section =
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
-        let (classes, listed_again) = self.classes(section("classes"));
+        let (classes, repeated_classes) = self.classes(section("classes"));
         let applications = self.applications(section("applications"));
         let parameters = self.mapping("parameters", section("parameters"));
         let exports = self.mapping("exports", section("exports"));
         let environment = self.environment(section("environment"));
         Layer {
-            file: self.subject.file,
+            file: self.source.file,
             classes,
-            listed_again,
+            repeated_classes,
             applications,
             environment,
             parameters,
             exports,
-            embedded: std::mem::take(&mut self.embedded),
+            embedded_queries: std::mem::take(&mut self.embedded_queries),
             warnings: std::mem::take(&mut self.warnings),
         }
     }
@@ -271,8 +271,8 @@ impl Builder<'_> {
                     found: type_name(node),
                 };
                 // That of a class means nothing.
-                self.lost |= !self.subject.is_class;
-                self.refuse("environment", Fault::new(kind).at(self.origin(node.index)));
+                self.environment_lost |= !self.source.is_class;
+                self.fail("environment", Fault::new(kind).at(self.origin(node.index)));
                 None
             }
         }
@@ -285,18 +285,18 @@ impl Builder<'_> {
             Some(node) => {
                 let found = type_name(node);
                 let kind = Kind::SectionType { section: section.into(), expected: "list", found };
-                self.refuse(section, Fault::new(kind).at(self.origin(node.index)));
+                self.fail(section, Fault::new(kind).at(self.origin(node.index)));
                 &[]
             }
         }
     }
 
-    fn word(&mut self, section: &str, node: &Node) -> Option<Text> {
+    fn string_entry(&mut self, section: &str, node: &Node) -> Option<Text> {
         if let Data::Value(Value::Str(text)) = &node.data {
             return Some(text.clone());
         }
         let kind = Kind::EntryType { section: section.into(), found: type_name(node) };
-        self.refuse(section, Fault::new(kind).at(self.origin(node.index)));
+        self.fail(section, Fault::new(kind).at(self.origin(node.index)));
         None
     }
 
@@ -305,10 +305,10 @@ impl Builder<'_> {
         let mut again = Vec::new();
         let mut seen = FxHashSet::default();
         for item in self.list("classes", node) {
-            let Some(written) = self.word("classes", item) else { continue };
+            let Some(written) = self.string_entry("classes", item) else { continue };
             let origin = self.origin(item.index);
-            let parse = |name: &Text| self.interner.parse(name, self.subject.settings);
-            match class_entry(&written, self.subject, origin, parse) {
+            let parse = |name: &Text| self.interner.parse(name, self.source.settings);
+            match class_entry(&written, self.source, origin, parse) {
                 Ok(entry) => {
                     if seen.insert(entry.name.clone()) {
                         classes.push(entry);
@@ -316,7 +316,7 @@ impl Builder<'_> {
                         again.push((entry.name, origin));
                     }
                 }
-                Err(fault) => self.refuse("classes", fault.at(origin)),
+                Err(fault) => self.fail("classes", fault.at(origin)),
             }
         }
         (classes, again)
@@ -326,19 +326,19 @@ impl Builder<'_> {
         let mut applications = Applications::default();
         // One that is removed leaves its place empty.
         let mut additions: Vec<Option<(Text, Origin)>> = Vec::new();
-        let mut places: FxHashMap<Text, usize> = FxHashMap::default();
+        let mut paths: FxHashMap<Text, usize> = FxHashMap::default();
         for item in self.list("applications", node) {
-            let Some(name) = self.word("applications", item) else { continue };
+            let Some(name) = self.string_entry("applications", item) else { continue };
             let origin = self.origin(item.index);
             if let Some(removed) = name.strip_prefix('~') {
                 let removed = Text::from(removed);
-                let place = places.remove(&removed);
-                applications.undone.extend(place.and_then(|place| additions.get_mut(place)?.take()));
+                let place = paths.remove(&removed);
+                applications.ineffective.extend(place.and_then(|place| additions.get_mut(place)?.take()));
                 applications.removals.push((removed, origin));
-            } else if places.contains_key(&name) {
-                applications.undone.push((name, origin));
+            } else if paths.contains_key(&name) {
+                applications.ineffective.push((name, origin));
             } else {
-                places.insert(name.clone(), additions.len());
+                paths.insert(name.clone(), additions.len());
                 additions.push(Some((name, origin)));
             }
         }
@@ -358,7 +358,7 @@ impl Builder<'_> {
                     expected: "mapping",
                     found: type_name(node),
                 };
-                self.refuse(section, Fault::new(kind).at(self.origin(node.index)));
+                self.fail(section, Fault::new(kind).at(self.origin(node.index)));
                 Arc::new(MapSlot::empty())
             }
         }

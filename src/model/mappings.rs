@@ -26,29 +26,29 @@ pub struct Mappings {
 #[derive(Debug)]
 struct Mapping {
     source: Text,
-    pattern: Pattern,
-    classes: Vec<Word>,
+    pattern: MappingPattern,
+    classes: Vec<MappingWord>,
     /// What opens a reference.
     open: Text,
 }
 
 #[derive(Debug)]
-enum Pattern {
+enum MappingPattern {
     Glob(Vec<char>),
     Regex(Box<Regex>),
 }
 
 /// One word of a mapping: what the shell-like splitting leaves of it, and the same with the
-/// backslashes kept, for people who write `\1`.
+/// backslashes with_backslashes, for people who write `\1`.
 #[derive(Debug, PartialEq)]
-struct Word {
+struct MappingWord {
     text: String,
-    kept: String,
+    with_backslashes: String,
 }
 
 /// A class that a mapping gives to a node.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Mapped {
+pub struct MappedClass {
     /// The name of the class.
     pub class: Text,
     /// What the name is if it does not exist: the back-reference that was meant.
@@ -92,8 +92,8 @@ impl Mappings {
     }
 
     /// The classes for a node that goes by any of these names, each class once.
-    pub fn classes(&self, names: &[&str]) -> Result<Vec<Mapped>> {
-        let mut found: Vec<Mapped> = Vec::new();
+    pub fn classes(&self, names: &[&str]) -> Result<Vec<MappedClass>> {
+        let mut found: Vec<MappedClass> = Vec::new();
         let mut known: FxHashMap<Text, usize> = FxHashMap::default();
         for mapping in &self.mappings {
             for name in names {
@@ -115,22 +115,22 @@ impl Mappings {
 
 impl Mapping {
     /// The classes, if the pattern matches.
-    fn classes(&self, name: &str) -> Result<Option<Vec<Mapped>>, Fault> {
-        let mapped = |class: String, alternative: Option<String>| Mapped {
+    fn classes(&self, name: &str) -> Result<Option<Vec<MappedClass>>, Fault> {
+        let mapped = |class: String, alternative: Option<String>| MappedClass {
             alternative: alternative.filter(|other| *other != class).map(Text::from),
             class: class.into(),
             mapping: self.source.clone(),
             repeated: Vec::new(),
-            literal: matches!(self.pattern, Pattern::Regex(_)) && name.contains(self.open.as_str()),
+            literal: matches!(self.pattern, MappingPattern::Regex(_)) && name.contains(self.open.as_str()),
         };
         match &self.pattern {
-            Pattern::Glob(glob) => {
+            MappingPattern::Glob(glob) => {
                 if !glob_matches(glob, &name.chars().collect::<Vec<_>>()) {
                     return Ok(None);
                 }
                 Ok(Some(self.classes.iter().map(|word| mapped(word.text.clone(), None)).collect()))
             }
-            Pattern::Regex(regex) => {
+            MappingPattern::Regex(regex) => {
                 let captures = regex.captures(name).map_err(|error| self.fault(&error.to_string()))?;
                 let Some(captures) = captures else { return Ok(None) };
                 let expand =
@@ -138,7 +138,7 @@ impl Mapping {
                 let classes = self
                     .classes
                     .iter()
-                    .map(|word| Ok(mapped(expand(&word.text)?, expand(&word.kept).ok())))
+                    .map(|word| Ok(mapped(expand(&word.text)?, expand(&word.with_backslashes).ok())))
                     .collect::<Result<Vec<_>, Fault>>()?;
                 Ok(Some(classes))
             }
@@ -160,12 +160,12 @@ fn fault(source: &Text, message: &str) -> Fault {
 }
 
 /// The longest regular expression, in bytes: to read one takes some hundred times as much memory.
-const LONGEST: usize = 256 * 1024;
+const MAX_EXPRESSION: usize = 256 * 1024;
 
 /// A regular expression that ends in an error where it goes back too often; or what is wrong with it.
 pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, String> {
-    if translated.len() > LONGEST {
-        return Err(format!("it has more than {LONGEST} bytes"));
+    if translated.len() > MAX_EXPRESSION {
+        return Err(format!("it has more than {MAX_EXPRESSION} bytes"));
     }
     let limit = settings.limit_backtracking as usize;
     let built = fancy_regex::RegexBuilder::new(translated).backtrack_limit(limit).build();
@@ -190,10 +190,10 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
         Some(text) => {
             let translated = translate(text).map_err(|message| fault(&message))?;
             let regex = regex(&translated, settings).map_err(|message| fault(&message))?;
-            Pattern::Regex(Box::new(regex))
+            MappingPattern::Regex(Box::new(regex))
         }
         None if key.text.is_empty() => return Err(fault("the pattern is empty")),
-        None => Pattern::Glob(key.text.chars().collect()),
+        None => MappingPattern::Glob(key.text.chars().collect()),
     };
     let open = settings.reference_sentinels.0.clone();
     Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })
@@ -201,7 +201,7 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
 
 /// Splits as Python's `shlex` does in POSIX mode with `whitespace_split`; in a mapping with a
 /// regular expression a slash quotes, and a backslash in it escapes only slash and backslash.
-fn split(source: &str, regular: bool) -> Result<Vec<Word>, &'static str> {
+fn split(source: &str, regular: bool) -> Result<Vec<MappingWord>, &'static str> {
     let quotes: &[char] = if regular { &['\'', '"', '/'] } else { &['\'', '"'] };
     let escaped_in: &[char] = if regular { &['"', '/'] } else { &['"'] };
     let mut words = Vec::new();
@@ -211,7 +211,7 @@ fn split(source: &str, regular: bool) -> Result<Vec<Word>, &'static str> {
         if chars.peek().is_none() {
             return Ok(words);
         }
-        let mut word = Word { text: String::new(), kept: String::new() };
+        let mut word = MappingWord { text: String::new(), with_backslashes: String::new() };
         while let Some(c) = chars.next() {
             if c.is_ascii_whitespace() {
                 break;
@@ -235,7 +235,7 @@ fn split(source: &str, regular: bool) -> Result<Vec<Word>, &'static str> {
             } else if c == '\\' {
                 let escaped = chars.next().ok_or("nothing follows the last backslash")?;
                 if escaped.is_ascii_digit() {
-                    word.kept.push('\\');
+                    word.with_backslashes.push('\\');
                 }
                 word.push(escaped);
             } else {
@@ -246,10 +246,10 @@ fn split(source: &str, regular: bool) -> Result<Vec<Word>, &'static str> {
     }
 }
 
-impl Word {
+impl MappingWord {
     fn push(&mut self, c: char) {
         self.text.push(c);
-        self.kept.push(c);
+        self.with_backslashes.push(c);
     }
 }
 

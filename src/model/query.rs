@@ -87,11 +87,11 @@ impl Query {
     }
 }
 
-type Step<'t, T> = IResult<&'t str, T>;
+type Parse<'t, T> = IResult<&'t str, T>;
 
 /// One word, number or path of the expression.
 #[derive(Clone, Debug)]
-enum Item<'t> {
+enum Token<'t> {
     Word(&'t str),
     Integer(&'t str),
     Real(&'t str),
@@ -142,13 +142,13 @@ pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
 fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Comparison, String> {
     let mut export = None;
     let mut operand = Operand::Missing;
-    for item in [left, right] {
-        match item {
-            Item::Integer(digits) => operand = Operand::Data(integer(digits)),
-            Item::Real(digits) => {
+    for token in [left, right] {
+        match token {
+            Token::Integer(digits) => operand = Operand::Data(integer(digits)),
+            Token::Real(digits) => {
                 operand = Operand::Data(Value::Float(digits.parse().map_err(|_| "bad number".to_owned())?));
             }
-            Item::Word(word) => {
+            Token::Word(word) => {
                 let mut path = split_path(word, delimiter);
                 match path[0].to_lowercase().as_str() {
                     "exports" => {
@@ -190,11 +190,11 @@ fn is_printable(c: char) -> bool {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a parser like its siblings")]
-fn spaces(at: &str) -> Step<'_, ()> {
+fn spaces(at: &str) -> Parse<'_, ()> {
     Ok((at.trim_start_matches(is_space), ()))
 }
 
-fn option(at: &str) -> Step<'_, &'static str> {
+fn option(at: &str) -> Parse<'_, &'static str> {
     let (at, ()) = spaces(at)?;
     alt((
         map(tag_no_case("+IgnoreErrors"), |_| "+ignoreerrors"),
@@ -203,12 +203,12 @@ fn option(at: &str) -> Step<'_, &'static str> {
     .parse(at)
 }
 
-fn word(at: &str) -> Step<'_, &str> {
+fn word(at: &str) -> Parse<'_, &str> {
     let (at, ()) = spaces(at)?;
     take_while1(is_printable).parse(at)
 }
 
-fn item(at: &str) -> Step<'_, Item<'_>> {
+fn token(at: &str) -> Parse<'_, Token<'_>> {
     let (at, ()) = spaces(at)?;
     let integer = (recognize((opt(char('-')), digit1)), peek(not(take_while1(is_printable))));
     let real = recognize((
@@ -220,24 +220,24 @@ fn item(at: &str) -> Step<'_, Item<'_>> {
         )),
     ));
     alt((
-        map(integer, |(digits, ())| Item::Integer(digits)),
-        map(real, Item::Real),
-        map(take_while1(is_printable), Item::Word),
+        map(integer, |(digits, ())| Token::Integer(digits)),
+        map(real, Token::Real),
+        map(take_while1(is_printable), Token::Word),
     ))
     .parse(at)
 }
 
-type Test<'t> = (Item<'t>, bool, Item<'t>);
+type Test<'t> = (Token<'t>, bool, Token<'t>);
 
-fn test(at: &str) -> Step<'_, Test<'_>> {
-    let (at, left) = item(at)?;
+fn test(at: &str) -> Parse<'_, Test<'_>> {
+    let (at, left) = token(at)?;
     let (at, ()) = spaces(at)?;
     let (at, equal) = alt((map(tag("=="), |_| true), map(tag("!="), |_| false))).parse(at)?;
-    let (at, right) = item(at)?;
+    let (at, right) = token(at)?;
     Ok((at, (left, equal, right)))
 }
 
-fn further(at: &str) -> Step<'_, (Connective, Test<'_>)> {
+fn further(at: &str) -> Parse<'_, (Connective, Test<'_>)> {
     let (at, ()) = spaces(at)?;
     let (at, connective) =
         alt((map(tag_no_case("and"), |_| Connective::And), map(tag_no_case("or"), |_| Connective::Or)))
@@ -248,7 +248,7 @@ fn further(at: &str) -> Step<'_, (Connective, Test<'_>)> {
 
 type Condition<'t> = (Test<'t>, Vec<(Connective, Test<'t>)>);
 
-fn condition(at: &str) -> Step<'_, Condition<'_>> {
+fn condition(at: &str) -> Parse<'_, Condition<'_>> {
     let (at, ()) = spaces(at)?;
     let (at, _) = tag_no_case("if").parse(at)?;
     let (at, first) = test(at)?;

@@ -13,18 +13,18 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
 /// How folders are opened.
-const HOW: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
+const OPEN_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
 /// Opens a folder by its real path at or below `root`, which is a real path itself.
 pub(super) fn folder(root: &Path, path: &Path) -> io::Result<File> {
     let relative = path.strip_prefix(root).map_err(|_| io::Error::from(Errno::XDEV))?;
     let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
-    let outermost = openat(CWD, root, HOW | OFlags::PATH, Mode::empty())?;
+    let root_folder = openat(CWD, root, OPEN_FLAGS | OFlags::PATH, Mode::empty())?;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-    let folder = match openat2(&outermost, relative, HOW | OFlags::RDONLY, Mode::empty(), resolve) {
+    let folder = match openat2(&root_folder, relative, OPEN_FLAGS | OFlags::RDONLY, Mode::empty(), resolve) {
         // A kernel before 5.6, or a sandbox that does not know the call.
         Err(Errno::NOSYS | Errno::PERM) => {
-            openat(CWD, path, HOW | OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())
+            openat(CWD, path, OPEN_FLAGS | OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())
         }
         opened => opened,
     };
@@ -33,7 +33,7 @@ pub(super) fn folder(root: &Path, path: &Path) -> io::Result<File> {
 
 /// Opens a file of an open folder by its name, which must not be that of a link. A new one is for its
 /// owner alone.
-pub(super) fn file(folder: &File, name: &OsStr, how: OFlags) -> io::Result<File> {
-    let how = how | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(File::from(openat(folder, name, how, Mode::RUSR | Mode::WUSR)?))
+pub(super) fn file(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))
 }

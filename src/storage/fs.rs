@@ -11,18 +11,18 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::fs::{Access, FileType, OFlags, SeekFrom};
 use rustix::io::Errno;
 
+use super::access_error::reason_at;
 use super::beneath;
-use super::denied::reason_at;
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::similar;
 use crate::base::value::{Text, Value};
 
 /// What tells that a file or folder is still the one that was read.
 ///
-/// A stamp taken within two seconds of the change it shows is `young`: another change within
+/// A fingerprint taken within two seconds of the change it shows is `young`: another change within
 /// the same tick of the clock would not show, so it is never trusted (as git does).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Stamp {
+pub struct DiskFingerprint {
     modified: (i64, i64),
     changed: (i64, i64),
     size: u64,
@@ -33,32 +33,35 @@ pub struct Stamp {
     young: bool,
 }
 
-/// How old a change must be when its stamp is taken for the stamp to be trusted.
+/// How old a change must be when its fingerprint is taken for the fingerprint to be trusted.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// The moment from which on a change is young, in seconds and nanoseconds since 1970. It is taken before
-/// the stamp; one may serve for many.
+/// the fingerprint; one may serve for many.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Young((i64, i64));
+pub(super) struct SettledBefore((i64, i64));
 
-impl Young {
-    /// For stamps that are taken after this.
-    pub(super) fn now() -> Young {
+impl SettledBefore {
+    /// For fingerprints that are taken after this.
+    pub(super) fn now() -> SettledBefore {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let settled = now.saturating_sub(SETTLED);
-        Young((i64::try_from(settled.as_secs()).unwrap_or(i64::MAX), i64::from(settled.subsec_nanos())))
+        let read_until_settled = now.saturating_sub(SETTLED);
+        SettledBefore((
+            i64::try_from(read_until_settled.as_secs()).unwrap_or(i64::MAX),
+            i64::from(read_until_settled.subsec_nanos()),
+        ))
     }
 }
 
-impl Stamp {
-    /// The stamp that says this.
-    pub(super) fn of(stat: &rustix::fs::Stat, young: Young) -> Stamp {
+impl DiskFingerprint {
+    /// The fingerprint that says this.
+    pub(super) fn of(stat: &rustix::fs::Stat, young: SettledBefore) -> DiskFingerprint {
         // The types of the fields differ between platforms.
         #[allow(clippy::useless_conversion, reason = "the kernel's type; the C library has another")]
         let signed = |number| i64::try_from(number).unwrap_or(i64::MAX);
         let modified = (stat.st_mtime, signed(stat.st_mtime_nsec));
         let changed = (stat.st_ctime, signed(stat.st_ctime_nsec));
-        Stamp {
+        DiskFingerprint {
             modified,
             changed,
             size: u64::try_from(stat.st_size).unwrap_or(0),
@@ -68,9 +71,9 @@ impl Stamp {
             young: changed >= young.0 || modified >= young.0,
         }
     }
-    /// The stamp of what is open.
-    pub(super) fn of_open(file: impl AsFd, young: Young) -> rustix::io::Result<Stamp> {
-        Ok(Stamp::of(&rustix::fs::fstat(file)?, young))
+    /// The fingerprint of what is open.
+    pub(super) fn of_open(file: impl AsFd, young: SettledBefore) -> rustix::io::Result<DiskFingerprint> {
+        Ok(DiskFingerprint::of(&rustix::fs::fstat(file)?, young))
     }
     /// Which file or folder it is: no other one has the same.
     pub fn identity(&self) -> (u64, u64) {
@@ -94,71 +97,76 @@ impl Stamp {
         (ahead < SETTLED && !wait.is_zero()).then_some(wait)
     }
     /// Lets it prove nothing.
-    pub(super) fn doubt(&mut self) {
+    pub(super) fn distrust(&mut self) {
         self.young = true;
     }
     /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
-    pub fn is_same_file_state(&self, other: &Stamp) -> bool {
-        Stamp { young: false, ..*self } == Stamp { young: false, ..*other }
+    pub fn is_same_file_state(&self, other: &DiskFingerprint) -> bool {
+        DiskFingerprint { young: false, ..*self } == DiskFingerprint { young: false, ..*other }
     }
-    /// Whether a file with this stamp may be taken for unchanged when the other was taken earlier.
-    pub fn proves_unchanged(&self, earlier: &Stamp) -> bool {
+    /// Whether a file with this fingerprint may be taken for unchanged when the other was taken earlier.
+    pub fn proves_unchanged(&self, earlier: &DiskFingerprint) -> bool {
         !earlier.young
             && (self.modified, self.changed, self.size, self.inode, self.device)
                 == (earlier.modified, earlier.changed, earlier.size, earlier.inode, earlier.device)
     }
 }
 
-/// The stamp of a file or folder now.
-pub fn stamp(path: &Path) -> io::Result<Stamp> {
-    let young = Young::now();
-    Ok(Stamp::of(&rustix::fs::stat(path)?, young))
+/// The fingerprint of a file or folder now.
+pub fn fingerprint(path: &Path) -> io::Result<DiskFingerprint> {
+    let young = SettledBefore::now();
+    Ok(DiskFingerprint::of(&rustix::fs::stat(path)?, young))
 }
 
-/// The bytes of a regular file, and its stamp from before it was read.
+/// The bytes of a regular file, and its fingerprint from before it was read.
 ///
-/// A file that changes while it is read is read again; special files, those of more than `most` bytes
+/// A file that changes while it is read is read again; special files, those of more than `limit` bytes
 /// and those whose size is not that of their content, as in `/proc`, are refused, and opening one does
 /// not block.
-pub fn read(path: &Path, most: usize) -> Result<(Vec<u8>, Stamp)> {
-    let (bytes, stamp, _) = read_by(path, most, &|| open(path))?;
-    Ok((bytes, stamp))
+pub fn read(path: &Path, limit: usize) -> Result<(Vec<u8>, DiskFingerprint)> {
+    let (bytes, fingerprint, _) = read_by(path, limit, &|| open(path))?;
+    Ok((bytes, fingerprint))
 }
 
 /// How often a file is read that is written again and again.
-const ROUNDS: usize = 50;
+const MAX_READS: usize = 50;
 
 /// The same, of a file that nobody is writing.
 ///
 /// A writer that truncates a file leaves it empty for a moment. So a file that was written less than
 /// `settle` ago is believed only after it was left alone for that long. Many files that are written at
 /// once, as by `git checkout`, take one wait: they all grow old in it.
-pub fn read_settled(path: &Path, most: usize, settle: Duration) -> Result<(Vec<u8>, Stamp)> {
-    settled(path, most, settle, &|| open(path))
+pub fn read_settled(path: &Path, limit: usize, settle: Duration) -> Result<(Vec<u8>, DiskFingerprint)> {
+    read_until_settled(path, limit, settle, &|| open(path))
 }
 
 /// The same, of a file below `root`; both are real paths. A link on the way is an error.
-pub fn read_beneath(root: &Path, path: &Path, most: usize, settle: Duration) -> Result<(Vec<u8>, Stamp)> {
-    settled(path, most, settle, &|| {
+pub fn read_beneath(
+    root: &Path,
+    path: &Path,
+    limit: usize,
+    settle: Duration,
+) -> Result<(Vec<u8>, DiskFingerprint)> {
+    read_until_settled(path, limit, settle, &|| {
         let folder = beneath::folder(root, path.parent().unwrap_or(root))?;
-        beneath::file(&folder, path.file_name().unwrap_or_default(), HOW)
+        beneath::file(&folder, path.file_name().unwrap_or_default(), OPEN_FLAGS)
     })
 }
 
-fn settled(
+fn read_until_settled(
     path: &Path,
-    most: usize,
+    limit: usize,
     settle: Duration,
     open: &dyn Fn() -> io::Result<fs::File>,
-) -> Result<(Vec<u8>, Stamp)> {
-    for _ in 0..ROUNDS {
-        let (bytes, stamp, file) = read_by(path, most, open)?;
-        let Some(wait) = stamp.unsettled(settle) else { return Ok((bytes, stamp)) };
+) -> Result<(Vec<u8>, DiskFingerprint)> {
+    for _ in 0..MAX_READS {
+        let (bytes, fingerprint, file) = read_by(path, limit, open)?;
+        let Some(wait) = fingerprint.unsettled(settle) else { return Ok((bytes, fingerprint)) };
         std::thread::sleep(wait);
-        // Of the open file: another one in its place is no reason to doubt what was read of this one.
-        let now = Stamp::of_open(&file, Young::now());
-        if now.is_ok_and(|now| (now.modified, now.size) == (stamp.modified, stamp.size)) {
-            return Ok((bytes, stamp));
+        // Of the open file: another one in its place is no reason to distrust what was read of this one.
+        let now = DiskFingerprint::of_open(&file, SettledBefore::now());
+        if now.is_ok_and(|now| (now.modified, now.size) == (fingerprint.modified, fingerprint.size)) {
+            return Ok((bytes, fingerprint));
         }
     }
     let message = format!("it is never left alone for {} ms (settle_time)", settle.as_millis());
@@ -166,19 +174,19 @@ fn settled(
 }
 
 /// How files are opened to be read. What is a terminal is not to become that of the process.
-const HOW: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
+const OPEN_FLAGS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 fn open(path: &Path) -> io::Result<fs::File> {
-    let flags = i32::try_from(HOW.bits()).unwrap_or(0);
+    let flags = i32::try_from(OPEN_FLAGS.bits()).unwrap_or(0);
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The bytes of a file, its stamp, and the file itself.
+/// The bytes of a file, its fingerprint, and the file itself.
 fn read_by(
     path: &Path,
-    most: usize,
+    limit: usize,
     open: &dyn Fn() -> io::Result<fs::File>,
-) -> Result<(Vec<u8>, Stamp, fs::File)> {
+) -> Result<(Vec<u8>, DiskFingerprint, fs::File)> {
     let unreadable = |message: String| Fault::new(Kind::FileUnreadable { path: display(path), message });
     let failed = |error: io::Error| unreadable(reason_at(path, Access::READ_OK, &error));
     let no_file = || unreadable("it is not a regular file".into());
@@ -190,21 +198,21 @@ fn read_by(
     let mut why = "";
     for _ in 0..5 {
         let mut file = open().map_err(unopened)?;
-        let young = Young::now();
+        let young = SettledBefore::now();
         let stat = rustix::fs::fstat(&file).map_err(|error| failed(error.into()))?;
         if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
             return Err(no_file().into());
         }
-        let stamp = Stamp::of(&stat, young);
-        if usize::try_from(stamp.size).is_ok_and(|size| size > most) {
-            return Err(too_large(path, most));
+        let fingerprint = DiskFingerprint::of(&stat, young);
+        if usize::try_from(fingerprint.size).is_ok_and(|size| size > limit) {
+            return Err(too_large(path, limit));
         }
-        let size = usize::try_from(stamp.size).unwrap_or(0);
+        let size = usize::try_from(fingerprint.size).unwrap_or(0);
         let mut bytes = vec![0; size];
         let whole = fill(&mut file, &mut bytes).map_err(failed)?;
-        let after = Stamp::of_open(&file, young).map_err(|error| failed(error.into()))?;
-        why = match (whole, after.is_same_file_state(&stamp)) {
-            (true, true) => return Ok((bytes, stamp, file)),
+        let after = DiskFingerprint::of_open(&file, young).map_err(|error| failed(error.into()))?;
+        why = match (whole, after.is_same_file_state(&fingerprint)) {
+            (true, true) => return Ok((bytes, fingerprint, file)),
             // Nothing would tell that it changes.
             (false, true) => "it is not a regular file: its size is not that of its content",
             (_, false) => "it changes while it is read",
@@ -233,10 +241,10 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// The error for a file of more than `most` bytes.
-pub fn too_large(path: &Path, most: usize) -> crate::base::error::Error {
+/// The error for a file of more than `limit` bytes.
+pub fn too_large(path: &Path, limit: usize) -> crate::base::error::Error {
     let what = format!("the size of '{}' in bytes", display(path));
-    Fault::new(Kind::YamlLimit { what, limit: most, setting: Some("limit_file_size") }).into()
+    Fault::new(Kind::YamlLimit { what, limit, setting: Some("limit_file_size") }).into()
 }
 
 /// Writes a file or a link for a test, with the folders around it.
@@ -312,7 +320,7 @@ pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let beside: Vec<String> = folder
         .parent()
-        .and_then(|around| fs::read_dir(around).ok())
+        .and_then(|parent| fs::read_dir(parent).ok())
         .into_iter()
         .flatten()
         .filter_map(|entry| entry.ok().filter(|entry| entry.path().is_dir())?.file_name().into_string().ok())

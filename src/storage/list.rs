@@ -1,4 +1,4 @@
-//! A listing holds the YAML files of trees of folders, and the stamps of the folders.
+//! A listing holds the YAML files of trees of folders, and the fingerprints of the folders.
 //!
 //! Every question about an unknown inventory begins with one, so nothing is kept of a file but its
 //! name: paths are put together for the few files that are read.
@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::fs::Stamp;
+use super::fs::DiskFingerprint;
 
 /// A folder of a tree.
 #[derive(PartialEq, Eq, Debug)]
@@ -44,7 +44,7 @@ impl Folder {
     }
 
     /// The path below the root; empty for the root.
-    pub fn inside(&self) -> Cow<'_, str> {
+    pub fn relative_text(&self) -> Cow<'_, str> {
         text(self.relative())
     }
 
@@ -84,20 +84,20 @@ impl Folder {
 
 /// One YAML file of a tree.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct FoundFile {
     /// The folder it is in.
     pub folder: Arc<Folder>,
     /// Its name in the folder.
     pub file: Arc<OsStr>,
 }
 
-impl Found {
+impl FoundFile {
     /// The file at a path below the root of a tree.
-    pub fn below(root: &Path, relative: &Path) -> Found {
+    pub fn below(root: &Path, relative: &Path) -> FoundFile {
         let folders = relative.parent().into_iter().flat_map(Path::components);
         let folder = folders.fold(Folder::root(root), |folder, name| folder.inner(name.as_os_str()));
         let file = relative.file_name().unwrap_or_default().into();
-        Found { folder: Arc::new(folder), file }
+        FoundFile { folder: Arc::new(folder), file }
     }
 
     /// The name without `.yml` or `.yaml`.
@@ -116,8 +116,8 @@ impl Found {
     }
 }
 
-impl PartialEq for Found {
-    fn eq(&self, other: &Found) -> bool {
+impl PartialEq for FoundFile {
+    fn eq(&self, other: &FoundFile) -> bool {
         self.file == other.file && (Arc::ptr_eq(&self.folder, &other.folder) || self.folder == other.folder)
     }
 }
@@ -129,8 +129,8 @@ pub struct Listing {
     /// Every folder that was listed, each before those in it; and, as folders without files, links that
     /// lead to something else: another folder may come to be there.
     pub folders: Vec<Arc<Folder>>,
-    /// Their stamps from before they were listed, of a link that of what it leads to.
-    pub stamps: Vec<Stamp>,
+    /// Their fingerprints from before they were listed, of a link that of what it leads to.
+    pub fingerprints: Vec<DiskFingerprint>,
     /// Whether a symbolic link was met.
     pub links: bool,
     names: Vec<u8>,
@@ -142,14 +142,14 @@ pub struct Listing {
 #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 impl Listing {
     /// Adds a folder: the next files are in it.
-    pub fn enter(&mut self, folder: Folder) {
+    pub fn add_folder(&mut self, folder: Folder) {
         self.folders.push(Arc::new(folder));
     }
 
-    /// Adds a link that is not followed, with the stamp of what it leads to.
-    pub(super) fn lead(&mut self, link: Folder, stamp: Stamp) {
-        self.enter(link);
-        self.stamps.push(stamp);
+    /// Adds a link that is not followed, with the fingerprint of what it leads to.
+    pub(super) fn add_link(&mut self, link: Folder, fingerprint: DiskFingerprint) {
+        self.add_folder(link);
+        self.fingerprints.push(fingerprint);
     }
 
     /// Adds a file of the folder that was added last.
@@ -170,7 +170,7 @@ impl Listing {
         }
         let (folders, names) = (self.folders.len(), self.names.len());
         self.folders.extend(other.folders);
-        self.stamps.extend(other.stamps);
+        self.fingerprints.extend(other.fingerprints);
         self.links |= other.links;
         self.names.extend(other.names);
         let moved = |(folder, end)| (folders + folder, names + end);
@@ -196,8 +196,8 @@ impl Listing {
     }
 
     /// A file.
-    pub fn found(&self, file: usize) -> Found {
-        Found { folder: self.folder(file).clone(), file: self.name(file).into() }
+    pub fn found(&self, file: usize) -> FoundFile {
+        FoundFile { folder: self.folder(file).clone(), file: self.name(file).into() }
     }
 
     /// The names of the files without `.yml` or `.yaml`.
@@ -217,7 +217,7 @@ impl Listing {
         let mut files: Vec<usize> = (0..self.len()).collect();
         files.sort_by_cached_key(|file| {
             let folder = self.folder(*file);
-            let inside: Vec<String> = folder.inside().split('/').map(str::to_owned).collect();
+            let inside: Vec<String> = folder.relative_text().split('/').map(str::to_owned).collect();
             let before = &self.folders[..=self.files[*file].0];
             let tree = before.iter().filter(|folder| folder.is_root()).count();
             (tree, inside, text(self.name(*file).as_bytes()).into_owned(), folder.join(self.name(*file)))

@@ -1,22 +1,22 @@
 //! Storage turns the places that settings name into text, and tells when text changed.
 //!
-//! The only user of the file system and of git. Everything else sees names, bytes and [`Stamp`]s.
+//! The only user of the file system and of git. Everything else sees names, bytes and [`DiskFingerprint`]s.
 
+mod access_error;
 mod beneath;
-mod denied;
 pub mod fs;
 pub mod git;
-pub mod inside;
 pub mod list;
+pub mod location;
 pub mod path_context;
-pub mod place;
-mod rights;
+mod permissions;
+pub mod tree_path;
 pub mod walk;
 pub mod watch;
 pub mod write;
 
-pub use fs::Stamp;
-pub use list::{Folder, Found, Listing};
+pub use fs::DiskFingerprint;
+pub use list::{Folder, FoundFile, Listing};
 
 use crate::base::settings::Settings;
 

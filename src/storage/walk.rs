@@ -1,7 +1,7 @@
-//! A walk goes through trees of folders: to list them, or to see whether they are as they were.
+//! A lister goes through trees of folders: to list them, or to see whether they are as they were.
 //!
-//! Most of the time goes into the kernel. A folder is opened from the one around it, which is the
-//! shorter way, and several threads share a wide tree.
+//! Most of the time goes into the kernel. A folder is opened from the one ancestors it, which is the
+//! shorter relative, and several threads share a wide tree.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr};
@@ -17,48 +17,48 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RawDir};
 use rustix::io::Errno;
 
 use super::TreeLimits;
-use super::fs::{Stamp, Young, display, folder_unreadable, reason};
+use super::fs::{DiskFingerprint, SettledBefore, display, folder_unreadable, reason};
 use super::list::{Folder, Listing, stem};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
 use crate::base::parallel;
 
-/// From how many folders on, none of them around another, threads share them. Until there are as
+/// From how many folders on, none of them ancestors another, threads share them. Until there are as
 /// many, one level after the other is listed by one.
-const WIDE: usize = 64;
+const PARALLEL_FOLDERS: usize = 64;
 
-/// How many levels of folders are opened from the one around each, which is kept open for it: threads
+/// How many levels of folders are opened from the one ancestors each, which is kept open for it: threads
 /// would run out of descriptors in deep trees. What is deeper is opened from the last of these.
-const NEAR: usize = 8;
+const MAX_OPEN_LEVELS: usize = 8;
 
-/// How many bytes the way from there may have: the kernel takes 4,096 at a time.
-const LONG: usize = 2_000;
+/// How many bytes the relative from there may have: the kernel takes 4,096 at a time.
+const MAX_RELATIVE_PATH: usize = 2_000;
 
 /// How folders are opened.
-const HOW: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
 /// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder around it is not followed. More files and
+/// `SCCS` are left out (S17); a link back to a folder ancestors it is not followed. More files and
 /// folders in one than `limits` allow are an error: links can bring a few folders together in ways
 /// without number.
 pub fn list(roots: &[PathBuf], limits: TreeLimits, threads: usize) -> Result<Listing> {
     let mut listing = Listing::default();
     for root in roots {
-        let tree = Tree { root, limits, met: AtomicUsize::new(0), young: Young::now() };
+        let tree = ListedTree { root, limits, count: AtomicUsize::new(0), young: SettledBefore::now() };
         tree.list(threads, &mut listing)?;
     }
     Ok(listing)
 }
 
-/// Whether the folders of listings are as they were; their new stamps are to prove it the next time.
+/// Whether the folders of listings are as they were; their new fingerprints are to prove it the next time.
 ///
-/// They are looked for from the outermost one on: that is the shorter way to all the others.
-pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
-    let (young, mut root) = (Young::now(), None);
+/// They are looked for from the outermost one on: that is the shorter relative to all the others.
+pub fn are_unchanged(folders: &mut [(Arc<Folder>, DiskFingerprint)]) -> bool {
+    let (young, mut root) = (SettledBefore::now(), None);
     folders.iter_mut().all(|(folder, before)| {
         let now = if folder.is_root() {
             // Where it cannot be opened, its path still says what it is.
-            root = rustix::fs::open(folder.path(), HOW | OFlags::PATH, Mode::empty()).ok();
+            root = rustix::fs::open(folder.path(), OPEN_FLAGS | OFlags::PATH, Mode::empty()).ok();
             root.as_ref().map_or_else(|| rustix::fs::stat(folder.path()), rustix::fs::fstat)
         } else {
             match &root {
@@ -66,7 +66,7 @@ pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
                 None => rustix::fs::stat(folder.path()),
             }
         };
-        match now.map(|stat| Stamp::of(&stat, young)) {
+        match now.map(|stat| DiskFingerprint::of(&stat, young)) {
             Ok(now) if now.proves_unchanged(before) => {
                 *before = now;
                 true
@@ -77,46 +77,46 @@ pub fn are_unchanged(folders: &mut [(Arc<Folder>, Stamp)]) -> bool {
 }
 
 /// A tree that is listed.
-struct Tree<'a> {
+struct ListedTree<'a> {
     root: &'a Path,
     limits: TreeLimits,
-    /// How many files and folders were met.
-    met: AtomicUsize,
-    young: Young,
+    /// How many files and folders were count.
+    count: AtomicUsize,
+    young: SettledBefore,
 }
 
 /// A folder that is to be listed.
 struct Pending {
     folder: Folder,
-    /// One around it, and the way to it from there; nothing for the outermost one.
-    place: Option<(Arc<OwnedFd>, CString)>,
-    /// Which folders are around it.
-    around: Arc<[(u64, u64)]>,
+    /// One ancestors it, and the relative to it from there; nothing for the outermost one.
+    parent: Option<(Arc<OwnedFd>, CString)>,
+    /// Which folders are ancestors it.
+    ancestors: Arc<[(u64, u64)]>,
 }
 
 /// What a thread lists with.
-struct Walk<'t> {
-    tree: &'t Tree<'t>,
+struct TreeLister<'t> {
+    tree: &'t ListedTree<'t>,
     /// What the kernel writes names into.
     buffer: RefCell<Vec<MaybeUninit<u8>>>,
 }
 
-impl Tree<'_> {
+impl ListedTree<'_> {
     /// Adds all files and folders to a listing.
     fn list(&self, threads: usize, listing: &mut Listing) -> Result<()> {
-        let walk = self.walk();
+        let lister = self.lister();
         let mut level =
-            vec![Pending { folder: Folder::root(self.root), place: None, around: Arc::default() }];
+            vec![Pending { folder: Folder::root(self.root), parent: None, ancestors: Arc::default() }];
         while !level.is_empty() {
             if threads < 2 {
-                return level.into_iter().try_for_each(|pending| walk.all(pending, listing));
+                return level.into_iter().try_for_each(|pending| lister.all(pending, listing));
             }
-            if level.len() >= WIDE {
+            if level.len() >= PARALLEL_FOLDERS {
                 return self.share(threads, level, listing);
             }
             let mut next = Vec::new();
             for pending in level {
-                next.extend(walk.one(pending, listing)?);
+                next.extend(lister.one(pending, listing)?);
             }
             level = next;
         }
@@ -129,10 +129,10 @@ impl Tree<'_> {
         let listed = parallel::each(
             threads,
             &level,
-            || self.walk(),
-            |walk, pending| {
+            || self.lister(),
+            |lister, pending| {
                 let mut listing = Listing::default();
-                let all = pending.lock().take().map_or(Ok(()), |pending| walk.all(pending, &mut listing));
+                let all = pending.lock().take().map_or(Ok(()), |pending| lister.all(pending, &mut listing));
                 all.map(|()| listing)
             },
             Result::is_err,
@@ -143,17 +143,17 @@ impl Tree<'_> {
         })
     }
 
-    fn walk(&self) -> Walk<'_> {
-        Walk { tree: self, buffer: RefCell::new(vec![MaybeUninit::uninit(); 32768]) }
+    fn lister(&self) -> TreeLister<'_> {
+        TreeLister { tree: self, buffer: RefCell::new(vec![MaybeUninit::uninit(); 32768]) }
     }
 
-    fn beyond(&self, what: &str, limit: usize, setting: &'static str) -> Error {
+    fn limit_error(&self, what: &str, limit: usize, setting: &'static str) -> Error {
         let what = format!("the {what} in '{}'", display(self.root));
         Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) }).into()
     }
 }
 
-impl Walk<'_> {
+impl TreeLister<'_> {
     /// Lists a folder and all folders in it.
     fn all(&self, pending: Pending, listing: &mut Listing) -> Result<()> {
         let mut waiting = vec![pending];
@@ -164,50 +164,57 @@ impl Walk<'_> {
     }
 
     /// Lists a folder; gives back the folders in it, by name.
-    fn one(&self, Pending { folder, place, around }: Pending, listing: &mut Listing) -> Result<Vec<Pending>> {
+    fn one(
+        &self,
+        Pending { folder, parent, ancestors }: Pending,
+        listing: &mut Listing,
+    ) -> Result<Vec<Pending>> {
         let failed = |folder: &Folder, error: Errno| unreadable(folder.path(), error);
-        let open = match &place {
-            None => rustix::fs::open(folder.path(), HOW, Mode::empty()),
-            Some((outer, name)) => rustix::fs::openat(outer, name.as_c_str(), HOW, Mode::empty()),
+        let open = match &parent {
+            None => rustix::fs::open(folder.path(), OPEN_FLAGS, Mode::empty()),
+            Some((outer, name)) => rustix::fs::openat(outer, name.as_c_str(), OPEN_FLAGS, Mode::empty()),
         };
         let open = open.map_err(|error| failed(&folder, error))?;
-        let stamp = Stamp::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
-        let identity = stamp.identity();
-        if around.contains(&identity) {
+        let fingerprint =
+            DiskFingerprint::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
+        let identity = fingerprint.identity();
+        if ancestors.contains(&identity) {
             // It may come to lead to another folder.
-            listing.lead(folder, stamp);
+            listing.add_link(folder, fingerprint);
             return Ok(Vec::new());
         }
         let limits = self.tree.limits;
-        if around.len() > limits.depth {
-            return Err(self.tree.beyond("depth of folders", limits.depth, "limit_folder_depth"));
+        if ancestors.len() > limits.depth {
+            return Err(self.tree.limit_error("depth of folders", limits.depth, "limit_folder_depth"));
         }
         let number = listing.folders.len();
-        listing.enter(folder);
-        listing.stamps.push(stamp);
+        listing.add_folder(folder);
+        listing.fingerprints.push(fingerprint);
         let inner = self.names(&open, number, listing)?;
         if inner.is_empty() {
             return Ok(Vec::new());
         }
-        // The next ones are opened from here, or with it from a folder around it.
-        let (open, way) = match place {
-            Some((outer, way)) if around.len() >= NEAR && way.as_bytes().len() < LONG => {
-                (outer, [way.as_bytes(), b"/"].concat())
+        // The next ones are opened from here, or with it from a folder ancestors it.
+        let (open, relative) = match parent {
+            Some((outer, relative))
+                if ancestors.len() >= MAX_OPEN_LEVELS && relative.as_bytes().len() < MAX_RELATIVE_PATH =>
+            {
+                (outer, [relative.as_bytes(), b"/"].concat())
             }
             _ => (Arc::new(open), Vec::new()),
         };
-        let around = around.iter().copied().chain([identity]).collect::<Arc<_>>();
+        let ancestors = ancestors.iter().copied().chain([identity]).collect::<Arc<_>>();
         let folder = &listing.folders[number];
         let pending = |name: CString| Pending {
             folder: folder.inner(OsStr::from_bytes(name.as_bytes())),
-            place: Some((
+            parent: Some((
                 open.clone(),
-                match &*way {
+                match &*relative {
                     [] => name,
-                    way => CString::new([way, name.as_bytes()].concat()).unwrap_or_default(),
+                    relative => CString::new([relative, name.as_bytes()].concat()).unwrap_or_default(),
                 },
             )),
-            around: around.clone(),
+            ancestors: ancestors.clone(),
         };
         Ok(inner.into_iter().map(pending).collect())
     }
@@ -222,13 +229,13 @@ impl Walk<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|error| failed(listing, error))?;
             let name = entry.file_name();
-            // The folder itself and the one around it.
+            // The folder itself and the one ancestors it.
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let most = self.tree.limits.files;
-            if self.tree.met.fetch_add(1, Ordering::Relaxed) >= most {
-                return Err(self.tree.beyond("number of files and folders", most, "limit_files"));
+            let limit = self.tree.limits.files;
+            if self.tree.count.fetch_add(1, Ordering::Relaxed) >= limit {
+                return Err(self.tree.limit_error("number of files and folders", limit, "limit_files"));
             }
             if name.to_bytes().starts_with(b".") {
                 continue;
@@ -240,7 +247,7 @@ impl Walk<'_> {
             }
             if kind == FileType::Symlink {
                 listing.links = true;
-                kind = self.behind(open, name, number, listing)?;
+                kind = self.link_target_type(open, name, number, listing)?;
             }
             if kind == FileType::Directory {
                 if !matches!(name.to_bytes(), b"CVS" | b"SCCS") {
@@ -255,18 +262,24 @@ impl Walk<'_> {
     }
 
     /// What a link in an open folder leads to; it is a link itself where that is nothing. What is no
-    /// folder may become one: its stamp tells, or else that of the folder it is in proves nothing.
+    /// folder may become one: its fingerprint tells, or else that of the folder it is in proves nothing.
     ///
     /// Where it cannot be told, a name of a YAML file is one of a file, an error for who asks for it
     /// alone. With any other name it may be a folder full of files: that is an error.
-    fn behind(&self, open: &OwnedFd, name: &CStr, number: usize, listing: &mut Listing) -> Result<FileType> {
+    fn link_target_type(
+        &self,
+        open: &OwnedFd,
+        name: &CStr,
+        number: usize,
+        listing: &mut Listing,
+    ) -> Result<FileType> {
         let bytes = name.to_bytes();
         match rustix::fs::statat(open, name, AtFlags::empty()) {
             Ok(stat) => {
                 let kind = FileType::from_raw_mode(stat.st_mode);
                 if kind != FileType::Directory {
                     let link = listing.folders[number].inner(OsStr::from_bytes(bytes));
-                    listing.lead(link, Stamp::of(&stat, self.tree.young));
+                    listing.add_link(link, DiskFingerprint::of(&stat, self.tree.young));
                 }
                 return Ok(kind);
             }
@@ -278,7 +291,7 @@ impl Walk<'_> {
                 return Err(Fault::new(Kind::FileUnreadable { path: display(&path), message }).into());
             }
         }
-        listing.stamps[number].doubt();
+        listing.fingerprints[number].distrust();
         Ok(FileType::Symlink)
     }
 }
@@ -322,10 +335,13 @@ mod tests {
                 assert_eq!(several.folders.len(), one.folders.len());
                 for (number, folder) in several.folders.iter().enumerate() {
                     let same = one.folders.iter().position(|other| other == folder).expect("the folder");
-                    assert!(several.stamps[number].is_same_file_state(&one.stamps[same]), "{folder:?}");
-                    let around = folder.path().parent().expect("a folder around it");
+                    assert!(
+                        several.fingerprints[number].is_same_file_state(&one.fingerprints[same]),
+                        "{folder:?}"
+                    );
+                    let ancestors = folder.path().parent().expect("a parent folder");
                     let before = &several.folders[..number];
-                    assert!(folder.is_root() || before.iter().any(|other| other.path() == around));
+                    assert!(folder.is_root() || before.iter().any(|other| other.path() == ancestors));
                 }
             }
         }
@@ -369,10 +385,10 @@ mod tests {
     fn deep_trees_take_few_descriptors() {
         let root = tempfile::tempdir().expect("a folder");
         for wide in 0..70 {
-            let mut way = format!("w{wide}");
+            let mut relative = format!("w{wide}");
             for _ in 0..60 {
-                way.push_str("/d");
-                put(&root.path().join(&way).join("e/x.yml"), b"", false).expect("written");
+                relative.push_str("/d");
+                put(&root.path().join(&relative).join("e/x.yml"), b"", false).expect("written");
             }
         }
         let program = std::env::current_exe().expect("this program");

@@ -4,10 +4,10 @@
 //! A watch belongs to one process. It is only set up where inotify tells the whole truth: on
 //! local file systems with nothing mounted inside, in trees without symbolic links whose folders
 //! have one path each. inotify tells of a file under the name that was used: the caller sees to it
-//! that no file is watched that has another (see [`Stamp::has_hard_links`]). Whatever is doubtful
+//! that no file is watched that has another (see [`DiskFingerprint::has_hard_links`]). Whatever is doubtful
 //! ends a watch, and the caller goes back to looking at every file.
 //!
-//! [`Stamp::has_hard_links`]: super::Stamp::has_hard_links
+//! [`DiskFingerprint::has_hard_links`]: super::DiskFingerprint::has_hard_links
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::ffi::OsStr;
@@ -37,7 +37,7 @@ pub struct Watch {
 
 /// What happened since the last look.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum WatchNews {
+pub enum WatchEvents {
     /// Nothing.
     Quiet,
     /// These YAML files were written or replaced, appeared or went; with `tree`, the permissions of a
@@ -49,13 +49,14 @@ pub enum WatchNews {
         tree: bool,
     },
     /// The watch cannot tell, or a folder went or appeared that it may not know. It must not be
-    /// asked again.
+    /// descriptors again.
     Lost,
 }
 
-/// File systems on which a write always passes the kernel that is asked: ext, xfs, btrfs,
+/// File systems on which a write always passes the kernel that is descriptors: ext, xfs, btrfs,
 /// tmpfs, f2fs, zfs.
-const LOCAL: [u64; 6] = [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1];
+const LOCAL_FILE_SYSTEMS: [u64; 6] =
+    [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1];
 
 /// What is mounted where, as this process sees it: proc(5).
 const MOUNTS: &str = "/proc/self/mountinfo";
@@ -66,14 +67,14 @@ impl Watch {
         for root in roots {
             #[expect(clippy::cast_sign_loss, reason = "a magic number, compared bit by bit")]
             let kind = rustix::fs::statfs(root).ok()?.f_type as u64;
-            if !LOCAL.contains(&(kind & 0xFFFF_FFFF)) {
+            if !LOCAL_FILE_SYSTEMS.contains(&(kind & 0xFFFF_FFFF)) {
                 return None;
             }
         }
         let mounts = Mounts::outside(roots)?;
         let roots = roots.iter().map(|root| Some((root.clone(), identity(root)?))).collect::<Option<_>>()?;
         let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).ok()?;
-        let wanted = WatchFlags::MODIFY
+        let events = WatchFlags::MODIFY
             | WatchFlags::ATTRIB
             | WatchFlags::CLOSE_WRITE
             | WatchFlags::CREATE
@@ -85,7 +86,7 @@ impl Watch {
             | WatchFlags::ONLYDIR;
         let mut watched = FxHashMap::default();
         for folder in folders {
-            let number = inotify::add_watch(&descriptor, folder, wanted).ok()?;
+            let number = inotify::add_watch(&descriptor, folder, events).ok()?;
             // Of a folder with two paths, one alone would be told.
             if watched.insert(number, folder.clone()).is_some_and(|other| other != *folder) {
                 return None;
@@ -96,17 +97,17 @@ impl Watch {
 
     /// Whether the watch was set up by this process: a forked child must not read what its
     /// parent waits for.
-    pub fn is_ours(&self) -> bool {
+    pub fn belongs_to_this_process(&self) -> bool {
         self.process == std::process::id()
     }
 
     /// What happened since the last call. Never waits.
-    pub fn news(&mut self) -> WatchNews {
-        if !self.is_ours()
+    pub fn poll(&mut self) -> WatchEvents {
+        if !self.belongs_to_this_process()
             || self.roots.iter().any(|(root, before)| identity(root) != Some(*before))
             || !self.mounts.are_outside()
         {
-            return WatchNews::Lost;
+            return WatchEvents::Lost;
         }
         let (mut files, mut tree) = (Vec::new(), false);
         let mut buffer = [MaybeUninit::uninit(); 4096];
@@ -115,7 +116,7 @@ impl Watch {
             let event = match reader.next() {
                 Ok(event) => event,
                 Err(rustix::io::Errno::AGAIN) => break,
-                Err(_) => return WatchNews::Lost,
+                Err(_) => return WatchEvents::Lost,
             };
             let what = event.events();
             let lost = ReadFlags::QUEUE_OVERFLOW
@@ -124,7 +125,7 @@ impl Watch {
                 | ReadFlags::DELETE_SELF
                 | ReadFlags::MOVE_SELF;
             if what.intersects(lost) {
-                return WatchNews::Lost;
+                return WatchEvents::Lost;
             }
             let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name()) else {
                 // The folder itself: its permissions, perhaps.
@@ -137,7 +138,7 @@ impl Watch {
             let file = if appeared { fs::symlink_metadata(&path).ok() } else { None };
             if file.as_ref().is_some_and(|file| file.is_file() && file.nlink() > 1) {
                 // The other name may be that of a file that was read.
-                return WatchNews::Lost;
+                return WatchEvents::Lost;
             }
             if name.starts_with(b".") {
                 continue;
@@ -146,7 +147,7 @@ impl Watch {
                 if appeared || what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
                     // While somebody holds a folder open that went, nothing tells that the one that took
                     // its place is another.
-                    return WatchNews::Lost;
+                    return WatchEvents::Lost;
                 }
                 tree = true;
             } else if name.ends_with(b".yml") || name.ends_with(b".yaml") {
@@ -156,13 +157,13 @@ impl Watch {
                 tree = true;
             }
         }
-        if files.is_empty() && !tree { WatchNews::Quiet } else { WatchNews::Changed { files, tree } }
+        if files.is_empty() && !tree { WatchEvents::Quiet } else { WatchEvents::Changed { files, tree } }
     }
 }
 
 /// Whether a name that is listed, or is not, is still so. A symbolic link never is: a tree with
 /// one has to be listed, and is not watched from then on.
-pub fn still_so(path: &Path, listed: bool) -> bool {
+pub fn is_as_listed(path: &Path, listed: bool) -> bool {
     match fs::symlink_metadata(path) {
         Ok(metadata) => listed && !metadata.is_symlink(),
         Err(_) => !listed,
@@ -191,8 +192,8 @@ impl Mounts {
 
     /// Whether still nothing is mounted inside.
     fn are_outside(&mut self) -> bool {
-        let mut asked = [PollFd::new(&self.table, PollFlags::PRI)];
-        match poll(&mut asked, Some(&Timespec::default())) {
+        let mut descriptors = [PollFd::new(&self.table, PollFlags::PRI)];
+        match poll(&mut descriptors, Some(&Timespec::default())) {
             Ok(0) => true,
             Ok(_) => self.read(),
             Err(_) => false,
@@ -213,14 +214,14 @@ fn is_mounted_on(folder: &Path, mounts: &[u8]) -> bool {
     let mut points =
         mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
     points.any(|point| {
-        let point = plain(point);
+        let point = unescape(point);
         let point = Path::new(OsStr::from_bytes(&point));
         point != folder && point.starts_with(folder)
     })
 }
 
 /// A path of the table of mounts, in which `\040` is a space.
-fn plain(mut escaped: &[u8]) -> Vec<u8> {
+fn unescape(mut escaped: &[u8]) -> Vec<u8> {
     let mut path = Vec::with_capacity(escaped.len());
     loop {
         escaped = match escaped {

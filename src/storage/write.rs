@@ -2,7 +2,7 @@
 //! never anything between, whatever happens on the way.
 //!
 //! One lock for each tree makes writers wait for one another, and where trees are in one another,
-//! the lock of the folder itself while a file in it is replaced. A new file is made beside the old
+//! the lock of the folder itself while a file in it is replaced. A new file is made temporary the old
 //! one, flushed, and renamed over it. Readers need no lock. What a writer left behind that was
 //! ended in the middle is hidden, as is the lock, and goes with the next write of that file.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
@@ -17,19 +17,19 @@ use std::time::{Duration, Instant};
 use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags, flock, renameat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::denied::reason_at;
-use super::fs::{Stamp, Young, display, reason};
-use super::{beneath, rights};
+use super::access_error::reason_at;
+use super::fs::{DiskFingerprint, SettledBefore, display, reason};
+use super::{beneath, permissions};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
 
 /// The file that is locked, in the outermost folder of a tree. Hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";
 /// How long to wait for another writer.
-const WAIT: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(5);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+const LOCK_RETRY: Duration = Duration::from_millis(5);
 /// How long a lock file may be without the rights that it gets.
-const GRACE: Duration = Duration::from_millis(50);
+const LOCK_FILE_GRACE: Duration = Duration::from_millis(50);
 
 /// The right to write in a tree. Ends with the value, or with the process.
 #[derive(Debug)]
@@ -77,12 +77,15 @@ impl TreeLock {
             let message = reason_at(lacks, Access::WRITE_OK, &error);
             Error::from(Fault::new(Kind::FileUnwritable { path: display(&path), message }))
         };
-        let begun = Instant::now();
+        let started = Instant::now();
         loop {
             let file = match open_lock(root, &path) {
                 // Somebody has made the file and has still to give it its rights.
-                Err(error) if error.kind() == io::ErrorKind::PermissionDenied && begun.elapsed() < GRACE => {
-                    std::thread::sleep(PAUSE);
+                Err(error)
+                    if error.kind() == io::ErrorKind::PermissionDenied
+                        && started.elapsed() < LOCK_FILE_GRACE =>
+                {
+                    std::thread::sleep(LOCK_RETRY);
                     continue;
                 }
                 opened => opened.map_err(unwritable)?,
@@ -99,23 +102,23 @@ impl TreeLock {
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
                 Err(error) => return Err(unwritable(error.into())),
             }
-            if begun.elapsed() > WAIT {
-                let kind = Kind::LockTimeout { path: display(&path), seconds: WAIT.as_secs() };
+            if started.elapsed() > LOCK_TIMEOUT {
+                let kind = Kind::LockTimeout { path: display(&path), seconds: LOCK_TIMEOUT.as_secs() };
                 return Err(Fault::new(kind).into());
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(LOCK_RETRY);
         }
     }
 
     /// Puts `bytes` in the place of a file, which keeps its owner, group, mode and attributes; a
     /// new file gets those of its folder.
     ///
-    /// `before` is the stamp of what the new bytes were made from, `None` for no file. Where that
+    /// `before` is the fingerprint of what the new bytes were made from, `None` for no file. Where that
     /// is not what stands there any more, nothing is written and the answer is false.
     ///
     /// After an error the file is what it was, but for [`Kind::FolderUnflushed`]: then the new bytes
     /// stand there, and may be lost with the system.
-    pub fn replace(&self, path: &Path, bytes: &[u8], before: Option<&Stamp>) -> Result<bool> {
+    pub fn replace(&self, path: &Path, bytes: &[u8], before: Option<&DiskFingerprint>) -> Result<bool> {
         self.replace_by_steps(path, bytes, before, &mut |_| {})
     }
 
@@ -125,32 +128,32 @@ impl TreeLock {
         &self,
         path: &Path,
         bytes: &[u8],
-        before: Option<&Stamp>,
-        tell: &mut dyn FnMut(WriteStep),
+        before: Option<&DiskFingerprint>,
+        on_step: &mut dyn FnMut(WriteStep),
     ) -> Result<bool> {
         let (folder, name) = self.parts(path)?;
-        let beside = [OsStr::new("."), name, OsStr::new(".reclass-new")].join(OsStr::new(""));
+        let temporary = [OsStr::new("."), name, OsStr::new(".reclass-new")].join(OsStr::new(""));
         let unwritable = |error: io::Error| unwritable(path, folder, &error);
-        tell(WriteStep::Begin);
-        let around = beneath::folder(&self.root, folder).map_err(unwritable)?;
-        let _alone = Alone::in_folder(&around, folder)?;
-        let written = write(&around, &beside, name, bytes, tell)
+        on_step(WriteStep::Begin);
+        let folder_file = beneath::folder(&self.root, folder).map_err(unwritable)?;
+        let _lock = FolderLock::in_folder(&folder_file, folder)?;
+        let written = write(&folder_file, &temporary, name, bytes, on_step)
             .and_then(|()| {
-                let unchanged = is_still(&around, name, before)?;
+                let unchanged = is_unchanged(&folder_file, name, before)?;
                 if unchanged {
-                    renameat(&around, &beside, &around, name)?;
+                    renameat(&folder_file, &temporary, &folder_file, name)?;
                 }
                 Ok(unchanged)
             })
             .map_err(unwritable);
         if !matches!(written, Ok(true)) {
             // What cannot be taken away now goes with the next write.
-            let _ = unlinkat(&around, &beside, AtFlags::empty());
+            let _ = unlinkat(&folder_file, &temporary, AtFlags::empty());
             return Ok(written?);
         }
-        tell(WriteStep::Renamed);
-        flush(&around, path)?;
-        tell(WriteStep::Done);
+        on_step(WriteStep::Renamed);
+        flush(&folder_file, path)?;
+        on_step(WriteStep::Done);
         Ok(true)
     }
 
@@ -160,11 +163,11 @@ impl TreeLock {
         let unwritable = |error: io::Error| unwritable(path, folder, &error);
         // The path may lead through links that stay in the tree.
         let real = fs::canonicalize(folder).map_err(unwritable)?;
-        let around = beneath::folder(&self.root, &real).map_err(unwritable)?;
-        let _alone = Alone::in_folder(&around, folder)?;
-        match unlinkat(&around, name, AtFlags::empty()) {
+        let folder_file = beneath::folder(&self.root, &real).map_err(unwritable)?;
+        let _lock = FolderLock::in_folder(&folder_file, folder)?;
+        match unlinkat(&folder_file, name, AtFlags::empty()) {
             Err(error) if error != Errno::NOENT => Err(unwritable(error.into()).into()),
-            _ => flush(&around, path),
+            _ => flush(&folder_file, path),
         }
     }
 
@@ -182,28 +185,28 @@ impl TreeLock {
 
 /// The right to replace files in one folder. Trees of two configurations may be in one another, so that
 /// one file is below two locks.
-struct Alone<'f>(&'f File);
+struct FolderLock<'f>(&'f File);
 
-impl Drop for Alone<'_> {
+impl Drop for FolderLock<'_> {
     /// By name, as [`TreeLock`] is.
     fn drop(&mut self) {
         let _ = flock(self.0, FlockOperation::Unlock);
     }
 }
 
-impl Alone<'_> {
+impl FolderLock<'_> {
     /// Waits until nobody else replaces a file there. Where folders cannot be locked, as over NFS, there
     /// is nothing to wait for.
-    fn in_folder<'f>(around: &'f File, folder: &Path) -> Result<Option<Alone<'f>>> {
-        let begun = Instant::now();
+    fn in_folder<'f>(folder_file: &'f File, folder: &Path) -> Result<Option<FolderLock<'f>>> {
+        let started = Instant::now();
         loop {
-            match flock(around, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(Alone(around))),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if begun.elapsed() > WAIT => {
-                    let kind = Kind::LockTimeout { path: display(folder), seconds: WAIT.as_secs() };
+            match flock(folder_file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(Some(FolderLock(folder_file))),
+                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() > LOCK_TIMEOUT => {
+                    let kind = Kind::LockTimeout { path: display(folder), seconds: LOCK_TIMEOUT.as_secs() };
                     return Err(Fault::new(kind).into());
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(PAUSE),
+                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(LOCK_RETRY),
                 Err(_) => return Ok(None),
             }
         }
@@ -230,40 +233,40 @@ fn open_lock(root: &Path, path: &Path) -> io::Result<File> {
         opened => opened,
     };
     let file = File::from(file?);
-    rights::follow(&File::open(root)?, &file)?;
+    permissions::set_lock_permissions(&File::open(root)?, &file)?;
     Ok(file)
 }
 
-/// Writes a new file beside another, with its owner, mode and attributes.
+/// Writes a new file temporary another, with its owner, mode and attributes.
 fn write(
-    around: &File,
-    beside: &OsStr,
+    folder_file: &File,
+    temporary: &OsStr,
     name: &OsStr,
     bytes: &[u8],
-    tell: &mut dyn FnMut(WriteStep),
+    on_step: &mut dyn FnMut(WriteStep),
 ) -> io::Result<()> {
-    match unlinkat(around, beside, AtFlags::empty()) {
+    match unlinkat(folder_file, temporary, AtFlags::empty()) {
         Err(error) if error != Errno::NOENT => return Err(error.into()),
         _ => {}
     }
     // Nobody else reads it before it has the rights of the old one.
-    let mut file = beneath::file(around, beside, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
-    tell(WriteStep::Created);
+    let mut file = beneath::file(folder_file, temporary, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
+    on_step(WriteStep::Created);
     let (first, second) = bytes.split_at(bytes.len() / 2);
     failpoint("half of a file is written");
     file.write_all(first)?;
-    tell(WriteStep::Half);
+    on_step(WriteStep::Half);
     file.write_all(second)?;
-    tell(WriteStep::Written);
-    match beneath::file(around, name, OFlags::RDONLY | OFlags::NONBLOCK) {
-        Ok(old) => rights::take_over(&old, &file)?,
+    on_step(WriteStep::Written);
+    match beneath::file(folder_file, name, OFlags::RDONLY | OFlags::NONBLOCK) {
+        Ok(old) => permissions::copy_permissions(&old, &file)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            rights::belong_to(&around.metadata()?, &file)?;
+            permissions::inherit_permissions(&folder_file.metadata()?, &file)?;
         }
         Err(error) => return Err(error),
     }
     file.sync_all()?;
-    tell(WriteStep::Flushed);
+    on_step(WriteStep::Flushed);
     Ok(())
 }
 
@@ -285,10 +288,10 @@ pub fn unflushed(path: &Path, error: &io::Error) -> Fault {
 }
 
 /// Whether a file is what it was when it was read.
-fn is_still(around: &File, name: &OsStr, before: Option<&Stamp>) -> io::Result<bool> {
-    let young = Young::now();
-    match (statat(around, name, AtFlags::SYMLINK_NOFOLLOW), before) {
-        (Ok(now), Some(before)) => Ok(Stamp::of(&now, young).is_same_file_state(before)),
+fn is_unchanged(folder_file: &File, name: &OsStr, before: Option<&DiskFingerprint>) -> io::Result<bool> {
+    let young = SettledBefore::now();
+    match (statat(folder_file, name, AtFlags::SYMLINK_NOFOLLOW), before) {
+        (Ok(now), Some(before)) => Ok(DiskFingerprint::of(&now, young).is_same_file_state(before)),
         (Err(Errno::NOENT), before) => Ok(before.is_none()),
         (Ok(_), None) => Ok(false),
         (Err(error), _) => Err(error.into()),

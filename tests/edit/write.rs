@@ -60,7 +60,7 @@ fn write_until_a_step() {
     let (path, step) = (PathBuf::from(task("WRITE_PATH")), task("WRITE_STEP"));
     let root = path.parent().expect("a folder");
     let lock = TreeLock::take(root).expect("the lock");
-    let stamp = reclass::internals::storage::fs::stamp(&path).ok();
+    let stamp = reclass::internals::storage::fs::fingerprint(&path).ok();
     let mut tell = |at: WriteStep| {
         if format!("{at:?}") == step {
             println!("\nREACHED");
@@ -108,7 +108,7 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             let listing = list(&[folder.path().to_owned()], limits, 1).expect("a listing");
             assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
             let lock = TreeLock::take(folder.path()).expect("the lock of a process that is gone");
-            let stamp = reclass::internals::storage::fs::stamp(&path).ok();
+            let stamp = reclass::internals::storage::fs::fingerprint(&path).ok();
             assert!(lock.replace(&path, b"later: text\n", stamp.as_ref()).expect("written"), "{step:?}");
             assert_eq!(fs::read(&path).expect("the file"), b"later: text\n");
             let mut left: Vec<_> = fs::read_dir(folder.path())
@@ -187,7 +187,7 @@ fn edits_of_many_processes_are_all_there() {
 fn an_edit_that_somebody_without_the_lock_made_is_seen() {
     let (folder, _, file) = inventory();
     let lock = TreeLock::take(&folder.path().join("classes")).expect("the lock");
-    let stamp = reclass::internals::storage::fs::stamp(&file).expect("a stamp");
+    let stamp = reclass::internals::storage::fs::fingerprint(&file).expect("a stamp");
     fs::write(&file, "parameters: {}\n").expect("by hand");
     assert!(!lock.replace(&file, b"x: 1\n", Some(&stamp)).expect("no error"), "written over an edit");
     assert!(!lock.replace(&file, b"x: 1\n", None).expect("no error"), "written over a new file");

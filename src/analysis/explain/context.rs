@@ -180,11 +180,11 @@ pub(super) fn classes(
 fn again(layers: &Layers) -> FxHashMap<Origin, Vec<Origin>> {
     let mut again: FxHashMap<Origin, Vec<Origin>> = FxHashMap::default();
     for layer in layers.all() {
-        if layer.listed_again.is_empty() {
+        if layer.repeated_classes.is_empty() {
             continue;
         }
         let first: FxHashMap<_, _> = layer.classes.iter().map(|one| (&one.name, one.origin)).collect();
-        for (name, origin) in &layer.listed_again {
+        for (name, origin) in &layer.repeated_classes {
             if let Some(first) = first.get(name).filter(|first| **first != Origin::NONE) {
                 again.entry(*first).or_default().push(*origin);
             }
@@ -213,7 +213,7 @@ pub(super) fn applications(
     let mut stories: IndexMap<Text, ApplicationStory> = IndexMap::new();
     for layer in layers.all() {
         let own = &layer.applications;
-        let added = own.additions.iter().chain(&own.undone).map(|one| (one, false));
+        let added = own.additions.iter().chain(&own.ineffective).map(|one| (one, false));
         let mut entries: Vec<_> = own.removals.iter().map(|one| (one, true)).chain(added).collect();
         // As they stand in the list: what a later entry takes away was there.
         entries.sort_by_key(|((_, origin), _)| origin.node);

@@ -45,7 +45,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         let removals = &layer.applications.removals;
         let added = if removals.is_empty() { FxHashSet::default() } else { added(linter, file, layer.file) };
         let mut undone: FxHashMap<&Text, u32> = FxHashMap::default();
-        for (name, place) in &layer.applications.undone {
+        for (name, place) in &layer.applications.ineffective {
             undone.entry(name).and_modify(|first| *first = place.node.min(*first)).or_insert(place.node);
         }
         for (name, origin) in removals {

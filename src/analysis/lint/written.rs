@@ -10,8 +10,8 @@ use crate::base::secrets::Cover;
 use crate::base::source::{FileId, Origin, Site, Span};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
-use crate::engine::files::duplicates;
-use crate::model::layer::{same_text, unknown_sections};
+use crate::engine::files::duplicate_keys;
+use crate::model::layer::{keys_with_same_text, unknown_sections};
 use crate::model::merge::Prefixes;
 use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
@@ -220,8 +220,8 @@ impl<'a> Reader<'a, '_> {
         let unknown = unknown_sections(self.document).into_iter();
         let unknown =
             unknown.map(|(kind, key)| Fault::new(kind).at(Origin { file: FileId::NONE, node: key }));
-        let twice = duplicates(self.document, FileId::NONE).into_iter();
-        let same = same_text(self.document, FileId::NONE).into_iter();
+        let twice = duplicate_keys(self.document, FileId::NONE).into_iter();
+        let same = keys_with_same_text(self.document, FileId::NONE).into_iter();
         for mut fault in unknown.chain(twice).chain(same) {
             let span = fault.origin.take().and_then(|origin| self.span(origin.node));
             fault.site = span.map(|span| Site {

@@ -1,4 +1,4 @@
-//! Names of classes turn from templates into what they come to (S4), and into what may be shown of that.
+//! NameIndex of classes turn from templates into what they come to (S4), and into what may be shown of that.
 //!
 //! References in them see the parameters merged so far.
 

@@ -10,7 +10,7 @@ use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::Text;
 use crate::engine::sequence::SequenceStep;
-use crate::model::layer::{ClassEntry, Layer, Subject, Unread};
+use crate::model::layer::{ClassEntry, Layer, LayerSource, UnreadableFile};
 
 impl Linearizer<'_> {
     pub(super) fn mapped_classes(&mut self) {
@@ -18,7 +18,7 @@ impl Linearizer<'_> {
         for mapped in self.input.mapped {
             let by = IncludedBy::Mapping(mapped.mapping.clone());
             let (file, settings) = (FileId::NONE, self.settings);
-            let subject = Subject { file, name: "", init: false, is_class: false, settings };
+            let subject = LayerSource { file, name: "", init: false, is_class: false, settings };
             // A dot at the start means nothing in a mapping.
             let entry = if mapped.class.starts_with('.') || mapped.literal {
                 Ok(ClassEntry::plain(mapped.class.clone()))
@@ -218,7 +218,7 @@ impl Linearizer<'_> {
                     return shown;
                 }
                 Ok(None) => {}
-                Err(Unread { error, rest }) => {
+                Err(UnreadableFile { error, rest }) => {
                     let chain = self.chain(by, name, entry.origin);
                     let room = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
                     let told = error.faults().iter().take(room);

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{ConfigurationFile, refused};
+use super::{ConfigurationFile, fault};
 use crate::base::error::{Result, article};
 use crate::base::pattern::Glob;
 use crate::base::stack::grow;
@@ -13,14 +13,14 @@ use crate::storage::fs;
 use crate::yaml::compose::{Data, Entry};
 
 /// The most files that a configuration includes, and how deep. Salt has no limit.
-const MOST: usize = 1_000;
-const DEEPEST: usize = 16;
+const MAX_FILES: usize = 1_000;
+const MAX_DEPTH: usize = 16;
 
 /// Salt's own default of `file_roots`.
-const ROOT: &str = "/srv/salt";
+const DEFAULT_FILE_ROOT: &str = "/srv/salt";
 
 /// Whether a file is a configuration of Salt, and no settings file: by what it says, or by its name.
-pub(super) fn is_salts(path: &Path, file: Option<&ConfigurationFile>) -> bool {
+pub(super) fn is_salt_configuration(path: &Path, file: Option<&ConfigurationFile>) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let says = |file: &ConfigurationFile| {
         ["ext_pillar", "master_tops"].iter().any(|key| file.options.contains_key(*key))
@@ -30,7 +30,7 @@ pub(super) fn is_salts(path: &Path, file: Option<&ConfigurationFile>) -> bool {
 
 /// Reads the `reclass` entry of `ext_pillar`, or of `master_tops` if only that has one.
 pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<ConfigurationFile> {
-    let mut included = Included { files: Vec::new(), depth: 0 };
+    let mut included = IncludeReader { files: Vec::new(), depth: 0 };
     let mut all = file.as_ref().map(|file| file.options.clone()).unwrap_or_default();
     let name = path.file_name().and_then(|name| name.to_str()).filter(|name| *name == "minion");
     let default = Value::text(format!("{}.d/*.conf", name.unwrap_or("master")));
@@ -42,7 +42,7 @@ pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<Confi
     }
     let Some(entry) = entry(&all) else {
         let message = "neither ext_pillar nor master_tops has 'reclass'".into();
-        return Err(refused(&fs::display(path), message).into());
+        return Err(fault(&fs::display(path), message).into());
     };
     let mut options = match entry {
         Value::Map(map) => map.as_ref().clone(),
@@ -50,7 +50,7 @@ pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<Confi
         other => {
             let given = article(other.type_name());
             let message = format!("the options of 'reclass' must be a mapping, not {given}");
-            return Err(refused(&fs::display(path), message).into());
+            return Err(fault(&fs::display(path), message).into());
         }
     };
     if let Some(Value::Str(named)) = options.get("config_file") {
@@ -66,8 +66,8 @@ pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<Confi
     let files = included.files.into_iter().rev().chain(file);
     let mut files = files.filter(|file| self::entry(&file.options).is_some());
     let file = files.next();
-    let file = file.ok_or_else(|| refused(&fs::display(path), "its 'reclass' entry is gone".into()))?;
-    Ok(ConfigurationFile { options, of_salt: true, ..file })
+    let file = file.ok_or_else(|| fault(&fs::display(path), "its 'reclass' entry is gone".into()))?;
+    Ok(ConfigurationFile { options, is_from_salt: true, ..file })
 }
 
 /// The value of the first `reclass` of `ext_pillar`, or that of `master_tops`.
@@ -102,7 +102,7 @@ pub(super) fn entries(root: &[Entry]) -> &[Entry] {
 fn root(all: &Map) -> Value {
     let base = match all.get("file_roots") {
         Some(Value::Map(roots)) => roots.get("base"),
-        _ => return Value::text(ROOT),
+        _ => return Value::text(DEFAULT_FILE_ROOT),
     };
     match base {
         Some(Value::List(folders)) => match folders.first() {
@@ -112,18 +112,18 @@ fn root(all: &Map) -> Value {
                     .first()
                     .map_or_else(|| Value::Str(folder.clone()), |path| Value::text(fs::display(path)))
             }
-            _ => Value::text(ROOT),
+            _ => Value::text(DEFAULT_FILE_ROOT),
         },
-        _ => Value::text(ROOT),
+        _ => Value::text(DEFAULT_FILE_ROOT),
     }
 }
 
-struct Included {
+struct IncludeReader {
     files: Vec<ConfigurationFile>,
     depth: usize,
 }
 
-impl Included {
+impl IncludeReader {
     /// What the files of an `include` of this file say together.
     fn read(&mut self, include: &Value, from: &Path) -> Result<Map> {
         let mut all = Map::default();
@@ -137,9 +137,9 @@ impl Included {
             let pattern = fs::absolute(folder.to_str(), Path::new(pattern));
             for path in pattern.map(|pattern| matching(&pattern)).unwrap_or_default() {
                 let Some(file) = ConfigurationFile::read(&path)? else { continue };
-                if self.files.len() >= MOST || self.depth >= DEEPEST {
-                    let message = format!("it includes more than {MOST} files, or {DEEPEST} in a row");
-                    return Err(refused(&fs::display(from), message).into());
+                if self.files.len() >= MAX_FILES || self.depth >= MAX_DEPTH {
+                    let message = format!("it includes more than {MAX_FILES} files, or {MAX_DEPTH} in a row");
+                    return Err(fault(&fs::display(from), message).into());
                 }
                 let mut options = file.options.clone();
                 self.files.push(file);

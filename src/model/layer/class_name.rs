@@ -1,7 +1,7 @@
 //! Class names of a file turn into names that can be looked up: relative ones become absolute,
 //! references are parsed.
 
-use super::{ClassEntry, Subject};
+use super::{ClassEntry, LayerSource};
 use crate::base::error::{Fault, Kind};
 use crate::base::source::Origin;
 use crate::base::value::Text;
@@ -10,7 +10,7 @@ use crate::model::template::Parsed;
 /// Reads one class name: relative names become absolute, references are parsed by `parse`.
 pub fn class_entry(
     written: &Text,
-    subject: Subject<'_>,
+    source: LayerSource<'_>,
     origin: Origin,
     parse: impl FnOnce(&Text) -> Result<Parsed, Fault>,
 ) -> Result<ClassEntry, Fault> {
@@ -21,8 +21,8 @@ pub fn class_entry(
         return Err(invalid("it is empty"));
     }
     let (name, mut alternatives): (Text, Vec<String>) = if written.starts_with('.') {
-        let at_home = absolute(subject.name, written);
-        let documented = subject.init.then(|| absolute(&format!("{}.init", subject.name), written));
+        let at_home = absolute(source.name, written);
+        let documented = source.init.then(|| absolute(&format!("{}.init", source.name), written));
         let documented = documented.into_iter().filter(|name| *name != at_home).collect();
         (Text::from(at_home), documented)
     } else {

@@ -13,19 +13,19 @@ use crate::yaml::compose::{Data, Document, Entry, Node};
 /// The keys of the parameters and exports of a file that become the same text as another key of their
 /// mapping, without their places, or the first of them. Mappings inside of lists keep the types of
 /// their keys.
-pub fn same_text(document: &Document, file: FileId) -> Vec<Fault> {
-    let mut look = Look { document, file, known: FxHashSet::default(), found: Vec::new() };
+pub fn keys_with_same_text(document: &Document, file: FileId) -> Vec<Fault> {
+    let mut check = KeyCheck { document, file, known: FxHashSet::default(), found: Vec::new() };
     if let Some(Node { data: Data::Map(sections), .. }) = &document.root {
         let sections = sections.iter();
         for section in sections.filter(|one| matches!(one.key.as_str(), Some("parameters" | "exports"))) {
-            look.at(&section.value);
+            check.at(&section.value);
         }
     }
-    truncate_faults(&mut look.found, MAX_FAULTS);
-    look.found
+    truncate_faults(&mut check.found, MAX_FAULTS);
+    check.found
 }
 
-struct Look<'a> {
+struct KeyCheck<'a> {
     document: &'a Document,
     file: FileId,
     /// The mappings that were looked at: aliases stand for the same ones.
@@ -33,7 +33,7 @@ struct Look<'a> {
     found: Vec<Fault>,
 }
 
-impl Look<'_> {
+impl KeyCheck<'_> {
     fn at(&mut self, node: &Node) {
         let Data::Map(entries) = &node.data else { return };
         if self.found.len() > MAX_FAULTS || !self.known.insert(node.index) {
@@ -47,7 +47,7 @@ impl Look<'_> {
                 match seen.get(&name) {
                     None => drop(seen.insert(name, entry)),
                     Some(earlier) => {
-                        let fault = self.meeting(name, earlier, entry);
+                        let fault = self.collision(name, earlier, entry);
                         self.found.push(fault);
                     }
                 }
@@ -58,7 +58,7 @@ impl Look<'_> {
         }
     }
 
-    fn meeting(&self, key: String, earlier: &Entry, later: &Entry) -> Fault {
+    fn collision(&self, key: String, earlier: &Entry, later: &Entry) -> Fault {
         let types = |entry: &Entry| Value::type_name(&entry.key.0);
         let kind = Kind::DuplicateKey { key, types: Some((types(earlier), types(later))), written: None };
         let fault = Fault::new(kind).at(Origin { file: self.file, node: later.key_index });

@@ -10,40 +10,41 @@ use crate::yaml::compose::{Data, Document, Node};
 
 /// The paths of nodes in the notation of references, each with a mark for exports. Nodes outside of the
 /// parameters and exports have none.
-pub(super) fn places(
+pub(super) fn paths_of_nodes(
     document: &Document,
     wanted: FxHashSet<u32>,
     delimiter: &str,
 ) -> FxHashMap<u32, (String, bool)> {
-    let mut walk = Walk { wanted, delimiter, path: Vec::new(), export: false, found: FxHashMap::default() };
+    let mut finder =
+        PathFinder { wanted, delimiter, path: Vec::new(), export: false, found: FxHashMap::default() };
     if let Some(Node { data: Data::Map(sections), .. }) = &document.root {
         for section in sections.iter() {
             if let Some(name @ ("parameters" | "exports")) = section.key.as_str() {
-                walk.export = name == "exports";
-                walk.inside(&section.value);
+                finder.export = name == "exports";
+                finder.inside(&section.value);
             }
         }
     }
-    walk.found
+    finder.found
 }
 
 /// One step on the way to a node.
-enum Step<'d> {
+enum PathStep<'d> {
     Key(&'d Key),
     Index(i64),
 }
 
-struct Walk<'d> {
+struct PathFinder<'d> {
     /// The nodes that are not found yet.
     wanted: FxHashSet<u32>,
     delimiter: &'d str,
-    path: Vec<Step<'d>>,
+    path: Vec<PathStep<'d>>,
     export: bool,
     found: FxHashMap<u32, (String, bool)>,
 }
 
-impl<'d> Walk<'d> {
-    fn step(&mut self, step: Step<'d>, node: &'d Node) {
+impl<'d> PathFinder<'d> {
+    fn step(&mut self, step: PathStep<'d>, node: &'d Node) {
         self.path.push(step);
         if self.wanted.remove(&node.index) {
             self.found.insert(node.index, (self.path_text(), self.export));
@@ -59,18 +60,18 @@ impl<'d> Walk<'d> {
         match &node.data {
             Data::Value(_) => {}
             Data::List(items) => grow(|| {
-                items.iter().zip(0..).for_each(|(item, index)| self.step(Step::Index(index), item));
+                items.iter().zip(0..).for_each(|(item, index)| self.step(PathStep::Index(index), item));
             }),
             Data::Map(entries) => grow(|| {
-                entries.iter().for_each(|entry| self.step(Step::Key(&entry.key), &entry.value));
+                entries.iter().for_each(|entry| self.step(PathStep::Key(&entry.key), &entry.value));
             }),
         }
     }
 
     fn path_text(&self) -> String {
         let keys = self.path.iter().map(|step| match step {
-            Step::Index(index) => Key(Value::Int(*index)),
-            Step::Key(key) => {
+            PathStep::Index(index) => Key(Value::Int(*index)),
+            PathStep::Key(key) => {
                 let name = crate::base::pystr::str(&key.0);
                 Key::from(name.trim_start_matches(['~', '=']))
             }

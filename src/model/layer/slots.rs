@@ -56,11 +56,11 @@ impl Builder<'_> {
 
     /// What stands for a text that does not parse. A query with text around it stays one that
     /// nobody may have who is not the node itself (Q6).
-    fn unparsed(&mut self, fault: Fault, origin: Origin) -> Slot {
+    fn placeholder(&mut self, fault: Fault, origin: Origin) -> Slot {
         if let Kind::QueryEmbedded { query } = &fault.kind
-            && let Ok(query) = crate::model::query::parse(query, &self.subject.settings.delimiter)
+            && let Ok(query) = crate::model::query::parse(query, &self.source.settings.delimiter)
         {
-            push_fault(&mut self.embedded, fault);
+            push_fault(&mut self.embedded_queries, fault);
             return Slot::Query(Arc::new(query), origin);
         }
         push_fault(&mut self.faults, fault);
@@ -70,11 +70,11 @@ impl Builder<'_> {
     fn slot(&mut self, node: &Node) -> Slot {
         let origin = self.origin(node.index);
         match &node.data {
-            Data::Value(Value::Str(text)) => match self.interner.parse(text, self.subject.settings) {
+            Data::Value(Value::Str(text)) => match self.interner.parse(text, self.source.settings) {
                 Ok(Parsed::Text(plain)) => Slot::Value(Value::Str(plain), origin),
                 Ok(Parsed::Template(template)) => Slot::Text(template, origin),
                 Ok(Parsed::Query(query)) => Slot::Query(Arc::new(query), origin),
-                Err(fault) => self.unparsed(fault.at(origin), origin),
+                Err(fault) => self.placeholder(fault.at(origin), origin),
             },
             Data::Value(value) => Slot::Value(value.clone(), origin),
             Data::List(items) => grow(|| {

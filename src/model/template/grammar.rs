@@ -30,11 +30,11 @@ pub(super) struct Grammar<'s> {
 const MAX_NESTING: usize = 200;
 
 /// How many references a text may have: each takes some hundred times as much memory as its letters.
-const MOST_REFERENCES: usize = 100_000;
+const MAX_REFERENCES: usize = 100_000;
 
-type Step<'t, T> = IResult<&'t str, T>;
+type Parse<'t, T> = IResult<&'t str, T>;
 
-fn fail<T>(at: &str) -> Step<'_, T> {
+fn fail<T>(at: &str) -> Parse<'_, T> {
     Err(nom::Err::Error(NomError::from_error_kind(at, ErrorKind::Tag)))
 }
 
@@ -56,9 +56,9 @@ impl<'s> Grammar<'s> {
     }
 
     pub(super) fn line(&self, text: &Text) -> Result<Parsed, Fault> {
-        if text.len() > MOST_REFERENCES && text.matches(self.open).nth(MOST_REFERENCES).is_some() {
+        if text.len() > MAX_REFERENCES && text.matches(self.open).nth(MAX_REFERENCES).is_some() {
             let what = "the number of references in one text";
-            return Err(Fault::new(Kind::EvaluationLimit { what, limit: MOST_REFERENCES, setting: None }));
+            return Err(Fault::new(Kind::EvaluationLimit { what, limit: MAX_REFERENCES, setting: None }));
         }
         let mut parts: Vec<Part> = Vec::new();
         let mut queries: Vec<(Query, usize, usize)> = Vec::new();
@@ -101,7 +101,7 @@ impl<'s> Grammar<'s> {
     }
 
     /// A piece of text outside of references.
-    fn text<'t>(&self, rest: &'t str) -> Step<'t, String> {
+    fn text<'t>(&self, rest: &'t str) -> Parse<'t, String> {
         if let Ok(found) = self.escaped(rest, &[self.open, self.query_open]) {
             return Ok(found);
         }
@@ -109,7 +109,7 @@ impl<'s> Grammar<'s> {
     }
 
     /// A piece of text inside of a reference.
-    fn inner_text<'t>(&self, rest: &'t str) -> Step<'t, String> {
+    fn inner_text<'t>(&self, rest: &'t str) -> Parse<'t, String> {
         if let Ok(found) = self.escaped(rest, &[self.open, self.close]) {
             return Ok(found);
         }
@@ -118,7 +118,7 @@ impl<'s> Grammar<'s> {
     }
 
     /// A doubled escape in front of any sentinel, or an escaped sentinel of those given.
-    fn escaped<'t>(&self, rest: &'t str, sentinels: &[&str]) -> Step<'t, String> {
+    fn escaped<'t>(&self, rest: &'t str, sentinels: &[&str]) -> Parse<'t, String> {
         let Some(after) = self.behind_escape(rest) else { return fail(rest) };
         if let Some(sentinel) = self.behind_escape(after)
             && [self.open, self.close, self.query_open, self.query_close]
@@ -157,7 +157,7 @@ impl<'s> Grammar<'s> {
     }
 
     /// Characters up to where `stop` holds; a special character counts alone.
-    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Step<'t, String> {
+    fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Parse<'t, String> {
         let plain = recognize(take_till1::<_, &str, NomError<&str>>(self.special()));
         let mut plain = plain;
         let mut at = rest;
@@ -189,7 +189,7 @@ impl<'s> Grammar<'s> {
         self.is(at, self.open) || self.is(at, self.query_open)
     }
 
-    fn reference<'t>(&self, whole: &str, rest: &'t str, depth: usize) -> Step<'t, Reference> {
+    fn reference<'t>(&self, whole: &str, rest: &'t str, depth: usize) -> Parse<'t, Reference> {
         if depth > MAX_NESTING {
             return fail(rest);
         }
@@ -249,7 +249,7 @@ impl<'s> Grammar<'s> {
     }
 
     /// The inside of `$[…]`.
-    fn query<'t>(&self, rest: &'t str) -> Step<'t, String> {
+    fn query<'t>(&self, rest: &'t str) -> Parse<'t, String> {
         let (mut at, _) = tag(self.query_open).parse(rest)?;
         let mut inside = String::new();
         let first = &self.query_close[..first_char(self.query_close)];

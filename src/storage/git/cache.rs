@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use crate::storage::fs::{Stamp, reason, stamp};
+use crate::storage::fs::{DiskFingerprint, fingerprint, reason};
 
 /// The first line of a record. A cache whose record begins otherwise was made by something else.
 const FORMAT: &str = "reclass cache 1";
@@ -79,16 +79,16 @@ impl Drop for CacheLock {
 
 impl Cache {
     /// The record and its stamp; `None` where there is none that can be read.
-    pub fn record(&self) -> Option<(Record, Stamp)> {
+    pub fn record(&self) -> Option<(Record, DiskFingerprint)> {
         let path = self.folder.join(RECORD);
-        let stamp = stamp(&path).ok()?;
+        let stamp = fingerprint(&path).ok()?;
         let record = Record::parse(&fs::read_to_string(&path).ok()?)?;
         Some((record, stamp))
     }
 
     /// The stamp of the record.
-    pub fn stamp(&self) -> Option<Stamp> {
-        stamp(&self.folder.join(RECORD)).ok()
+    pub fn stamp(&self) -> Option<DiskFingerprint> {
+        fingerprint(&self.folder.join(RECORD)).ok()
     }
 
     /// Puts a record in the place of the last one.

@@ -21,7 +21,7 @@ use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
 use crate::base::value::Text;
 use crate::storage::TreeLimits;
-use crate::storage::fs::{Stamp, display};
+use crate::storage::fs::{DiskFingerprint, display};
 pub use cache::Record;
 use cache::{Cache, Failed};
 pub use fetch::Login;
@@ -67,7 +67,7 @@ pub struct Repository {
     /// How much of a tree is taken.
     limits: TreeLimits,
     looked: AtomicBool,
-    record: Mutex<Option<(Stamp, Arc<Record>)>>,
+    record: Mutex<Option<(DiskFingerprint, Arc<Record>)>>,
     blobs: Mutex<FxHashMap<Arc<str>, Weak<Blob>>>,
 }
 

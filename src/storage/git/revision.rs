@@ -233,7 +233,7 @@ fn outside(folders: &[String], link: &Path, there: &Path, limits: TreeLimits) ->
     let around: Vec<String> = folders.iter().cloned().chain(name).collect();
     let file = |number: usize| {
         let found = listing.found(number);
-        let inside = found.folder.inside();
+        let inside = found.folder.relative_text();
         let inner = inside.split('/').filter(|part| !part.is_empty()).map(str::to_owned);
         let path = link.join(&*inside).join(&*found.file);
         let folders = around.iter().cloned().chain(inner).collect();

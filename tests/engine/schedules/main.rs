@@ -85,12 +85,12 @@ fn layer(number: u32, version: i64) -> Arc<layer::Layer> {
     Arc::new(layer::Layer {
         file: origin.file,
         classes: Vec::new(),
-        listed_again: Vec::new(),
+        repeated_classes: Vec::new(),
         applications: layer::Applications::default(),
         environment: None,
         parameters: said.clone(),
         exports: said,
-        embedded: Vec::new(),
+        embedded_queries: Vec::new(),
         warnings: Vec::new(),
     })
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use reclass::internals::engine::counts::Counter;
 use reclass::internals::engine::files::Dependencies;
-use reclass::internals::model::catalog::Tree;
+use reclass::internals::model::catalog::TreeId;
 use reclass::internals::model::merge::Prefixes;
 use reclass::internals::model::slot::Slot;
 use reclass::settings::Settings;
@@ -43,7 +43,7 @@ fn take(
     versions: &Classes,
     revision: u64,
 ) -> Arc<Sequence> {
-    let mut sequence = roots.of(Tree(0));
+    let mut sequence = roots.of(TreeId(0));
     for number in list {
         let name: Text = format!("c{number}").into();
         let step = SequenceStep::Class(name.clone(), None);
@@ -106,7 +106,7 @@ fn take_steps() {
         let threads: Vec<_> = (0..THREADS).map(|own| shuttle::thread::spawn(work(own))).collect();
         kept.extend(threads.into_iter().map(|thread| thread.join().unwrap()));
         // Who comes later finds what one of them took first.
-        let begun = roots.of(Tree(0)).next(&SequenceStep::Class("c0".into(), None), revision, |_| true);
+        let begun = roots.of(TreeId(0)).next(&SequenceStep::Class("c0".into(), None), revision, |_| true);
         let first = |sequence: &Arc<Sequence>| sequence.before().and_then(|second| second.before()).cloned();
         assert!(kept.iter().filter_map(first).any(|kept| Arc::ptr_eq(&kept, begun.as_ref().unwrap())));
     }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use reclass::internals::storage::git::remote::{Remote, Transport};
-use reclass::internals::storage::place::TreeLocations;
+use reclass::internals::storage::location::TreeLocations;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 

@@ -11,73 +11,73 @@ use rustix::buffer::spare_capacity;
 use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
-use super::denied::user;
+use super::access_error::user;
 use super::fs::reason;
 
-/// The most bytes that Linux has for an attribute, and for the names of all.
-const MOST: usize = 65_536;
+/// The most bytes that Linux has for an attribute, and for the attribute_names of all.
+const MAX_ATTRIBUTE: usize = 65_536;
 
 /// The access list of a file. A new one gets the default list of its folder.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
 /// What the kernel makes of the bytes of a file, or whoever signs them: that of the old ones is wrong.
-const OF_THE_BYTES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
+const CONTENT_ATTRIBUTES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 
 /// Gives a new file owner, group, mode and attributes of another.
 ///
 /// An error says what cannot be kept. Attributes that the system does not show to this user, as those
 /// of `trusted.*` to all but the administrator, are not known here.
-pub(super) fn take_over(from: &File, to: &File) -> io::Result<()> {
+pub(super) fn copy_permissions(from: &File, to: &File) -> io::Result<()> {
     let old = from.metadata()?;
-    own(to, &old)?;
-    let mut names = names(from)?;
-    if !names.iter().any(|name| name == ACCESS_LIST) && value(to, ACCESS_LIST).is_ok() {
-        fremovexattr(to, ACCESS_LIST).map_err(|error| lost(ACCESS_LIST, error))?;
+    set_owner(to, &old)?;
+    let mut attribute_names = attribute_names(from)?;
+    if !attribute_names.iter().any(|name| name == ACCESS_LIST) && attribute(to, ACCESS_LIST).is_ok() {
+        fremovexattr(to, ACCESS_LIST).map_err(|error| attribute_error(ACCESS_LIST, error))?;
     }
     // List and mode come last: until then the file is for its owner alone, whose right to write may end
     // with them. Without the list, the mode would let in others.
-    names.sort_by_key(|name| name == ACCESS_LIST);
-    let kept = names.iter().filter(|name| !OF_THE_BYTES.contains(&name.as_slice()));
-    kept.map(Vec::as_slice).try_for_each(|name| keep(name, from, to))?;
+    attribute_names.sort_by_key(|name| name == ACCESS_LIST);
+    let kept = attribute_names.iter().filter(|name| !CONTENT_ATTRIBUTES.contains(&name.as_slice()));
+    kept.map(Vec::as_slice).try_for_each(|name| copy_attribute(name, from, to))?;
     to.set_permissions(Permissions::from_mode(old.mode() & 0o7777))
 }
 
 /// Gives a new file what it has from its folder: owner and group where that is allowed, and the rights
 /// to read and write.
-pub(super) fn belong_to(folder: &Metadata, file: &File) -> io::Result<()> {
-    // Without the right to give a file away, it is ours.
-    let _ = own(file, folder);
+pub(super) fn inherit_permissions(folder: &Metadata, file: &File) -> io::Result<()> {
+    // Without the right to give a file away, it is metadata.
+    let _ = set_owner(file, folder);
     file.set_permissions(Permissions::from_mode(folder.mode() & 0o666))
 }
 
 /// Gives a lock file the owner and the group of its folder. Whoever may write in the folder may open the
 /// lock, and nobody else; others of a folder that is open to all are left out.
 ///
-/// An editor who is not root cannot give the file away. Then an access list names the owner and the group
+/// An editor who is not root cannot give the file away. Then an access list attribute_names the owner and the group
 /// of the folder. Only the owner of the lock and root can change it; for others it stays as it is.
-pub(super) fn follow(folder: &File, file: &File) -> io::Result<()> {
-    let around = folder.metadata()?;
-    let _ = own(file, &around);
-    let ours = file.metadata()?;
+pub(super) fn set_lock_permissions(folder: &File, file: &File) -> io::Result<()> {
+    let parent = folder.metadata()?;
+    let _ = set_owner(file, &parent);
+    let metadata = file.metadata()?;
     let mut rights = LockRights { user: 0, group: 0, named: Vec::new() };
-    let list = value(folder, ACCESS_LIST).unwrap_or_default();
+    let list = attribute(folder, ACCESS_LIST).unwrap_or_default();
     let entries = access_entries(&list);
     let mask = entries.iter().find(|entry| entry.tag == MASK).map_or(WRITE, |entry| entry.rights);
     let right = |rights: u16| if rights & WRITE == 0 { 0 } else { READ | WRITE };
-    let of_mode = |shift: u32| right(u16::try_from(around.mode() >> shift & 7).unwrap_or(0));
+    let of_mode = |shift: u32| right(u16::try_from(parent.mode() >> shift & 7).unwrap_or(0));
     // With an access list, the bits of the group in the mode are its mask.
     let group = entries.iter().find(|entry| entry.tag == GROUP);
     let group = group.map_or_else(|| of_mode(3), |entry| right(entry.rights & mask));
-    if ours.uid() == around.uid() {
+    if metadata.uid() == parent.uid() {
         rights.user = of_mode(6);
     } else {
         rights.user = READ | WRITE;
-        rights.named.push(AccessEntry { tag: NAMED_USER, rights: of_mode(6), id: around.uid() });
+        rights.named.push(AccessEntry { tag: NAMED_USER, rights: of_mode(6), id: parent.uid() });
     }
-    if ours.gid() == around.gid() {
+    if metadata.gid() == parent.gid() {
         rights.group = group;
     } else {
-        rights.named.push(AccessEntry { tag: NAMED_GROUP, rights: group, id: around.gid() });
+        rights.named.push(AccessEntry { tag: NAMED_GROUP, rights: group, id: parent.gid() });
     }
     for entry in entries.iter().filter(|entry| matches!(entry.tag, NAMED_USER | NAMED_GROUP)) {
         if !rights.named.iter().any(|named| (named.tag, named.id) == (entry.tag, entry.id)) {
@@ -85,7 +85,7 @@ pub(super) fn follow(folder: &File, file: &File) -> io::Result<()> {
         }
     }
     rights.named.retain(|entry| entry.rights != 0);
-    rights.give(file, &ours);
+    rights.give(file, &metadata);
     Ok(())
 }
 
@@ -97,13 +97,13 @@ struct LockRights {
 }
 
 impl LockRights {
-    fn give(mut self, file: &File, ours: &Metadata) {
+    fn give(mut self, file: &File, metadata: &Metadata) {
         let mode = u32::from(self.user << 6 | self.group << 3);
         if self.named.is_empty() {
-            if value(file, ACCESS_LIST).is_ok() {
+            if attribute(file, ACCESS_LIST).is_ok() {
                 let _ = fremovexattr(file, ACCESS_LIST);
             }
-            if ours.mode() & 0o7777 != mode {
+            if metadata.mode() & 0o7777 != mode {
                 let _ = file.set_permissions(Permissions::from_mode(mode));
             }
             return;
@@ -116,7 +116,7 @@ impl LockRights {
         // The kernel wants them by tag.
         entries.sort_by_key(|entry| entry.tag);
         let list = access_list(&entries);
-        if value(file, ACCESS_LIST).is_ok_and(|old| old == list) {
+        if attribute(file, ACCESS_LIST).is_ok_and(|old| old == list) {
             return;
         }
         if fsetxattr(file, ACCESS_LIST, &list, XattrFlags::empty()).is_err() {
@@ -172,10 +172,10 @@ fn access_list(entries: &[AccessEntry]) -> Vec<u8> {
 }
 
 /// Gives a file the owner and group of another.
-fn own(file: &File, other: &Metadata) -> io::Result<()> {
-    let ours = file.metadata()?;
-    let uid = (ours.uid() != other.uid()).then(|| other.uid());
-    let gid = (ours.gid() != other.gid()).then(|| other.gid());
+fn set_owner(file: &File, other: &Metadata) -> io::Result<()> {
+    let metadata = file.metadata()?;
+    let uid = (metadata.uid() != other.uid()).then(|| other.uid());
+    let gid = (metadata.gid() != other.gid()).then(|| other.gid());
     let give = |what: &str, uid, gid, reason: &str| {
         let user = user(rustix::process::geteuid().as_raw());
         fchown(file, uid, gid).map_err(|error| match error.kind() {
@@ -194,46 +194,46 @@ fn own(file: &File, other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The names of the attributes that this user is shown.
-fn names(file: &File) -> io::Result<Vec<Vec<u8>>> {
-    let mut listed = Vec::with_capacity(MOST);
+/// The attribute_names of the attributes that this user is shown.
+fn attribute_names(file: &File) -> io::Result<Vec<Vec<u8>>> {
+    let mut listed = Vec::with_capacity(MAX_ATTRIBUTE);
     match flistxattr(file, spare_capacity(&mut listed)) {
         Ok(_) => {}
         // A file system without attributes.
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     }
-    let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
-    Ok(names.map(<[u8]>::to_vec).collect())
+    let attribute_names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Ok(attribute_names.map(<[u8]>::to_vec).collect())
 }
 
 /// Gives a file an attribute of another. It is well where the kernel has given it the same, as it does
 /// with labels, though this user may not.
-fn keep(name: &[u8], from: &File, to: &File) -> io::Result<()> {
-    let mut old = Vec::with_capacity(MOST);
+fn copy_attribute(name: &[u8], from: &File, to: &File) -> io::Result<()> {
+    let mut old = Vec::with_capacity(MAX_ATTRIBUTE);
     match fgetxattr(from, name, spare_capacity(&mut old)) {
         // It was taken away meanwhile.
         Err(Errno::NODATA) => return Ok(()),
-        read => read.map_err(|error| lost(name, error))?,
+        read => read.map_err(|error| attribute_error(name, error))?,
     };
     let set = fsetxattr(to, name, &old, XattrFlags::empty());
-    match (value(to, name), set) {
+    match (attribute(to, name), set) {
         (Ok(new), _) if new == old => Ok(()),
-        (_, Err(error)) | (Err(error), Ok(())) => Err(lost(name, error)),
-        (Ok(_), Ok(())) => Err(io::Error::other(format!("{}: the system changes it", unkept(name)))),
+        (_, Err(error)) | (Err(error), Ok(())) => Err(attribute_error(name, error)),
+        (Ok(_), Ok(())) => Err(io::Error::other(format!("{}: the system changes it", cannot_keep(name)))),
     }
 }
 
 /// An attribute of a new file.
-fn value(file: &File, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
-    let mut value = Vec::with_capacity(MOST);
-    fgetxattr(file, name, spare_capacity(&mut value)).map(|_| value)
+fn attribute(file: &File, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
+    let mut attribute = Vec::with_capacity(MAX_ATTRIBUTE);
+    fgetxattr(file, name, spare_capacity(&mut attribute)).map(|_| attribute)
 }
 
-fn lost(name: &[u8], error: Errno) -> io::Error {
-    io::Error::other(format!("{}: {}", unkept(name), reason(&error.into())))
+fn attribute_error(name: &[u8], error: Errno) -> io::Error {
+    io::Error::other(format!("{}: {}", cannot_keep(name), reason(&error.into())))
 }
 
-fn unkept(name: &[u8]) -> String {
+fn cannot_keep(name: &[u8]) -> String {
     format!("its attribute '{}' cannot be kept", String::from_utf8_lossy(name))
 }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::Access;
 
-use super::denied::reason_at;
+use super::access_error::reason_at;
 use super::fs::{display, folder_unreadable};
 use crate::base::error::{Fault, Kind, Result};
 
@@ -20,20 +20,20 @@ pub fn root(root: &Path) -> Result<PathBuf> {
 
 /// What to do about folders that are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Missing {
+pub enum MissingFolders {
     /// They are an error.
     Refuse,
     /// They are made.
     Make,
     /// They would be made.
-    Imagine,
+    DryRun,
 }
 
 /// The real path of a YAML file below `root`, which is a real path itself. The file need not be there
 /// yet.
 ///
 /// A link is followed where it stays in the tree, so that its target is what gets edited.
-pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
+pub fn file(root: &Path, relative: &Path, missing: MissingFolders) -> Result<PathBuf> {
     let refuse = |reason: &'static str| Fault::new(Kind::PathRefused { path: display(relative), reason });
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
     if !plain || relative.as_os_str().is_empty() || relative.as_os_str().as_encoded_bytes().contains(&0) {
@@ -46,9 +46,9 @@ pub fn file(root: &Path, relative: &Path, missing: Missing) -> Result<PathBuf> {
     let outside = || refuse("a symbolic link leads out of the inventory");
     let folder = path.parent().unwrap_or(root);
     match missing {
-        Missing::Refuse => {}
-        Missing::Make => make(root, folder, &outside)?,
-        Missing::Imagine => {
+        MissingFolders::Refuse => {}
+        MissingFolders::Make => make(root, folder, &outside)?,
+        MissingFolders::DryRun => {
             let there = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok()).unwrap_or(root);
             if !fs::canonicalize(there).is_ok_and(|real| real.starts_with(root)) {
                 return Err(outside().into());
@@ -97,15 +97,15 @@ pub fn found<'f>(path: &Path, folders: &'f [PathBuf]) -> Result<(&'f Path, PathB
     Err(Fault::new(Kind::PathRefused { path: display(path), reason }).into())
 }
 
-/// Makes the folders down to `folder` that are missing, each with the rights of the one around it.
+/// Makes the folders down to `folder` that are missing, each with the rights of the one parent it.
 fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     if folder.symlink_metadata().is_ok() || !folder.starts_with(root) {
         return Ok(());
     }
-    let around = folder.parent().unwrap_or(root);
-    make(root, around, outside)?;
-    let metadata = fs::metadata(around).map_err(|error| folder_unreadable(around, &error))?;
-    if !fs::canonicalize(around).is_ok_and(|real| real.starts_with(root)) {
+    let parent = folder.parent().unwrap_or(root);
+    make(root, parent, outside)?;
+    let metadata = fs::metadata(parent).map_err(|error| folder_unreadable(parent, &error))?;
+    if !fs::canonicalize(parent).is_ok_and(|real| real.starts_with(root)) {
         return Err(outside().into());
     }
     match fs::DirBuilder::new().mode(metadata.mode() & 0o7777).create(folder) {
@@ -116,7 +116,7 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => {
-            let message = reason_at(around, Access::WRITE_OK, &error);
+            let message = reason_at(parent, Access::WRITE_OK, &error);
             Err(Fault::new(Kind::FileUnwritable { path: display(folder), message }).into())
         }
     }

@@ -1,4 +1,4 @@
-//! A place turns what `nodes_uri` and `classes_uri` say for a type of storage into folders and
+//! A location turns what `nodes_uri` and `classes_uri` say for a type of storage into folders and
 //! branches, one for the nodes, and one for the classes of each environment.
 
 use std::path::{Path, PathBuf};
@@ -57,28 +57,28 @@ pub const MASTER: &str = "master";
 /// Stands for the branch that is called like the environment.
 const ENVIRONMENT: &str = "__env__";
 /// The options of a tree in a repository.
-const OPTIONS: [&str; 8] =
+const TREE_OPTIONS: [&str; 8] =
     ["repo", "branch", "root", "cache_dir", "lock_dir", "privkey", "pubkey", "password"];
 
-/// Options of one tree, those of an override before those that it overrides.
+/// TreeOptions of one tree, those of an override before those that it overrides.
 #[derive(Clone, Copy)]
-struct Options<'a> {
+struct TreeOptions<'a> {
     setting: &'static str,
     maps: &'a [&'a Map],
 }
 
-impl Options<'_> {
+impl TreeOptions<'_> {
     fn get(&self, name: &str) -> Option<&Value> {
         self.maps.iter().find_map(|map| map.get(name))
     }
 
-    fn wrong(&self, message: impl Into<String>) -> Fault {
+    fn fault(&self, message: impl Into<String>) -> Fault {
         Fault::new(Kind::StorageOption { setting: self.setting.into(), message: message.into() })
     }
 
     /// The same about an option that is there.
-    fn wrong_at(&self, name: &str, message: impl Into<String>) -> Fault {
-        Fault { setting: Some((self.setting, name.into())), ..self.wrong(message) }
+    fn option_fault(&self, name: &str, message: impl Into<String>) -> Fault {
+        Fault { setting: Some((self.setting, name.into())), ..self.fault(message) }
     }
 
     /// A string; null is none.
@@ -87,47 +87,50 @@ impl Options<'_> {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Str(text)) if !text.is_empty() => Ok(Some(text)),
             Some(_) => {
-                Err(self.wrong_at(name, format!("'{name}' must be a string that is not empty")).into())
+                Err(self.option_fault(name, format!("'{name}' must be a string that is not empty")).into())
             }
         }
     }
 
     fn path(&self, name: &str, base: Option<&str>) -> Result<Option<PathBuf>> {
         let path = self.text(name)?.map(|text| fs::absolute(base, Path::new(&**text)));
-        path.map(|path| path.ok_or_else(|| self.wrong("the current folder is gone").into())).transpose()
+        path.map(|path| path.ok_or_else(|| self.fault("the current folder is gone").into())).transpose()
     }
 }
 
 impl TreeLocations {
-    /// The places that settings name, folders as they are in `revision`. Touches no file of them.
+    /// The locations that settings name, folders as they are in `revision`. Touches no file of them.
     pub fn of(settings: &Settings, revision: Option<Arc<Revision>>) -> Result<TreeLocations> {
-        let mut places = TreeLocations { revision, ..TreeLocations::default() };
+        let mut locations = TreeLocations { revision, ..TreeLocations::default() };
         let base = settings.inventory_base_uri.as_deref();
         if &*settings.storage_type == "yaml_fs" {
             let folders = |uri: &Value, setting: &'static str| -> Result<TreeLocation> {
                 let mut folders = fs::roots(base, uri, setting)?;
-                if let Some(revision) = &places.revision {
+                if let Some(revision) = &locations.revision {
                     folders = folders.into_iter().map(|folder| revision.place(folder)).collect();
                 }
                 Ok(TreeLocation::Folders(folders))
             };
             let (nodes, classes) =
                 (folders(&settings.nodes_uri, "nodes_uri")?, folders(&settings.classes_uri, "classes_uri")?);
-            places.nodes = Some(nodes);
-            places.classes.push(classes);
+            locations.nodes = Some(nodes);
+            locations.classes.push(classes);
         } else {
-            let (nodes, _) = places.mapping(settings, "nodes_uri")?;
+            let (nodes, _) = locations.mapping(settings, "nodes_uri")?;
             let branch = Some(MASTER.into());
-            places.nodes =
-                Some(places.place(settings, Options { setting: "nodes_uri", maps: &[&nodes] }, branch)?);
-            let (classes, overrides) = places.mapping(settings, "classes_uri")?;
-            places.default_classes(settings, &classes)?;
+            locations.nodes = Some(locations.location(
+                settings,
+                TreeOptions { setting: "nodes_uri", maps: &[&nodes] },
+                branch,
+            )?);
+            let (classes, overrides) = locations.mapping(settings, "classes_uri")?;
+            locations.default_classes(settings, &classes)?;
             for (environment, options) in overrides {
-                places.override_classes(settings, environment, &options, &classes)?;
+                locations.override_classes(settings, environment, &options, &classes)?;
             }
         }
-        places.check_apart()?;
-        Ok(places)
+        locations.check_apart()?;
+        Ok(locations)
     }
 
     /// Where in `classes` those of an environment are.
@@ -140,13 +143,13 @@ impl TreeLocations {
             Value::Null => Key::from("none"),
             environment => Key(environment.clone()),
         };
-        self.overrides.iter().find(|(known, _)| *known == named).map_or(0, |(_, place)| *place)
+        self.overrides.iter().find(|(known, _)| *known == named).map_or(0, |(_, location)| *location)
     }
 
-    /// The folders of all places.
+    /// The folders of all locations.
     pub fn folders(&self) -> Vec<PathBuf> {
-        let places = self.nodes.iter().chain(&self.classes);
-        let folders = places.filter_map(|place| match place {
+        let locations = self.nodes.iter().chain(&self.classes);
+        let folders = locations.filter_map(|location| match location {
             TreeLocation::Folders(folders) => Some(folders),
             TreeLocation::Git(_) => None,
         });
@@ -164,35 +167,35 @@ impl TreeLocations {
             };
             return Err(Fault::new(kind).into());
         };
-        let wrong = |message: &str| {
+        let fault = |message: &str| {
             Fault::new(Kind::StorageOption { setting: setting.into(), message: message.into() })
         };
         let mut overrides = Vec::new();
-        let shape = "'env_overrides' must be a list of mappings from an environment to options";
+        let expected = "'env_overrides' must be a list of mappings from an environment to options";
         match map.get("env_overrides") {
             None | Some(Value::Null) => {}
             Some(Value::List(items)) if setting == "classes_uri" => {
                 for item in items.iter() {
-                    let Value::Map(item) = item else { return Err(wrong(shape).into()) };
+                    let Value::Map(item) = item else { return Err(fault(expected).into()) };
                     for (environment, options) in item.iter() {
                         let options = match options {
                             Value::Map(options) => (**options).clone(),
                             Value::Null => Map::default(),
-                            _ => return Err(wrong(shape).into()),
+                            _ => return Err(fault(expected).into()),
                         };
                         overrides.push((environment.clone(), options));
                     }
                 }
             }
             Some(_) if setting == "nodes_uri" => {
-                return Err(wrong("'env_overrides' belongs to 'classes_uri'").into());
+                return Err(fault("'env_overrides' belongs to 'classes_uri'").into());
             }
-            Some(_) => return Err(wrong(shape).into()),
+            Some(_) => return Err(fault(expected).into()),
         }
         let maps = std::iter::once(&**map).chain(overrides.iter().map(|(_, options)| options));
         for key in maps.flat_map(Map::keys) {
             let name = crate::base::pystr::str(&key.0);
-            let known = ["storage_type", "uri", "env_overrides"].into_iter().chain(OPTIONS);
+            let known = ["storage_type", "uri", "env_overrides"].into_iter().chain(TREE_OPTIONS);
             if !known.clone().any(|known| known == name) {
                 let similar = crate::base::similar::nearest(&name, known).map(str::to_owned);
                 let kind = Kind::UnknownSetting { name: format!("{setting}: {name}"), similar };
@@ -203,8 +206,9 @@ impl TreeLocations {
     }
 
     fn default_classes(&mut self, settings: &Settings, classes: &Map) -> Result<()> {
-        let place = self.place(settings, Options { setting: "classes_uri", maps: &[classes] }, None)?;
-        self.classes.push(place);
+        let location =
+            self.location(settings, TreeOptions { setting: "classes_uri", maps: &[classes] }, None)?;
+        self.classes.push(location);
         Ok(())
     }
 
@@ -221,39 +225,47 @@ impl TreeLocations {
         if &*settings.storage_type == "yaml_git" && options.get("branch").is_none() {
             own.insert("branch".into(), Value::Str(crate::base::pystr::str(&environment.0).into()));
         }
-        let place = self.place(settings, Options { setting: "classes_uri", maps: &[&own, classes] }, None)?;
+        let location =
+            self.location(settings, TreeOptions { setting: "classes_uri", maps: &[&own, classes] }, None)?;
         self.overrides.push((environment, self.classes.len()));
-        self.classes.push(place);
+        self.classes.push(location);
         Ok(())
     }
 
-    fn place(
+    fn location(
         &mut self,
         settings: &Settings,
-        options: Options<'_>,
+        options: TreeOptions<'_>,
         branch: Option<Text>,
     ) -> Result<TreeLocation> {
         let kind = match (&*settings.storage_type, options.text("storage_type")?) {
-            ("mixed", None) => return Err(options.wrong("'storage_type' is missing").into()),
+            ("mixed", None) => return Err(options.fault("'storage_type' is missing").into()),
             ("mixed", Some(kind)) => &**kind,
             (kind, _) => kind,
         };
         match kind {
             "yaml_fs" => {
-                let uri = options.get("uri").ok_or_else(|| options.wrong("'uri' is missing"))?;
+                let uri = options.get("uri").ok_or_else(|| options.fault("'uri' is missing"))?;
                 let base = settings.inventory_base_uri.as_deref();
                 Ok(TreeLocation::Folders(fs::roots(base, uri, options.setting)?))
             }
             "yaml_git" => self.branch(settings, options, branch).map(TreeLocation::Git),
-            _ => Err(options.wrong_at("storage_type", "'storage_type' must be yaml_fs or yaml_git").into()),
+            _ => {
+                Err(options.option_fault("storage_type", "'storage_type' must be yaml_fs or yaml_git").into())
+            }
         }
     }
 
-    fn branch(&mut self, settings: &Settings, options: Options<'_>, branch: Option<Text>) -> Result<Branch> {
+    fn branch(
+        &mut self,
+        settings: &Settings,
+        options: TreeOptions<'_>,
+        branch: Option<Text>,
+    ) -> Result<Branch> {
         let base = settings.inventory_base_uri.as_deref();
-        let repo = options.text("repo")?.ok_or_else(|| options.wrong("'repo' is missing"))?;
+        let repo = options.text("repo")?.ok_or_else(|| options.fault("'repo' is missing"))?;
         let remote = Remote::parse(repo, base)
-            .map_err(|wrong| options.wrong_at("repo", format!("'repo': {wrong}")))?;
+            .map_err(|fault| options.option_fault("repo", format!("'repo': {fault}")))?;
         let folder = |name: &str, default: &str| -> Result<PathBuf> {
             match options.path(name, base)? {
                 Some(path) => Ok(path),
@@ -274,7 +286,7 @@ impl TreeLocations {
         let locks = folder("lock_dir", "~/.reclass/git/lock")?;
         if !caches.is_absolute() || caches.starts_with("~") {
             return Err(options
-                .wrong("there is no home folder; say where with 'cache_dir' and 'lock_dir'")
+                .fault("there is no home folder; say where with 'cache_dir' and 'lock_dir'")
                 .into());
         }
         if settings.git_fetch_timeout == 0 {

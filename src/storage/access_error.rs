@@ -15,9 +15,9 @@ const USERS: &str = "/etc/passwd";
 /// The reason of an error, with the user and the right where the error is a lack of it. `wanted` is the
 /// right on the path that was needed: to read or to write it.
 pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> String {
-    let said = reason(error);
+    let message = reason(error);
     if Errno::from_io_error(error) != Some(Errno::ACCESS) {
-        return said;
+        return message;
     }
     let mut folders: Vec<&Path> = path.ancestors().skip(1).collect();
     folders.reverse();
@@ -27,9 +27,9 @@ pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> Strin
     match searched.chain([(path, wanted, right)]).find(|(path, access, _)| lacks(path, *access)) {
         Some((path, _, right)) => {
             let user = user(rustix::process::geteuid().as_raw());
-            format!("{said}: user {user} has no right to {right} '{}'{}", display(path), owner(path))
+            format!("{message}: user {user} has no right to {right} '{}'{}", display(path), owner(path))
         }
-        None => said,
+        None => message,
     }
 }
 
