@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use reclass::configuration::ConfigurationFile;
 use reclass::diff::SettingsFile;
 use reclass::error::{Error, Fault, Result, Warning};
-use reclass::files::duplicates;
+use reclass::files::duplicate_keys;
 use reclass::formats::{Data, Entry, Node};
 use reclass::lint::OptionsFile;
 use reclass::pystr;
@@ -123,14 +123,14 @@ impl Configuration {
 
     /// What was noticed in the file, keys that stand twice, and in the settings.
     pub fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
-        let mut noticed = self.duplicates();
+        let mut noticed = self.duplicate_keys();
         noticed.extend(settings.iter().map(|warning| self.placed(warning.clone())));
         noticed
     }
 
-    fn duplicates(&self) -> Vec<Warning> {
+    fn duplicate_keys(&self) -> Vec<Warning> {
         let Some(ConfigurationFile { path, document, .. }) = &self.file else { return Vec::new() };
-        duplicates(document, FileId::NONE)
+        duplicate_keys(document, FileId::NONE)
             .into_iter()
             .map(|mut warning| {
                 let span = warning.origin.take().and_then(|origin| document.spans.get(origin.node as usize));
