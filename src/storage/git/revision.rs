@@ -27,7 +27,7 @@ const LARGEST: usize = 64 * 1024 * 1024;
 #[derive(Debug)]
 pub struct Revision {
     /// What paths in it begin with: its name, and a colon.
-    prefix: OsString,
+    prefix: String,
     /// The top of the repository.
     top: PathBuf,
     tree: Tree,
@@ -91,7 +91,7 @@ impl Revision {
         let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
         let top = real(&top).unwrap_or(top);
         let commit = commit(In::Around(&top), name).map_err(failed)?;
-        let prefix = format!("{name}:").into();
+        let prefix = format!("{name}:");
         let mut revision = Revision { prefix, top, tree: Tree::default(), blobs: BTreeMap::new() };
         let top = revision.top.clone();
         revision.take((In::Around(&top), Path::new("")), &commit).map_err(failed)?;
@@ -139,7 +139,9 @@ impl Revision {
     pub fn place(&self, folder: PathBuf) -> PathBuf {
         match self.inside(&folder) {
             Some(inside) => {
-                [self.prefix.as_os_str(), inside.as_os_str()].into_iter().collect::<OsString>().into()
+                let mut path = OsString::from(&self.prefix);
+                path.push(inside);
+                path.into()
             }
             None => folder,
         }
@@ -169,7 +171,7 @@ impl Revision {
             Met::Outside(path) => fs::read(&path, most).ok()?.0,
             Met::TreeFile(_) | Met::Folder(_) | Met::Nothing(_) => return None,
         };
-        Some((format!("{}{}", self.prefix.display(), path.display()), bytes))
+        Some((format!("{}{}", self.prefix, path.display()), bytes))
     }
 
     /// The YAML files below a folder that [`Revision::place`] gave; `None` for one of the file system. Their
