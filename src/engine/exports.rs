@@ -99,8 +99,13 @@ pub struct OtherNodes<'a> {
     pub without: Option<Secrets>,
 }
 
-impl OtherNodes<'_> {
-    /// Whether all that was queries would be answered the same now.
+impl<'a> OtherNodes<'a> {
+    /// The other nodes for one whose file names this environment.
+    pub fn new(computation: &'a Computation<'a>, environment: Value, absent: Option<Text>) -> OtherNodes<'a> {
+        OtherNodes { computation, environment, absent, queries: RefCell::default(), without: None }
+    }
+
+    /// Whether all queries would be answered the same now.
     pub fn still_holds(&self, queries: &[QueryRecord]) -> bool {
         queries.iter().all(|QueryRecord { question, outcome }| {
             let nodes = self.nodes(question.all_environments());

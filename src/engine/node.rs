@@ -1,6 +1,5 @@
 //! A node's answer: its layers in order, merged, evaluated.
 
-use std::cell::RefCell;
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
@@ -225,13 +224,7 @@ impl Computation<'_> {
     pub fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
         let original = self.original_environment(&merged.layer);
         let overridden = environment.is_some() && original != merged.environment;
-        OtherNodes {
-            computation: self,
-            absent: overridden.then(|| merged.name.clone()),
-            environment: original,
-            queries: RefCell::default(),
-            without: None,
-        }
+        OtherNodes::new(self, original, overridden.then(|| merged.name.clone()))
     }
 
     /// Whether the files of a node's classes are what they were.
@@ -248,14 +241,7 @@ impl Computation<'_> {
         queries: &[QueryRecord],
     ) -> bool {
         let overridden = environment.is_some_and(|environment| *original != Value::Str(environment.clone()));
-        let others = OtherNodes {
-            computation: self,
-            absent: overridden.then(|| name.clone()),
-            environment: original.clone(),
-            queries: RefCell::default(),
-            without: None,
-        };
-        others.still_holds(queries)
+        OtherNodes::new(self, original.clone(), overridden.then(|| name.clone())).still_holds(queries)
     }
 
     /// Merges all parameters of a node.

@@ -124,7 +124,9 @@ impl TreeLocations {
                 branch,
             )?);
             let (classes, overrides) = locations.mapping(settings, "classes_uri")?;
-            locations.default_classes(settings, &classes)?;
+            let options = TreeOptions { setting: "classes_uri", maps: &[&classes] };
+            let location = locations.location(settings, options, None)?;
+            locations.classes.push(location);
             for (environment, options) in overrides {
                 locations.override_classes(settings, environment, &options, &classes)?;
             }
@@ -203,13 +205,6 @@ impl TreeLocations {
             }
         }
         Ok(((**map).clone(), overrides))
-    }
-
-    fn default_classes(&mut self, settings: &Settings, classes: &Map) -> Result<()> {
-        let location =
-            self.location(settings, TreeOptions { setting: "classes_uri", maps: &[classes] }, None)?;
-        self.classes.push(location);
-        Ok(())
     }
 
     /// In `yaml_git`, the branch of an override is called like the environment where it names none;

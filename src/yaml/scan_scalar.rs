@@ -272,18 +272,7 @@ impl Scanner<'_> {
             }
             self.skip();
         }
-        while self.is_blank(0) {
-            self.skip();
-        }
-        if self.byte(0) == b'#' {
-            while !self.is_breakz(0) {
-                self.skip();
-            }
-        }
-        if !self.is_breakz(0) {
-            return self.fail(CONTEXT, start, "did not find expected comment or line break");
-        }
-        self.skip_line();
+        self.end_line(CONTEXT, start)?;
         Ok((keep, increment))
     }
 

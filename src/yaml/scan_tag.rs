@@ -21,6 +21,21 @@ impl Scanner<'_> {
         }
     }
 
+    /// Goes over the rest of a line, in which nothing but a comment may stand.
+    pub(super) fn end_line(&mut self, context: &'static str, start: Mark) -> Result<(), SyntaxProblem> {
+        self.skip_blanks();
+        if self.byte(0) == b'#' {
+            while !self.is_breakz(0) {
+                self.skip();
+            }
+        }
+        if !self.is_breakz(0) {
+            return self.fail(context, start, "did not find expected comment or line break");
+        }
+        self.skip_line();
+        Ok(())
+    }
+
     pub(super) fn scan_directive(&mut self) -> Result<Token, SyntaxProblem> {
         const CONTEXT: &str = "while scanning a directive";
         let start = self.mark;
@@ -47,16 +62,7 @@ impl Scanner<'_> {
             _ => return self.fail(CONTEXT, start, "found unknown directive name"),
         };
         let end = self.mark;
-        self.skip_blanks();
-        if self.byte(0) == b'#' {
-            while !self.is_breakz(0) {
-                self.skip();
-            }
-        }
-        if !self.is_breakz(0) {
-            return self.fail(CONTEXT, start, "did not find expected comment or line break");
-        }
-        self.skip_line();
+        self.end_line(CONTEXT, start)?;
         Ok(Token { data, start, end })
     }
 

@@ -29,18 +29,7 @@ impl Fault {
 
 impl Kind {
     /// The inventory query in its sentence.
-    fn query_mut(&mut self) -> Option<&mut String> {
-        match self {
-            Kind::QueryEmbedded { query }
-            | Kind::QueryInExport { query }
-            | Kind::QueryFailed { query, .. }
-            | Kind::QueryOperand { query, .. } => Some(query),
-            _ => None,
-        }
-    }
-
-    /// The inventory query in its sentence.
-    pub fn query(&self) -> Option<&str> {
+    pub fn query_mut(&mut self) -> Option<&mut String> {
         match self {
             Kind::QueryEmbedded { query }
             | Kind::QueryInExport { query }

@@ -97,7 +97,8 @@ fn say_with_causes(findings: &mut IndexMap<Said, Finding>) {
     };
     let caused: Vec<Said> = findings.values().filter(caused).map(|finding| said(&finding.fault)).collect();
     let taken: Vec<Finding> = caused.iter().filter_map(|key| findings.shift_remove(key)).collect();
-    for Finding { fault, nodes, .. } in taken {
+    for Finding { mut fault, nodes, .. } in taken {
+        let query = fault.kind.query_mut().cloned().unwrap_or_default();
         for cause in &fault.causes {
             let Some(finding) = findings.get_mut(&said(cause)) else { continue };
             for node in &nodes {
@@ -106,7 +107,6 @@ fn say_with_causes(findings: &mut IndexMap<Said, Finding>) {
                 }
             }
             if finding.fault.notes.len() < NAMED {
-                let query = fault.kind.query().unwrap_or_default();
                 let text = format!("the inventory query '{query}' fails for it");
                 finding.fault.notes.push(Note { text, site: fault.site.clone() });
             }

@@ -28,13 +28,8 @@ pub struct TreeEntry {
 /// The commit of another repository in a folder of a tree: its path, and the name of the commit.
 pub type Submodule = (PathBuf, String);
 
-/// All files and links of a commit, by path. A path that leads out of the tree is none.
-pub fn entries(place: In<'_>, commit: &str) -> Result<BTreeMap<PathBuf, TreeEntry>, Failure> {
-    Ok(entries_and_submodules(place, commit)?.0)
-}
-
-/// The same, and the submodules of the commit.
-pub fn entries_and_submodules(
+/// All files and links of a commit, by path, and its submodules. A path that leads out of the tree is none.
+pub fn entries(
     place: In<'_>,
     commit: &str,
 ) -> Result<(BTreeMap<PathBuf, TreeEntry>, Vec<Submodule>), Failure> {
@@ -117,7 +112,7 @@ pub enum Absent {
 /// followed inside of the repository, hidden files and folders, `CVS` and `SCCS` are left out (S17).
 /// Hidden folders count that are part of `root`. What is beyond the limits is a [`Failure::TooMuch`].
 pub fn files(place: In<'_>, commit: &str, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
-    let entries = entries(place, commit)?;
+    let (entries, _) = entries(place, commit)?;
     let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
     let targets = read(place, links)?.into_iter().map(|(object, bytes)| (object.into(), bytes)).collect();
     let mut files = Tree { entries, targets }.files(Path::new(""), root, limits)?;

@@ -100,7 +100,7 @@ impl Revision {
 
     /// Takes what a commit has: of the repository around the top, or at `inside` of one of its submodules.
     fn take(&mut self, (place, inside): (In<'_>, &Path), commit: &str) -> Result<(), Failure> {
-        let (entries, submodules) = objects::entries_and_submodules(place, commit)?;
+        let (entries, submodules) = objects::entries(place, commit)?;
         let taken = |path: &Path, entry: &TreeEntry| entry.link || is_yaml(path) && entry.size <= LARGEST;
         let taken = entries.iter().filter(|(path, entry)| taken(path, entry));
         let read = objects::read(place, taken.clone().map(|(_, entry)| &*entry.object))?;
