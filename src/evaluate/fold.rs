@@ -9,12 +9,13 @@ use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashSet;
 
+use super::trace::{Effect, Tracer};
 use super::{Evaluator, Found, Head, Stop};
 use crate::base::error::{Fault, Kind};
 use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
-use crate::model::merge::{brought_in, map_of_values, merge_maps, normalize};
+use crate::model::merge::{brought_in, map_of_values, merge_maps, normalize, stack_maps};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
 /// Values that a `~` replaced, to be examined when all else is known.
@@ -106,10 +107,23 @@ impl Evaluator<'_> {
         total: usize,
         forgive: bool,
     ) -> Result<Found, Failed> {
+        let mut output = Head::Value(Value::Null).into();
+        self.fold_into(&mut output, entries, total, forgive, &mut ())?;
+        Ok(output)
+    }
+
+    /// The same, reporting each step; `output` is null in the beginning, and what stands at the end.
+    pub(super) fn fold_into<T: Tracer>(
+        &mut self,
+        output: &mut Found,
+        entries: &[StackEntry],
+        total: usize,
+        forgive: bool,
+        tracer: &mut T,
+    ) -> Result<(), Failed> {
         if let Some(stop) = self.too_alike(entries) {
             return Err(Failed::at(0, stop));
         }
-        let mut output: Found = Head::Value(Value::Null).into();
         let mut output_origin = Origin::NONE;
         let mut missing = None;
         let (mut constant, mut changed) = (false, false);
@@ -124,6 +138,7 @@ impl Evaluator<'_> {
             }
             // Nothing overwrites a constant.
             let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
+            let mut forgiven = false;
             let new = match self.compute(&entry.slot) {
                 Ok(found) => found,
                 Err(Stop::Missing(not_found))
@@ -131,6 +146,7 @@ impl Evaluator<'_> {
                 {
                     self.warn_overwritten(&not_found.fault);
                     missing.get_or_insert((index, not_found));
+                    forgiven = true;
                     Head::Value(Value::Null).into()
                 }
                 Err(stop) => {
@@ -145,7 +161,16 @@ impl Evaluator<'_> {
             let at = |stop| Failed::at(index, stop);
             if constant {
                 // Saying the same again is no change (M5).
-                if self.settings.strict_constant_parameters && !self.same_value(&output, &new).map_err(at)? {
+                let strict = self.settings.strict_constant_parameters;
+                let same = !strict || self.same_value(output, &new).map_err(at)?;
+                let effect = match (strict, same) {
+                    (false, _) => Effect::Held,
+                    (true, true) => Effect::Repeats,
+                    (true, false) => Effect::Conflicts,
+                };
+                let setting = (effect != Effect::Repeats).then_some("strict_constant_parameters");
+                tracer.step(effect, setting, &new);
+                if !same {
                     let fault = self
                         .place(Fault::new(Kind::ConstantChanged {}), origin, None)
                         .note("the constant is set here", self.site(output_origin));
@@ -155,10 +180,26 @@ impl Evaluator<'_> {
                 }
                 continue;
             }
-            grown = !output.head.is_null() && !entry.prefix.overrides;
-            output =
-                if grown { self.merge_heads(output, output_origin, new, origin).map_err(at)? } else { new };
-            grown &= matches!(output.head, Head::List(_) | Head::Map(_));
+            let (effect, setting) = match index {
+                _ if forgiven => (Effect::Missing, None),
+                0 => (Effect::Sets, None),
+                _ if output.head.is_null() || entry.prefix.overrides => (Effect::Replaces, None),
+                _ => self.effect(&output.head, &new.head),
+            };
+            if matches!(effect, Effect::Sets | Effect::Replaces | Effect::Missing) {
+                tracer.ends(take(output));
+            }
+            tracer.step(effect, setting, &new);
+            match effect {
+                Effect::Merges => self.merge_into::<T>(output, new, origin),
+                Effect::Extends => self.extend(output, output_origin, &new.head, origin).map_err(at)?,
+                Effect::Conflicts => {
+                    return Err(at(self.conflict(output, output_origin, &new, origin, setting)));
+                }
+                _ => *output = new,
+            }
+            tracer.stands(output);
+            grown = matches!(effect, Effect::Merges | Effect::Extends);
             output_origin = origin;
             constant |= entry.prefix.constant;
             if constant && grown {
@@ -174,7 +215,7 @@ impl Evaluator<'_> {
             Some((index, not_found)) if output.head.is_container() => {
                 Err(Failed::at(index, self.problem(*not_found).into()))
             }
-            _ => Ok(output),
+            _ => Ok(()),
         }
     }
 
@@ -245,51 +286,65 @@ impl Evaluator<'_> {
         self.place(fault.in_path(inside), origin, None)
     }
 
-    fn merge_heads(
-        &mut self,
-        earlier: Found,
-        before: Origin,
-        later: Found,
-        origin: Origin,
-    ) -> Result<Found, Stop> {
+    /// What a value does to the one that stands, and the setting that decides it.
+    fn effect(&self, earlier: &Head, later: &Head) -> (Effect, Option<&'static str>) {
         let settings = self.settings;
-        let shapes = (Shape::of(&earlier.head), Shape::of(&later.head));
-        let null = later.head.is_null();
-        let (allowed, setting) = match shapes {
-            (Shape::Map, Shape::Map) => return Ok(self.merge_mappings(earlier, later, origin)),
-            (Shape::List, Shape::List) => return self.extend(earlier.head, before, &later.head, origin),
-            (Shape::Scalar, Shape::Scalar) => return Ok(later),
-            (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (false, None),
-            (_, Shape::Scalar) if null && settings.allow_none_override => (true, None),
-            (Shape::Map, Shape::Scalar) => (settings.allow_scalar_over_dict, Some("allow_scalar_over_dict")),
-            (Shape::List, Shape::Scalar) => (settings.allow_scalar_over_list, Some("allow_scalar_over_list")),
-            (Shape::Scalar, Shape::Map) => (settings.allow_dict_over_scalar, Some("allow_dict_over_scalar")),
-            (Shape::Scalar, Shape::List) if settings.allow_list_over_scalar => {
-                return self.extend(earlier.head, before, &later.head, origin);
+        let replaces = |allowed| if allowed { Effect::Replaces } else { Effect::Conflicts };
+        match (Shape::of(earlier), Shape::of(later)) {
+            (Shape::Map, Shape::Map) => (Effect::Merges, None),
+            (Shape::List, Shape::List) => (Effect::Extends, None),
+            (Shape::Scalar, Shape::Scalar) => (Effect::Replaces, None),
+            (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (Effect::Conflicts, None),
+            (_, Shape::Scalar) if later.is_null() && settings.allow_none_override => {
+                (Effect::Replaces, Some("allow_none_override"))
             }
-            (Shape::Scalar, Shape::List) => (false, Some("allow_list_over_scalar")),
-        };
-        if allowed {
-            return Ok(later);
+            (Shape::Map, Shape::Scalar) => {
+                (replaces(settings.allow_scalar_over_dict), Some("allow_scalar_over_dict"))
+            }
+            (Shape::List, Shape::Scalar) => {
+                (replaces(settings.allow_scalar_over_list), Some("allow_scalar_over_list"))
+            }
+            (Shape::Scalar, Shape::Map) => {
+                (replaces(settings.allow_dict_over_scalar), Some("allow_dict_over_scalar"))
+            }
+            (Shape::Scalar, Shape::List) if settings.allow_list_over_scalar => {
+                (Effect::Extends, Some("allow_list_over_scalar"))
+            }
+            (Shape::Scalar, Shape::List) => (Effect::Conflicts, Some("allow_list_over_scalar")),
         }
+    }
+
+    /// The problem of a value that does not go together with the one that stands.
+    fn conflict(
+        &self,
+        earlier: &Found,
+        before: Origin,
+        later: &Found,
+        origin: Origin,
+        setting: Option<&'static str>,
+    ) -> Stop {
+        let null = later.head.is_null();
+        let earlier = Shape::of(&earlier.head).name();
         let kind = Kind::MergeType {
-            later: if null { "null" } else { shapes.1.name() },
-            earlier: shapes.0.name(),
+            later: if null { "null" } else { Shape::of(&later.head).name() },
+            earlier,
             setting: if null { Some("allow_none_override") } else { setting },
         };
         let fault = self.place(Fault::new(kind), origin, None);
-        Err(fault.note(format!("the {} stands here", shapes.0.name()), self.site(before)).into())
+        fault.note(format!("the {earlier} stands here"), self.site(before)).into()
     }
 
-    /// A mapping with a later one merged into it; one that nobody else has changes in place.
-    fn merge_mappings(&mut self, earlier: Found, later: Found, origin: Origin) -> Found {
+    /// Merges a later mapping into one; one that nobody else has changes in place.
+    fn merge_into<T: Tracer>(&mut self, output: &mut Found, later: Found, origin: Origin) {
+        let earlier = take(output);
         let earlier = self.mapping(earlier, origin);
         let later = self.mapping(later, origin);
-        Head::Map(merge_maps(earlier, &later, &self.prefixes)).into()
+        let merge = if T::TRACES { stack_maps } else { merge_maps };
+        *output = Head::Map(merge(earlier, &later, &self.prefixes)).into();
     }
 
     /// A mapping ready to be merged; one that a reference brought in comes closed (M4).
-    fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
+    pub(crate) fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
         if let Head::Map(map) = &found.head {
             self.look_into(map);
         }
@@ -302,9 +357,16 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A list with the items of a later one; one that nobody else has grows in place.
-    fn extend(&mut self, earlier: Head, before: Origin, later: &Head, origin: Origin) -> Result<Found, Stop> {
-        let mut list = match earlier {
+    /// Adds the items of a later list; a list that nobody else has grows in place.
+    fn extend(
+        &mut self,
+        output: &mut Found,
+        before: Origin,
+        later: &Head,
+        origin: Origin,
+    ) -> Result<(), Stop> {
+        let earlier = take(output);
+        let mut list = match earlier.head {
             Head::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| ListSlot {
                 items: shared.items.clone(),
                 origin,
@@ -320,7 +382,8 @@ impl Evaluator<'_> {
             let what = "the number of values that references repeat";
             return Err(self.beyond(what, most, "limit_values", origin));
         }
-        Ok(Head::List(Arc::new(list)).into())
+        *output = Head::List(Arc::new(list)).into();
+        Ok(())
     }
 
     fn warn_overwritten(&mut self, fault: &Fault) {
@@ -344,6 +407,11 @@ impl Evaluator<'_> {
         }
         self.examine_hidden();
     }
+}
+
+/// Takes a value away; what is left is null.
+fn take(found: &mut Found) -> Found {
+    std::mem::replace(found, Head::Value(Value::Null).into())
 }
 
 /// The entries that no `~` replaces.

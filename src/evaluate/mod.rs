@@ -9,7 +9,6 @@
 //! on it stay silent, so that one run reports every problem of a node once (R5).
 
 mod deep;
-pub(crate) mod explore;
 mod fold;
 mod further;
 mod memo;
@@ -17,6 +16,7 @@ mod partial;
 mod query;
 mod reference;
 mod root;
+pub(crate) mod trace;
 mod way;
 mod without;
 
@@ -33,12 +33,13 @@ use crate::model::merge::Prefixes;
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Part, Template};
 
-pub(crate) use explore::Traced;
 use memo::{Memo, State};
 pub use partial::{Known, Own};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 use reference::NotFound;
 pub use root::{Root, Shared, ValueSource};
+pub use trace::Effect;
+pub(crate) use trace::{FoldStep, FoldTrace, ReferenceTrace, Run};
 use way::Way;
 pub(crate) use way::{site, site_of};
 pub(crate) use without::{References, without};

@@ -1,5 +1,7 @@
 //! References turn `${a:b:c}` into the head of the place it names.
 
+use std::borrow::Cow;
+
 use super::{Evaluator, Found, Head, Stop};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
@@ -21,14 +23,32 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<Found, Stop> {
+        let path = self.path_of(reference, source, origin)?;
+        self.at_path(reference, &path, source, origin).map(|(found, _)| found)
+    }
+
+    /// The path that a reference names, once the references inside of it are resolved.
+    pub(super) fn path_of<'r>(
+        &mut self,
+        reference: &'r Reference,
+        source: &Text,
+        origin: Origin,
+    ) -> Result<Cow<'r, FixedPath>, Stop> {
         failpoint("a reference is resolved");
-        let computed;
-        let path = if let Some(path) = &reference.fixed {
-            path
-        } else {
-            computed = self.inside(&reference.parts, source, origin)?;
-            &computed
-        };
+        match &reference.fixed {
+            Some(path) => Ok(Cow::Borrowed(path)),
+            None => self.inside(&reference.parts, source, origin).map(Cow::Owned),
+        }
+    }
+
+    /// The head of what a reference with this path names, and whether that is its default.
+    pub(super) fn at_path(
+        &mut self,
+        reference: &Reference,
+        path: &FixedPath,
+        source: &Text,
+        origin: Origin,
+    ) -> Result<(Found, bool), Stop> {
         // A default that is not YAML is an error even where it is not needed, as documented.
         let default = match &path.default {
             None => None,
@@ -41,22 +61,21 @@ impl Evaluator<'_> {
         let before = self.enter([]);
         let result = self.follow(&path.segments);
         self.leave(before);
-        match (result, default) {
-            (Ok(Ok(found)), _) => Ok(found),
-            (Ok(Err(_)), Some(default)) => {
+        match (result?, default) {
+            (Ok(found), _) => Ok((found, false)),
+            (Err(_), Some(default)) => {
                 self.default_used = Some(reference.written.clone());
                 if self.settings.verbose_warnings {
                     let kind = Kind::DefaultUsed { reference: reference.written.to_string() };
                     let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
                     self.warn(warning);
                 }
-                Ok(Head::Value(default).into())
+                Ok((Head::Value(default).into(), true))
             }
-            (Ok(Err(missing)), None) => {
+            (Err(missing), None) => {
                 let missing = if reference.fixed.is_some() { missing } else { missing.unnamed() };
                 Err(self.not_found(missing, &reference.written, origin, Some((source, reference.span))))
             }
-            (Err(stop), _) => Err(stop),
         }
     }
 

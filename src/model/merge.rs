@@ -122,9 +122,9 @@ impl Normalized {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
             // What is below may never merge: prefixes that are still text take effect here (M9).
-            insert(&mut self.entries, key, single(settle(slot, prefixes), prefix), prefixes);
+            insert::<false>(&mut self.entries, key, single(settle(slot, prefixes), prefix), prefixes);
         } else {
-            insert(&mut self.entries, key, slot, prefixes);
+            insert::<false>(&mut self.entries, key, slot, prefixes);
         }
     }
 
@@ -136,7 +136,21 @@ impl Normalized {
 
 /// Merges the map of a later layer over an earlier one. What nobody else holds is changed in
 /// place; what is shared is copied, one level at a time.
-pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+pub fn merge_maps(earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    merge_entries::<false>(earlier, later, prefixes)
+}
+
+/// The same for a trace: nothing is decided here. What two layers have for one key becomes a stack, so
+/// that the fold of the stack decides and reports each step.
+pub(crate) fn stack_maps(earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
+    merge_entries::<true>(earlier, later, prefixes)
+}
+
+fn merge_entries<const STACKS: bool>(
+    mut earlier: Arc<MapSlot>,
+    later: &Arc<MapSlot>,
+    prefixes: &Prefixes,
+) -> Arc<MapSlot> {
     if later.entries.is_empty() {
         return earlier;
     }
@@ -155,13 +169,14 @@ pub fn merge_maps(mut earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Pr
             if prefix.any() {
                 let key = Key::from(name);
                 merged.prefixed |= prefixes.is_prefixed(&key);
-                insert(&mut merged.entries, key, single(slot.clone(), prefix), prefixes);
+                insert::<STACKS>(&mut merged.entries, key, single(slot.clone(), prefix), prefixes);
             } else {
-                insert(&mut merged.entries, key.clone(), slot.clone(), prefixes);
+                insert::<STACKS>(&mut merged.entries, key.clone(), slot.clone(), prefixes);
             }
         }
     } else {
-        merged.entries.merge_all(&later.entries, |earlier, later| join(earlier, later.clone(), prefixes));
+        let entries = &later.entries;
+        merged.entries.merge_all(entries, |earlier, later| join::<STACKS>(earlier, later.clone(), prefixes));
     }
     // Merging takes nothing away that needs evaluation, but for what follows a null.
     merged.dynamic |= later.dynamic;
@@ -220,12 +235,13 @@ fn closed(slot: Slot) -> Slot {
     }
 }
 
-fn insert(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
-    entries.merge(key, |earlier| join(earlier, later, prefixes));
+fn insert<const STACKS: bool>(entries: &mut Entries, key: Key, later: Slot, prefixes: &Prefixes) {
+    entries.merge(key, |earlier| join::<STACKS>(earlier, later, prefixes));
 }
 
-fn join(earlier: Option<Slot>, later: Slot, prefixes: &Prefixes) -> Slot {
+fn join<const STACKS: bool>(earlier: Option<Slot>, later: Slot, prefixes: &Prefixes) -> Slot {
     match earlier {
+        Some(earlier) if STACKS => stack(earlier, settle(later, prefixes)),
         Some(earlier) => merge(earlier, later, prefixes),
         None => settle(later, prefixes),
     }
@@ -302,10 +318,7 @@ fn single(slot: Slot, prefix: KeyPrefix) -> Slot {
         && let Slot::Stack(stack) = &slot
         && let [only] = stack.entries.as_slice()
     {
-        let prefix = KeyPrefix {
-            overrides: only.prefix.overrides || prefix.overrides,
-            constant: only.prefix.constant || prefix.constant,
-        };
+        let prefix = only.prefix.and(prefix);
         return Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot: only.slot.clone(), prefix }])));
     }
     Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot, prefix }])))

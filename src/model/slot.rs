@@ -110,6 +110,11 @@ impl KeyPrefix {
     pub fn any(self) -> bool {
         self.overrides || self.constant
     }
+
+    /// Both together.
+    pub(crate) fn and(self, other: KeyPrefix) -> KeyPrefix {
+        KeyPrefix { overrides: self.overrides || other.overrides, constant: self.constant || other.constant }
+    }
 }
 
 impl Default for Slot {

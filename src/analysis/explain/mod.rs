@@ -15,10 +15,10 @@ mod paths;
 mod place;
 mod references;
 mod room;
-mod said;
 mod steps;
 mod teller;
 mod text;
+mod written;
 
 use rustc_hash::FxHashSet;
 
@@ -32,6 +32,7 @@ use crate::model::catalog::Catalog;
 use crate::output::redact::Redaction;
 use room::Room;
 
+pub use crate::evaluate::Effect;
 pub use brief::{brief, briefs};
 pub use context::{
     ApplicationStep, ApplicationStory, ClassListing, ClassStory, EnvironmentStory, environment,
@@ -41,11 +42,11 @@ pub use parts::ValuePart;
 pub use paths::Paths;
 pub use place::{ValuePlace, ValuePlaces};
 pub use references::ReferenceStory;
-pub(crate) use said::written;
-pub use steps::{Effect, Step};
+pub use steps::Step;
 use teller::Teller;
 pub use teller::{Stands, Wanted, places, values_without};
 pub use text::explanation as to_text;
+pub(crate) use written::written;
 
 /// What is to be explained. With nothing chosen, everything is.
 #[derive(Clone, Debug, Default)]

@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use super::place::ValuePlace;
 use super::room::Room;
-use super::said::written;
 use super::teller::Teller;
+use super::written::written;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};

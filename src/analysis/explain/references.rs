@@ -14,7 +14,7 @@ use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::QueryRecord;
-use crate::evaluate::{Found, Head, Traced};
+use crate::evaluate::{Found, Head, ReferenceTrace};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 
@@ -45,13 +45,13 @@ impl Teller<'_> {
     pub(super) fn references(&mut self, slot: &Slot, rest: &[Key]) -> Vec<ReferenceStory> {
         let Slot::Text(template, origin) = slot else { return Vec::new() };
         self.room.take_defaults(template);
-        let traced = self.evaluator.trace(template, *origin);
+        let traced = self.evaluator.trace_references(template, *origin);
         // Of a container that a reference brings in, it is the way on that is told.
         let rest = if template.parts.len() == 1 { rest } else { &[] };
         traced.into_iter().map(|traced| self.reference(traced, rest)).collect()
     }
 
-    fn reference(&mut self, traced: Traced, rest: &[Key]) -> ReferenceStory {
+    fn reference(&mut self, traced: ReferenceTrace, rest: &[Key]) -> ReferenceStory {
         let path: Option<Vec<Key>> = traced.path.map(|path| self.keys(&path));
         let mut failed = false;
         let (value, fault) = match traced.value {
@@ -70,7 +70,7 @@ impl Teller<'_> {
             {
                 self.depth += 1;
                 let path = path.clone();
-                let story = grow(|| self.parameter(&path));
+                let story = grow(|| self.among_parameters(|teller| teller.history(&path)));
                 self.depth -= 1;
                 Some(Box::new(story))
             }
@@ -91,18 +91,18 @@ impl Teller<'_> {
     }
 
     /// References name parameters, those of exports too.
-    fn parameter(&mut self, path: &[Key]) -> Story {
+    fn among_parameters<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
         let exports = std::mem::replace(&mut self.tells_exports, false);
-        let story = self.history(path);
+        let answer = ask(self);
         self.tells_exports = exports;
-        story
+        answer
     }
 
     /// The keys that the parts of a reference stand for: an index of a list is a number.
     fn keys(&mut self, segments: &[Text]) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::with_capacity(segments.len());
         for segment in segments {
-            let length = match self.parameter_head(&keys).map(|found| found.head) {
+            let length = match self.among_parameters(|teller| teller.find(&keys)).map(|found| found.head) {
                 Some(Head::List(list)) => Some(list.items.len()),
                 Some(Head::Value(Value::List(items))) => Some(items.len()),
                 _ => None,
@@ -113,20 +113,10 @@ impl Teller<'_> {
         keys
     }
 
-    fn parameter_head(&mut self, path: &[Key]) -> Option<Found> {
-        let parameters = self.parameters.merged.clone();
-        let (first, rest) = path.split_first()?;
-        let slot = parameters.entries.get(first)?;
-        self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
-    }
-
     /// The nodes that an inventory query found, and where those exports are written. `rest` is the way on
     /// into what the query came to: of what one node answered, only that node is named.
     pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<(Text, Option<ValuePlace>)> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
-        if self.places_alone {
-            return Vec::new();
-        }
         let Answered { found, nodes, .. } = self.answered(query, slot);
         let (only, inside) = match (rest.split_first(), &query.value) {
             (Some((node, inside)), Some(_)) => (node.as_str().map(Text::from), inside),

@@ -1,65 +1,28 @@
-//! Steps turn the layers of a node into the history of one path: what each layer says there, and
-//! what stands there after it.
+//! The steps of a path: what each layer does to its value.
 //!
-//! A layer speaks of a path where it has the path itself, or where it has something on the way to
-//! it that brings it in or takes it away: a reference, a null, a `~`. What stands there afterwards
-//! is what the engine makes of the layers up to this one.
+//! The maps of all layers are folded as one stack, and the evaluator reports what each of them does.
+//! A trace keeps the values of each key apart, so the fold of a key reports in turn what the layers do to
+//! it, and so on down the path. Nothing is decided here: steps further up are only told in so far as they
+//! bring the path in, take it away or keep something out.
 
+use std::cell::RefCell;
 use std::rc::Rc;
-use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::Story;
 use super::parts::elsewhere;
 use super::place::ValuePlace;
 use super::references::ReferenceStory;
-use super::said::{Ordered, Said, said, written};
 use super::teller::{MAX_DEPTH, Teller};
-use crate::base::error::{Fault, Kind};
+use super::written::written;
+use crate::base::error::Fault;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
-use crate::evaluate::{Evaluator, Found, Head, Root, Stop};
-use crate::model::merge::merge_maps;
-use crate::model::slot::{KeyPrefix, MapSlot, Slot};
-
-/// What a layer does to a value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
-    /// It is the first to say anything.
-    Sets,
-    /// What was there before is gone.
-    Replaces,
-    /// Its keys are merged with those that are there.
-    Merges,
-    /// Its items come after those that are there.
-    Extends,
-    /// It takes the path away, by something that it says further up.
-    Removes,
-    /// It says once more what a constant says.
-    Repeats,
-    /// A constant holds, and what it says is left out.
-    Held,
-    /// Its reference leads nowhere; a later layer may make up for it.
-    Missing,
-    /// It does not go together with what is there, which is an error.
-    Conflicts,
-}
-
-impl Effect {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Effect::Sets => "sets",
-            Effect::Replaces => "replaces",
-            Effect::Merges => "merges",
-            Effect::Extends => "extends",
-            Effect::Removes => "removes",
-            Effect::Repeats => "repeats",
-            Effect::Held => "held",
-            Effect::Missing => "missing",
-            Effect::Conflicts => "conflicts",
-        }
-    }
-}
+use crate::engine::node::Layers;
+use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Head, Root, Run, Stop};
+use crate::model::merge::{Prefixes, settled};
+use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 
 /// What one layer did to a value.
 #[derive(Clone, Debug)]
@@ -87,127 +50,248 @@ pub struct Step {
     pub setting: Option<&'static str>,
 }
 
-/// The kinds of values that steps tell apart.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    Nothing,
-    Null,
-    Scalar,
-    List,
-    Map,
-}
-
-impl Shape {
-    fn of(found: Option<&Found>) -> Shape {
-        match found.map(|found| &found.head) {
-            None => Shape::Nothing,
-            Some(Head::Value(value)) => Shape::of_value(value),
-            Some(Head::Map(_) | Head::Raw(_)) => Shape::Map,
-            Some(Head::List(_)) => Shape::List,
-        }
-    }
-
-    fn of_value(value: &Value) -> Shape {
-        match value {
-            Value::Null => Shape::Null,
-            Value::Map(_) => Shape::Map,
-            Value::List(_) => Shape::List,
-            _ => Shape::Scalar,
-        }
-    }
-}
-
-/// A map with one key alone, as it stands after a layer.
-pub(super) struct State {
+/// What one layer says.
+#[derive(Clone)]
+pub(super) struct Said {
     /// Which of the layers.
-    at: usize,
-    /// The map: the evaluator remembers its slots.
-    merged: Arc<MapSlot>,
+    layer: usize,
+    /// The layer of what no file wrote.
+    elsewhere: &'static str,
+    slot: Slot,
+    /// How many keys of the path lead to it.
+    depth: usize,
+    /// The prefixes of these keys.
+    prefix: KeyPrefix,
 }
+
+impl Said {
+    /// Whether it is a mapping of its layer, in which the layer says more. What a reference brings in is
+    /// said where the reference stands.
+    fn is_open(&self) -> bool {
+        matches!(self.slot, Slot::Map(_))
+    }
+
+    /// Whether it stands inside of a list, where nothing merges.
+    fn is_item(&self) -> bool {
+        self.layer == usize::MAX
+    }
+
+    /// Collects what it says of a path: what stands there, or what ends the way to it.
+    fn collect(&self, path: &[Key], out: &mut Vec<Said>) {
+        let inner = match &self.slot {
+            Slot::Map(map) if self.depth < path.len() => map.entries.get(&path[self.depth]),
+            _ => return out.push(self.clone()),
+        };
+        match inner {
+            Some(slot) => grow(|| {
+                entries(slot).iter().for_each(|entry| self.below(entry).collect(path, out));
+            }),
+            // It takes away what it does not have.
+            None if self.prefix.overrides => out.push(self.clone()),
+            None => {}
+        }
+    }
+
+    /// What stands further in.
+    fn below(&self, entry: &StackEntry) -> Said {
+        let (slot, prefix) = (entry.slot.clone(), self.prefix.and(entry.prefix));
+        Said { slot, prefix, depth: self.depth + 1, ..self.clone() }
+    }
+}
+
+/// What the layers do at one place: the trace of its fold.
+pub(super) struct Folded {
+    steps: Vec<(Said, FoldStep)>,
+    /// The values that stood one after the other.
+    runs: Vec<Run>,
+    /// The keys of these values that were asked for.
+    keys: RefCell<FxHashMap<(usize, Key), Option<Rc<Folded>>>>,
+}
+
+impl Folded {
+    /// The steps that a value is made of.
+    fn of_run(&self, run: usize) -> impl Iterator<Item = &(Said, FoldStep)> {
+        let start = run.checked_sub(1).map_or(0, |before| self.runs[before].end);
+        let parts = |effect| matches!(effect, Effect::Sets | Effect::Replaces | Effect::Merges);
+        self.steps[start..self.runs[run].end].iter().filter(move |(_, step)| parts(step.effect))
+    }
+}
+
+/// A step of a path before it is told.
+struct Traced {
+    said: Said,
+    effect: Effect,
+    setting: Option<&'static str>,
+    counts: bool,
+    after: Option<Found>,
+}
+
+/// The steps of a path up to here.
+struct Descent<'p> {
+    path: &'p [Key],
+    steps: Vec<Traced>,
+    /// Whether anything stands at the path.
+    stands: bool,
+    /// The value that does.
+    value: Option<Found>,
+}
+
+impl Descent<'_> {
+    fn push(&mut self, said: Said, effect: Effect, setting: Option<&'static str>) {
+        if matches!(effect, Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing) {
+            self.steps.iter_mut().for_each(|earlier| earlier.counts = false);
+        }
+        let counts =
+            !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing) && setting != Some(STRICT);
+        self.steps.push(Traced { said, effect, setting, counts, after: self.value.clone() });
+    }
+
+    /// Adds the constant in front of a step that it keeps out, if it says nothing of the path itself.
+    fn push_silent(&mut self, folded: &Folded, at: usize) {
+        let kept_out = |effect| matches!(effect, Effect::Held | Effect::Repeats | Effect::Conflicts);
+        let Some((said, step)) = folded.steps[..at].iter().rfind(|(_, step)| !kept_out(step.effect)) else {
+            return;
+        };
+        if self.steps.iter().any(|told| told.said.layer == said.layer && told.said.depth >= said.depth) {
+            return;
+        }
+        let container = step.new.as_ref().is_some_and(|new| new.head.is_container());
+        let effect = if container { Effect::Merges } else { Effect::Sets };
+        let after = self.value.clone();
+        self.steps.push(Traced { said: said.clone(), effect, setting: None, counts: false, after });
+    }
+
+    /// A value begins, or one that cannot be computed.
+    fn begin(&mut self, said: Said, setting: Option<&'static str>, after: Option<Found>, fails: bool) {
+        let effect = if self.stands { Effect::Replaces } else { Effect::Sets };
+        let setting = setting.filter(|_| self.stands);
+        (self.stands, self.value) = (!fails, after);
+        self.push(said, effect, setting);
+    }
+
+    /// The value is gone, or cannot be computed.
+    fn end(&mut self, said: Said, effect: Effect, setting: Option<&'static str>) {
+        (self.stands, self.value) = (false, None);
+        self.push(said, effect, setting);
+    }
+}
+
+/// The setting that makes the change of a constant a problem.
+const STRICT: &str = "strict_constant_parameters";
 
 /// How many slots take the memory of a value that is told.
 const SLOTS: usize = 4;
 
-/// How many slots a merge copied, for what stands there now and what a layer says: maps on the way to
-/// each of its keys, and what it extends.
-fn copied(now: &Slot, said: &Slot) -> usize {
-    match (now, said) {
-        (Slot::Map(now), Slot::Map(said)) => {
-            let inner = said.entries.iter().filter_map(|(key, said)| Some((now.entries.get(key)?, said)));
-            let inner = inner.map(|(now, said)| grow(|| copied(now, said)));
-            now.entries.len() + inner.sum::<usize>()
-        }
-        (Slot::Map(map), _) => map.entries.len(),
-        (Slot::Stack(stack), _) => stack.entries.len(),
-        (Slot::List(list), _) => list.items.len(),
-        _ => 1,
-    }
+/// The maps of a node in the order in which they are merged (S2).
+pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<Said> {
+    let all: Vec<_> = layers.all().collect();
+    let file = |map| (settled(map, prefixes), "class mapping");
+    let maps: Vec<_> = if exports {
+        all.iter().map(|layer| file(&layer.exports)).collect()
+    } else {
+        let mapped = layers.linearization.mapped.layers().count().min(all.len());
+        let (mapped, classes) = all.split_at(mapped);
+        let given = |map: &Option<_>, elsewhere| map.clone().map(|map| (map, elsewhere));
+        mapped
+            .iter()
+            .map(|layer| file(&layer.parameters))
+            .chain(given(&layers.extra.input, "input data"))
+            .chain(given(&layers.extra.automatic, "automatic parameters"))
+            .chain(classes.iter().map(|layer| file(&layer.parameters)))
+            .collect()
+    };
+    let said = |(layer, (map, elsewhere))| Said {
+        layer,
+        elsewhere,
+        slot: Slot::Map(map),
+        depth: 0,
+        prefix: KeyPrefix::default(),
+    };
+    maps.into_iter().enumerate().map(said).collect()
 }
 
 impl<'a> Teller<'a> {
     /// Value, place and steps of a path.
     pub(super) fn history(&mut self, path: &[Key]) -> Story {
         let merged = self.section().merged.clone();
-        let (value, fault) = match path.split_first() {
+        let slot = path.first().and_then(|first| merged.entries.get(first));
+        let (value, fault) = match slot.map(|slot| self.evaluator.value_of(path, slot)) {
             None => (None, None),
-            Some((first, _)) => match merged.entries.get(first) {
-                None => (None, None),
-                Some(slot) => match self.evaluator.value_of(path, slot) {
-                    Ok(value) => (value, None),
-                    Err(Some(fault)) => (None, Some(fault)),
-                    // It was told where it was first met; here it is told again.
-                    Err(None) => (None, self.told_again(path, slot)),
-                },
-            },
+            Some(Ok(value)) => (value, None),
+            Some(Err(Some(fault))) => (None, Some(fault)),
+            // It was told where it was first met; here it is told again.
+            Some(Err(None)) => (None, slot.and_then(|slot| self.told_again(path, slot))),
         };
-        // What is in a list is not merged: it has the history of the list, and its own place.
-        let list = (1..path.len()).find(|end| {
-            let found = self.find(&path[..*end]);
-            matches!(found, Some(Found { head: Head::List(_), .. }))
-        });
-        // It is shown before the steps of the list: its references are told there.
-        let item = list.and_then(|end| self.item(path, end));
-        let mut steps = self.steps(&path[..list.unwrap_or(path.len())], list.is_none());
-        if list.is_some() {
-            steps.retain(|step| step.counts);
-            // What the whole list was then is told by its own story.
-            for step in &mut steps {
-                step.after = None;
-            }
+        let (traced, list) = self.trace(path);
+        let way_to = |said: &Said| if said.is_item() { path } else { &path[..list] };
+        let said: Vec<(Said, &[Key])> =
+            traced.iter().map(|traced| (traced.said.clone(), way_to(&traced.said))).collect();
+        let mut steps = Vec::with_capacity(traced.len());
+        for (traced, (_, path)) in traced.into_iter().zip(&said) {
+            steps.push(self.step(traced, path));
         }
-        for step in &steps {
-            self.room.take_step(step);
+        if let (Some(item), Some((said, _))) = (steps.last_mut(), said.last())
+            && said.is_item()
+        {
+            item.after = value.clone().filter(|value| !matches!(value, Value::Map(_)));
         }
-        let item = item.map(|step| Step {
-            after: value.clone().filter(|value| !matches!(value, Value::Map(_))),
-            ..step
-        });
-        let place = match &item {
-            Some(step) => Some(step.place.clone()),
-            None => steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone()),
-        };
-        steps.extend(item);
+        self.refer(&mut steps, &said, list == path.len() && self.depth == 0);
+        let place = steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone());
         Story { path: path.to_vec(), exact: false, value, fault, place, steps, parts: Vec::new() }
+    }
+
+    /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
+    pub(super) fn place(&mut self, path: &[Key]) -> Option<ValuePlace> {
+        let (traced, _) = self.trace(path);
+        let last = traced.iter().rev().find(|traced| traced.counts)?;
+        let place = self.places.of(last.said.slot.origin(), last.said.elsewhere);
+        // Some steps may not have been looked at.
+        Some(place).filter(|_| !self.room.is_full())
     }
 
     /// The problem of a place whose problem was told. What is made to tell it takes room.
     fn told_again(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
-        let mut evaluator = self.anew();
+        let root = Root::whole(self.parameters.merged.clone());
+        let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
+        let evaluator = evaluator.beside(&self.evaluator).curtly();
+        let mut evaluator = if self.tells_exports { evaluator } else { evaluator.with_others(self.others) };
         let fault = evaluator.value_of(path, slot).err().flatten();
         self.room.take(evaluator.spent());
         fault
     }
 
-    /// An evaluator that remembers nothing yet.
-    fn anew(&self) -> Evaluator<'a> {
-        let root = Root::whole(self.parameters.merged.clone());
-        let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
-        let evaluator = evaluator.beside(&self.evaluator).curtly();
-        if self.tells_exports { evaluator } else { evaluator.with_others(self.others) }
+    /// The steps of a path, and how many of its keys lead to the first list in it, or to its end. What is
+    /// in a list is not merged: it has the steps of the list, and a last one of its own.
+    fn trace(&mut self, path: &[Key]) -> (Vec<Traced>, usize) {
+        let is_list = |found: Option<Found>| matches!(found, Some(Found { head: Head::List(_), .. }));
+        let list = (1..path.len()).find(|end| is_list(self.find(&path[..*end]))).unwrap_or(path.len());
+        let mut descent = Descent { path: &path[..list], steps: Vec::new(), stands: false, value: None };
+        if !path.is_empty() {
+            let root = self.root();
+            self.follow(&root, 0, &mut descent);
+        }
+        let mut steps = descent.steps;
+        if let Some(last) = steps.last_mut().filter(|last| last.effect == Effect::Missing) {
+            // Nothing makes up for it.
+            (last.setting, last.counts) = (None, true);
+        }
+        // A layer that says several things is one step further in the end.
+        for at in (1..steps.len()).rev() {
+            if steps[at - 1].said.layer == steps[at].said.layer {
+                steps[at - 1].after = steps[at].after.clone();
+            }
+        }
+        if list < path.len() {
+            steps.retain(|step| step.counts);
+            // What the whole list was then is told by its own story.
+            steps.iter_mut().for_each(|step| step.after = None);
+            steps.extend(self.item(path, list));
+        }
+        (steps, list)
     }
 
     /// What stands inside of a list.
-    fn item(&mut self, path: &[Key], list: usize) -> Option<Step> {
+    fn item(&mut self, path: &[Key], list: usize) -> Option<Traced> {
         let found = self.find(&path[..list])?;
         let mut slot = match (&found.head, &path[list].0) {
             (Head::List(list), Value::Int(at)) => list.items.get(usize::try_from(*at).ok()?)?,
@@ -223,307 +307,217 @@ impl<'a> Teller<'a> {
             };
             depth += 1;
         }
-        Some(Step {
-            effect: Effect::Sets,
-            place: self.places.of(slot.origin(), elsewhere(path)),
-            depth,
-            written: written(slot, &self.prefixes),
-            prefix: String::new(),
-            references: self.references(slot, path.get(depth..).unwrap_or_default()),
-            answers: self.answers(slot, path.get(depth..).unwrap_or_default()),
-            after: None,
-            counts: true,
-            setting: None,
-        })
+        let (slot, prefix) = (slot.clone(), KeyPrefix::default());
+        let said = Said { layer: usize::MAX, elsewhere: elsewhere(path), slot, depth, prefix };
+        Some(Traced { said, effect: Effect::Sets, setting: None, counts: true, after: None })
     }
 
-    /// The steps of a path. With `every`, those that do not count are shown too.
-    fn steps(&mut self, path: &[Key], every: bool) -> Vec<Step> {
-        let Some((first, rest)) = path.split_first() else { return Vec::new() };
-        // Those with references have what their layer says.
-        let mut steps: Vec<(Step, Option<Said>)> = Vec::new();
-        let mut shape = Shape::Nothing;
-        // How many keys lead to the outermost constant that holds.
-        let mut constant: Option<usize> = None;
-        // The one that says nothing of the path, as long as it keeps nothing out.
-        let mut silent: Option<Step> = None;
-        for State { at, merged } in self.states(first).iter() {
-            let at = *at;
-            let map = self.section().ordered[at].map.clone();
-            let Some(slot) = map.entries.get(first) else { continue };
-            let mut all = Vec::new();
-            said(slot, path, &mut Said::new(&map, first), &mut all);
-            let Some(slot) = merged.entries.get(first) else { continue };
-            if self.room.is_full() {
-                break;
-            }
-            let found = self.quietly(|evaluator| evaluator.descend(slot, rest));
-            let failed = found.is_none();
-            let now = found.flatten();
-            let after = match &now {
-                Some(found) if !self.places_alone && Shape::of(Some(found)) != Shape::Map => {
-                    self.quietly(|evaluator| evaluator.deep_found(found))
-                }
-                _ => None,
-            };
-            let elsewhere = self.section().ordered[at].elsewhere;
-            let mut last: Option<Said> = None;
-            for said in all {
-                let shared = last.as_ref().map_or(0, |last| said.shared(last));
-                let begins = last.take().and_then(|last| last.holds_from(shared));
-                constant = constant.into_iter().chain(begins).min();
-                let step = self.step(&said, shared, path, &mut shape, &mut constant, elsewhere);
-                let speaker = said.here();
-                last = Some(said);
-                silent = silent.filter(|_| constant.is_some());
-                let Some(mut step) = step else { continue };
-                step.after.clone_from(&after);
-                if !step.counts && matches!(step.effect, Effect::Sets | Effect::Merges) {
-                    silent = Some(step);
-                    continue;
-                }
-                if matches!(step.effect, Effect::Held | Effect::Repeats) {
-                    steps.extend(silent.take().map(|step| (step, None)));
-                }
-                if failed && step.setting.is_some_and(|setting| setting.starts_with("allow_")) {
-                    step.effect = Effect::Conflicts;
-                }
-                if failed && step.effect == Effect::Repeats {
-                    // It says something else, and constants are strict.
-                    step.effect = Effect::Conflicts;
-                    step.setting = Some("strict_constant_parameters");
-                }
-                if matches!(step.effect, Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing)
-                {
-                    for (earlier, _) in &mut steps {
-                        earlier.counts = false;
-                    }
-                }
-                steps.push((step, Some(speaker)));
-            }
-            let begins = last.and_then(|last| last.holds_from(0));
-            constant = constant.into_iter().chain(begins).min();
-            shape = Shape::of(now.as_ref());
-        }
-        if let Some((last, _)) = steps.last_mut().filter(|(step, _)| step.effect == Effect::Missing) {
-            // Nothing makes up for it.
-            last.setting = None;
-            last.counts = true;
-        }
-        self.refer(&mut steps, path, every && self.depth == 0);
-        steps.into_iter().map(|(step, _)| step).collect()
+    fn step(&mut self, traced: Traced, path: &[Key]) -> Step {
+        let Said { slot, depth, prefix, elsewhere, .. } = traced.said;
+        let after = traced.after.and_then(|found| self.quietly(|evaluator| evaluator.deep_found(&found)));
+        let step = Step {
+            effect: traced.effect,
+            place: self.places.of(slot.origin(), elsewhere),
+            depth,
+            written: written(&slot, &self.prefixes),
+            prefix: self.prefixes.text(prefix),
+            references: Vec::new(),
+            answers: self.answers(&slot, &path[depth..]),
+            after: after.filter(|value| !matches!(value, Value::Map(_))),
+            counts: traced.counts,
+            setting: traced.setting,
+        };
+        self.room.take_step(&step);
+        step
     }
 
     /// Fills in the references of steps. A place that several lead to is told once, and where it is shown:
     /// by a step that counts, as inside of another story no other is shown, and of those by the last one,
     /// which is shown first.
-    fn refer(&mut self, steps: &mut [(Step, Option<Said>)], path: &[Key], every: bool) {
+    fn refer(&mut self, steps: &mut [Step], said: &[(Said, &[Key])], every: bool) {
         for counts in [true, false] {
-            for (step, said) in steps.iter_mut().rev().filter(|(step, _)| step.counts == counts) {
-                let Some((slot, depth)) = said.as_ref().and_then(|said| Some((said.slot()?, said.depth)))
-                else {
+            for (step, (said, path)) in steps.iter_mut().zip(said).rev() {
+                if step.counts != counts {
                     continue;
-                };
+                }
                 let before = self.depth;
                 if !every && !counts {
                     self.depth = MAX_DEPTH;
                 }
-                step.references = self.references(slot, &path[depth..]);
+                step.references = self.references(&said.slot, &path[said.depth..]);
                 self.depth = before;
             }
         }
     }
 
-    /// What stands at a first key after each layer that has it, made once for all paths below.
-    fn states(&mut self, first: &Key) -> Rc<[State]> {
-        let section = (self.tells_exports, first.clone());
-        if let Some(states) = self.states.get(&section) {
-            return states.clone();
+    /// What the layers do at the top.
+    fn root(&mut self) -> Rc<Folded> {
+        if let Some(folded) = &self.section().folded {
+            return folded.clone();
         }
-        let mut merged = Arc::new(MapSlot::empty());
-        let mut states = Vec::new();
-        for (at, ordered) in self.section().ordered.iter().enumerate() {
-            let Some(slot) = ordered.map.entries.get(first) else { continue };
-            let entries = std::iter::once((first.clone(), slot.clone())).collect();
-            let part = Arc::new(MapSlot::new(entries, ordered.map.origin, false));
-            merged = merge_maps(merged, &part, &self.prefixes);
-            let copies = merged.entries.get(first).map_or(0, |now| copied(now, slot));
-            if !self.room.take(1 + copies / SLOTS) {
+        let said = ordered(self.places.layers(), self.tells_exports, &self.prefixes);
+        let entry = |said: &Said| StackEntry { slot: said.slot.clone(), prefix: said.prefix };
+        let entries: Vec<StackEntry> = said.iter().map(entry).collect();
+        let folded = self.fold(said, &entries, false);
+        let section = if self.tells_exports { &mut self.exports } else { &mut self.parameters };
+        section.folded = Some(folded.clone());
+        folded
+    }
+
+    fn fold(&mut self, said: Vec<Said>, entries: &[StackEntry], failed: bool) -> Rc<Folded> {
+        let room = self.room.clone();
+        room.take(1 + entries.len() / SLOTS);
+        let keeps = |items: usize| room.take(items / SLOTS);
+        let FoldTrace { mut steps, mut runs, .. } = self.evaluator.trace_fold(entries, &keeps);
+        if failed {
+            steps.iter_mut().for_each(|step| step.after = None);
+            runs.iter_mut().for_each(|run| run.failed = true);
+        }
+        let steps = said.into_iter().zip(steps).collect();
+        Rc::new(Folded { steps, runs, keys: RefCell::default() })
+    }
+
+    /// What the layers do at a key of a value that stood at a place; made once for all paths that lead
+    /// there.
+    fn fold_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
+        let place = (run, key.clone());
+        if let Some(known) = folded.keys.borrow().get(&place) {
+            return known.clone();
+        }
+        let inner = self.fold_new_key(folded, run, key);
+        folded.keys.borrow_mut().insert(place, inner.clone());
+        inner
+    }
+
+    fn fold_new_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
+        let Head::Map(map) = &folded.runs[run].value.head else { return None };
+        let all = entries(map.entries.get(key)?);
+        let mut said = Vec::with_capacity(all.len());
+        for (one, step) in folded.of_run(run) {
+            let Some(new) = step.new.clone() else { continue };
+            let map = self.evaluator.mapping(new, one.slot.origin());
+            // What a reference brings in is said where the reference stands.
+            let inside = |entry: &StackEntry| if one.is_open() { one.below(entry) } else { one.clone() };
+            said.extend(
+                map.entries.get(key).iter().flat_map(|slot| entries(slot)).map(|entry| inside(&entry)),
+            );
+        }
+        Some(self.fold(said, &all, folded.runs[run].failed))
+    }
+
+    /// Adds the steps of a path that are reported at a place on the way to it, or at the path itself.
+    fn follow(&mut self, folded: &Folded, depth: usize, descent: &mut Descent<'_>) {
+        let whole = depth == descent.path.len();
+        let mut run = 0;
+        for (at, (said, step)) in folded.steps.iter().enumerate() {
+            if self.room.is_full() {
                 break;
             }
-            states.push(State { at, merged: merged.clone() });
-        }
-        let states: Rc<[State]> = states.into();
-        self.states.insert(section, states.clone());
-        states
-    }
-
-    /// Where the value of a path stands, if every layer that speaks of it has the path itself with the same
-    /// kind of value and no prefix: then the last of them has a part in it, and what stood there before
-    /// it is not asked.
-    pub(super) fn plain_place(&mut self, path: &[Key]) -> Option<ValuePlace> {
-        let first = path.first()?;
-        let speaking = self.speaking(first);
-        let mut shape = Shape::Nothing;
-        let mut last = None;
-        for &at in speaking.iter() {
-            let Ordered { map, elsewhere } = &self.section().ordered[at];
-            let mut all = Vec::new();
-            said(map.entries.get(first)?, path, &mut Said::new(map, first), &mut all);
-            for said in &all {
-                let slot = said.slot()?;
-                let new = match slot {
-                    Slot::Value(value, _) => Shape::of_value(value),
-                    Slot::List(_) => Shape::List,
-                    Slot::Map(_) => Shape::Map,
-                    _ => return None,
-                };
-                let prefixed = !said.overrides.is_empty() || !said.constants.is_empty();
-                let same = shape == Shape::Nothing || shape == new;
-                if said.depth < path.len() || prefixed || new == Shape::Null || !same {
-                    return None;
+            while folded.runs.get(run).is_some_and(|run| run.end <= at) {
+                run += 1;
+            }
+            let (said, setting, after) = (said.clone(), step.setting, step.after.clone());
+            match (step.effect, &step.new) {
+                (Effect::Sets | Effect::Replaces, None) => descent.begin(said, None, None, true),
+                (Effect::Sets | Effect::Replaces, _) if whole => descent.begin(said, setting, after, false),
+                (Effect::Sets | Effect::Replaces, Some(new)) => {
+                    self.follow_run(folded, run, depth, (said, new), descent);
                 }
-                shape = new;
-                last = Some((slot.origin(), *elsewhere));
+                (Effect::Merges | Effect::Extends, _) if whole => {
+                    (descent.stands, descent.value) = (true, after);
+                    descent.push(said, step.effect, setting);
+                }
+                // Part of what began before.
+                (Effect::Merges | Effect::Extends | Effect::Removes, _) => {}
+                (Effect::Missing, _) => {
+                    descent.end(said, Effect::Missing, Some("ignore_overwritten_missing_references"));
+                }
+                (Effect::Conflicts, new) if setting != Some(STRICT) => {
+                    if descent.stands || !self.says(&said, new.as_ref(), depth, descent.path).is_empty() {
+                        descent.end(said, Effect::Conflicts, setting);
+                    }
+                }
+                (effect @ (Effect::Held | Effect::Repeats | Effect::Conflicts), new) => {
+                    let says = self.says(&said, new.as_ref(), depth, descent.path);
+                    if !says.is_empty() {
+                        descent.push_silent(folded, at);
+                    }
+                    for said in says {
+                        if effect == Effect::Conflicts {
+                            (descent.stands, descent.value) = (false, None);
+                        }
+                        descent.push(said, effect, setting);
+                    }
+                }
             }
         }
-        last.map(|(origin, elsewhere)| self.places.of(origin, elsewhere))
     }
 
-    /// The layers that have a first key.
-    fn speaking(&mut self, first: &Key) -> Rc<[usize]> {
-        let section = (self.tells_exports, first.clone());
-        if let Some(speaking) = self.speaking.get(&section) {
-            return speaking.clone();
-        }
-        let all = self.section().ordered.iter().enumerate();
-        let speaking = all.filter(|(_, part)| part.map.entries.contains_key(first)).map(|(at, _)| at);
-        let speaking: Rc<[usize]> = speaking.collect();
-        self.speaking.insert(section, speaking.clone());
-        speaking
-    }
-
-    /// What one layer does to the path: `shared` are the steps of the way that what it said of it before
-    /// has too, `shape` is what stands there, and `constant` how many keys lead to one that holds.
-    fn step(
+    /// The same for a value on the way that begins with this step.
+    fn follow_run(
         &mut self,
-        said: &Said,
-        shared: usize,
-        path: &[Key],
-        shape: &mut Shape,
-        constant: &mut Option<usize>,
-        elsewhere: &str,
-    ) -> Option<Step> {
-        let slot = said.slot()?;
-        let whole = said.depth == path.len();
-        let replacing = said.overrides.iter().find(|mark| mark.steps > shared).map(|mark| mark.depth);
-        // A mapping without the key says nothing of it, but where it replaces all.
-        if matches!(slot, Slot::Map(_)) && !whole && replacing.is_none() {
-            return self.silent(said, shared, Effect::Merges, elsewhere);
-        }
-        let faults = self.evaluator.faults.len();
-        let reached = self.reach(slot, &path[said.depth..]);
-        let missing = reached.is_err()
-            && self.evaluator.faults[faults..]
-                .iter()
-                .any(|f| matches!(f.kind, Kind::ReferenceNotFound { .. }));
-        self.evaluator.faults.truncate(faults);
-        let (depth, end) = match &reached {
-            Ok((keys, found)) => (said.depth + keys, Shape::of(Some(found))),
-            Err(_) => (path.len(), Shape::Nothing),
-        };
-        let new = if depth == path.len() { end } else { Shape::Nothing };
-        let settings = self.computation.settings;
-        // Something further up that has not this key says nothing of it, but what takes it away.
-        let further_up = matches!(slot, Slot::Text(..) | Slot::Query(..)) && replacing.is_none();
-        if depth < path.len() && further_up && matches!(end, Shape::Map | Shape::List) {
-            return self.silent(said, shared, Effect::Merges, elsewhere);
-        }
-        // A constant goes with the mapping that it is in.
-        let gone = |held: usize| match replacing {
-            Some(at) => at < held,
-            None => depth < held && end != Shape::Map,
-        };
-        *constant = constant.filter(|held| !gone(*held));
-        let before = *shape;
-        let (effect, setting) = if constant.is_some() {
-            if settings.strict_constant_parameters {
-                (Effect::Repeats, None)
-            } else {
-                (Effect::Held, Some("strict_constant_parameters"))
-            }
-        } else if missing {
-            (Effect::Missing, Some("ignore_overwritten_missing_references"))
-        } else {
-            match (before, new) {
-                // What cannot be computed is something all the same.
-                (Shape::Nothing, Shape::Nothing) if reached.is_err() => (Effect::Sets, None),
-                (_, Shape::Nothing) if reached.is_err() => (Effect::Replaces, None),
-                (Shape::Nothing, Shape::Nothing) => {
-                    return self.silent(said, shared, Effect::Sets, elsewhere);
+        folded: &Folded,
+        run: usize,
+        depth: usize,
+        (said, new): (Said, &Found),
+        descent: &mut Descent<'_>,
+    ) {
+        let rest = &descent.path[depth..];
+        if !said.is_open() && folded.of_run(run).count() == 1 {
+            match self.reach(new, rest) {
+                Ok((keys, found)) if keys == rest.len() => {
+                    let after = Some(found).filter(|_| !folded.runs[run].failed);
+                    descent.begin(said, None, after, false);
                 }
-                (_, Shape::Nothing) => (Effect::Removes, None),
-                (Shape::Nothing, _) => (Effect::Sets, None),
-                _ if replacing.is_some() => (Effect::Replaces, None),
-                (Shape::Map, Shape::Map) => (Effect::Merges, None),
-                (Shape::List, Shape::List) => (Effect::Extends, None),
-                (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (Effect::Conflicts, None),
-                (Shape::Scalar, Shape::List) => (Effect::Extends, Some("allow_list_over_scalar")),
-                (Shape::Scalar, Shape::Map) => (Effect::Replaces, Some("allow_dict_over_scalar")),
-                (Shape::Map | Shape::List, Shape::Null) => (Effect::Replaces, Some("allow_none_override")),
-                (Shape::Map, _) => (Effect::Replaces, Some("allow_scalar_over_dict")),
-                (Shape::List, _) => (Effect::Replaces, Some("allow_scalar_over_list")),
-                (Shape::Null | Shape::Scalar, _) => (Effect::Replaces, None),
+                Ok(_) if descent.stands => descent.end(said, Effect::Removes, None),
+                Ok(_) => {}
+                Err(_) => descent.begin(said, None, None, true),
             }
-        };
-        match effect {
-            Effect::Sets | Effect::Replaces | Effect::Removes => *shape = new,
-            Effect::Extends => *shape = Shape::List,
-            _ => {}
+            return;
         }
-        Some(Step {
-            answers: self.answers(slot, &path[said.depth..]),
-            counts: !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing),
-            setting,
-            ..self.bare(said, effect, elsewhere)?
-        })
+        let inner = self.fold_key(folded, run, &rest[0]);
+        let first = inner.as_ref().and_then(|inner| inner.steps.first());
+        if descent.stands && first.is_none_or(|(first, _)| first.layer != said.layer) {
+            descent.end(said, Effect::Removes, None);
+        }
+        if let Some(inner) = inner {
+            grow(|| self.follow(&inner, depth + 1, descent));
+        }
     }
 
-    /// A constant further up that says nothing of the path: it is told of where it keeps something out.
-    fn silent(&mut self, said: &Said, shared: usize, effect: Effect, elsewhere: &str) -> Option<Step> {
-        said.holds_from(shared)?;
-        self.bare(said, effect, elsewhere)
+    /// What a value on the way to a path says of it, that is kept out.
+    fn says(&mut self, said: &Said, new: Option<&Found>, depth: usize, path: &[Key]) -> Vec<Said> {
+        let mut all = Vec::new();
+        if said.is_open() || depth == path.len() {
+            said.collect(path, &mut all);
+        } else if new
+            .and_then(|new| self.reach(new, &path[depth..]).ok())
+            .is_none_or(|(keys, found)| depth + keys == path.len() || !found.head.is_container())
+        {
+            all.push(said.clone());
+        }
+        all
     }
 
-    /// A step with what is written there alone.
-    fn bare(&mut self, said: &Said, effect: Effect, elsewhere: &str) -> Option<Step> {
-        let slot = said.slot()?;
-        let prefix =
-            KeyPrefix { overrides: !said.overrides.is_empty(), constant: !said.constants.is_empty() };
-        Some(Step {
-            effect,
-            place: self.places.of(slot.origin(), elsewhere),
-            depth: said.depth,
-            written: written(slot, &self.prefixes),
-            prefix: self.prefixes.text(prefix),
-            references: Vec::new(),
-            answers: Vec::new(),
-            after: None,
-            counts: false,
-            setting: None,
-        })
-    }
-
-    /// How many keys of a path a slot has, and what stands where they lead to.
-    fn reach(&mut self, slot: &Slot, path: &[Key]) -> Result<(usize, Found), Stop> {
-        let mut found = self.evaluator.head(slot)?;
-        for (keys, key) in path.iter().enumerate() {
-            match self.evaluator.part(&found, key)? {
-                Some(next) => found = next,
-                None => return Ok((keys, found)),
+    /// How many keys of a path lead from here to something, and to what.
+    fn reach(&mut self, found: &Found, path: &[Key]) -> Result<(usize, Found), Stop> {
+        let faults = self.evaluator.faults.len();
+        let mut found = found.clone();
+        let mut result = Ok(());
+        let mut keys = 0;
+        for key in path {
+            match self.evaluator.part(&found, key) {
+                Ok(Some(next)) => found = next,
+                Ok(None) => break,
+                Err(stop) => {
+                    result = Err(stop);
+                    break;
+                }
             }
+            keys += 1;
         }
-        Ok((path.len(), found))
+        self.evaluator.faults.truncate(faults);
+        result.map(|()| (keys, found))
     }
 
     pub(super) fn quietly<T>(
@@ -534,5 +528,13 @@ impl<'a> Teller<'a> {
         let answer = ask(&mut self.evaluator).ok();
         self.evaluator.faults.truncate(before);
         answer
+    }
+}
+
+/// The values of layers in a slot.
+fn entries(slot: &Slot) -> Vec<StackEntry> {
+    match slot {
+        Slot::Stack(stack) => stack.entries.clone(),
+        other => vec![StackEntry { slot: other.clone(), prefix: KeyPrefix::default() }],
     }
 }

@@ -11,8 +11,7 @@ use super::parts::winner;
 use super::place::{ValuePlace, ValuePlaces};
 use super::references::Answered;
 use super::room::Room;
-use super::said::{Ordered, ordered};
-use super::steps::State;
+use super::steps::Folded;
 use crate::base::path::join_path;
 use crate::base::secrets::Secrets;
 use crate::base::stack::grow;
@@ -34,26 +33,21 @@ pub struct Teller<'a> {
     pub(super) exports: Section,
     /// Whether it is the exports that are told.
     pub(super) tells_exports: bool,
-    /// What stands at first keys of parameters and exports after each layer.
-    pub(super) states: FxHashMap<(bool, Key), Rc<[State]>>,
-    /// The layers that have first keys of parameters and exports.
-    pub(super) speaking: FxHashMap<(bool, Key), Rc<[usize]>>,
     /// Paths that references led to, told in this story already.
     pub(super) told: FxHashSet<Vec<Key>>,
     /// References inside of what references found.
     pub(super) depth: usize,
     /// What queries came to, by their address.
     pub(super) answered: FxHashMap<usize, Answered>,
-    /// Whether nothing is told but where values stand.
-    pub(super) places_alone: bool,
     /// How much may be told.
     pub(super) room: Room,
 }
 
-/// The maps of one section of a node.
+/// One section of a node.
 pub(super) struct Section {
-    pub(super) ordered: Vec<Ordered>,
     pub(super) merged: Arc<MapSlot>,
+    /// What the layers do to it, once that was asked for.
+    pub(super) folded: Option<Rc<Folded>>,
 }
 
 /// How far references are followed in one story. Whatever leads further is told by its own story.
@@ -156,7 +150,6 @@ impl<'a> Teller<'a> {
     ) -> Teller<'a> {
         let prefixes = Prefixes::new(computation.settings);
         let parameters = without(secrets, &computation.merge(layers), References::Hidden);
-        let parts = |exports| ordered(layers, exports, &prefixes);
         let merged_exports = without(secrets, &layers.exports, References::Hidden);
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs)
@@ -170,16 +163,13 @@ impl<'a> Teller<'a> {
             others,
             places: ValuePlaces::new(computation, layers),
             evaluator,
-            parameters: Section { ordered: parts(false), merged: parameters },
-            exports: Section { ordered: parts(true), merged: merged_exports },
+            parameters: Section { merged: parameters, folded: None },
+            exports: Section { merged: merged_exports, folded: None },
             prefixes,
             tells_exports: exports,
-            states: FxHashMap::default(),
-            speaking: FxHashMap::default(),
             told: FxHashSet::default(),
             depth: 0,
             answered: FxHashMap::default(),
-            places_alone: false,
             room: Room::new(computation.settings),
         }
     }
@@ -239,24 +229,7 @@ impl<'a> Teller<'a> {
         let merged = self.section().merged.clone();
         let (first, rest) = path.split_first()?;
         let slot = merged.entries.get(first)?;
-        let before = self.evaluator.faults.len();
-        let found = self.evaluator.descend(slot, rest).ok().flatten();
-        self.evaluator.faults.truncate(before);
-        found
-    }
-
-    /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
-    fn place(&mut self, path: &[Key]) -> Option<ValuePlace> {
-        if let Some(place) = self.plain_place(path) {
-            return Some(place);
-        }
-        self.told.clear();
-        // What its references found is no matter here.
-        (self.depth, self.places_alone) = (MAX_DEPTH, true);
-        let place = self.history(path).place;
-        (self.depth, self.places_alone) = (0, false);
-        // Some steps may not have been looked at.
-        place.filter(|_| !self.room.is_full())
+        self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
     }
 
     /// Where items of the list at a path stand.

@@ -1,0 +1,41 @@
+//! What a slot of a layer says turns into a value again: references and the prefixes of keys as they
+//! are written.
+
+use super::parts::winner;
+use crate::base::stack::grow;
+use crate::base::value::{Key, Map, Value};
+use crate::model::merge::Prefixes;
+use crate::model::slot::{Slot, StackEntry};
+
+/// What a slot of a layer says.
+pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
+    match slot {
+        Slot::Value(value, _) => value.clone(),
+        Slot::Text(template, _) => Value::Str(template.source.clone()),
+        Slot::Query(query, _) => Value::text(format!("$[ {} ]", query.source)),
+        Slot::List(list) => {
+            grow(|| Value::list(list.items.iter().map(|item| written(item, prefixes)).collect()))
+        }
+        Slot::Raw(raw) => grow(|| {
+            let entries = raw.entries.iter().map(|(key, slot)| (key.clone(), written(slot, prefixes)));
+            Value::map(entries.collect::<Map>())
+        }),
+        Slot::Map(map) => grow(|| {
+            Value::map(
+                map.entries.iter().flat_map(|(key, slot)| entries(key, slot, prefixes)).collect::<Map>(),
+            )
+        }),
+        Slot::Stack(_) => grow(|| written(winner(slot), prefixes)),
+    }
+}
+
+/// The entries that a layer has for one name: `~a` beside `a` are two.
+fn entries(key: &Key, slot: &Slot, prefixes: &Prefixes) -> Vec<(Key, Value)> {
+    let Slot::Stack(stack) = slot else { return vec![(key.clone(), written(slot, prefixes))] };
+    let name = crate::base::pystr::str(&key.0);
+    let entry = |entry: &StackEntry| {
+        let key = Key::from(format!("{}{name}", prefixes.text(entry.prefix)).as_str());
+        (key, written(&entry.slot, prefixes))
+    };
+    stack.entries.iter().map(entry).collect()
+}

@@ -1,0 +1,291 @@
+//! A trace is what an evaluation reports of itself: what each layer's value does at a place, and what a
+//! reference found. Explanations are made of it, so they cannot disagree with the answer.
+//!
+//! The fold of a stack reports to a [`Tracer`]. Rendering passes `()`, which compiles to nothing.
+
+use super::{Evaluator, Found, Head, Stop};
+use crate::base::error::{Fault, Kind};
+use crate::base::source::Origin;
+use crate::base::value::{Key, Text, Value};
+use crate::model::slot::{Slot, StackEntry};
+use crate::model::template::{Part, Reference, Template};
+
+/// What a layer's value does to the value that stands at its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// It is the first to say anything.
+    Sets,
+    /// What was there before is gone.
+    Replaces,
+    /// Its keys are merged with those that are there.
+    Merges,
+    /// Its items come after those that are there.
+    Extends,
+    /// It takes the path away, by something that it says further up.
+    Removes,
+    /// It says once more what a constant says.
+    Repeats,
+    /// A constant holds, and what it says is left out.
+    Held,
+    /// Its reference leads nowhere; a later layer may make up for it.
+    Missing,
+    /// It does not go together with what is there, which is an error.
+    Conflicts,
+}
+
+impl Effect {
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::Sets => "sets",
+            Effect::Replaces => "replaces",
+            Effect::Merges => "merges",
+            Effect::Extends => "extends",
+            Effect::Removes => "removes",
+            Effect::Repeats => "repeats",
+            Effect::Held => "held",
+            Effect::Missing => "missing",
+            Effect::Conflicts => "conflicts",
+        }
+    }
+}
+
+/// Listens to the fold of a stack: each of its values is one step.
+pub(super) trait Tracer {
+    /// Whether mappings that merge keep the values of each key apart, so that each is a step of its place.
+    const TRACES: bool;
+    /// The next value has this effect, by this setting.
+    fn step(&mut self, effect: Effect, setting: Option<&'static str>, new: &Found);
+    /// What stands after it.
+    fn stands(&mut self, value: &Found);
+    /// The value that stood so far is replaced by the next one.
+    fn ends(&mut self, value: Found);
+}
+
+impl Tracer for () {
+    const TRACES: bool = false;
+    fn step(&mut self, _effect: Effect, _setting: Option<&'static str>, _new: &Found) {}
+    fn stands(&mut self, _value: &Found) {}
+    fn ends(&mut self, _value: Found) {}
+}
+
+/// The steps of one place, as its fold reported them.
+pub(crate) struct FoldTrace<'k> {
+    /// One step for each value.
+    pub(crate) steps: Vec<FoldStep>,
+    /// The values that stood one after the other.
+    pub(crate) runs: Vec<Run>,
+    /// Whether a step before failed, so that nothing stands whatever follows it.
+    failed: bool,
+    /// Whether a list with so many items may be kept.
+    keeps: &'k dyn Fn(usize) -> bool,
+}
+
+/// A value that stood for some steps.
+pub(crate) struct Run {
+    /// The number of steps at its end.
+    pub(crate) end: usize,
+    pub(crate) value: Found,
+    /// Whether a step before it failed.
+    pub(crate) failed: bool,
+}
+
+/// What one value of a place did.
+pub(crate) struct FoldStep {
+    pub(crate) effect: Effect,
+    /// The setting that decided it.
+    pub(crate) setting: Option<&'static str>,
+    /// The value, `None` where it cannot be computed.
+    pub(crate) new: Option<Found>,
+    /// What stood after it, mappings left out.
+    pub(crate) after: Option<Found>,
+}
+
+impl Tracer for FoldTrace<'_> {
+    const TRACES: bool = true;
+
+    fn step(&mut self, effect: Effect, setting: Option<&'static str>, new: &Found) {
+        self.steps.push(FoldStep { effect, setting, new: Some(new.clone()), after: None });
+    }
+
+    fn stands(&mut self, value: &Found) {
+        let keep = match &value.head {
+            Head::Map(_) | Head::Raw(_) => false,
+            Head::List(list) => (self.keeps)(list.items.len()),
+            Head::Value(_) => true,
+        };
+        if let Some(step) = self.steps.last_mut().filter(|_| keep && !self.failed) {
+            step.after = Some(value.clone());
+        }
+    }
+
+    fn ends(&mut self, value: Found) {
+        let end = self.steps.len();
+        if self.runs.last().map_or(0, |run| run.end) < end {
+            self.runs.push(Run { end, value, failed: self.failed });
+        }
+    }
+}
+
+/// What a reference of a text led to.
+#[derive(Debug)]
+pub(crate) struct ReferenceTrace {
+    /// The reference as written.
+    pub(crate) written: Text,
+    /// The path it came to, where the references inside of it could be resolved.
+    pub(crate) path: Option<Vec<Text>>,
+    /// What it came to, its default counted; a problem that was told before is none here.
+    pub(crate) value: Result<Value, Option<Box<Fault>>>,
+    /// Whether nothing stood there and its default was taken.
+    pub(crate) default_used: bool,
+    /// The references inside of it.
+    pub(crate) inner: Vec<ReferenceTrace>,
+}
+
+impl Evaluator<'_> {
+    /// The head of the place that a path leads to from a slot; `None` where nothing stands there.
+    /// The slot must live as long as the evaluator: heads are remembered by their addresses.
+    pub(crate) fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
+        let mut found = self.head(slot)?;
+        for key in path {
+            match self.part(&found, key)? {
+                Some(next) => found = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The whole value of a parameter; `None` where nothing stands there, or it cannot be computed.
+    pub(crate) fn parameter(&mut self, path: &[Key]) -> Option<Value> {
+        let (first, rest) = path.split_first()?;
+        let first = Text::from(crate::base::pystr::str(&first.0));
+        let (place, _) = self.root.get(&[first], &self.prefixes)?;
+        self.below(place.slot()?, rest)
+    }
+
+    /// The same for what a path leads to from a slot, which must live as long as the evaluator.
+    pub(crate) fn below(&mut self, slot: &Slot, path: &[Key]) -> Option<Value> {
+        let found = self.descend(slot, path).ok().flatten()?;
+        self.deep_found(&found).ok()
+    }
+
+    /// The head of one part of a container.
+    pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
+        let head = match &found.head {
+            Head::Map(map) => map.entries.get(key).map(|slot| self.head(slot)).transpose()?,
+            Head::Raw(raw) => raw.entries.get(key).map(|slot| self.head(slot)).transpose()?,
+            Head::List(list) => {
+                index(key).and_then(|at| list.items.get(at)).map(|slot| self.head(slot)).transpose()?
+            }
+            Head::Value(Value::Map(map)) => map.get(key).map(|value| Head::Value(value.clone()).into()),
+            Head::Value(Value::List(items) | Value::Tuple(items)) => {
+                index(key).and_then(|at| items.get(at)).map(|value| Head::Value(value.clone()).into())
+            }
+            Head::Value(_) => None,
+        };
+        Ok(head)
+    }
+
+    /// The whole value of a path whose first key has this slot, and what went wrong first where
+    /// there is none.
+    pub(crate) fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
+        let before = self.faults.len();
+        let way = self.enter(path.first());
+        let value = self.deep_at(path.get(1..).unwrap_or_default(), slot);
+        self.leave(way);
+        value.map_err(|stop| {
+            self.report(stop);
+            let mut new = self.faults.split_off(before.min(self.faults.len()));
+            if new.is_empty() { None } else { Some(new.swap_remove(0)) }
+        })
+    }
+
+    fn deep_at(&mut self, rest: &[Key], slot: &Slot) -> Result<Option<Value>, Stop> {
+        let mut found = self.head(slot)?;
+        for key in rest {
+            self.push_key(key);
+            match self.part(&found, key)? {
+                Some(next) => found = next,
+                None => return Ok(None),
+            }
+        }
+        self.deep_found(&found).map(Some)
+    }
+
+    /// Folds the values of one place and reports each, those that a `~` replaced or that follow a
+    /// problem too.
+    pub(crate) fn trace_fold<'k>(
+        &mut self,
+        entries: &[StackEntry],
+        keeps: &'k dyn Fn(usize) -> bool,
+    ) -> FoldTrace<'k> {
+        let mut trace = FoldTrace { steps: Vec::new(), runs: Vec::new(), failed: false, keeps };
+        let forgive = self.settings.ignore_overwritten_missing_references;
+        let constant = entries.iter().position(|entry| entry.prefix.constant).unwrap_or(entries.len());
+        let begins = |at: usize| at <= constant && entries[at].prefix.overrides;
+        while trace.steps.len() < entries.len() {
+            let start = trace.steps.len();
+            trace.failed &= !begins(start);
+            let end = (start + 1..entries.len()).find(|at| begins(*at)).unwrap_or(entries.len());
+            let mut output = Head::Value(Value::Null).into();
+            let faults = self.faults.len();
+            let result = self.fold_into(&mut output, &entries[start..end], usize::MAX, forgive, &mut trace);
+            self.faults.truncate(faults);
+            trace.ends(output);
+            let Err(failed) = result else { continue };
+            trace.failed = true;
+            let failing = trace.steps.iter_mut().skip(start + failed.at);
+            failing.for_each(|step| step.after = None);
+            if start + failed.at == trace.steps.len() {
+                let effect = match failed.stop {
+                    Stop::Missing(_) => Effect::Missing,
+                    Stop::Fault(fault) if matches!(fault.kind, Kind::EvaluationLimit { .. }) => break,
+                    _ => Effect::Sets,
+                };
+                trace.steps.push(FoldStep { effect, setting: None, new: None, after: None });
+            }
+        }
+        trace
+    }
+
+    /// All references of a text, outermost ones, with what they found.
+    pub(crate) fn trace_references(&mut self, template: &Template, origin: Origin) -> Vec<ReferenceTrace> {
+        self.trace_parts(&template.parts, &template.source, origin)
+    }
+
+    fn trace_parts(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Vec<ReferenceTrace> {
+        let reference = |part: &Part| match part {
+            Part::Reference(reference) => Some(self.trace_reference(reference, source, origin)),
+            Part::Literal(_) => None,
+        };
+        parts.iter().filter_map(reference).collect()
+    }
+
+    fn trace_reference(&mut self, reference: &Reference, source: &Text, origin: Origin) -> ReferenceTrace {
+        let before = self.faults.len();
+        let (path, found) = match self.path_of(reference, source, origin) {
+            Ok(path) => {
+                let found = self.at_path(reference, &path, source, origin);
+                (Some(path.segments.clone()), found)
+            }
+            Err(stop) => (None, Err(stop)),
+        };
+        let default_used = matches!(found, Ok((_, true)));
+        let value = found.and_then(|(found, _)| self.deep_found(&found)).map_err(|stop| {
+            self.report(stop);
+            self.faults.get(before).cloned().map(Box::new)
+        });
+        self.faults.truncate(before);
+        let inner = self.trace_parts(&reference.parts, source, origin);
+        ReferenceTrace { written: reference.written.clone(), path, value, default_used, inner }
+    }
+}
+
+fn index(key: &Key) -> Option<usize> {
+    match &key.0 {
+        Value::Int(number) => usize::try_from(*number).ok(),
+        Value::Str(text) => text.parse().ok(),
+        _ => None,
+    }
+}
