@@ -313,6 +313,7 @@ impl<'a> Teller<'a> {
     }
 
     fn step(&mut self, traced: Traced, path: &[Key]) -> Step {
+        let is_item = traced.said.is_item();
         let Said { slot, depth, prefix, elsewhere, .. } = traced.said;
         let after = traced.after.and_then(|found| self.quietly(|evaluator| evaluator.deep_found(&found)));
         let step = Step {
@@ -327,7 +328,9 @@ impl<'a> Teller<'a> {
             counts: traced.counts,
             setting: traced.setting,
         };
-        self.room.take_step(&step);
+        if !is_item {
+            self.room.take_step(&step);
+        }
         step
     }
 
