@@ -84,7 +84,9 @@ impl Said {
         };
         match inner {
             Some(slot) => grow(|| {
-                entries(slot).iter().for_each(|entry| self.below(entry).collect(path, out));
+                for entry in entries(slot) {
+                    self.below(&entry).collect(path, out);
+                }
             }),
             // It takes away what it does not have.
             None if self.prefix.overrides => out.push(self.clone()),
@@ -105,8 +107,11 @@ pub(super) struct Folded {
     /// The values that stood one after the other.
     runs: Vec<Run>,
     /// The keys of these values that were asked for.
-    keys: RefCell<FxHashMap<(usize, Key), Option<Rc<Folded>>>>,
+    keys: RefCell<Keys>,
 }
+
+/// What the layers do at the keys of values, by the number of the value.
+type Keys = FxHashMap<(usize, Key), Option<Rc<Folded>>>;
 
 impl Folded {
     /// The steps that a value is made of.
@@ -277,14 +282,18 @@ impl<'a> Teller<'a> {
         }
         // A layer that says several things is one step further in the end.
         for at in (1..steps.len()).rev() {
-            if steps[at - 1].said.layer == steps[at].said.layer {
-                steps[at - 1].after = steps[at].after.clone();
+            if let [.., before, step] = &mut steps[..=at]
+                && before.said.layer == step.said.layer
+            {
+                before.after.clone_from(&step.after);
             }
         }
         if list < path.len() {
             steps.retain(|step| step.counts);
             // What the whole list was then is told by its own story.
-            steps.iter_mut().for_each(|step| step.after = None);
+            for step in &mut steps {
+                step.after = None;
+            }
             steps.extend(self.item(path, list));
         }
         (steps, list)
@@ -373,8 +382,12 @@ impl<'a> Teller<'a> {
         let keeps = |items: usize| room.take(items / SLOTS);
         let FoldTrace { mut steps, mut runs, .. } = self.evaluator.trace_fold(entries, &keeps);
         if failed {
-            steps.iter_mut().for_each(|step| step.after = None);
-            runs.iter_mut().for_each(|run| run.failed = true);
+            for step in &mut steps {
+                step.after = None;
+            }
+            for run in &mut runs {
+                run.failed = true;
+            }
         }
         let steps = said.into_iter().zip(steps).collect();
         Rc::new(Folded { steps, runs, keys: RefCell::default() })
