@@ -3,17 +3,17 @@
 use std::ops::Range;
 
 use super::layout::{break_length, break_near, column, is_break, line_end, line_start};
-use super::page::{Page, Place, Refusal, Splice};
-use super::render::{self, Rendered, Style};
+use super::render::{self, CollectionStyle, Rendered};
+use super::splice::{EntryLocation, Refusal, Splice, Splicer};
 use crate::base::value::{Map, Value};
 use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
-impl Page<'_> {
+impl Splicer<'_> {
     /// Everything, into a text that says nothing yet.
-    pub(super) fn first_entry(&self, after: &Value, style: Style) -> Result<Splice, Refusal> {
+    pub(super) fn first_entry(&self, after: &Value, style: CollectionStyle) -> Result<Splice, Refusal> {
         let mut lines = Vec::new();
         for (key, value) in after.as_map().into_iter().flat_map(Map::iter) {
-            lines.extend(render::entry(&key.0, value, 0, &self.habits, style)?);
+            lines.extend(render::entry(&key.0, value, 0, &self.indentation, style)?);
         }
         let at = self.outline.root.as_ref().map_or(self.text.len(), |root| root.start);
         if line_start(self.text, at) == at {
@@ -30,14 +30,15 @@ impl Page<'_> {
         mapping: &OutlineNode,
         pair: &OutlineEntry,
         value: &Value,
-        style: Style,
+        style: CollectionStyle,
     ) -> Result<Vec<Splice>, Refusal> {
         let colon = self.simple(pair)?;
         let old = &pair.value;
         let anchor = self.anchor(old)?;
         self.keeps_anchors(old)?;
         let column = column(self.text, mapping.content);
-        let Rendered { head, lines } = render::value(value, column, &self.habits, style, Self::quotes(old))?;
+        let Rendered { head, lines } =
+            render::value(value, column, &self.indentation, style, Self::quotes(old))?;
         let apart = self.text[colon..old.content.max(colon)].contains(is_break);
         // What stands on the line of the key, and the lines below it.
         let (inline, below) = match &old.form {
@@ -81,34 +82,34 @@ impl Page<'_> {
         Ok(splices)
     }
 
-    pub(super) fn delete(&self, place: &Place<'_>) -> Result<Vec<Splice>, Refusal> {
-        if place.found.is_empty() || place.keys.len() != 1 {
+    pub(super) fn delete(&self, location: &EntryLocation<'_>) -> Result<Vec<Splice>, Refusal> {
+        if location.found.is_empty() || location.keys.len() != 1 {
             let reason = "the key comes from a merge key ('<<'), not from the mapping itself";
-            return Err(Refusal::new(reason).at(place.mapping.start));
+            return Err(Refusal::new(reason).at(location.mapping.start));
         }
-        for pair in place.found.iter().map(|at| &place.pairs[*at]) {
+        for pair in location.found.iter().map(|at| &location.pairs[*at]) {
             self.keeps_anchors(&pair.key)?;
             self.keeps_anchors(&pair.value)?;
         }
-        let left = place.pairs.len() - place.found.len();
-        if matches!(place.mapping.form, NodeForm::FlowMapping(_)) {
-            return place.found.iter().map(|at| self.delete_in_braces(place.pairs, *at)).collect();
+        let left = location.pairs.len() - location.found.len();
+        if matches!(location.mapping.form, NodeForm::FlowMapping(_)) {
+            return location.found.iter().map(|at| self.delete_in_braces(location.pairs, *at)).collect();
         }
-        for pair in place.found.iter().map(|at| &place.pairs[*at]) {
+        for pair in location.found.iter().map(|at| &location.pairs[*at]) {
             self.simple(pair)?;
         }
-        match (left, place.outer, place.pairs.first(), place.pairs.last()) {
+        match (left, location.outer, location.pairs.first(), location.pairs.last()) {
             // A mapping stays a mapping.
             (0, Some((around, pair)), _, _) => {
-                self.replace(around, pair, &Value::map(Map::default()), Style::Flow)
+                self.replace(around, pair, &Value::map(Map::default()), CollectionStyle::Flow)
             }
             (0, None, Some(first), Some(last)) => {
                 Ok(vec![Splice { range: first.key.start..self.pair_end(last), text: "{}".into() }])
             }
-            _ => Ok(place
+            _ => Ok(location
                 .found
                 .iter()
-                .map(|at| &place.pairs[*at])
+                .map(|at| &location.pairs[*at])
                 .map(|pair| Splice {
                     range: self.whole_lines(pair.key.start, self.pair_end(pair)),
                     text: String::new(),
@@ -117,7 +118,7 @@ impl Page<'_> {
         }
     }
 
-    /// Lines below the line of a place. What ends that line ends the last of them.
+    /// Lines below the line of a location. What ends that line ends the last of them.
     pub(super) fn below(&self, at: usize, lines: &[String]) -> Splice {
         let end = line_end(self.text, at);
         Splice { range: end..end, text: self.broken(at, lines) }

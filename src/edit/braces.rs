@@ -1,12 +1,12 @@
 //! Braces turn changes of collections in brackets into splices: parts between commas.
 
 use super::layout::{line_end, line_start};
-use super::page::{Page, Place, Refusal, Splice};
 use super::render;
+use super::splice::{EntryLocation, Refusal, Splice, Splicer};
 use crate::base::value::Value;
 use crate::yaml::outline::{NodeForm, OutlineEntry};
 
-impl Page<'_> {
+impl Splicer<'_> {
     /// Another value for an entry of a mapping in braces.
     pub(super) fn replace_in_braces(&self, pair: &OutlineEntry, value: &Value) -> Result<Splice, Refusal> {
         let anchor = self.anchor(&pair.value)?;
@@ -28,9 +28,9 @@ impl Page<'_> {
         })
     }
 
-    pub(super) fn insert_in_braces(&self, place: &Place<'_>, entry: &str) -> Splice {
-        let Some(last) = place.pairs.last() else {
-            let at = place.mapping.content + 1;
+    pub(super) fn insert_in_braces(&self, location: &EntryLocation<'_>, entry: &str) -> Splice {
+        let Some(last) = location.pairs.last() else {
+            let at = location.mapping.content + 1;
             return Splice { range: at..at, text: entry.into() };
         };
         self.insert_behind(self.pair_end(last), entry)

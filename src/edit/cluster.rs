@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::tree::{self, EditTree, Edited, Options};
+use super::tree::{self, EditOptions, EditTree, Edited};
 use super::{Action, Change, name, read};
 use crate::base::error::Result;
 use crate::base::settings::Settings;
@@ -46,7 +46,7 @@ pub fn set(
     file: ClusterFile<'_>,
     parameter: &str,
     value: Value,
-    options: Options,
+    options: EditOptions,
 ) -> Result<Edited> {
     let change = change(parameter, Action::Set(value))?;
     if !options.interpolate {
@@ -60,7 +60,7 @@ pub fn delete(
     settings: &Settings,
     file: ClusterFile<'_>,
     parameter: &str,
-    options: Options,
+    options: EditOptions,
 ) -> Result<Edited> {
     edit(settings, file, &change(parameter, Action::Delete)?, options)
 }
@@ -70,7 +70,7 @@ fn change(parameter: &str, action: Action) -> Result<Change> {
     Ok(Change::new(&[PARAMETERS[0], PARAMETERS[1], parameter], action))
 }
 
-fn edit(settings: &Settings, file: ClusterFile<'_>, change: &Change, options: Options) -> Result<Edited> {
+fn edit(settings: &Settings, file: ClusterFile<'_>, change: &Change, options: EditOptions) -> Result<Edited> {
     let (root, relative) = locate(settings, file, tree::EDITED)?;
     EditTree::open(&root, settings, options)?.edit(&relative, std::slice::from_ref(change), false)
 }

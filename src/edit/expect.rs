@@ -1,6 +1,6 @@
 //! Expectation turns the data of a file and a change into the data that the changed file must have.
 
-use super::page::Refusal;
+use super::splice::Refusal;
 use super::{Action, Change};
 use crate::base::error::article;
 use crate::base::pystr;

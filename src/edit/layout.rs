@@ -3,9 +3,9 @@
 use crate::base::stack::grow;
 use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
-/// The habits of a file.
+/// The indentation of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Habits {
+pub(super) struct Indentation {
     /// How much further in a mapping stands than the one around it.
     pub(super) step: usize,
     /// How much further in a list stands than the key before it.
@@ -15,25 +15,25 @@ pub(super) struct Habits {
 /// What people use who use anything.
 const STEP: usize = 2;
 
-impl Habits {
-    pub(super) fn of(text: &str, outline: &Outline) -> Habits {
-        let mut seen = Seen { step: None, list: None };
+impl Indentation {
+    pub(super) fn of(text: &str, outline: &Outline) -> Indentation {
+        let mut finder = IndentationFinder { step: None, list: None };
         if let Some(root) = &outline.root {
-            seen.look(text, root);
+            finder.find(text, root);
         }
-        let step = seen.step.unwrap_or(STEP);
-        Habits { step, list: seen.list.unwrap_or(step) }
+        let step = finder.step.unwrap_or(STEP);
+        Indentation { step, list: finder.list.unwrap_or(step) }
     }
 }
 
-struct Seen {
+struct IndentationFinder {
     step: Option<usize>,
     list: Option<usize>,
 }
 
-impl Seen {
+impl IndentationFinder {
     /// The first mapping and the first list below a key count.
-    fn look(&mut self, text: &str, node: &OutlineNode) {
+    fn find(&mut self, text: &str, node: &OutlineNode) {
         let NodeForm::BlockMapping(pairs) = &node.form else { return };
         let outer = column(text, node.content);
         for OutlineEntry { value, .. } in pairs {
@@ -48,7 +48,7 @@ impl Seen {
                 NodeForm::BlockSequence(_) if self.list.is_none() => self.list = further,
                 _ => {}
             }
-            grow(|| self.look(text, value));
+            grow(|| self.find(text, value));
         }
     }
 }
@@ -113,8 +113,8 @@ mod tests {
             ("c:\r\n  - x\r\n", 2, 2),
         ] {
             let outline = Outline::read(text.as_bytes()).expect(text);
-            let habits = Habits::of(text, &outline);
-            assert_eq!((habits.step, habits.list), (step, list), "{text:?}");
+            let indentation = Indentation::of(text, &outline);
+            assert_eq!((indentation.step, indentation.list), (step, list), "{text:?}");
         }
     }
 

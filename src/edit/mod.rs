@@ -11,11 +11,11 @@ mod expect;
 mod layout;
 pub mod name;
 pub mod node;
-mod page;
+mod prefix_variant;
 mod render;
 pub mod source;
+mod splice;
 pub mod tree;
-mod twin;
 
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
@@ -26,8 +26,8 @@ use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
 use crate::yaml::compose::{Data, compose};
 use crate::yaml::to_value;
-use page::{Page, Refusal};
-use render::Style;
+use render::CollectionStyle;
+use splice::{Refusal, Splicer};
 
 /// A change of one entry of a document of nested mappings.
 #[derive(Clone, PartialEq, Debug)]
@@ -73,8 +73,8 @@ impl Change {
             let fault = Fault::new(Kind::EditRefused { keys: self.notation(), reason: refusal.reason });
             fault.at_site(refusal.place.map_or(Site::file(path), |at| site(bytes, at, path))).into()
         };
-        if let Some((depth, twin)) = twin::find(before.as_ref(), self, prefixes) {
-            return Err(refused(self.refused_for(depth, &twin, &Page::read(bytes)?)));
+        if let Some((depth, variant)) = prefix_variant::find(before.as_ref(), self, prefixes) {
+            return Err(refused(self.refused_for(depth, &variant, &Splicer::read(bytes)?)));
         }
         let change = expect::without_known_items(before.as_ref(), self);
         let misshapen = |refusal: Refusal| match self.misshapen(bytes) {
@@ -84,11 +84,11 @@ impl Change {
         let Some(after) = expect::after(before.as_ref(), &change).map_err(misshapen)? else {
             return Ok(None);
         };
-        let page = Page::read(bytes)?;
+        let splicer = Splicer::read(bytes)?;
         let mut refusal = None;
         // A block is what people write; a comment or a missing line break can be in its way.
-        for style in [Style::Block, Style::Flow] {
-            let text = match page.with(&change, &after, style) {
+        for style in [CollectionStyle::Block, CollectionStyle::Flow] {
+            let text = match splicer.with(&change, &after, style) {
                 Ok(text) => text,
                 Err(reason) => {
                     refusal = refusal.or(Some(reason));
@@ -117,13 +117,13 @@ impl Change {
         document.spans.get(node.index as usize).map(|span| span.start as usize)
     }
 
-    /// Why the entry cannot be changed beside its twin.
-    fn refused_for(&self, depth: usize, twin: &Text, page: &Page<'_>) -> Refusal {
+    /// Why the entry cannot be changed beside its variant.
+    fn refused_for(&self, depth: usize, variant: &Text, splicer: &Splicer<'_>) -> Refusal {
         let name = &self.keys[depth];
         let way_out = if depth + 1 == self.keys.len() { "; use that name" } else { "" };
-        let refusal = Refusal::new(format!("the mapping has '{name}' as '{twin}'{way_out}"));
-        let keys = [&self.keys[..depth], std::slice::from_ref(twin)].concat();
-        match page.key(&keys) {
+        let refusal = Refusal::new(format!("the mapping has '{name}' as '{variant}'{way_out}"));
+        let keys = [&self.keys[..depth], std::slice::from_ref(variant)].concat();
+        match splicer.key(&keys) {
             Some(place) => refusal.at(place),
             None => refusal,
         }

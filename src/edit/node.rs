@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use indexmap::IndexMap;
 
 use super::cluster::PARAMETERS;
-use super::tree::{self, EditTree, Edited, Options};
+use super::tree::{self, EditOptions, EditTree, Edited};
 use super::{Action, Change, name};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
@@ -17,7 +17,7 @@ use crate::storage::{FoundFile, TreeLimits, walk};
 
 /// What a node file is to say.
 #[derive(Clone, PartialEq, Default, Debug)]
-pub struct Content {
+pub struct NodeContent {
     /// Classes: those that it does not list yet come last.
     pub classes: Vec<Text>,
     /// Soft parameters, `parameters:_param`.
@@ -33,8 +33,8 @@ pub fn create(
     settings: &Settings,
     node: &str,
     folder: &str,
-    content: &Content,
-    options: Options,
+    content: &NodeContent,
+    options: EditOptions,
 ) -> Result<Edited> {
     name::node(node)?;
     if !folder.is_empty() {
@@ -53,7 +53,7 @@ pub fn create(
     let tree = EditTree::open(&root, settings, options)?;
     if find(&names(settings)?, node)?.is_some() {
         let (root, relative, path) = existing(settings, node)?;
-        let as_test = Options { test: true, ..options };
+        let as_test = EditOptions { test: true, ..options };
         let edited = EditTree::open(&root, settings, as_test)?.change(&relative, &changes)?;
         return if edited.changed() { Err(exists(&path).into()) } else { Ok(edited) };
     }
@@ -67,7 +67,12 @@ pub fn create(
 }
 
 /// Changes the file of a node: adds classes, gives parameters their values.
-pub fn update(settings: &Settings, node: &str, content: &Content, options: Options) -> Result<Edited> {
+pub fn update(
+    settings: &Settings,
+    node: &str,
+    content: &NodeContent,
+    options: EditOptions,
+) -> Result<Edited> {
     name::node(node)?;
     let changes = changes(settings, content, options)?;
     let (tree, relative) = locked(settings, node, options)?;
@@ -75,7 +80,7 @@ pub fn update(settings: &Settings, node: &str, content: &Content, options: Optio
 }
 
 /// Takes the file of a node away. Where somebody else does so meanwhile, there is nothing left to do.
-pub fn delete(settings: &Settings, node: &str, options: Options) -> Result<Edited> {
+pub fn delete(settings: &Settings, node: &str, options: EditOptions) -> Result<Edited> {
     name::node(node)?;
     let (_, _, path) = existing(settings, node)?;
     match locked(settings, node, options) {
@@ -92,7 +97,7 @@ const ATTEMPTS: usize = 10;
 
 /// The tree of a node under its lock, and the path of the file in it. Somebody may have moved it, or
 /// taken it away, before the lock was ours: it is looked for again.
-fn locked(settings: &Settings, node: &str, options: Options) -> Result<(EditTree, PathBuf)> {
+fn locked(settings: &Settings, node: &str, options: EditOptions) -> Result<(EditTree, PathBuf)> {
     let (mut root, _, mut path) = existing(settings, node)?;
     for _ in 0..ATTEMPTS {
         let tree = EditTree::open(&root, settings, options)?;
@@ -106,7 +111,7 @@ fn locked(settings: &Settings, node: &str, options: Options) -> Result<(EditTree
     Err(Fault::new(Kind::FileUnwritable { path: display(&path), message }).into())
 }
 
-fn changes(settings: &Settings, content: &Content, options: Options) -> Result<Vec<Change>> {
+fn changes(settings: &Settings, content: &NodeContent, options: EditOptions) -> Result<Vec<Change>> {
     let mut changes = Vec::new();
     for class in &content.classes {
         name::class(class, options.interpolate)?;

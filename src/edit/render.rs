@@ -6,8 +6,8 @@
 
 use std::fmt::Write as _;
 
-use super::layout::{Habits, is_break};
-use super::page::Refusal;
+use super::layout::{Indentation, is_break};
+use super::splice::Refusal;
 use crate::base::base64;
 use crate::base::pystr;
 use crate::base::stack::grow;
@@ -17,7 +17,7 @@ use crate::yaml::parse_value;
 
 /// How to write what has parts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
+pub(super) enum CollectionStyle {
     /// A line for each part.
     Block,
     /// All on one line.
@@ -26,7 +26,7 @@ pub(super) enum Style {
 
 /// How to quote.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Quotes {
+pub(super) enum QuoteStyle {
     /// Where they are needed.
     Needed,
     Single,
@@ -44,26 +44,26 @@ pub(super) struct Rendered {
 pub(super) fn value(
     value: &Value,
     column: usize,
-    habits: &Habits,
-    style: Style,
-    quotes: Quotes,
+    indentation: &Indentation,
+    style: CollectionStyle,
+    quotes: QuoteStyle,
 ) -> Result<Rendered, Refusal> {
-    if style == Style::Flow {
+    if style == CollectionStyle::Flow {
         return Ok(Rendered { head: flow(value, quotes)?, lines: Vec::new() });
     }
     match value {
         Value::Map(map) if !map.is_empty() => {
-            Ok(Rendered { head: String::new(), lines: block(value, column + habits.step, habits)? })
+            Ok(Rendered { head: String::new(), lines: block(value, column + indentation.step, indentation)? })
         }
         Value::List(items) if !items.is_empty() => {
-            Ok(Rendered { head: String::new(), lines: block(value, column + habits.list, habits)? })
+            Ok(Rendered { head: String::new(), lines: block(value, column + indentation.list, indentation)? })
         }
-        Value::Str(text) if quotes == Quotes::Needed && is_literal(text) => {
+        Value::Str(text) if quotes == QuoteStyle::Needed && is_literal(text) => {
             let (head, body) = match text.strip_suffix('\n') {
                 Some(body) => ("|", body),
                 None => ("|-", &**text),
             };
-            let indent = " ".repeat(column + habits.step);
+            let indent = " ".repeat(column + indentation.step);
             let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
             Ok(Rendered { head: head.into(), lines: body.split('\n').map(line).collect() })
         }
@@ -77,28 +77,28 @@ pub(super) fn entry(
     key: &Value,
     value: &Value,
     column: usize,
-    habits: &Habits,
-    style: Style,
+    indentation: &Indentation,
+    style: CollectionStyle,
 ) -> Result<Vec<String>, Refusal> {
-    let Rendered { head, lines } = self::value(value, column, habits, style, Quotes::Needed)?;
+    let Rendered { head, lines } = self::value(value, column, indentation, style, QuoteStyle::Needed)?;
     let gap = if head.is_empty() { "" } else { " " };
-    let first = format!("{}{}:{gap}{head}", " ".repeat(column), scalar(key, true, Quotes::Needed)?);
+    let first = format!("{}{}:{gap}{head}", " ".repeat(column), scalar(key, true, QuoteStyle::Needed)?);
     Ok([vec![first], lines].concat())
 }
 
 /// The lines of a list or mapping that is not empty and stands at `column`.
-fn block(value: &Value, column: usize, habits: &Habits) -> Result<Vec<String>, Refusal> {
+fn block(value: &Value, column: usize, indentation: &Indentation) -> Result<Vec<String>, Refusal> {
     let mut lines = Vec::new();
     match value {
         Value::Map(map) => grow(|| {
             for (key, value) in map.iter() {
-                lines.extend(entry(&key.0, value, column, habits, Style::Block)?);
+                lines.extend(entry(&key.0, value, column, indentation, CollectionStyle::Block)?);
             }
             Ok(())
         })?,
         Value::List(items) => grow(|| {
             for item in items.iter() {
-                lines.extend(self::item(item, column, habits, Style::Block)?);
+                lines.extend(self::item(item, column, indentation, CollectionStyle::Block)?);
             }
             Ok(())
         })?,
@@ -111,8 +111,8 @@ fn block(value: &Value, column: usize, habits: &Habits) -> Result<Vec<String>, R
 pub(super) fn item(
     value: &Value,
     column: usize,
-    habits: &Habits,
-    style: Style,
+    indentation: &Indentation,
+    style: CollectionStyle,
 ) -> Result<Vec<String>, Refusal> {
     let indent = " ".repeat(column);
     let parts = match value {
@@ -120,23 +120,23 @@ pub(super) fn item(
         Value::List(items) => items.len(),
         _ => 0,
     };
-    if parts > 0 && style == Style::Block {
+    if parts > 0 && style == CollectionStyle::Block {
         // The first line has the `-` where the others are indented.
-        let mut lines = block(value, column + 2, habits)?;
+        let mut lines = block(value, column + 2, indentation)?;
         if let Some(first) = lines.first_mut() {
             *first = format!("{indent}- {}", first.trim_start_matches(' '));
         }
         return Ok(lines);
     }
-    let Rendered { head, lines } = self::value(value, column, habits, style, Quotes::Needed)?;
+    let Rendered { head, lines } = self::value(value, column, indentation, style, QuoteStyle::Needed)?;
     Ok([vec![format!("{indent}- {head}")], lines].concat())
 }
 
 /// A value on one line, in brackets if it has parts.
-pub(super) fn flow(value: &Value, quotes: Quotes) -> Result<String, Refusal> {
+pub(super) fn flow(value: &Value, quotes: QuoteStyle) -> Result<String, Refusal> {
     let list = |items: &[Value]| -> Result<String, Refusal> {
         let items: Result<Vec<String>, Refusal> =
-            items.iter().map(|item| flow(item, Quotes::Needed)).collect();
+            items.iter().map(|item| flow(item, QuoteStyle::Needed)).collect();
         Ok(items?.join(", "))
     };
     grow(|| match value {
@@ -156,10 +156,10 @@ fn flow_map(map: &Map) -> Result<String, Refusal> {
 
 /// An entry of a mapping in braces.
 pub(super) fn flow_entry(key: &Value, value: &Value) -> Result<String, Refusal> {
-    Ok(format!("{}: {}", scalar(key, true, Quotes::Needed)?, flow(value, Quotes::Needed)?))
+    Ok(format!("{}: {}", scalar(key, true, QuoteStyle::Needed)?, flow(value, QuoteStyle::Needed)?))
 }
 
-fn scalar(value: &Value, in_flow: bool, quotes: Quotes) -> Result<String, Refusal> {
+fn scalar(value: &Value, in_flow: bool, quotes: QuoteStyle) -> Result<String, Refusal> {
     Ok(match value {
         Value::Str(text) => string(text, in_flow, quotes),
         Value::Date(_) | Value::DateTime(_) => pystr::iso(value, ' '),
@@ -179,11 +179,11 @@ fn scalar(value: &Value, in_flow: bool, quotes: Quotes) -> Result<String, Refusa
 }
 
 /// A string, in quotes if it would not be itself without, or if quotes are wanted.
-fn string(text: &str, in_flow: bool, quotes: Quotes) -> String {
+fn string(text: &str, in_flow: bool, quotes: QuoteStyle) -> String {
     let single = text.chars().all(is_shown);
     match quotes {
-        Quotes::Needed if single && is_plain(text, in_flow) => text.to_owned(),
-        Quotes::Needed | Quotes::Single if single => format!("'{}'", text.replace('\'', "''")),
+        QuoteStyle::Needed if single && is_plain(text, in_flow) => text.to_owned(),
+        QuoteStyle::Needed | QuoteStyle::Single if single => format!("'{}'", text.replace('\'', "''")),
         _ => double_quoted(text),
     }
 }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn values_are_read_back() {
-        let habits = Habits::of("", &Outline::default());
+        let indentation = Indentation::of("", &Outline::default());
         for text in [
             "",
             " ",
@@ -318,16 +318,16 @@ mod tests {
             "a'b\"c",
         ] {
             let wanted = Value::text(text);
-            for style in [Style::Block, Style::Flow] {
-                for quotes in [Quotes::Needed, Quotes::Single, Quotes::Double] {
+            for style in [CollectionStyle::Block, CollectionStyle::Flow] {
+                for quotes in [QuoteStyle::Needed, QuoteStyle::Single, QuoteStyle::Double] {
                     let Rendered { head, lines } =
-                        value(&wanted, 2, &habits, style, quotes).expect("strings can be written");
+                        value(&wanted, 2, &indentation, style, quotes).expect("strings can be written");
                     let written = format!("  x: {}\n{}\n", head, lines.join("\n"));
                     let found = parse_value(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
                     assert_eq!(found.as_map().and_then(|map| map.get("x")), Some(&wanted), "{written:?}");
                 }
             }
-            let key = format!("{}: 1", string(text, true, Quotes::Needed));
+            let key = format!("{}: 1", string(text, true, QuoteStyle::Needed));
             let found = parse_value(&key).unwrap_or_else(|error| panic!("{key}: {error}"));
             assert_eq!(found.as_map().and_then(|map| map.get(text)), Some(&Value::Int(1)), "{key:?}");
         }
@@ -335,11 +335,12 @@ mod tests {
 
     #[test]
     fn as_people_write() {
-        let habits = Habits { step: 2, list: 0 };
+        let indentation = Indentation { step: 2, list: 0 };
         let wanted = parse_value("{a: [1, {b: 'x\n\n  y', c: [], d: {}}, [2, 3]], 'yes': 'no', e: größe}")
             .expect("YAML");
         let Rendered { head, lines } =
-            value(&wanted, 0, &habits, Style::Block, Quotes::Needed).expect("can be written");
+            value(&wanted, 0, &indentation, CollectionStyle::Block, QuoteStyle::Needed)
+                .expect("can be written");
         assert_eq!(head, "");
         let expected = [
             "  a:",

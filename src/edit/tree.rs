@@ -15,7 +15,7 @@ use crate::storage::write::TreeLock;
 
 /// How to edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Options {
+pub struct EditOptions {
     /// Say what would be done, and do nothing.
     pub test: bool,
     /// Let values hold references and queries.
@@ -72,7 +72,7 @@ const ATTEMPTS: usize = 10;
 
 impl EditTree {
     /// Opens a tree to write in it, once nobody else does; for a test, without waiting.
-    pub fn open(root: &Path, settings: &Settings, options: Options) -> Result<EditTree> {
+    pub fn open(root: &Path, settings: &Settings, options: EditOptions) -> Result<EditTree> {
         let root = tree_path::root(root)?;
         let lock = if options.test { None } else { Some(TreeLock::take(&root)?) };
         Ok(EditTree {

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::node::{self, Content};
-use reclass::edit::tree::Options;
+use reclass::edit::node::{self, NodeContent};
+use reclass::edit::tree::EditOptions;
 use reclass::error::Error;
 use reclass::internals::storage::TreeLimits;
 use reclass::internals::storage::walk::list;
@@ -130,9 +130,10 @@ fn set_many_parameters() {
     let name = task("WRITE_NAME");
     for number in 0..EDITS {
         let parameter = format!("{name}-{number}");
-        cluster::set(&settings, PRAGUE, &parameter, Value::Int(number), Options::default()).expect("an edit");
+        cluster::set(&settings, PRAGUE, &parameter, Value::Int(number), EditOptions::default())
+            .expect("an edit");
         if number % 3 == 0 {
-            cluster::delete(&settings, PRAGUE, &parameter, Options::default()).expect("an edit");
+            cluster::delete(&settings, PRAGUE, &parameter, EditOptions::default()).expect("an edit");
         }
     }
 }
@@ -205,7 +206,7 @@ fn owner_group_mode_and_attributes_stay() {
     let labelled =
         rustix::fs::setxattr(&file, "user.origin", b"test", rustix::fs::XattrFlags::empty()).is_ok();
     let before = fs::metadata(&file).expect("metadata");
-    cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit");
+    cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default()).expect("an edit");
     let after = fs::metadata(&file).expect("metadata");
     assert_ne!(before.ino(), after.ino());
     assert_eq!((before.uid(), before.gid(), before.mode()), (after.uid(), after.gid(), after.mode()));
@@ -224,7 +225,7 @@ fn another_name_of_an_edited_file_keeps_the_old_text() {
     let (folder, settings, file) = inventory();
     let other = folder.path().join("outside.yml");
     fs::hard_link(&file, &other).expect("another name");
-    cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit");
+    cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default()).expect("an edit");
     assert_eq!(fs::read_to_string(&other).expect("the other name"), OLD);
     assert_eq!(fs::read_to_string(&file).expect("the file"), format!("{OLD}    b: 2\n"));
     let names = |path: &Path| fs::metadata(path).expect("metadata").nlink();
@@ -252,7 +253,7 @@ fn an_attribute_that_cannot_be_kept_refuses_the_edit() {
         println!("only the administrator can set such an attribute");
         return;
     }
-    let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default());
+    let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default());
     let error = without(CapabilitySet::SYS_ADMIN, edit).expect_err("no right to keep it");
     assert_eq!(error.first().code(), "file-unwritable");
     assert!(error.to_string().contains("its attribute 'security.test' cannot be kept"), "{error}");
@@ -292,7 +293,7 @@ fn a_file_that_its_owner_may_not_write_keeps_its_attributes() {
         }
     }
     assert_eq!(fs::metadata(&file).expect("metadata").mode() & 0o7777, 0o440);
-    let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default());
+    let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default());
     // As whoever is not the administrator.
     assert!(without(CapabilitySet::DAC_OVERRIDE, edit).expect("an edit").changed());
     for (name, value) in &attributes {
@@ -320,8 +321,8 @@ fn beside<T: Send>(root: &Path, edit: impl FnOnce() -> T + Send, other: impl FnO
 fn a_node_that_somebody_else_makes_or_deletes_at_once_is_done() {
     let (folder, settings, _) = inventory();
     let nodes = folder.path().join("nodes");
-    let (file, plain) = (nodes.join("twin.yml"), Options::default());
-    let content = Content { classes: vec!["a".into()], ..Content::default() };
+    let (file, plain) = (nodes.join("twin.yml"), EditOptions::default());
+    let content = NodeContent { classes: vec!["a".into()], ..NodeContent::default() };
     let create = || node::create(&settings, "twin", "", &content, plain);
     let delete = || node::delete(&settings, "twin", plain);
 
@@ -343,7 +344,7 @@ fn who_may_write_the_folder_can_lock_it_and_nobody_else() {
     let (folder, settings, _) = inventory();
     let classes = folder.path().join("classes");
     let lock = classes.join(".reclass.lock");
-    let edit = |value| cluster::set(&settings, PRAGUE, "b", Value::Int(value), Options::default());
+    let edit = |value| cluster::set(&settings, PRAGUE, "b", Value::Int(value), EditOptions::default());
     // As an earlier version made it.
     fs::write(&lock, "").expect("written");
     for (number, mode, expected) in
@@ -380,7 +381,7 @@ fn a_lock_takes_the_writers_of_an_access_list_and_no_readers() {
     let (folder, settings, _) = inventory();
     let classes = folder.path().join("classes");
     fs::set_permissions(&classes, fs::Permissions::from_mode(0o770)).expect("a mode");
-    let edit = |value| cluster::set(&settings, PRAGUE, "b", Value::Int(value), Options::default());
+    let edit = |value| cluster::set(&settings, PRAGUE, "b", Value::Int(value), EditOptions::default());
     for (number, user, expected) in [(1, 5, 0), (2, 7, 6), (3, 5, 0)] {
         let list = access_list(7, user);
         if rustix::fs::setxattr(&classes, "system.posix_acl_access", &list, rustix::fs::XattrFlags::empty())
@@ -408,7 +409,7 @@ fn the_owner_and_group_of_a_folder_can_lock_it_after_an_editor_who_cannot_give_f
             println!("only the administrator can give files away");
             return;
         }
-        let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default());
+        let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default());
         without(CapabilitySet::CHOWN, edit).expect("an edit");
         let lock = classes.join(".reclass.lock");
         let list = entries(&lock);
@@ -453,7 +454,8 @@ fn given_away(path: &Path, mode: u32) -> Option<()> {
 #[test]
 fn errors_say_which_user_lacks_which_right_on_which_path() {
     let as_others = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH | CapabilitySet::CHOWN;
-    let edit = |settings: &Settings| cluster::set(settings, PRAGUE, "b", Value::Int(2), Options::default());
+    let edit =
+        |settings: &Settings| cluster::set(settings, PRAGUE, "b", Value::Int(2), EditOptions::default());
     let told = |edit: &(dyn Fn() -> Error + Sync)| {
         let error = without(as_others, edit);
         (error.first().code(), error.to_string())
@@ -526,7 +528,9 @@ fn the_list_of_a_folder_lets_nobody_into_a_file_without_one() {
         return;
     }
     assert!(
-        cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit").changed()
+        cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default())
+            .expect("an edit")
+            .changed()
     );
     let mut value = [0; 256];
     let kept = rustix::fs::getxattr(&file, "system.posix_acl_access", &mut value);
@@ -541,7 +545,8 @@ fn a_new_file_belongs_to_its_folder() {
     let around = file.parent().expect("a folder");
     let given = std::os::unix::fs::chown(around, Some(4242), Some(4343)).is_ok();
     fs::set_permissions(around, fs::Permissions::from_mode(0o750)).expect("a mode");
-    let edited = cluster::set(&settings, PRAGUE, "b", Value::Int(2), Options::default()).expect("an edit");
+    let edited =
+        cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default()).expect("an edit");
     assert!(edited.before.is_none());
     assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters:\n  _param:\n    b: 2\n");
     let metadata = fs::metadata(&file).expect("metadata");
@@ -550,14 +555,14 @@ fn a_new_file_belongs_to_its_folder() {
         assert_eq!((metadata.uid(), metadata.gid()), (4242, 4343));
     }
     // Folders for nodes are made; those of clusters, where a slip would make one, are not.
-    node::create(&settings, "web1", "_generated/a", &Content::default(), Options::default())
+    node::create(&settings, "web1", "_generated/a", &NodeContent::default(), EditOptions::default())
         .expect("no change");
     let error = cluster::set(
         &settings,
         ClusterFile { cluster: "pragu", name: "" },
         "b",
         Value::Null,
-        Options::default(),
+        EditOptions::default(),
     );
     assert_eq!(error.expect_err("no such folder").first().code(), "directory-not-found");
     assert!(!folder.path().join("classes/cluster/pragu").exists());
@@ -619,11 +624,11 @@ fn rendering_writes_nothing() {
 #[test]
 fn a_test_writes_nothing() {
     let (folder, settings, file) = inventory();
-    let options = Options { test: true, ..Options::default() };
+    let options = EditOptions { test: true, ..EditOptions::default() };
     let edited = cluster::set(&settings, PRAGUE, "b", Value::Int(2), options).expect("an edit");
     assert!(edited.changed());
     assert_eq!(edited.after.as_deref(), Some("parameters:\n  _param:\n    a: 1\n    b: 2\n".as_bytes()));
-    let content = Content { classes: vec!["role.web".into()], ..Content::default() };
+    let content = NodeContent { classes: vec!["role.web".into()], ..NodeContent::default() };
     let edited = node::create(&settings, "web1", "_generated", &content, options).expect("an edit");
     assert_eq!(edited.after.as_deref(), Some("classes:\n  - role.web\n".as_bytes()));
     assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
@@ -675,7 +680,7 @@ fn no_way_out_of_the_inventory() {
         let shown = format!("{cluster_name} {name}");
         assert_eq!(code(cluster::data(&settings, place)), Some(expected), "read {shown}");
         for test in [false, true] {
-            let options = Options { test, ..Options::default() };
+            let options = EditOptions { test, ..EditOptions::default() };
             assert_eq!(
                 code(cluster::set(&settings, place, "a", Value::Int(2), options)),
                 Some(expected),
@@ -701,28 +706,34 @@ fn no_way_out_of_the_inventory() {
         ("", "", "name-refused"),
         ("a\nb", "", "name-refused"),
     ] {
-        let content = Content { classes: vec!["a".into()], ..Content::default() };
+        let content = NodeContent { classes: vec!["a".into()], ..NodeContent::default() };
         for test in [true, false] {
-            let done = node::create(&settings, name, place, &content, Options { test, ..Options::default() });
+            let done = node::create(
+                &settings,
+                name,
+                place,
+                &content,
+                EditOptions { test, ..EditOptions::default() },
+            );
             assert_eq!(code(done), Some(expected), "{name:?} {place:?}");
         }
     }
     // A node whose file is a link to somewhere else can be read by reclass, but not changed.
-    let content = Content { classes: vec!["a".into()], ..Content::default() };
-    assert_eq!(code(node::update(&settings, "link", &content, Options::default())), Some("path-refused"));
-    assert_eq!(code(node::delete(&settings, "link", Options::default())), Some("path-refused"));
+    let content = NodeContent { classes: vec!["a".into()], ..NodeContent::default() };
+    assert_eq!(code(node::update(&settings, "link", &content, EditOptions::default())), Some("path-refused"));
+    assert_eq!(code(node::delete(&settings, "link", EditOptions::default())), Some("path-refused"));
 
     // Nor a file of another kind that a link inside leads to.
     fs::write(file.with_file_name("notes.txt"), "a: 1\n").expect("a file");
     symlink("notes.txt", file.with_file_name("notes.yml")).expect("a link");
     let notes = ClusterFile { cluster: "prague", name: "notes.yml" };
-    let done = cluster::set(&settings, notes, "b", Value::Int(2), Options::default());
+    let done = cluster::set(&settings, notes, "b", Value::Int(2), EditOptions::default());
     assert_eq!(code(done), Some("path-refused"));
     assert_eq!(fs::read_to_string(file.with_file_name("notes.txt")).expect("the file"), "a: 1\n");
 
     // A link that stays inside is followed: its target is edited, and it stays a link.
     let inside = ClusterFile { cluster: "prague", name: "inside.yml" };
-    cluster::set(&settings, inside, "b", Value::Int(2), Options::default()).expect("an edit");
+    cluster::set(&settings, inside, "b", Value::Int(2), EditOptions::default()).expect("an edit");
     assert!(fs::symlink_metadata(file.with_file_name("inside.yml")).expect("a link").is_symlink());
     assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters:\n  _param:\n    a: 1\n    b: 2\n");
     assert_eq!(fs::read_to_string(absolute).expect("the file"), "parameters: {_param: {a: secret}}\n");
@@ -735,56 +746,65 @@ fn references_have_to_be_asked_for() {
     for text in ["${_param:a}", "x ${a} y", "\\${a}", "$[ exports:a ]"] {
         let nested = Value::list(vec![Value::map(Map::from_iter([("k".into(), Value::text(text))]))]);
         for value in [Value::text(text), nested, Value::map(Map::from_iter([(text.into(), Value::Null)]))] {
-            let refused = cluster::set(&settings, PRAGUE, "b", value.clone(), Options::default());
+            let refused = cluster::set(&settings, PRAGUE, "b", value.clone(), EditOptions::default());
             assert_eq!(code(refused), Some("edit-reference"), "{text}");
             assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
-            let options = Options { interpolate: true, ..Options::default() };
+            let options = EditOptions { interpolate: true, ..EditOptions::default() };
             cluster::set(&settings, PRAGUE, "b", value, options).expect("asked for");
-            cluster::delete(&settings, PRAGUE, "b", Options::default()).expect("deleted");
+            cluster::delete(&settings, PRAGUE, "b", EditOptions::default()).expect("deleted");
             assert_eq!(fs::read_to_string(&file).expect("the file"), OLD);
         }
     }
-    let content = Content { classes: vec!["a.${b}".into()], ..Content::default() };
-    assert_eq!(code(node::create(&settings, "n", "", &content, Options::default())), Some("name-refused"));
+    let content = NodeContent { classes: vec!["a.${b}".into()], ..NodeContent::default() };
+    assert_eq!(
+        code(node::create(&settings, "n", "", &content, EditOptions::default())),
+        Some("name-refused")
+    );
 }
 
 #[test]
 fn nodes_are_made_changed_and_deleted() {
     let (folder, settings, _) = inventory();
     let path = folder.path().join("nodes/_generated/web1.example.com.yml");
-    let mut content = Content { classes: vec!["role.web".into()], ..Content::default() };
+    let mut content = NodeContent { classes: vec!["role.web".into()], ..NodeContent::default() };
     content.parameters.insert("address".into(), Value::text("10.0.0.1"));
     content.entries.insert(vec!["parameters".into(), "linux".into()], Value::Null);
-    let create = |name| node::create(&settings, name, "_generated", &content, Options::default());
+    let create = |name| node::create(&settings, name, "_generated", &content, EditOptions::default());
     create("web1.example.com").expect("made");
     let text = "classes:\n  - role.web\nparameters:\n  _param:\n    address: 10.0.0.1\n  linux: null\n";
     assert_eq!(fs::read_to_string(&path).expect("the file"), text);
     assert_eq!(code(create("web1.example.com")), Some("node-exists"));
 
-    let empty = node::create(&settings, "db1", "", &Content::default(), Options::default()).expect("made");
+    let empty =
+        node::create(&settings, "db1", "", &NodeContent::default(), EditOptions::default()).expect("made");
     assert!(empty.changed());
     assert_eq!(fs::read_to_string(&empty.path).expect("the file"), "classes: []\n");
 
     fs::write(&path, format!("# by hand\n{text}# end")).expect("edited");
-    let more = Content {
+    let more = NodeContent {
         classes: vec!["site.lan".into(), "role.web".into()],
         parameters: Map::from_iter([("address".into(), Value::text("10.0.0.2"))]),
-        ..Content::default()
+        ..NodeContent::default()
     };
-    let edited = node::update(&settings, "web1.example.com", &more, Options::default()).expect("changed");
+    let edited = node::update(&settings, "web1.example.com", &more, EditOptions::default()).expect("changed");
     assert!(edited.changed());
     assert_eq!(
         fs::read_to_string(&path).expect("the file"),
         "# by hand\nclasses:\n  - role.web\n  - site.lan\nparameters:\n  _param:\n    address: 10.0.0.2\n  linux: null\n# end"
     );
-    let again = node::update(&settings, "web1.example.com", &more, Options::default()).expect("no change");
+    let again =
+        node::update(&settings, "web1.example.com", &more, EditOptions::default()).expect("no change");
     assert!(!again.changed());
-    let error = node::update(&settings, "web2.example.com", &more, Options::default()).expect_err("no node");
+    let error =
+        node::update(&settings, "web2.example.com", &more, EditOptions::default()).expect_err("no node");
     assert_eq!(error.first().code(), "node-not-found");
     assert!(error.to_string().contains("'web1.example.com' is similar"), "{error}");
-    node::delete(&settings, "web1.example.com", Options::default()).expect("deleted");
+    node::delete(&settings, "web1.example.com", EditOptions::default()).expect("deleted");
     assert!(!path.exists());
-    assert_eq!(code(node::delete(&settings, "web1.example.com", Options::default())), Some("node-not-found"));
+    assert_eq!(
+        code(node::delete(&settings, "web1.example.com", EditOptions::default())),
+        Some("node-not-found")
+    );
 }
 
 #[test]
@@ -795,9 +815,9 @@ fn a_folder_must_not_change_the_name_of_a_node() {
         ("compose_node_name".into(), Value::Bool(true)),
     ]);
     let settings = Settings::from_options(&options).expect("settings").0;
-    let content = Content { classes: vec!["a".into()], ..Content::default() };
+    let content = NodeContent { classes: vec!["a".into()], ..NodeContent::default() };
     let create = |place| {
-        node::create(&settings, "web1", place, &content, Options { test: true, ..Options::default() })
+        node::create(&settings, "web1", place, &content, EditOptions { test: true, ..EditOptions::default() })
     };
     assert_eq!(code(create("prague")), Some("path-refused"));
     assert_eq!(code(create("_generated")), None);
@@ -806,14 +826,14 @@ fn a_folder_must_not_change_the_name_of_a_node() {
 #[test]
 fn a_node_that_goes_while_an_edit_waits_is_not_made_again() {
     let (folder, settings, _) = inventory();
-    let content = Content { classes: vec!["base".into()], ..Content::default() };
-    node::create(&settings, "web1", "", &content, Options::default()).expect("made");
+    let content = NodeContent { classes: vec!["base".into()], ..NodeContent::default() };
+    node::create(&settings, "web1", "", &content, EditOptions::default()).expect("made");
     let path = folder.path().join("nodes/web1.yml");
-    let more = Content { classes: vec!["later".into()], ..Content::default() };
+    let more = NodeContent { classes: vec!["later".into()], ..NodeContent::default() };
     let waiting = |change: &dyn Fn()| {
         let lock = TreeLock::take(&folder.path().join("nodes")).expect("the lock");
         std::thread::scope(|scope| {
-            let edit = scope.spawn(|| node::update(&settings, "web1", &more, Options::default()));
+            let edit = scope.spawn(|| node::update(&settings, "web1", &more, EditOptions::default()));
             // Long enough that it has found the file, and waits for the lock.
             std::thread::sleep(std::time::Duration::from_millis(300));
             change();
@@ -849,7 +869,7 @@ fn trees_that_are_in_one_another_lose_no_edit() {
                 for number in 0..40 {
                     let overrides = ClusterFile { cluster: "prague", name: "overrides.yml" };
                     let name = format!("w{writer}n{number}");
-                    cluster::set(settings, overrides, &name, Value::Int(number), Options::default())
+                    cluster::set(settings, overrides, &name, Value::Int(number), EditOptions::default())
                         .unwrap_or_else(|error| panic!("{name}: {error}"));
                 }
             });

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::tree::Options;
+use reclass::edit::tree::EditOptions;
 use reclass::settings::Settings;
 use reclass::value::Value;
 use rustix::process::{Resource, Rlimit, setrlimit};
@@ -26,7 +26,7 @@ fn editing_in_little_memory() {
     let limit = Some(now * 1024 + more);
     setrlimit(Resource::As, Rlimit { current: limit, maximum: limit }).unwrap();
     let file = ClusterFile { cluster: "prague", name: "" };
-    let edited = cluster::set(&settings, file, "a", Value::Int(2), Options::default());
+    let edited = cluster::set(&settings, file, "a", Value::Int(2), EditOptions::default());
     println!("\nEDITED\t{}", edited.is_ok());
 }
 

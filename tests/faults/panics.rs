@@ -11,7 +11,7 @@ use std::time::Duration;
 use std::{fs, thread};
 
 use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::tree::Options;
+use reclass::edit::tree::EditOptions;
 use reclass::failpoints::arm;
 use reclass::internals::engine::{Inventory, Request};
 use reclass::panics;
@@ -214,7 +214,7 @@ fn a_panic_in_an_edit_leaves_the_old_file_and_no_lock() {
         let path = folder.path().join("classes/cluster/prague/overrides.yml");
         let set = || {
             let file = ClusterFile { cluster: "prague", name: "" };
-            cluster::set(&settings, file, "a", Value::Int(2), Options::default())
+            cluster::set(&settings, file, "a", Value::Int(2), EditOptions::default())
         };
         let mut seen = BTreeSet::new();
         for at in 1..ENDLESS {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::tree::Options;
+use reclass::edit::tree::EditOptions;
 use reclass::error::{Error, Fault, Kind};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::settings::Settings;
@@ -338,7 +338,7 @@ fn editing() {
     let path = base.join("classes/cluster/prague/overrides.yml");
     let set = || {
         let file = ClusterFile { cluster: "prague", name: "" };
-        cluster::set(&settings, file, "a", Value::Int(2), Options::default())
+        cluster::set(&settings, file, "a", Value::Int(2), EditOptions::default())
     };
     let mut unflushed = 0;
     every("an edit", true, |at, way, case| {

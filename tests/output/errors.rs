@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use folders::{Part, inventory, parts, set, write};
-use reclass::edit::node::{self, Content};
-use reclass::edit::tree::Options;
+use reclass::edit::node::{self, NodeContent};
+use reclass::edit::tree::EditOptions;
 use reclass::error::{Error, Kind};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::internals::storage::fs::reason;
@@ -119,13 +119,13 @@ fn concise(options: &Map, node: &str) -> String {
 /// Does what ends with an error of this code.
 fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
     let settings = Settings::from_options(options)?.0;
-    let plain = Options::default();
-    let with = |key: &str, value: &str| Content {
+    let plain = EditOptions::default();
+    let with = |key: &str, value: &str| NodeContent {
         parameters: Map::from_iter([(key.into(), Value::text(value))]),
-        ..Content::default()
+        ..NodeContent::default()
     };
     let create = |node: &str, folder: &str| {
-        node::create(&settings, node, folder, &Content::default(), plain).map(drop)
+        node::create(&settings, node, folder, &NodeContent::default(), plain).map(drop)
     };
     match code {
         "edit-refused" => node::update(&settings, "web1", &with("a", "2"), plain).map(drop),

@@ -9,8 +9,8 @@ use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
 use crate::outgoing::Outgoing;
 use reclass::edit::cluster::{self, ClusterFile};
-use reclass::edit::node::{self, Content};
-use reclass::edit::tree::{Edited, Options};
+use reclass::edit::node::{self, NodeContent};
+use reclass::edit::tree::{EditOptions, Edited};
 use reclass::error::{Error, Result};
 use reclass::files::display;
 use reclass::redact::Redaction;
@@ -82,7 +82,7 @@ impl Editor {
         guard(|| {
             let value = from_python(value, "the value")?;
             let file = ClusterFile { cluster, name: file_name };
-            let options = Options { test, interpolate };
+            let options = EditOptions { test, interpolate };
             self.edit(py, |settings| cluster::set(settings, file, name, value, options))
         })
     }
@@ -99,7 +99,7 @@ impl Editor {
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let file = ClusterFile { cluster, name: file_name };
-            let options = Options { test, interpolate: false };
+            let options = EditOptions { test, interpolate: false };
             self.edit(py, |settings| cluster::delete(settings, file, name, options))
         })
     }
@@ -154,7 +154,7 @@ impl Editor {
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let content = content(classes, parameters, entries)?;
-            let options = Options { test, interpolate };
+            let options = EditOptions { test, interpolate };
             self.edit(py, |settings| node::create(settings, name, folder, &content, options))
         })
     }
@@ -174,7 +174,7 @@ impl Editor {
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let content = content(classes, parameters, entries)?;
-            let options = Options { test, interpolate };
+            let options = EditOptions { test, interpolate };
             self.edit(py, |settings| node::update(settings, name, &content, options))
         })
     }
@@ -188,7 +188,7 @@ impl Editor {
         test: bool,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
-            let options = Options { test, interpolate: false };
+            let options = EditOptions { test, interpolate: false };
             self.edit(py, |settings| node::delete(settings, name, options))
         })
     }
@@ -263,15 +263,15 @@ fn content(
     classes: Vec<Text>,
     parameters: Option<&Bound<'_, PyDict>>,
     entries: Vec<(Vec<Text>, Bound<'_, PyAny>)>,
-) -> PyResult<Content> {
+) -> PyResult<NodeContent> {
     let parameters = match parameters {
         Some(parameters) => from_python(parameters.as_any(), "the parameters")?,
         None => Value::Null,
     };
-    let mut content = Content {
+    let mut content = NodeContent {
         classes,
         parameters: parameters.as_map().cloned().unwrap_or_default(),
-        ..Content::default()
+        ..NodeContent::default()
     };
     for (keys, value) in entries {
         content.entries.insert(keys, from_python(&value, "the value")?);

@@ -98,7 +98,7 @@ fn edits_of_repositories_are_refused_and_files_are_not_shown() {
     let error = reclass::edit::source::list(&settings).unwrap_err();
     let said = "files of storage_type 'yaml_git' cannot be shown as they are written (storage-unsupported)";
     assert_eq!(error.to_string(), said);
-    let error = reclass::edit::node::delete(&settings, "n", reclass::edit::tree::Options::default());
+    let error = reclass::edit::node::delete(&settings, "n", reclass::edit::tree::EditOptions::default());
     let said = "files of storage_type 'yaml_git' cannot be edited (storage-unsupported)";
     assert_eq!(error.unwrap_err().to_string(), said);
 }

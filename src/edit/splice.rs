@@ -1,4 +1,4 @@
-//! A page turns a change into the stretches of text that go and those that come in their place.
+//! A page turns a change into the stretches of text that go and those that come in their location.
 //!
 //! Here is where an entry stands and where it ends; `block` and `braces` cut and write.
 //!
@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use super::layout::{Habits, column, line_end};
-use super::render::{self, Quotes, Style};
+use super::layout::{Indentation, column, line_end};
+use super::render::{self, CollectionStyle, QuoteStyle};
 use super::{Action, Change};
 use crate::base::error::Result as Outcome;
 use crate::base::stack::grow;
@@ -34,21 +34,21 @@ impl Refusal {
     }
 }
 
-/// A stretch of the text and what takes its place.
+/// A stretch of the text and what takes its location.
 pub(super) struct Splice {
     pub(super) range: Range<usize>,
     pub(super) text: String,
 }
 
 /// A text, what stands in it, and how it is written.
-pub(super) struct Page<'a> {
+pub(super) struct Splicer<'a> {
     pub(super) text: &'a str,
     pub(super) outline: Outline,
-    pub(super) habits: Habits,
+    pub(super) indentation: Indentation,
 }
 
 /// The mapping that holds the entry or would hold it.
-pub(super) struct Place<'p> {
+pub(super) struct EntryLocation<'p> {
     pub(super) mapping: &'p OutlineNode,
     pub(super) pairs: &'p [OutlineEntry],
     /// The entries with the key; the last one counts.
@@ -59,28 +59,38 @@ pub(super) struct Place<'p> {
     pub(super) keys: &'p [Text],
 }
 
-impl<'a> Page<'a> {
+impl<'a> Splicer<'a> {
     /// A page of a text that is YAML.
-    pub(super) fn read(bytes: &'a [u8]) -> Outcome<Page<'a>> {
+    pub(super) fn read(bytes: &'a [u8]) -> Outcome<Splicer<'a>> {
         let outline = Outline::read(bytes)?;
         // The outline is only there for UTF-8.
         let text = std::str::from_utf8(bytes).unwrap_or_default();
-        let habits = Habits::of(text, &outline);
-        Ok(Page { text, outline, habits })
+        let indentation = Indentation::of(text, &outline);
+        Ok(Splicer { text, outline, indentation })
     }
 
     /// The text with the change made. `after` is what the whole text is to say.
-    pub(super) fn with(&self, change: &Change, after: &Value, style: Style) -> Result<Vec<u8>, Refusal> {
-        let splices = match (self.place(&change.keys)?, &change.action) {
+    pub(super) fn with(
+        &self,
+        change: &Change,
+        after: &Value,
+        style: CollectionStyle,
+    ) -> Result<Vec<u8>, Refusal> {
+        let splices = match (self.locate(&change.keys)?, &change.action) {
             (None, _) => vec![self.first_entry(after, style)?],
-            (Some(place), Action::Delete) => self.delete(&place)?,
-            (Some(place), Action::Set(value)) => self.set(&place, value, style)?,
-            (Some(place), Action::Append(items)) => {
-                match place.found.last().filter(|_| place.keys.len() == 1).map(|at| &place.pairs[*at]) {
+            (Some(location), Action::Delete) => self.delete(&location)?,
+            (Some(location), Action::Set(value)) => self.set(&location, value, style)?,
+            (Some(location), Action::Append(items)) => {
+                match location
+                    .found
+                    .last()
+                    .filter(|_| location.keys.len() == 1)
+                    .map(|at| &location.pairs[*at])
+                {
                     Some(pair) if !self.is_null(&pair.value) => {
                         vec![self.append(&pair.value, items, style)?]
                     }
-                    _ => self.set(&place, &Value::list(items.clone()), style)?,
+                    _ => self.set(&location, &Value::list(items.clone()), style)?,
                 }
             }
         };
@@ -101,7 +111,7 @@ impl<'a> Page<'a> {
     }
 
     /// Where the entry stands or belongs; `None` for a text without a mapping.
-    fn place<'p>(&'p self, keys: &'p [Text]) -> Result<Option<Place<'p>>, Refusal> {
+    fn locate<'p>(&'p self, keys: &'p [Text]) -> Result<Option<EntryLocation<'p>>, Refusal> {
         let Some(root) = self.outline.root.as_ref().filter(|root| !matches!(root.form, NodeForm::Empty))
         else {
             return Ok(None);
@@ -136,15 +146,16 @@ impl<'a> Page<'a> {
                     mapping = &pair.value;
                     keys = below;
                 }
-                _ => return Ok(Some(Place { mapping, pairs, found, outer, keys })),
+                _ => return Ok(Some(EntryLocation { mapping, pairs, found, outer, keys })),
             }
         }
     }
 
     /// Where the last of some keys is written.
     pub(super) fn key(&self, keys: &[Text]) -> Option<usize> {
-        let place = self.place(keys).ok().flatten()?;
-        let pair = place.found.last().filter(|_| place.keys.len() == 1).map(|at| &place.pairs[*at])?;
+        let location = self.locate(keys).ok().flatten()?;
+        let pair =
+            location.found.last().filter(|_| location.keys.len() == 1).map(|at| &location.pairs[*at])?;
         Some(pair.key.start)
     }
 
@@ -210,29 +221,39 @@ impl<'a> Page<'a> {
         }
     }
 
-    fn set(&self, place: &Place<'_>, value: &Value, style: Style) -> Result<Vec<Splice>, Refusal> {
-        let (name, below) = match place.keys.split_first() {
+    fn set(
+        &self,
+        location: &EntryLocation<'_>,
+        value: &Value,
+        style: CollectionStyle,
+    ) -> Result<Vec<Splice>, Refusal> {
+        let (name, below) = match location.keys.split_first() {
             Some((name, below)) => (Value::Str(name.clone()), below),
             None => return Err(Refusal::new("no key is named")),
         };
         let value = below.iter().rev().fold(value.clone(), |value, name| {
             Value::map(Map::from_iter([(Key::from(name.clone()), value)]))
         });
-        let flow = matches!(place.mapping.form, NodeForm::FlowMapping(_));
-        match place.found.last().map(|at| &place.pairs[*at]) {
+        let flow = matches!(location.mapping.form, NodeForm::FlowMapping(_));
+        match location.found.last().map(|at| &location.pairs[*at]) {
             Some(pair) if flow => Ok(vec![self.replace_in_braces(pair, &value)?]),
-            Some(pair) => self.replace(place.mapping, pair, &value, style),
-            None if flow => Ok(vec![self.insert_in_braces(place, &render::flow_entry(&name, &value)?)]),
+            Some(pair) => self.replace(location.mapping, pair, &value, style),
+            None if flow => Ok(vec![self.insert_in_braces(location, &render::flow_entry(&name, &value)?)]),
             None => {
-                let column = column(self.text, place.mapping.content);
-                let lines = render::entry(&name, &value, column, &self.habits, style)?;
-                Ok(vec![self.below(self.end(place.mapping), &lines)])
+                let column = column(self.text, location.mapping.content);
+                let lines = render::entry(&name, &value, column, &self.indentation, style)?;
+                Ok(vec![self.below(self.end(location.mapping), &lines)])
             }
         }
     }
 
     /// Items behind the last one of a list.
-    fn append(&self, sequence: &OutlineNode, items: &[Value], style: Style) -> Result<Splice, Refusal> {
+    fn append(
+        &self,
+        sequence: &OutlineNode,
+        items: &[Value],
+        style: CollectionStyle,
+    ) -> Result<Splice, Refusal> {
         if self.outline.is_used(sequence) {
             return Err(Refusal::new("aliases refer to the list").at(sequence.start));
         }
@@ -241,13 +262,13 @@ impl<'a> Page<'a> {
                 let column = column(self.text, sequence.content);
                 let mut lines = Vec::new();
                 for item in items {
-                    lines.extend(render::item(item, column, &self.habits, style)?);
+                    lines.extend(render::item(item, column, &self.indentation, style)?);
                 }
                 Ok(self.below(self.end(sequence), &lines))
             }
             NodeForm::FlowSequence(old) => {
                 let parts: Result<Vec<String>, Refusal> =
-                    items.iter().map(|item| render::flow(item, Quotes::Needed)).collect();
+                    items.iter().map(|item| render::flow(item, QuoteStyle::Needed)).collect();
                 let parts = parts?.join(", ");
                 Ok(match old.last() {
                     Some(last) => self.insert_behind(last.end, &parts),
@@ -259,11 +280,11 @@ impl<'a> Page<'a> {
     }
 
     /// The quotes that stand there now.
-    pub(super) fn quotes(node: &OutlineNode) -> Quotes {
+    pub(super) fn quotes(node: &OutlineNode) -> QuoteStyle {
         match node.form {
-            NodeForm::SingleQuoted => Quotes::Single,
-            NodeForm::DoubleQuoted => Quotes::Double,
-            _ => Quotes::Needed,
+            NodeForm::SingleQuoted => QuoteStyle::Single,
+            NodeForm::DoubleQuoted => QuoteStyle::Double,
+            _ => QuoteStyle::Needed,
         }
     }
 

@@ -8,10 +8,10 @@ use super::{Action, Change};
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
 
-/// The first twin on the way to the entry of a change: how many of its keys lead to the mapping
+/// The first variant on the way to the entry of a change: how many of its keys lead to the mapping
 /// that has it, and its key as it is written there.
 ///
-/// With its prefix an entry can be deleted beside a twin: no other is meant. The names of the
+/// With its prefix an entry can be deleted beside a variant: no other is meant. The names of the
 /// outermost mapping, `classes` and `parameters`, are reclass's own and have none.
 pub(super) fn find(before: Option<&Value>, change: &Change, prefixes: &Prefixes) -> Option<(usize, Text)> {
     let mut place = before;
@@ -21,9 +21,9 @@ pub(super) fn find(before: Option<&Value>, change: &Change, prefixes: &Prefixes)
         let goes = change.action == Action::Delete && depth + 1 == change.keys.len();
         let meant = goes && bare != &**name;
         if depth > 0 && !meant {
-            let twin = |key: &&str| *key != &**name && prefixes.bare(key) == bare;
-            if let Some(twin) = map.keys().filter_map(|key| key.as_str()).find(twin) {
-                return Some((depth, twin.into()));
+            let variant = |key: &&str| *key != &**name && prefixes.bare(key) == bare;
+            if let Some(variant) = map.keys().filter_map(|key| key.as_str()).find(variant) {
+                return Some((depth, variant.into()));
             }
         }
         place = map.get(&**name);
