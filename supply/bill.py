@@ -23,6 +23,9 @@ from packageurl import PackageURL
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "Cargo.lock"
 
+# The feature `schema` brings it in, which tests alone turn on.
+OPTIONAL = "schemars"
+
 
 def metadata() -> dict[str, Any]:
     """What `cargo metadata` says of the locked dependencies, all features on."""
@@ -48,7 +51,9 @@ def shipped(cargo: dict[str, Any]) -> dict[str, list[str]]:
         if crate not in needs:
             parts = nodes[crate]["deps"]
             needs[crate] = [
-                part["pkg"] for part in parts if any(kind["kind"] != "dev" for kind in part["dep_kinds"])
+                part["pkg"]
+                for part in parts
+                if part["name"] != OPTIONAL and any(kind["kind"] != "dev" for kind in part["dep_kinds"])
             ]
             waiting += needs[crate]
     return needs

@@ -17,6 +17,8 @@ pub(crate) use concise::{is_active, names_its_node, names_its_path};
 pub use kind::{Kind, article};
 pub use short::{short, short_path};
 
+use serde::Serialize;
+
 use crate::base::source::{Origin, Site};
 use crate::base::value::Text;
 
@@ -24,7 +26,8 @@ use crate::base::value::Text;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// One step of an include chain: who listed which class, and where.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Link {
     /// `node 'web1'`, `class 'web.server'` or `class mapping '*.lan default'`.
     pub includer: String,

@@ -1,8 +1,10 @@
-//! Json turns a value into the text that Python's `json.dumps` writes for it.
+//! Json turns a value into the text that Python's `json.dumps` writes for it: the answers of
+//! `--nodeinfo` and `--inventory`. Everything else becomes JSON through serde.
 //!
 //! Ruling Y7 for what Python refuses: dates are ISO 8601 strings, binary is
 //! base64, sets are lists. Keys are strings always, as in Python.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::base::base64;
@@ -13,55 +15,15 @@ use crate::base::value::{Key, Value};
 
 /// JSON as the Python programs print it: two spaces of indent if `pretty`, else on one line.
 pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
-    let mut writer = Writer { out: String::new(), indent: pretty.then_some(0), quotes: false };
+    let mut writer = Writer { out: String::new(), indent: pretty.then_some(0) };
     writer.value(value);
     Ok(writer.out)
-}
-
-/// JSON that every reader takes (RFC 8259), indented: `NaN` and the infinities are strings.
-pub fn portable(value: &Value) -> Result<String> {
-    let mut writer = Writer { out: String::new(), indent: Some(0), quotes: true };
-    writer.value(value);
-    Ok(writer.out)
-}
-
-/// What is read back from [`portable`]: keys are strings, dates and binary too, and sets are lists.
-pub fn plain(value: &Value) -> Value {
-    grow(|| match value {
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Str(_) => value.clone(),
-        Value::Float(number) if number.is_finite() => value.clone(),
-        Value::Float(number) => Value::text(float(*number)),
-        Value::Binary(bytes) => Value::text(base64::encode(bytes)),
-        Value::Date(_) | Value::DateTime(_) => Value::text(pystr::iso(value, 'T')),
-        Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-            Value::list(items.iter().map(plain).collect())
-        }
-        Value::Map(map) => {
-            let entries = map.iter().map(|(key, value)| (plain_key(key), plain(value)));
-            Value::map(entries.collect())
-        }
-    })
-}
-
-fn plain_key(key: &Key) -> Key {
-    match &key.0 {
-        Value::Str(_) => key.clone(),
-        Value::Float(number) => Key(Value::text(float(*number))),
-        Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => Key(plain(&key.0)),
-        other => {
-            let mut writer = Writer { out: String::new(), indent: None, quotes: true };
-            writer.value(other);
-            Key(Value::text(writer.out))
-        }
-    }
 }
 
 struct Writer {
     out: String,
     /// Levels of indent; none on one line.
     indent: Option<usize>,
-    /// Whether floats that JSON has no number for are strings.
-    quotes: bool,
 }
 
 impl Writer {
@@ -73,7 +35,6 @@ impl Writer {
             // Writing into a string does not fail.
             Value::Int(number) => drop(write!(self.out, "{number}")),
             Value::BigInt(number) => drop(write!(self.out, "{number}")),
-            Value::Float(number) if self.quotes && !number.is_finite() => self.string(&float(*number)),
             Value::Float(number) => self.out.push_str(&float(*number)),
             Value::Str(text) => self.string(text),
             Value::Binary(bytes) => self.string(&base64::encode(bytes)),
@@ -126,18 +87,7 @@ impl Writer {
     }
 
     fn key(&mut self, key: &Key) {
-        match &key.0 {
-            Value::Str(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => {
-                self.value(&key.0);
-            }
-            Value::Float(number) => self.string(&float(*number)),
-            // Numbers and the like as JSON writes them, in quotes.
-            other => {
-                self.out.push('"');
-                self.value(other);
-                self.out.push('"');
-            }
-        }
+        self.string(&key_text(key));
     }
 
     fn string(&mut self, text: &str) {
@@ -181,7 +131,24 @@ const PLAIN: [bool; 256] = {
 
 const SPACES: &str = "                                                                ";
 
-fn float(number: f64) -> String {
+/// A key as JSON has it: a string.
+pub(crate) fn key_text(key: &Key) -> Cow<'_, str> {
+    Cow::Owned(match &key.0 {
+        Value::Str(text) => return Cow::Borrowed(text),
+        Value::Float(number) => float(*number),
+        Value::Binary(bytes) => base64::encode(bytes),
+        value @ (Value::Date(_) | Value::DateTime(_)) => pystr::iso(value, 'T'),
+        // Numbers and the like as JSON writes them.
+        other => {
+            let mut writer = Writer { out: String::new(), indent: None };
+            writer.value(other);
+            writer.out
+        }
+    })
+}
+
+/// A float as Python's `json` writes it.
+pub(crate) fn float(number: f64) -> String {
     if number.is_nan() {
         "NaN".into()
     } else if number.is_infinite() {
@@ -213,12 +180,6 @@ mod tests {
         }
         let value = parse_value("{.nan: [.nan, -.inf], b: 1.5}").expect("yaml");
         assert_eq!(dumps(&value, false).expect("json"), r#"{"NaN":[NaN,-Infinity],"b":1.5}"#);
-        let portable = portable(&value).expect("json");
-        assert_eq!(portable.replace([' ', '\n'], ""), r#"{"NaN":["NaN","-Infinity"],"b":1.5}"#);
-        let value = parse_value("{1: .inf, 2001-01-01: [2001-01-01], b: !!binary AQI=, s: !!set {a}}");
-        let plain = plain(&value.expect("yaml"));
-        let expected = parse_value("{'1': Infinity, '2001-01-01': ['2001-01-01'], b: AQI=, s: [a]}");
-        assert_eq!(plain, expected.expect("yaml"));
         let value = parse_value("{a: [1], b: {c: d}}").expect("yaml");
         assert_eq!(
             dumps(&value, true).expect("json"),

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 /// The number of a file within one engine. Never used again for another path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FileId(pub u32);
@@ -57,15 +59,18 @@ pub struct Span {
 pub type Spans = Arc<[Span]>;
 
 /// A place in a file, ready to be shown.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Site {
     /// The path as the user wrote the inventory: absolute, for display.
+    #[serde(rename = "file")]
     pub path: Arc<str>,
     /// Line, from one; zero where only the file is known.
     pub line: u32,
     /// Column in characters, from one; zero where only the file is known.
     pub column: u32,
     /// Length in characters of what is meant, zero where unknown.
+    #[serde(skip)]
     pub length: u32,
 }
 

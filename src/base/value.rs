@@ -6,6 +6,8 @@
 //! zero count, and `nan` is `nan`. [`Key`] has the looser equality of Python's
 //! dict keys, where `1`, `1.0` and `true` are one key.
 
+mod serialize;
+
 use std::borrow::{Borrow, Cow};
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -14,6 +16,8 @@ use std::sync::Arc;
 
 use arcstr::ArcStr;
 use num_bigint::BigInt;
+
+pub use serialize::{INDEX, apart};
 
 /// What a text takes in memory beside its letters.
 pub const TEXT: usize = 24;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde::Serialize;
+
 /// One of the [`Counters`].
 #[derive(Default, Debug)]
 pub struct Counter(AtomicU64);
@@ -13,11 +15,12 @@ impl Counter {
     }
 }
 
+/// Each count with its name and the name that `cache_info` has for it.
 macro_rules! counts {
-    ($( $(#[$doc:meta])* $name:ident, )*) => {
+    ($( $(#[$doc:meta])* $name:ident $key:literal, )*) => {
         /// What was done so far.
-        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-        pub struct Counts { $( $(#[$doc])* pub $name: u64, )* }
+        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+        pub struct Counts { $( $(#[$doc])* #[serde(rename = $key)] pub $name: u64, )* }
 
         /// Counts that threads add to.
         #[derive(Default, Debug)]
@@ -34,23 +37,23 @@ macro_rules! counts {
 
 counts! {
     /// Trees listed.
-    listed,
+    listed "trees_listed",
     /// Files whose bytes were read.
-    read,
+    read "files_read",
     /// Files that were parsed.
-    parsed,
+    parsed "files_parsed",
     /// Layers whose parameters were merged into those of the layers before them, for one node or for all
     /// that begin with them.
-    merged,
+    merged "layers_merged",
     /// Nodes that were computed.
-    computed,
+    computed "nodes_computed",
     /// Nodes of which every parameter was evaluated.
-    whole,
+    whole "nodes_evaluated",
     /// Nodes of which those alone were evaluated that their own files or last classes have a say in: the
     /// others were known from another node with the same classes.
-    partial,
+    partial "nodes_evaluated_partly",
     /// Exports that were computed for queries.
-    exported,
+    exported "exports_computed",
     /// Answers that were given again.
-    reused,
+    reused "hits",
 }

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
@@ -147,9 +147,10 @@ impl Inputs {
         true
     }
 
-    /// When every file was last looked at.
-    pub fn last_full_check(&self) -> Option<SystemTime> {
-        *self.last_full_check.lock()
+    /// When every file was last looked at, in seconds of Unix time.
+    pub fn last_full_check(&self) -> Option<f64> {
+        let since = (*self.last_full_check.lock())?.duration_since(UNIX_EPOCH).ok()?;
+        Some(since.as_secs_f64())
     }
 
     /// Whether a watch tells of changes.

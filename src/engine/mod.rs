@@ -24,7 +24,8 @@ pub mod trees;
 pub mod values;
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::SystemTime;
+
+use serde::Serialize;
 
 use crate::base::error::{Error, Fault, MAX_FAULTS, Result, Warning, truncate_faults};
 use crate::base::settings::{Settings, TABLE};
@@ -92,9 +93,10 @@ impl NodeInfo {
 }
 
 /// What an inventory remembers, and what was done.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CacheInfo {
     /// What was done.
+    #[serde(flatten)]
     pub counts: counts::Counts,
     /// Answers that are kept.
     pub answers: usize,
@@ -106,8 +108,8 @@ pub struct CacheInfo {
     pub files: usize,
     /// About how many bytes their text and what was made of it take.
     pub files_memory: usize,
-    /// When every file was last looked at, rather than relied on the kernel to tell.
-    pub last_full_check: Option<SystemTime>,
+    /// When every file was last looked at, rather than relied on the kernel to tell; in seconds of Unix time.
+    pub last_full_check: Option<f64>,
     /// Whether the kernel tells of changes.
     pub watching: bool,
 }

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
 
-pub use data::{findings_value, github, link_value, sarif, site_value};
+pub use data::{github, sarif, to_json, to_json_line};
 pub use finding::{Finding, Level, grouped};
 pub use full::{full, full_finding, full_note, full_warning};
 

@@ -27,7 +27,7 @@
 use num_bigint::BigInt;
 
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, article, push_fault, short};
-use crate::base::pystr::iso;
+use crate::base::pystr;
 use crate::base::value::{Key, Map, Value};
 
 /// How deep containers may nest. A minion of Salt 3008, which looks for secrets in its pillar, ends in a
@@ -39,12 +39,12 @@ pub const DEPTH: usize = 128;
 /// `root` names the whole in errors that are about no single parameter, and
 /// `delimiter` stands between the keys of a path, as in references.
 pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
-    let mut walk = Walk { root, delimiter, path: Vec::new(), faults: Vec::new() };
-    let changed = walk.value(value);
-    if walk.faults.is_empty() {
+    let mut carrier = Carrier { root, delimiter, path: Vec::new(), faults: Vec::new() };
+    let changed = carrier.value(value);
+    if carrier.faults.is_empty() {
         Ok(changed.unwrap_or_else(|| value.clone()))
     } else {
-        Err(Error::new(walk.faults))
+        Err(Error::new(carrier.faults))
     }
 }
 
@@ -53,36 +53,34 @@ pub fn is_plain(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
 }
 
-struct Walk<'a> {
+/// Changes values for the wire, and collects faults.
+struct Carrier<'a> {
     root: &'a str,
     delimiter: &'a str,
-    /// Where the walk is: put into words where there is a fault.
-    path: Vec<Step<'a>>,
+    /// Where the value stands that is looked at.
+    path: Vec<Step>,
     /// What cannot be carried, in the order of the document.
     faults: Vec<Fault>,
 }
 
 /// A key or an index on the way to a value.
-enum Step<'a> {
-    Key(&'a Key),
-    /// A key that is carried as another one.
-    Renamed(Key),
+enum Step {
+    Key(Key),
     Index(usize),
 }
 
-impl Step<'_> {
+impl Step {
     fn text(&self) -> String {
         match self {
-            Step::Key(key) => crate::base::pystr::str(&key.0),
-            Step::Renamed(key) => crate::base::pystr::str(&key.0),
+            Step::Key(key) => pystr::str(&key.0),
             Step::Index(index) => index.to_string(),
         }
     }
 }
 
-impl<'a> Walk<'a> {
+impl Carrier<'_> {
     /// The changed value; `None` where it can stay as it is, or where there is a fault.
-    fn value(&mut self, value: &'a Value) -> Option<Value> {
+    fn value(&mut self, value: &Value) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
             Value::BigInt(number) => {
@@ -90,7 +88,7 @@ impl<'a> Walk<'a> {
                 None
             }
             Value::Binary(bytes) => std::str::from_utf8(bytes).ok().map(Value::text),
-            Value::Date(_) | Value::DateTime(_) => Some(Value::text(iso(value, 'T'))),
+            Value::Date(_) | Value::DateTime(_) => Some(Value::text(pystr::iso(value, 'T'))),
             Value::List(items) => self.items(items).map(Value::list),
             Value::Tuple(items) | Value::Set(items) => {
                 Some(Value::list(self.items(items).unwrap_or_else(|| (**items).clone())))
@@ -99,7 +97,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn items(&mut self, items: &'a [Value]) -> Option<Vec<Value>> {
+    fn items(&mut self, items: &[Value]) -> Option<Vec<Value>> {
         self.enter()?;
         let mut changed: Option<Vec<Value>> = None;
         for (index, item) in items.iter().enumerate() {
@@ -112,47 +110,42 @@ impl<'a> Walk<'a> {
         changed
     }
 
-    fn map(&mut self, map: &'a Map) -> Option<Map> {
+    fn map(&mut self, map: &Map) -> Option<Map> {
         self.enter()?;
-        let mut entries = Vec::new();
-        let mut renamed = false;
+        if map.keys().any(|key| !is_plain(&key.0)) {
+            return Some(self.map_with_keys(map));
+        }
+        let mut changed: Option<Map> = None;
         for (index, (key, value)) in map.iter().enumerate() {
-            let new_key = self.key(key);
-            renamed |= new_key.is_some();
-            self.path.push(new_key.clone().map_or(Step::Key(key), Step::Renamed));
-            let new_value = self.value(value);
+            self.path.push(Step::Key(key.clone()));
+            if let Some(new) = self.value(value)
+                && let Some((_, place)) = changed.get_or_insert_with(|| map.clone()).get_index_mut(index)
+            {
+                *place = new;
+            }
             self.path.pop();
-            if new_key.is_some() || new_value.is_some() {
-                entries.push((index, new_key, new_value));
-            }
         }
-        if entries.is_empty() {
-            return None;
+        changed
+    }
+
+    /// A mapping whose keys may change too.
+    fn map_with_keys(&mut self, map: &Map) -> Map {
+        let mut entries = Vec::with_capacity(map.len());
+        for (key, value) in map {
+            let key = self.key(key).unwrap_or_else(|| key.clone());
+            self.path.push(Step::Key(key.clone()));
+            entries.push((key, self.value(value).unwrap_or_else(|| value.clone())));
+            self.path.pop();
         }
-        if !renamed {
-            let mut changed = map.clone();
-            for (index, _, value) in entries {
-                if let (Some((_, place)), Some(value)) = (changed.get_index_mut(index), value) {
-                    *place = value;
-                }
-            }
-            return Some(changed);
-        }
-        let mut entries = entries.into_iter().peekable();
         let mut changed = Map::default();
-        for (index, (key, value)) in map.iter().enumerate() {
-            let (new_key, new_value) = match entries.next_if(|entry| entry.0 == index) {
-                Some((_, key, value)) => (key, value),
-                None => (None, None),
-            };
-            let new_key = new_key.unwrap_or_else(|| key.clone());
-            if changed.insert(new_key.clone(), new_value.unwrap_or_else(|| value.clone())).is_some() {
-                self.path.push(Step::Renamed(new_key));
+        for (key, value) in entries {
+            if changed.insert(key.clone(), value).is_some() {
+                self.path.push(Step::Key(key));
                 self.fault("two keys become the same text on the way to the minion");
                 self.path.pop();
             }
         }
-        Some(changed)
+        changed
     }
 
     /// The changed key; `None` where it can stay as it is, or where there is a fault.
@@ -165,7 +158,7 @@ impl<'a> Walk<'a> {
                 self.number(number);
                 return None;
             }
-            Value::Date(_) | Value::DateTime(_) => iso(&key.0, 'T'),
+            time @ (Value::Date(_) | Value::DateTime(_)) => pystr::iso(time, 'T'),
             Value::Binary(bytes) => {
                 let Ok(text) = std::str::from_utf8(bytes) else {
                     self.fault("a binary key cannot be carried to a minion");
@@ -200,8 +193,8 @@ impl<'a> Walk<'a> {
         if self.faults.len() > MAX_FAULTS {
             return;
         }
-        let text = |step: &Step<'_>| short(&step.text()).into_owned();
-        let joined = |path: &[Step<'_>]| path.iter().map(text).collect::<Vec<_>>().join(self.delimiter);
+        let text = |step: &Step| short(&step.text()).into_owned();
+        let joined = |path: &[Step]| path.iter().map(text).collect::<Vec<_>>().join(self.delimiter);
         let path = match self.path.as_slice() {
             [] => self.root.to_owned(),
             // Deep paths say where they begin; the rest would fill the screen.

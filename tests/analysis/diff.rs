@@ -39,12 +39,12 @@ fn examples_differ_as_they_say() {
         let folder = tempfile::tempdir().unwrap();
         let difference = difference(folder.path(), example);
         let shown = |text: String| text.replace(&format!("{}/", folder.path().display()), "");
-        let data = reclass::json::dumps(&difference.to_value(":"), true).unwrap();
+        let data = reclass::report::to_json(&difference);
         let before = example.split("--- text").next().unwrap();
         format!(
             "{before}--- text\n{}\n--- summary\n{}\n--- json\n{}\n",
-            shown(text(&difference, ":", NAMED, Paint(false))).trim_end(),
-            shown(summary(&difference, ":", NAMED)).trim_end(),
+            shown(text(&difference, NAMED, Paint(false))).trim_end(),
+            shown(summary(&difference, NAMED)).trim_end(),
             shown(data)
         )
     });

@@ -31,7 +31,7 @@ fn page(base: &Path, nodes: &[&str]) -> String {
     let inventory = Inventory::open(&options).unwrap();
     let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
     let graph = graph(&inventory, &nodes, &Redaction::of(inventory.settings())).unwrap();
-    html(&graph).unwrap()
+    html(&graph)
 }
 
 fn example() -> PathBuf {

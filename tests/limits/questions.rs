@@ -26,14 +26,14 @@ pub const QUESTIONS: [Question; 8] = [
     ("graph", |options, _, node| {
         let inventory = Inventory::open(options)?;
         let graph = graph(&inventory, &[node.into()], &Redaction::of(inventory.settings()))?;
-        Ok(html(&graph)?.len() + dot(&graph).len())
+        Ok(html(&graph).len() + dot(&graph).len())
     }),
     ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),
     ("diff", |options, empty, _| {
         let empty = empty.to_str().unwrap();
         let difference = diff(options, None, (empty, "."), &[], false)?;
-        let data = reclass::json::dumps(&difference.to_value(":"), false)?;
-        Ok(reclass::diff::text(&difference, ":", NAMED, Paint(false)).len() + data.len())
+        let data = reclass::report::to_json(&difference);
+        Ok(reclass::diff::text(&difference, NAMED, Paint(false)).len() + data.len())
     }),
     ("nodes --param", |options, _, _| {
         let filter = NodeFilter { parameters: vec!["**:nothing".into()], ..NodeFilter::default() };

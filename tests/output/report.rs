@@ -93,12 +93,11 @@ fn the_same_problem_is_said_once() {
 
 #[test]
 fn programs_read_findings() {
-    let json = |value| reclass::json::dumps(&value, true).expect("plain data");
     let findings = findings();
-    golden("findings-json", &format!("{}\n", json(report::findings_value(&findings))));
+    golden("findings-json", &format!("{}\n", report::to_json(&findings)));
     golden("findings-github", &format!("{}\n", report::github(&findings, "/srv")));
     let rules = [("class-unused", "No node has the class.")];
-    golden("findings-sarif", &format!("{}\n", json(report::sarif(&findings, &rules, "/srv"))));
+    golden("findings-sarif", &format!("{}\n", report::to_json(&report::sarif(&findings, &rules, "/srv"))));
 }
 
 #[test]

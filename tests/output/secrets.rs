@@ -150,7 +150,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     let told = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
     let text = reclass::explain::to_text(&told, ":", &redaction, reclass::style::Paint(false));
     let data = reclass::json::dumps(&told.to_value(":", &redaction), false).unwrap();
-    let page = reclass::graph::html(&graph).unwrap();
+    let page = reclass::graph::html(&graph);
     for shown in [&format!("{parameters:?}"), &page, &text, &data] {
         assert!(shown.contains("memcached") && shown.contains("SHOW-b"), "{shown}");
         assert!(!shown.contains("HIDE"), "{shown}");

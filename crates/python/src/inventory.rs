@@ -1,27 +1,29 @@
 //! Inventory turns the calls of Python into requests to the engine.
 
 use std::ops::Deref;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
+use serde::Serialize;
 
+use crate::data;
 use crate::errors::{exception_with_excerpts, guard};
 use crate::incoming;
 use crate::known;
 use crate::log::{self, Severity};
 use crate::outgoing::Outgoing;
-use crate::questions;
+use reclass::diff::diff;
 use reclass::error::{
     Error, Fault, Kind, Result, Warning, article, concise_warning, inert, truncate_unless_grouped,
 };
-use reclass::explain::Selection;
+use reclass::explain::{Selection, explain};
 use reclass::failpoints::failpoint;
-use reclass::json;
-use reclass::list::NodeFilter;
+use reclass::lint::lint;
+use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
-use reclass::report::full;
+use reclass::report::{full, to_json};
 use reclass::settings::{NodeNotFound, Settings};
 use reclass::stack::grow;
 use reclass::value::{Map, Text, Value};
@@ -84,9 +86,10 @@ impl Inventory {
             self.listing(py, |engine| {
                 if everything {
                     // A broken class is no matter where names alone are asked for.
-                    return questions::names(engine);
+                    return engine.inspect(|computation| computation.catalog.nodes.keys().cloned().collect());
                 }
-                questions::nodes(engine, &filter)
+                let rows = list::nodes(engine, &filter)?;
+                Ok(rows.into_iter().map(|row| row.name).collect::<Vec<Text>>())
             })
         })
     }
@@ -94,13 +97,13 @@ impl Inventory {
     /// The classes that any of the globs choose, each with its file and its nodes.
     #[pyo3(signature = (*globs))]
     fn classes<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.listing(py, |engine| questions::classes(engine, &globs)))
+        guard(|| self.listing(py, |engine| list::classes(engine, &globs, &NodeFilter::default())))
     }
 
     /// The applications that any of the globs choose, each with its nodes.
     #[pyo3(signature = (*globs))]
     fn applications<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.listing(py, |engine| questions::applications(engine, &globs)))
+        guard(|| self.listing(py, |engine| list::applications(engine, &globs, &NodeFilter::default())))
     }
 
     /// The parameters that any of the patterns choose, each with the places that set it and its nodes.
@@ -112,14 +115,18 @@ impl Inventory {
         nodes: Option<Vec<String>>,
         show_secrets: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let nodes = nodes.unwrap_or_default();
-        guard(|| self.listing(py, |engine| questions::parameters(engine, &paths, &nodes, show_secrets)))
+        let filter = NodeFilter { names: nodes.unwrap_or_default(), ..NodeFilter::default() };
+        guard(|| {
+            self.listing(py, |engine| {
+                list::parameters(engine, &paths, &filter, &redaction(engine, show_secrets))
+            })
+        })
     }
 
     /// What refers to the parameters that any of the patterns choose.
     #[pyo3(signature = (*paths))]
     fn refs<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.listing(py, |engine| questions::references(engine, &paths)))
+        guard(|| self.listing(py, |engine| list::references(engine, &paths, &NodeFilter::default())))
     }
 
     /// Where the values of a node come from: what `reclass explain -o json` prints. Without paths and
@@ -141,14 +148,18 @@ impl Inventory {
         guard(|| {
             let [exports, classes, applications] =
                 [exports, classes, applications].map(Option::unwrap_or_default);
-            let selection =
+            let mut selection =
                 Selection { parameters: paths, exports, classes, applications, ..Selection::default() };
-            let ask = |engine: &reclass::Inventory| {
-                let told =
-                    questions::explanation(engine, node, selection.clone(), environment, show_secrets)?;
-                Ok(if plain { json::plain(&told) } else { told })
-            };
-            self.answer(py, ask)
+            let environment = environment.map(Text::from);
+            let request = Request { environment, force_environment: true, input_data: None };
+            self.answer(py, plain, |engine| {
+                selection.redaction = redaction(engine, show_secrets);
+                let explanation = explain(engine, node, &request, &selection)?;
+                if !explanation.missing.is_empty() {
+                    return Err(Error::new(explanation.missing));
+                }
+                Ok(explanation.to_value(&engine.settings().delimiter, &selection.redaction))
+            })
         })
     }
 
@@ -156,7 +167,7 @@ impl Inventory {
     /// prints, notes included.
     #[pyo3(signature = (*nodes))]
     fn lint<'py>(&self, py: Python<'py>, nodes: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| self.answer(py, |_| questions::findings(&self.options, &nodes)))
+        guard(|| self.answer(py, false, |_| lint(&self.options, &nodes, &())))
     }
 
     /// What differs between two states of the inventory: what `reclass diff -o json` prints. Values keep
@@ -171,12 +182,7 @@ impl Inventory {
         show_secrets: bool,
         plain: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
-        guard(|| {
-            self.answer(py, |engine| {
-                let told = questions::difference(engine, &self.options, (old, new), &nodes, show_secrets)?;
-                Ok(if plain { json::plain(&told) } else { told })
-            })
-        })
+        guard(|| self.answer(py, plain, |_| diff(&self.options, None, (old, new), &nodes, show_secrets)))
     }
 
     /// What `reclass --nodeinfo` prints of a node, as Python data.
@@ -207,28 +213,10 @@ impl Inventory {
     fn cache_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let info = self.ask(py, |engine| Ok(engine.cache_info()))?;
-            let dict = PyDict::new(py);
-            dict.set_item("hits", info.counts.reused)?;
-            dict.set_item("misses", info.counts.computed)?;
-            dict.set_item("trees_listed", info.counts.listed)?;
-            dict.set_item("files_read", info.counts.read)?;
-            dict.set_item("files_parsed", info.counts.parsed)?;
-            dict.set_item("layers_merged", info.counts.merged)?;
-            dict.set_item("nodes_computed", info.counts.computed)?;
-            dict.set_item("nodes_evaluated", info.counts.whole)?;
-            dict.set_item("nodes_evaluated_partly", info.counts.partial)?;
-            dict.set_item("exports_computed", info.counts.exported)?;
-            dict.set_item("answers", info.answers)?;
-            dict.set_item("answers_memory", info.answers_memory)?;
-            dict.set_item("answers_limit", info.answers_limit)?;
-            dict.set_item("objects_memory", known::weight())?;
-            dict.set_item("files", info.files)?;
-            dict.set_item("files_memory", info.files_memory)?;
-            let since = |time: &SystemTime| time.duration_since(UNIX_EPOCH).ok();
-            let checked = info.last_full_check.as_ref().and_then(since).map(|since| since.as_secs_f64());
-            dict.set_item("last_full_check", checked)?;
-            dict.set_item("watching", info.watching)?;
-            Ok(dict)
+            let given = data::object(&mut self.outgoing(py), &*info)?.cast_into::<PyDict>()?;
+            given.set_item("misses", info.counts.computed)?;
+            given.set_item("objects_memory", known::weight())?;
+            Ok(given)
         })
     }
 
@@ -336,14 +324,19 @@ fn objects_limit(settings: &Settings) -> usize {
 }
 
 impl Inventory {
-    /// The engine's answer as Python data.
-    fn answer<'py>(
+    /// The engine's answer as Python data. A plain one has the types of JSON.
+    fn answer<'py, T: Serialize + Send + Sync>(
         &self,
         py: Python<'py>,
-        question: impl FnOnce(&reclass::Inventory) -> Result<Value> + Send,
+        plain: bool,
+        question: impl FnOnce(&reclass::Inventory) -> Result<T> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = self.ask(py, question)?;
-        self.outgoing(py).object(&given)
+        if plain {
+            let text = py.detach(|| grow(|| to_json(&*given)));
+            return py.import("json")?.call_method1("loads", (text,));
+        }
+        data::object(&mut self.outgoing(py), &*given)
     }
 
     fn dict<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {
@@ -356,17 +349,17 @@ impl Inventory {
 
     /// The answer of a listing. A name that several files have is no error of the others: it goes to the
     /// log.
-    fn listing<'py>(
+    fn listing<'py, T: Serialize + Send>(
         &self,
         py: Python<'py>,
-        question: impl FnOnce(&reclass::Inventory) -> Result<Value> + Send,
+        question: impl FnOnce(&reclass::Inventory) -> Result<Vec<T>> + Send,
     ) -> PyResult<Bound<'py, PyAny>> {
         let given = self.ask(py, |engine| Ok((question(engine)?, engine.clashes())))?;
-        let (value, clashes) = &*given;
+        let (rows, clashes) = &*given;
         for clash in clashes {
             log::write(py, Severity::Warning, &concise_warning(clash))?;
         }
-        self.outgoing(py).object(value)
+        data::object(&mut self.outgoing(py), rows)
     }
 
     /// Asks the engine while other threads may use the interpreter. An error brings excerpts of the
@@ -499,6 +492,11 @@ impl<T> Drop for Given<T> {
     fn drop(&mut self) {
         grow(|| drop(self.0.take()));
     }
+}
+
+/// Hides the secrets in an answer.
+fn redaction(inventory: &reclass::Inventory, show: bool) -> Redaction {
+    if show { Redaction::none() } else { Redaction::of(inventory.settings()) }
 }
 
 /// The name of a node. A string of Python's can hold what no text does, a lone surrogate.

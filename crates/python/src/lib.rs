@@ -1,7 +1,7 @@
 //! The Python module `saltext.reclass._engine`: the engine as Python sees it.
 //!
 //! Nothing but translation: [`incoming`] and [`outgoing`] carry data over the border,
-//! [`errors`] carries failures, [`log`] writes the log, [`inventory`] and [`questions`] ask the engine, [`editor`] edits
+//! [`errors`] carries failures, [`log`] writes the log, [`data`] turns results into Python data, [`inventory`] asks the engine, [`editor`] edits
 //! files. Three promises to a Salt master hold for each method:
 //!
 //! * a panic becomes an ordinary exception ([`errors::guard`]): Salt does not
@@ -10,6 +10,7 @@
 //!   lock of the engine is held while waiting for the interpreter;
 //! * what is returned is new, and the caller may change it.
 
+mod data;
 pub mod editor;
 pub mod errors;
 mod form;
@@ -19,7 +20,6 @@ mod known;
 mod log;
 pub mod outgoing;
 mod prototype;
-pub mod questions;
 mod strings;
 
 /// The compiled part of `saltext.reclass`; use it through that package.

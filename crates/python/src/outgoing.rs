@@ -49,6 +49,11 @@ impl<'py> Outgoing<'py> {
         Outgoing { py, known: Taken::new(), limit, plain: false, depth: 0 }
     }
 
+    /// The interpreter.
+    pub fn py(&self) -> Python<'py> {
+        self.py
+    }
+
     /// The Python object for a value. Each call makes new containers.
     pub fn object(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.any(value)?)

@@ -6,17 +6,19 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
 use super::values::Sameness;
-use super::{Section, ValueChange};
+use super::{ChangeKind, ItemChange, ListItem, NodeChange, Section, ValueChange};
 use crate::analysis::explain::ValuePlace;
+use crate::base::path::join_path;
 use crate::base::source::Site;
-use crate::base::value::{Key, Text};
+use crate::base::value::{Key, Text, Value};
+use crate::output::redact::Redaction;
 
 /// A change, and the nodes that have it.
 #[derive(Clone, Debug)]
-pub struct Group {
+pub(super) struct Group {
     /// What changes. Of a list, old and new are those of the first of the nodes, the items what
     /// all of the nodes have in common.
-    pub change: ValueChange,
+    pub change: NodeChange,
     /// Where the old value stands, in the first of the nodes.
     pub old_place: Option<ValuePlace>,
     /// Where the new value stands, in the first of the nodes.
@@ -30,7 +32,7 @@ pub struct Group {
 }
 
 impl Group {
-    fn of(change: ValueChange) -> Group {
+    fn of(change: NodeChange) -> Group {
         Group {
             change,
             old_place: None,
@@ -50,7 +52,34 @@ impl Group {
         path
     }
 
-    fn take(&mut self, node: &Text, change: &ValueChange) {
+    /// The change as data, secrets masked.
+    pub(super) fn into_change(self, redaction: &Redaction, delimiter: &str) -> ValueChange {
+        let change = &self.change;
+        let masked = |value: &Value| redaction.value(&change.path, value);
+        let item = |item: &ListItem| ItemChange {
+            kind: if item.added { ChangeKind::Added } else { ChangeKind::Removed },
+            value: change.item(item).map_or(Value::Null, masked),
+            place: item.place.clone(),
+        };
+        ValueChange {
+            section: change.section,
+            path: join_path(&self.path(), delimiter),
+            kind: match (&change.old, &change.new) {
+                (None, _) => ChangeKind::Added,
+                (_, None) => ChangeKind::Removed,
+                _ => ChangeKind::Changed,
+            },
+            old: change.old.as_ref().map(masked),
+            new: change.new.as_ref().map(masked),
+            items: (!change.items.is_empty()).then(|| change.items.iter().map(item).collect()),
+            old_place: self.old_place,
+            new_place: self.new_place,
+            differs_by_node: self.differs_by_node,
+            nodes: self.nodes,
+        }
+    }
+
+    fn take(&mut self, node: &Text, change: &NodeChange) {
         self.nodes.push(node.clone());
         for at in &change.indexes {
             if change.path[*at] != self.change.path[*at] && !self.varies.contains(at) {
@@ -116,9 +145,9 @@ pub(super) struct Groups {
 
 impl Groups {
     /// Takes the changes of a node.
-    pub(super) fn take(&mut self, node: &Text, changes: Vec<ValueChange>) {
+    pub(super) fn take(&mut self, node: &Text, changes: Vec<NodeChange>) {
         let mut before: FxHashMap<Sameness, usize> = FxHashMap::default();
-        for change in changes.into_iter().flat_map(ValueChange::split) {
+        for change in changes.into_iter().flat_map(NodeChange::split) {
             let sameness = change.sameness();
             let number = before.entry(sameness.clone()).or_default();
             let group = self.groups.entry((sameness, *number)).or_insert_with(|| Group::of(change.clone()));

@@ -6,7 +6,7 @@ use crate::base::value::Value;
 
 /// One item that a list loses or gains.
 #[derive(Clone, Debug)]
-pub struct ListItem {
+pub(super) struct ListItem {
     /// Whether the new list has it, and the old one has not.
     pub added: bool,
     /// Its index, in the list that has it.

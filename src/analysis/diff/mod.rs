@@ -1,7 +1,6 @@
 //! A difference turns two states of an inventory into what a change does: all nodes are rendered on
 //! both sides, and only what differs is said, once for all nodes that it is the same in.
 
-mod data;
 mod groups;
 mod items;
 mod nodes;
@@ -9,97 +8,163 @@ mod side;
 mod text;
 mod values;
 
-use crate::analysis::explain::check_nodes;
+use serde::Serialize;
+
+use crate::analysis::explain::{ValuePlace, check_nodes};
 use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel::both;
 use crate::base::pattern::Glob;
 use crate::base::secrets::Secrets;
+use crate::base::settings::Settings;
 use crate::base::value::{Map, Text, Value};
 use crate::output::redact::Redaction;
+use crate::output::report::{Finding, Level};
 
-pub use groups::Group;
-use groups::{Groups, together};
-pub use items::ListItem;
+use groups::{Group, Groups, together};
+use items::ListItem;
 use nodes::Node;
 use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
-pub use values::{Section, ValueChange};
+use values::NodeChange;
+pub use values::Section;
 
-/// All that differs.
-#[derive(Clone, Debug, Default)]
+/// All that differs, as `--output json` and Python get it. `docs/diff.md` describes it.
+#[derive(Clone, Debug, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Difference {
-    /// What the sides are called.
-    pub names: (String, String),
-    /// How many nodes there are on either side.
-    pub nodes: usize,
+    /// What the first side is called.
+    pub old: String,
+    /// What the second side is called.
+    pub new: String,
     /// Whether the settings files in the base folders differ.
     pub settings_differ: bool,
     /// Whether each state is rendered with the settings of its own.
+    #[serde(skip)]
     pub own_settings: bool,
-    /// Changes of values, in the order in which they were met.
-    pub changes: Vec<Group>,
+    /// How many nodes there are on either side.
+    pub nodes: usize,
+    /// In how many of them anything differs.
+    pub touched: usize,
     /// Nodes of the second side alone.
     pub added: Vec<Text>,
-    /// Those of them that do not render, with their problems.
-    pub unrendered: Vec<(Text, Vec<Fault>)>,
+    /// Those of them that do not render.
+    pub unrendered: Vec<NodeProblems>,
     /// Nodes of the first side alone.
     pub removed: Vec<Text>,
     /// Nodes that render on the first side only, with their problems on the second.
-    pub broken: Vec<(Text, Vec<Fault>)>,
-    /// Nodes that render on the second side only.
-    pub mended: Vec<(Text, Vec<Fault>)>,
+    pub broken: Vec<NodeProblems>,
+    /// Nodes that render on the second side only, with their problems on the first.
+    pub mended: Vec<NodeProblems>,
     /// Nodes that render on neither side, with other problems than before: those of the second.
-    pub otherwise: Vec<(Text, Vec<Fault>)>,
+    pub otherwise: Vec<NodeProblems>,
     /// Nodes that render on neither side, with the same problems: they are not compared.
+    #[serde(skip)]
     pub failing: Vec<Text>,
-    /// What is masked wherever the difference is shown.
-    pub redaction: Redaction,
+    /// Changes of values, in the order in which they were met.
+    pub changes: Vec<ValueChange>,
+}
+
+/// A node that does not render on one side.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct NodeProblems {
+    /// Its name.
+    pub node: Text,
+    /// Why.
+    pub problems: Vec<Finding>,
+}
+
+/// What happens to a value or an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum ChangeKind {
+    /// Only the new side has it.
+    Added,
+    /// Only the old side has it.
+    Removed,
+    /// Both sides have it. `null` is a value too.
+    Changed,
+}
+
+/// A change, with all nodes that have it.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ValueChange {
+    /// The part of the nodes.
+    pub section: Section,
+    /// The path in it; `*` stands for an index of a list that is not the same in all of the nodes.
+    pub path: String,
+    /// What happens.
+    pub kind: ChangeKind,
+    /// The old value, secrets masked; of a list, that of the first of the nodes.
+    pub old: Option<Value>,
+    /// The new value.
+    pub new: Option<Value>,
+    /// Where the old value stands, in the first of the nodes.
+    pub old_place: Option<ValuePlace>,
+    /// Where the new value stands, in the first of the nodes.
+    pub new_place: Option<ValuePlace>,
+    /// Where both values are lists, what all of the nodes lose and gain.
+    pub items: Option<Vec<ItemChange>>,
+    /// Whether old and new are those of the first of the nodes, and others have others.
+    pub differs_by_node: bool,
+    /// The nodes, sorted.
+    pub nodes: Vec<Text>,
+}
+
+/// An item that a list loses or gains.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ItemChange {
+    /// `added` or `removed`.
+    pub kind: ChangeKind,
+    /// The item, secrets masked.
+    pub value: Value,
+    /// Where it stands.
+    pub place: Option<ValuePlace>,
+}
+
+impl NodeProblems {
+    fn new(node: Text, faults: Vec<Fault>) -> NodeProblems {
+        let finding = |fault: Fault| {
+            let nodes = fault.node.iter().cloned().collect();
+            Finding { fault, level: Level::Error, nodes }
+        };
+        NodeProblems { node, problems: faults.into_iter().map(finding).collect() }
+    }
 }
 
 impl Difference {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
-            && self.added.is_empty()
-            && self.removed.is_empty()
-            && self.broken.is_empty()
-            && self.mended.is_empty()
-            && self.otherwise.is_empty()
+        self.touched == 0
     }
 
-    /// Puts together what is the same in several nodes.
-    fn fill(&mut self, nodes: Vec<(Text, Node)>) {
+    /// Sorts nodes by what differs in them; gives back the changes of values.
+    fn take(&mut self, nodes: Vec<(Text, Node)>) -> Vec<Group> {
         self.nodes = nodes.len();
         let mut groups = Groups::default();
         for (name, node) in nodes {
+            self.touched += usize::from(!matches!(node, Node::Same | Node::Failing));
             match node {
                 Node::Same => {}
                 Node::Failing => self.failing.push(name),
                 Node::Added(faults) => {
                     self.added.push(name.clone());
                     if !faults.is_empty() {
-                        self.unrendered.push((name, faults));
+                        self.unrendered.push(NodeProblems::new(name, faults));
                     }
                 }
                 Node::Removed => self.removed.push(name),
-                Node::Broken(faults) => self.broken.push((name, faults)),
-                Node::Mended(faults) => self.mended.push((name, faults)),
-                Node::Otherwise(faults) => self.otherwise.push((name, faults)),
+                Node::Broken(faults) => self.broken.push(NodeProblems::new(name, faults)),
+                Node::Mended(faults) => self.mended.push(NodeProblems::new(name, faults)),
+                Node::Otherwise(faults) => self.otherwise.push(NodeProblems::new(name, faults)),
                 Node::Changed(changes) => groups.take(&name, changes),
             }
         }
-        self.changes = groups.finish();
-    }
-
-    /// The nodes in which anything differs.
-    pub fn touched(&self) -> Vec<&Text> {
-        let problems = self.broken.iter().chain(&self.mended).chain(&self.otherwise).map(|(name, _)| name);
-        let names = self.changes.iter().flat_map(|group| &group.nodes);
-        let mut all: Vec<&Text> = names.chain(&self.added).chain(&self.removed).chain(problems).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        groups.finish()
     }
 }
 
@@ -125,27 +190,24 @@ pub fn diff(
         redaction.secrets = redaction.secrets.and(Secrets::of(old.inventory.settings()));
     }
     let begun = Difference {
-        names: (names.0.to_owned(), names.1.to_owned()),
+        old: names.0.to_owned(),
+        new: names.1.to_owned(),
         settings_differ: content(&old) != content(&new),
         own_settings: own.is_some(),
-        redaction,
         ..Difference::default()
     };
+    let delimiter = Settings::from_options(options)?.0.delimiter;
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
     old.inventory.inspect(|before| {
         new.inventory.inspect(|now| {
             check_nodes(&[before.catalog, now.catalog], nodes)?;
             let mut difference = begun.clone();
-            difference.fill(nodes::nodes(before, now, &globs));
-            place(&mut difference.changes, before, &begun.redaction, true);
-            place(&mut difference.changes, now, &begun.redaction, false);
-            difference.changes = together(difference.changes);
+            let mut groups = difference.take(nodes::nodes(before, now, &globs));
+            place(&mut groups, before, &redaction, true);
+            place(&mut groups, now, &redaction, false);
+            let groups = together(groups).into_iter();
+            difference.changes = groups.map(|group| group.into_change(&redaction, &delimiter)).collect();
             Ok::<_, Error>(difference)
         })
     })??
-}
-
-/// A list of names as data.
-fn names(names: &[Text]) -> Value {
-    Value::list(names.iter().cloned().map(Value::Str).collect())
 }

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::ValueChange;
+use super::NodeChange;
 use super::values;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel;
@@ -32,7 +32,7 @@ pub(super) enum Node {
     /// It renders on neither side, with other problems than before.
     Otherwise(Vec<Fault>),
     /// Its values.
-    Changed(Vec<ValueChange>),
+    Changed(Vec<NodeChange>),
 }
 
 /// The nodes of both sides that globs choose, sorted, each with what differs in it. One that is on

@@ -6,20 +6,18 @@ use std::fmt::Write as _;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
-use super::{Difference, Group, ListItem, ValueChange};
+use super::{ChangeKind, Difference, ItemChange, NodeProblems, ValueChange};
 use crate::analysis::explain::{ValuePlace, brief, briefs};
-use crate::base::error::{Error, Fault};
-use crate::base::error::{concise, inert};
-use crate::base::path::join_path;
-use crate::base::value::{Text, Value};
+use crate::base::error::{Error, Fault, concise, inert};
+use crate::base::value::Text;
 use crate::output::style::{Paint, Style};
 
 /// How many names stand above the changes that they have in common, unless all are asked for.
 pub const NAMED: usize = 6;
 
 /// The text of a difference. `named` is how many names stand above what nodes have in common.
-pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint) -> String {
-    let mut writer = Writer { out: String::new(), difference, delimiter, named, paint };
+pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
+    let mut writer = Writer { out: String::new(), named, paint };
     writer.nodes("new nodes", &difference.added, Style::Added);
     writer.problems("is new, and does not render", &difference.unrendered, Style::Error);
     writer.nodes("nodes that are gone", &difference.removed, Style::Error);
@@ -30,14 +28,14 @@ pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint
         &difference.otherwise,
         Style::Error,
     );
-    let mut together: IndexMap<&[Text], Vec<&Group>> = IndexMap::new();
-    for group in &difference.changes {
-        together.entry(&group.nodes).or_default().push(group);
+    let mut together: IndexMap<&[Text], Vec<&ValueChange>> = IndexMap::new();
+    for change in &difference.changes {
+        together.entry(&change.nodes).or_default().push(change);
     }
-    for (nodes, groups) in together {
+    for (nodes, changes) in together {
         writer.heading(nodes);
-        for group in &groups {
-            writer.group(group);
+        for change in changes {
+            writer.change(change);
         }
         writer.out.push('\n');
     }
@@ -47,12 +45,12 @@ pub fn text(difference: &Difference, delimiter: &str, named: usize, paint: Paint
 
 /// The counts, the nodes that are there or render on one side alone, and the paths with the number of
 /// nodes in which each changes. `named` is how many nodes are named at most in one line.
-pub fn summary(difference: &Difference, delimiter: &str, named: usize) -> String {
+pub fn summary(difference: &Difference, named: usize) -> String {
     let mut nodes: IndexMap<String, (BTreeSet<&Text>, bool)> = IndexMap::new();
-    for group in &difference.changes {
-        let (nodes, differs) = nodes.entry(place_of(group, delimiter)).or_default();
-        nodes.extend(&group.nodes);
-        *differs |= group.differs_by_node;
+    for change in &difference.changes {
+        let (nodes, differs) = nodes.entry(place_of(change)).or_default();
+        nodes.extend(&change.nodes);
+        *differs |= change.differs_by_node;
     }
     let path = |(path, (nodes, differs)): (String, (BTreeSet<&Text>, bool))| {
         (if differs { format!("{path}  (the values differ by node)") } else { path }, nodes.len())
@@ -63,7 +61,7 @@ pub fn summary(difference: &Difference, delimiter: &str, named: usize) -> String
     for (path, nodes) in paths {
         let _ = writeln!(out, "{}  {path}", count(nodes, "node"));
     }
-    let of = |nodes: &[(Text, Vec<Fault>)]| nodes.iter().map(|(node, _)| node.clone()).collect();
+    let of = |nodes: &[NodeProblems]| nodes.iter().map(|one| one.node.clone()).collect();
     let sides: [(&str, Vec<Text>); 6] = [
         ("new", difference.added.clone()),
         ("new, and does not render", of(&difference.unrendered)),
@@ -134,30 +132,24 @@ fn counted(difference: &Difference) -> String {
             parts.push(format!("{number} {}", if number == 1 { what } else { whats }));
         }
     }
-    let touched = difference.touched().len();
+    let touched = difference.touched;
     let verb = if touched == 1 { "differs" } else { "differ" };
     format!("{touched} of {} {verb}: {}", count(difference.nodes, "node"), parts.join(", "))
 }
 
 /// `parameters a:b`, or the section alone.
-fn place_of(group: &Group, delimiter: &str) -> String {
-    let path = inert(&join_path(&group.path(), delimiter));
-    if path.is_empty() {
-        group.change.section.name().into()
-    } else {
-        format!("{} {path}", group.change.section.name())
-    }
+fn place_of(change: &ValueChange) -> String {
+    let section = change.section.name();
+    if change.path.is_empty() { section.into() } else { format!("{section} {}", inert(&change.path)) }
 }
 
-struct Writer<'a> {
+struct Writer {
     out: String,
-    difference: &'a Difference,
-    delimiter: &'a str,
     named: usize,
     paint: Paint,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn nodes(&mut self, what: &str, nodes: &[Text], style: Style) {
         if nodes.is_empty() {
             return;
@@ -170,11 +162,11 @@ impl Writer<'_> {
         self.out.push('\n');
     }
 
-    fn problems(&mut self, what: &str, nodes: &[(Text, Vec<Fault>)], style: Style) {
+    fn problems(&mut self, what: &str, nodes: &[NodeProblems], style: Style) {
         // The same problems in many nodes are said once.
         let mut together: IndexMap<String, Vec<Text>> = IndexMap::new();
-        for (node, faults) in nodes {
-            let bare = faults.iter().map(|fault| Fault { node: None, ..fault.clone() }).collect();
+        for NodeProblems { node, problems } in nodes {
+            let bare = problems.iter().map(|one| Fault { node: None, ..one.fault.clone() }).collect();
             together.entry(concise(&Error::new(bare))).or_default().push(node.clone());
         }
         for (text, nodes) in together {
@@ -197,62 +189,30 @@ impl Writer<'_> {
         let _ = writeln!(self.out, "{text}");
     }
 
-    fn group(&mut self, group: &Group) {
-        let change = &group.change;
-        let first = group.nodes.first().filter(|_| group.differs_by_node);
+    fn change(&mut self, change: &ValueChange) {
+        let first = change.nodes.first().filter(|_| change.differs_by_node);
         let whose = first.map_or_else(String::new, |node| {
             format!("  (the values differ by node; these are of {})", inert(node))
         });
-        let _ = writeln!(self.out, "  {}{whose}", place_of(group, self.delimiter));
-        if !change.items.is_empty() {
-            for (item, value) in change.items.iter().zip(self.items(change)) {
-                self.value(item.added, &value, item.place.as_ref());
+        let _ = writeln!(self.out, "  {}{whose}", place_of(change));
+        if let Some(items) = &change.items {
+            for (item, value) in items.iter().zip(brief_items(items)) {
+                self.value(item.kind == ChangeKind::Added, &value, item.place.as_ref());
             }
             return;
         }
-        let masked = |value: &Option<Value>| {
-            value.as_ref().map(|value| self.difference.redaction.value(&change.path, value))
-        };
-        let (old, new) = match (masked(&change.old), masked(&change.new)) {
+        let (old, new) = match (&change.old, &change.new) {
             (Some(old), Some(new)) => {
-                let (old, new) = briefs(&old, &new);
+                let (old, new) = briefs(old, new);
                 (Some(old), Some(new))
             }
             (old, new) => (old.as_ref().map(brief), new.as_ref().map(brief)),
         };
-        for (added, value, place) in [(false, old, &group.old_place), (true, new, &group.new_place)] {
+        for (added, value, place) in [(false, old, &change.old_place), (true, new, &change.new_place)] {
             if let Some(value) = value {
                 self.value(added, &value, place.as_ref());
             }
         }
-    }
-
-    /// The items of a change, each on one line. Of those that are cut alike, one that is gone and one
-    /// that is new are cut around their difference.
-    fn items(&self, change: &ValueChange) -> Vec<String> {
-        let values: Vec<Value> = change
-            .items
-            .iter()
-            .map(|item| {
-                let value = change.item(item).unwrap_or(&Value::Null);
-                self.difference.redaction.value(&change.path, value)
-            })
-            .collect();
-        let shown: Vec<String> = values.iter().map(brief).collect();
-        // Those that are gone, and those that are new.
-        let mut alike: FxHashMap<&str, [Vec<usize>; 2]> = FxHashMap::default();
-        for (at, (item, text)) in change.items.iter().zip(&shown).enumerate() {
-            alike.entry(text).or_default()[usize::from(item.added)].push(at);
-        }
-        let one = |(at, (item, text)): (usize, (&ListItem, &String))| {
-            let sides = alike.get(&**text)?;
-            let (own, others) = if item.added { (&sides[1], &sides[0]) } else { (&sides[0], &sides[1]) };
-            let rank = own.binary_search(&at).ok()?;
-            let other = others.get(rank).or(others.last())?;
-            Some(briefs(values.get(at)?, values.get(*other)?).0)
-        };
-        let items = change.items.iter().zip(&shown).enumerate();
-        items.map(|item| one(item).unwrap_or_else(|| item.1.1.clone())).collect()
     }
 
     fn value(&mut self, added: bool, value: &str, place: Option<&ValuePlace>) {
@@ -268,4 +228,25 @@ impl Writer<'_> {
         });
         if text.is_empty() { text } else { self.paint.of(Style::Place, &inert(&text)) }
     }
+}
+
+/// Items, each on one line. Of those that are cut alike, one that is gone and one that is new are cut
+/// around their difference.
+fn brief_items(items: &[ItemChange]) -> Vec<String> {
+    let shown: Vec<String> = items.iter().map(|item| brief(&item.value)).collect();
+    let added = |item: &ItemChange| item.kind == ChangeKind::Added;
+    // Those that are gone, and those that are new.
+    let mut alike: FxHashMap<&str, [Vec<usize>; 2]> = FxHashMap::default();
+    for (at, (item, text)) in items.iter().zip(&shown).enumerate() {
+        alike.entry(text).or_default()[usize::from(added(item))].push(at);
+    }
+    let one = |(at, (item, text)): (usize, (&ItemChange, &String))| {
+        let [gone, new] = alike.get(&**text)?;
+        let (own, others) = if added(item) { (new, gone) } else { (gone, new) };
+        let rank = own.binary_search(&at).ok()?;
+        let other = others.get(rank).or(others.last())?;
+        Some(briefs(&item.value, &items.get(*other)?.value).0)
+    };
+    let all = items.iter().zip(&shown).enumerate();
+    all.map(|item| one(item).unwrap_or_else(|| item.1.1.clone())).collect()
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde::Serialize;
+
 use super::ListItem;
 use super::items::items;
 use crate::base::stack::grow;
@@ -9,7 +11,9 @@ use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::NodeInfo;
 
 /// The part of a node.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Section {
     /// The environment.
     Environment,
@@ -38,7 +42,7 @@ impl Section {
 
 /// One path at which two renderings differ.
 #[derive(Clone, Debug)]
-pub struct ValueChange {
+pub(super) struct NodeChange {
     /// The part of the node.
     pub section: Section,
     /// The path in it; empty for the parts that are one value.
@@ -56,14 +60,14 @@ pub struct ValueChange {
 /// What is the same for the same change: section, path without indexes of lists, old and new.
 pub(super) type Sameness = (Section, Vec<Option<String>>, String);
 
-impl ValueChange {
+impl NodeChange {
     /// The change by items, where it is one of a list: others may have some of them.
-    pub(super) fn split(mut self) -> Vec<ValueChange> {
+    pub(super) fn split(mut self) -> Vec<NodeChange> {
         let items = std::mem::take(&mut self.items);
         if items.is_empty() {
             return vec![self];
         }
-        items.into_iter().map(|item| ValueChange { items: vec![item], ..self.clone() }).collect()
+        items.into_iter().map(|item| NodeChange { items: vec![item], ..self.clone() }).collect()
     }
 
     /// What is the same for the same change, wherever in a list it is; the change is split.
@@ -91,7 +95,7 @@ impl ValueChange {
 /// All paths at which two renderings differ. Mappings are compared key by key, lists item by item:
 /// those of equal length that hold mappings or lists at each index, all others by what they lost
 /// and gained.
-pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<ValueChange> {
+pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
     let mut walk =
         Walk { section: Section::Environment, path: Vec::new(), indexes: Vec::new(), changes: Vec::new() };
     walk.values(&old.environment, &new.environment);
@@ -124,7 +128,7 @@ struct Walk {
     section: Section,
     path: Vec<Key>,
     indexes: Vec<usize>,
-    changes: Vec<ValueChange>,
+    changes: Vec<NodeChange>,
 }
 
 impl Walk {
@@ -134,7 +138,7 @@ impl Walk {
             _ => Vec::new(),
         };
         let (path, indexes) = (self.path.clone(), self.indexes.clone());
-        self.changes.push(ValueChange { section: self.section, path, indexes, old, new, items });
+        self.changes.push(NodeChange { section: self.section, path, indexes, old, new, items });
     }
 
     fn values(&mut self, old: &Value, new: &Value) {

@@ -4,12 +4,12 @@
 
 use super::{ApplicationStory, ClassListing, ClassStory, EnvironmentStory, Explanation};
 use super::{ReferenceStory, Step, Story, ValuePart, ValuePlace};
-use crate::base::error::Fault;
+use crate::base::error::{Fault, Link};
 use crate::base::path::join_path;
+use crate::base::source::Site;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 use crate::output::redact::Redaction;
-use crate::output::report::{link_value, site_value};
 
 /// Builds a mapping in the order of the arguments.
 macro_rules! map {
@@ -83,8 +83,24 @@ fn application(story: &ApplicationStory) -> Value {
     }
 }
 
+fn site_value(site: &Site) -> Value {
+    map! {
+        "file": text(&site.path),
+        "line": Value::Int(site.line.into()),
+        "column": Value::Int(site.column.into()),
+    }
+}
+
+fn link_value(link: &Link) -> Value {
+    map! {
+        "includer": text(&link.includer),
+        "class": Value::Str(link.class.clone()),
+        "site": optional(link.site.as_ref(), site_value),
+    }
+}
+
 /// A place as plain data: `{layer, site, chain}`.
-pub fn place(place: &ValuePlace) -> Value {
+fn place(place: &ValuePlace) -> Value {
     map! {
         "layer": text(&place.layer),
         "site": optional(place.site.as_ref(), site_value),

@@ -37,7 +37,6 @@ pub use brief::{brief, briefs};
 pub use context::{
     ApplicationStep, ApplicationStory, ClassListing, ClassStory, EnvironmentStory, environment,
 };
-pub use data::place as place_value;
 pub use parts::ValuePart;
 pub use paths::Paths;
 pub use place::{ValuePlace, ValuePlaces};

@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use super::context::ApplicationStory;
 use super::room::Room;
@@ -14,13 +15,15 @@ use crate::engine::linearize::{IncludedBy, IncludedFile};
 use crate::engine::node::{Computation, Layers};
 
 /// Where something was written.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ValuePlace {
-    /// File, line and column; `None` for what no file wrote.
-    pub site: Option<Site>,
     /// Whose file it is: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
     pub layer: String,
+    /// File, line and column; `None` for what no file wrote.
+    pub site: Option<Site>,
     /// The name of the class, where it is one.
+    #[serde(skip)]
     pub class: Option<Text>,
     /// How the class came in, from the node down.
     pub chain: Vec<Link>,

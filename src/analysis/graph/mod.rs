@@ -5,11 +5,13 @@ mod page;
 mod picture;
 
 use indexmap::{IndexMap, IndexSet};
+use serde::Serialize;
 
-use crate::analysis::explain::{Selection, ValuePart, chosen_nodes, explain_in};
+use crate::analysis::explain::{Selection, ValuePart, brief, chosen_nodes, explain_in, written};
 use crate::analysis::list::leaves;
-use crate::analysis::survey::{Survey, Surveyed};
-use crate::base::error::Result;
+use crate::analysis::survey::{Survey, Surveyed, SurveyedFile};
+use crate::base::error::{Error, Result, concise};
+use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
@@ -21,45 +23,48 @@ use crate::output::redact::Redaction;
 pub use page::html;
 pub use picture::{dot, mermaid};
 
-/// One value with its place.
-#[derive(Clone, Debug)]
-pub struct Leaf {
-    /// The path, as references write it.
-    pub path: String,
-    /// The value, secrets masked; in a file as it is written there. `None` where it has a problem.
-    pub value: Option<Value>,
-    /// Where it stands; `None` for what no file wrote.
-    pub site: Option<Site>,
+/// One value: its path as references write it; the value in short, secrets masked, in a file as it is
+/// written there, empty where it has a problem; and where it stands.
+pub type Leaf = (String, String, Option<String>);
+
+/// Whose file it is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// That of a node.
+    Node,
+    /// That of a class.
+    Class,
 }
 
 /// A file of the graph: a node or a class.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Vertex {
     /// Its name.
     pub name: Text,
     /// Whether it is a class.
-    pub is_class: bool,
+    pub kind: FileKind,
     /// Its file; `None` for a class that is missing and may be.
     pub file: Option<String>,
     /// What it lists, with the place of each entry.
-    pub lists: Vec<(Text, Option<Site>)>,
+    pub lists: Vec<(Text, Option<String>)>,
     /// What the file sets.
     pub sets: Vec<Leaf>,
 }
 
 /// A node with what it comes to.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Rendered {
     /// Its name.
     pub name: Text,
-    /// Its environment.
-    pub environment: Value,
+    /// Its environment in short; that of a node whose layers cannot be ordered is not known.
+    pub environment: String,
     /// Its applications.
     pub applications: Vec<Text>,
     /// Its classes, in the order in which they merge.
     pub classes: Vec<Text>,
     /// The class mappings that give it classes: mapping and class, each pair once.
-    pub mapped: IndexSet<(Text, Text)>,
+    pub mapped: Vec<(Text, Text)>,
     /// Its values, where they were asked for.
     pub values: Option<Vec<Leaf>>,
     /// Why it does not render, one line each.
@@ -67,12 +72,12 @@ pub struct Rendered {
 }
 
 /// Nodes, classes, and who lists whom.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Graph {
     /// The nodes, sorted.
     pub nodes: Vec<Rendered>,
     /// The files of all of them, nodes first.
-    pub vertices: Vec<Vertex>,
+    pub files: Vec<Vertex>,
 }
 
 /// Up to this many nodes, each has its rendered values in the graph.
@@ -88,7 +93,7 @@ pub fn graph(inventory: &Inventory, globs: &[String], redaction: &Redaction) -> 
         let with_values = chosen.len() <= WITH_VALUES;
         let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, redaction));
         let nodes: Vec<Rendered> = nodes.collect();
-        Ok(Graph { vertices: vertices(computation, &survey, &chosen, redaction), nodes })
+        Ok(Graph { files: files(computation, &survey, &chosen, redaction), nodes })
     })?
 }
 
@@ -105,29 +110,30 @@ fn rendered(
         IncludedBy::Mapping(mapping) => Some((mapping.clone(), listed.class.clone())),
         IncludedBy::Node | IncludedBy::Includer(_) => None,
     });
-    let mut problems: Vec<String> = match &node.layers {
-        Ok(_) => Vec::new(),
-        Err(error) => crate::base::error::concise(error).lines().map(str::to_owned).collect(),
-    };
+    let mut problems: Vec<String> = Vec::new();
+    let mut report = |error: &Error| problems.extend(concise(error).lines().map(str::to_owned));
+    if let Err(error) = &node.layers {
+        report(error);
+    }
     let values = node.layers.as_ref().ok().filter(|_| with_values).and_then(|layers| {
         let values = Selection { values: true, redaction: redaction.clone(), ..Selection::default() };
         let explanation = match explain_in(computation, layers, &values) {
             Ok(explanation) => explanation,
             Err(error) => {
-                problems.extend(crate::base::error::concise(&error).lines().map(str::to_owned));
+                report(&error);
                 return None;
             }
         };
         if !explanation.faults.is_empty()
             && let Err(error) = computation.answer(NodeRequest::plain(&node.name))
         {
-            problems.extend(crate::base::error::concise(&error).lines().map(str::to_owned));
+            report(&error);
         }
         let delimiter = &computation.settings.delimiter;
-        let leaf = |part: &ValuePart| Leaf {
-            path: crate::base::path::join_path(&part.path, delimiter),
-            value: part.value.as_ref().map(|value| redaction.value(&part.path, value)),
-            site: part.place.site.clone(),
+        let leaf = |part: &ValuePart| {
+            let value = part.value.as_ref().map(|value| brief(&redaction.value(&part.path, value)));
+            let site = part.place.site.as_ref().map(Site::to_string);
+            (join_path(&part.path, delimiter), value.unwrap_or_default(), site)
         };
         Some(explanation.parameters.iter().flat_map(|story| &story.parts).map(leaf).collect())
     });
@@ -135,10 +141,13 @@ fn rendered(
     classes.pop();
     Rendered {
         name: node.name.clone(),
-        environment: node.environment(),
+        environment: Some(node.environment())
+            .filter(|value| *value != Value::Null)
+            .as_ref()
+            .map_or_else(String::new, brief),
         applications: node.applications(),
         classes,
-        mapped: mapped.collect(),
+        mapped: mapped.collect::<IndexSet<_>>().into_iter().collect(),
         values,
         problems,
     }
@@ -147,28 +156,29 @@ fn rendered(
 /// A class in a list, and where it stands: the file and the number of its node.
 type Entry = (Text, Option<(FileId, u32)>);
 
-fn vertices(
+fn files(
     computation: &Computation<'_>,
     survey: &Survey,
     chosen: &[&Surveyed],
     redaction: &Redaction,
 ) -> Vec<Vertex> {
-    let mut lists: IndexMap<(bool, Text), IndexSet<Entry>> = IndexMap::new();
+    let mut lists: IndexMap<(FileKind, Text), IndexSet<Entry>> = IndexMap::new();
     for node in chosen {
-        lists.entry((false, node.name.clone())).or_default();
+        lists.entry((FileKind::Node, node.name.clone())).or_default();
     }
     for node in chosen {
         for included in node.included.iter().skip(1) {
-            lists.entry((true, included.name.clone())).or_default();
+            lists.entry((FileKind::Class, included.name.clone())).or_default();
         }
         for listed in &node.listings {
             let IncludedBy::Includer(index) = listed.by else {
-                lists.entry((true, listed.class.clone())).or_default();
+                lists.entry((FileKind::Class, listed.class.clone())).or_default();
                 continue;
             };
             let Some(by) = node.included.get(index) else { continue };
             let place = (listed.origin != Origin::NONE).then_some((listed.origin.file, listed.origin.node));
-            let entry = lists.entry((index > 0, by.name.clone())).or_default();
+            let kind = if index > 0 { FileKind::Class } else { FileKind::Node };
+            let entry = lists.entry((kind, by.name.clone())).or_default();
             entry.insert((listed.class.clone(), place));
         }
     }
@@ -178,66 +188,68 @@ fn vertices(
     // Classes that are missing, and may be.
     let missing: Vec<Text> = lists.values().flatten().map(|(class, _)| class.clone()).collect();
     for class in missing {
-        lists.entry((true, class)).or_default();
+        lists.entry((FileKind::Class, class)).or_default();
     }
     let site = |place: Option<(FileId, u32)>| {
         let (file, node) = place?;
-        crate::evaluate::site(computation.inputs, Origin { file, node }, None)
+        crate::evaluate::site(computation.inputs, Origin { file, node }, None).map(|site| site.to_string())
     };
-    let mut vertices: Vec<Vertex> = lists
+    let mut files: Vec<Vertex> = lists
         .into_iter()
-        .map(|((is_class, name), entries)| {
-            let file = survey.files.iter().find(|file| file.is_class == is_class && file.name == name);
+        .map(|((kind, name), entries)| {
+            let file = file_of(survey, kind, &name);
             Vertex {
                 sets: file.map_or_else(Vec::new, |file| sets(computation, file, redaction)),
                 file: file.map(|file| file.path.to_string()),
                 lists: entries.into_iter().map(|(class, place)| (class, site(place))).collect(),
-                is_class,
+                kind,
                 name,
             }
         })
         .collect();
-    vertices.sort_by(|a, b| (a.is_class, &a.name).cmp(&(b.is_class, &b.name)));
-    vertices
+    files.sort_by(|a, b| (a.kind, &a.name).cmp(&(b.kind, &b.name)));
+    files
+}
+
+fn file_of<'s>(survey: &'s Survey, kind: FileKind, name: &Text) -> Option<&'s SurveyedFile> {
+    let is_class = kind == FileKind::Class;
+    survey.files.iter().find(|file| file.is_class == is_class && file.name == *name)
 }
 
 /// What the files of a node list whose layers cannot be ordered: its own, and those of the classes that
 /// they name. A name with references in it comes to nothing then.
-fn listed_in_files(survey: &Survey, node: &Surveyed, lists: &mut IndexMap<(bool, Text), IndexSet<Entry>>) {
-    let file = |is_class: bool, name: &Text| {
-        survey.files.iter().find(|file| file.is_class == is_class && file.name == *name)
-    };
-    let mut waiting = vec![(false, node.name.clone())];
+fn listed_in_files(
+    survey: &Survey,
+    node: &Surveyed,
+    lists: &mut IndexMap<(FileKind, Text), IndexSet<Entry>>,
+) {
+    let mut waiting = vec![(FileKind::Node, node.name.clone())];
     let mut seen = IndexSet::new();
-    while let Some((is_class, name)) = waiting.pop() {
-        let Some(layer) = file(is_class, &name).and_then(|file| file.layer.as_ref().ok()) else { continue };
+    while let Some((kind, name)) = waiting.pop() {
+        let file = file_of(survey, kind, &name);
+        let Some(layer) = file.and_then(|file| file.layer.as_ref().ok()) else { continue };
         for entry in layer.classes.iter().filter(|entry| entry.template.is_none()) {
             let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-            let class = names.find(|name| file(true, name).is_some()).unwrap_or(&entry.lookup).clone();
+            let class = names.find(|name| file_of(survey, FileKind::Class, name).is_some());
+            let class = class.unwrap_or(&entry.lookup).clone();
             let place = Some((entry.origin.file, entry.origin.node));
-            lists.entry((is_class, name.clone())).or_default().insert((class.clone(), place));
+            lists.entry((kind, name.clone())).or_default().insert((class.clone(), place));
             if seen.insert(class.clone()) {
-                lists.entry((true, class.clone())).or_default();
-                waiting.push((true, class));
+                lists.entry((FileKind::Class, class.clone())).or_default();
+                waiting.push((FileKind::Class, class));
             }
         }
     }
 }
 
-fn sets(
-    computation: &Computation<'_>,
-    file: &crate::analysis::survey::SurveyedFile,
-    redaction: &Redaction,
-) -> Vec<Leaf> {
+fn sets(computation: &Computation<'_>, file: &SurveyedFile, redaction: &Redaction) -> Vec<Leaf> {
     let Ok(layer) = &file.layer else { return Vec::new() };
     let prefixes = Prefixes::new(computation.settings);
     let mut found = Vec::new();
     leaves(&settled(&layer.parameters, &prefixes), &mut |path, slot, origin| {
-        found.push(Leaf {
-            path: crate::base::path::join_path(path, &computation.settings.delimiter),
-            value: Some(redaction.written(path, &crate::analysis::explain::written(slot, &prefixes))),
-            site: crate::evaluate::site(computation.inputs, origin, None),
-        });
+        let value = brief(&redaction.written(path, &written(slot, &prefixes)));
+        let site = crate::evaluate::site(computation.inputs, origin, None).map(|site| site.to_string());
+        found.push((join_path(path, &computation.settings.delimiter), value, site));
     });
     found
 }

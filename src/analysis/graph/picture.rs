@@ -5,32 +5,32 @@ use std::fmt::Write as _;
 
 use indexmap::IndexMap;
 
-use super::Graph;
+use super::{FileKind, Graph};
 use crate::base::error::inert;
 
-/// Whether it is a class, and its name.
-type Name<'g> = (bool, &'g str);
+/// The name of a file.
+type Name<'g> = (FileKind, &'g str);
 
 /// The numbers of all vertices, and the arrows between them, each once.
 fn numbered(graph: &Graph) -> (IndexMap<Name<'_>, usize>, Vec<(usize, usize)>) {
-    let names = graph.vertices.iter().map(|vertex| (vertex.is_class, &*vertex.name));
+    let names = graph.files.iter().map(|vertex| (vertex.kind, &*vertex.name));
     let numbers: IndexMap<Name<'_>, usize> = names.zip(0..).collect();
     let mut arrows = Vec::new();
     let mut add = |from: Name<'_>, to: &str| {
-        if let (Some(from), Some(to)) = (numbers.get(&from), numbers.get(&(true, to)))
+        if let (Some(from), Some(to)) = (numbers.get(&from), numbers.get(&(FileKind::Class, to)))
             && !arrows.contains(&(*from, *to))
         {
             arrows.push((*from, *to));
         }
     };
-    for vertex in &graph.vertices {
+    for vertex in &graph.files {
         for (class, _) in &vertex.lists {
-            add((vertex.is_class, &vertex.name), class);
+            add((vertex.kind, &vertex.name), class);
         }
     }
     for node in &graph.nodes {
         for (_, class) in &node.mapped {
-            add((false, &node.name), class);
+            add((FileKind::Node, &node.name), class);
         }
     }
     (numbers, arrows)
@@ -41,11 +41,11 @@ pub fn dot(graph: &Graph) -> String {
     let quoted = |text: &str| format!("\"{}\"", inert(text).replace('\\', "\\\\").replace('"', "\\\""));
     let (numbers, arrows) = numbered(graph);
     let mut out = String::from("digraph reclass {\n  rankdir=LR;\n  node [fontname=\"sans-serif\"];\n");
-    for (vertex, number) in graph.vertices.iter().zip(numbers.values()) {
-        let style = match (vertex.is_class, &vertex.file) {
-            (false, _) => "shape=box, style=bold",
-            (true, Some(_)) => "shape=box, style=rounded",
-            (true, None) => "shape=box, style=dashed",
+    for (vertex, number) in graph.files.iter().zip(numbers.values()) {
+        let style = match (vertex.kind, &vertex.file) {
+            (FileKind::Node, _) => "shape=box, style=bold",
+            (FileKind::Class, Some(_)) => "shape=box, style=rounded",
+            (FileKind::Class, None) => "shape=box, style=dashed",
         };
         let tip = vertex.file.as_ref().map_or_else(String::new, |file| format!(", tooltip={}", quoted(file)));
         let _ = writeln!(out, "  v{number} [label={}, {style}{tip}];", quoted(&vertex.name));
@@ -63,9 +63,9 @@ pub fn mermaid(graph: &Graph) -> String {
     let quoted = |text: &str| format!("\"{}\"", inert(text).replace('#', "#35;").replace('"', "#quot;"));
     let (numbers, arrows) = numbered(graph);
     let mut out = String::from("flowchart LR\n");
-    for (vertex, number) in graph.vertices.iter().zip(numbers.values()) {
+    for (vertex, number) in graph.files.iter().zip(numbers.values()) {
         let name = quoted(&vertex.name);
-        let shape = if vertex.is_class { format!("({name})") } else { format!("[{name}]") };
+        let shape = if vertex.kind == FileKind::Class { format!("({name})") } else { format!("[{name}]") };
         let _ = writeln!(out, "  v{number}{shape}");
     }
     for (from, to) in arrows {

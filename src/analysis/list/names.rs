@@ -1,37 +1,27 @@
 //! Names turn an inventory into its classes and applications, each with the nodes that have it.
 
 use indexmap::IndexMap;
+use serde::Serialize;
 
 use super::nodes::LookedAt;
-use super::{NodeFilter, Rows, row, texts};
+use super::{NodeFilter, Rows};
 use crate::analysis::survey::Survey;
 use crate::base::pattern::{Glob, chosen};
-use crate::base::value::{Text, Value};
+use crate::base::value::Text;
 use crate::engine::Inventory;
 
 /// A class or an application.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NameRow {
     /// The name.
     pub name: Text,
     /// The file of a class.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     /// The nodes that have it, sorted.
     pub nodes: Vec<Text>,
     /// Whether these are all: a node whose classes cannot be ordered may have it too.
     pub complete: bool,
-}
-
-impl NameRow {
-    /// The row as plain data.
-    pub fn to_value(&self) -> Value {
-        let file = self.file.as_ref().map(|file| ("file", Value::text(file.as_str())));
-        let name = [("name", Value::Str(self.name.clone()))];
-        row(name
-            .into_iter()
-            .chain(file)
-            .chain([("nodes", texts(&self.nodes)), ("complete", Value::Bool(self.complete))]))
-    }
 }
 
 /// The classes that any of the globs choose, sorted, each with those of the nodes that a filter chooses;

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Rows, row, texts};
+use serde::Serialize;
+
+use super::Rows;
 use crate::analysis::explain::Paths;
 use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
@@ -32,7 +34,7 @@ pub struct NodeFilter {
 }
 
 /// One node in a list.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct NodeRow {
     /// Its name.
     pub name: Text,
@@ -40,32 +42,16 @@ pub struct NodeRow {
     pub environment: Value,
     /// Its file.
     pub file: String,
-    /// Its applications.
-    pub applications: Vec<Text>,
     /// How many classes it has.
     pub classes: usize,
+    /// Its applications.
+    pub applications: Vec<Text>,
     /// Whether it is here for an inventory query alone: a node that it may ask has the file.
     pub by_query: bool,
     /// Whether it is not known to have what was asked for: its layers cannot be ordered.
     pub perhaps: bool,
     /// The code of its first problem, where its layers cannot be ordered.
     pub error: Option<&'static str>,
-}
-
-impl NodeRow {
-    /// The row as plain data.
-    pub fn to_value(&self) -> Value {
-        row([
-            ("name", Value::Str(self.name.clone())),
-            ("environment", self.environment.clone()),
-            ("file", Value::text(self.file.as_str())),
-            ("classes", Value::Int(i64::try_from(self.classes).unwrap_or(i64::MAX))),
-            ("applications", texts(&self.applications)),
-            ("by_query", Value::Bool(self.by_query)),
-            ("perhaps", Value::Bool(self.perhaps)),
-            ("error", self.error.map_or(Value::Null, Value::text)),
-        ])
-    }
 }
 
 impl NodeFilter {

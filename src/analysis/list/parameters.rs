@@ -1,10 +1,11 @@
 //! Parameters turn the files of an inventory into paths, each with the places that set it.
 
 use indexmap::IndexMap;
+use serde::Serialize;
 
 use super::choice::chosen_leaves;
 use super::nodes::LookedAt;
-use super::{NodeFilter, Rows, row, texts};
+use super::{NodeFilter, Rows};
 use crate::analysis::explain::written;
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
@@ -16,37 +17,31 @@ use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{MapSlot, Slot};
 use crate::output::redact::Redaction;
-use crate::output::report::site_value;
 
 /// A path of the parameters.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ParameterRow {
     /// The path.
-    pub path: Vec<Key>,
-    /// Every place that sets it, by file, with what it says: references are as written, secrets masked.
-    pub places: Vec<(Site, Value)>,
+    pub path: String,
+    /// Every place that sets it, by file.
+    pub places: Vec<ParameterPlace>,
     /// The nodes that a file of these has a part in, sorted.
     pub nodes: Vec<Text>,
     /// Whether these are all: a node whose classes cannot be ordered may have one of the files too.
     pub complete: bool,
 }
 
-impl ParameterRow {
-    /// The row as plain data.
-    pub fn to_value(&self, delimiter: &str) -> Value {
-        let place =
-            |(site, value): &(Site, Value)| row([("site", site_value(site)), ("written", value.clone())]);
-        row([
-            ("path", Value::text(join_path(&self.path, delimiter))),
-            ("places", Value::list(self.places.iter().map(place).collect())),
-            ("nodes", texts(&self.nodes)),
-            ("complete", Value::Bool(self.complete)),
-        ])
-    }
+/// A place that sets a parameter.
+#[derive(Clone, Debug, Serialize)]
+pub struct ParameterPlace {
+    /// The place.
+    pub site: Site,
+    /// What it says: references are as written, secrets masked.
+    pub written: Value,
 }
 
-/// A path, its places, its nodes by their index, and whether these are all.
-type Raw = (Vec<Key>, Vec<(Site, Value)>, Vec<usize>, bool);
+/// The places of a path, its nodes by their index, and whether these are all.
+type Found = (Vec<ParameterPlace>, Vec<usize>, bool);
 
 /// The paths that any of the patterns choose, and those in what they choose, sorted, as the files of the
 /// nodes that a filter chooses set them: scalars and lists, and mappings that are empty; items of a list where a pattern
@@ -63,28 +58,28 @@ pub fn parameters(
         let survey = Survey::of(computation);
         let looked_at = LookedAt::of(computation, &survey, filter)?;
         let prefixes = Prefixes::new(computation.settings);
-        let mut rows: IndexMap<String, Raw> = IndexMap::new();
+        let mut rows: IndexMap<String, Found> = IndexMap::new();
         for file in survey.files.iter().filter(|file| looked_at.heeds(file)) {
             let (users, known) = (looked_at.users(file), looked_at.knows(file));
             let Ok(layer) = &file.layer else { continue };
             let map = settled(&layer.parameters, &prefixes);
             chosen_leaves(&map, &patterns, &mut |path, slot, origin| {
                 let Some(site) = site(computation.inputs, origin, None) else { return };
-                let entry = rows
-                    .entry(join_path(path, delimiter))
-                    .or_insert_with(|| (path.to_vec(), Vec::new(), Vec::new(), true));
-                entry.1.push((site, redaction.written(path, &written(slot, &prefixes))));
-                entry.2.extend(&users);
-                entry.3 &= known;
+                let (places, nodes, complete) =
+                    rows.entry(join_path(path, delimiter)).or_insert((Vec::new(), Vec::new(), true));
+                let written = redaction.written(path, &written(slot, &prefixes));
+                places.push(ParameterPlace { site, written });
+                nodes.extend(&users);
+                *complete &= known;
             });
         }
         rows.sort_unstable_keys();
-        let row = |(path, places, mut nodes, complete): Raw| {
+        let row = |(path, (places, mut nodes, complete)): (String, Found)| {
             nodes.sort_unstable();
             nodes.dedup();
             ParameterRow { path, places, nodes: survey.names(&nodes), complete }
         };
-        Ok(rows.into_values().map(row).collect())
+        Ok(rows.into_iter().map(row).collect())
     })?
 }
 

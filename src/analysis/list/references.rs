@@ -5,15 +5,16 @@ use std::cell::OnceCell;
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
+use serde::Serialize;
 
 use super::nodes::LookedAt;
-use super::{NodeFilter, Rows, row, texts};
+use super::{NodeFilter, Rows};
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
 use crate::base::path::split_path;
 use crate::base::pattern::{Glob, PathPattern};
 use crate::base::source::{Origin, Site};
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
 use crate::evaluate::site;
@@ -21,10 +22,10 @@ use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
 use crate::model::template::{Parsed, Part, Reference, Template};
 use crate::model::visit;
-use crate::output::report::site_value;
 
 /// How a reference bears on a path.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Bearing {
     /// It names the path.
     Exact,
@@ -49,7 +50,7 @@ impl Bearing {
 }
 
 /// One reference.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 pub struct ReferenceRow {
     /// The reference as written, without its default; `self:` and a path in a query.
     pub reference: Text,
@@ -63,20 +64,6 @@ pub struct ReferenceRow {
     pub nodes: Vec<Text>,
     /// Whether these are all: a node whose classes cannot be ordered may have the file too.
     pub complete: bool,
-}
-
-impl ReferenceRow {
-    /// The row as plain data.
-    pub fn to_value(&self) -> Value {
-        row([
-            ("reference", Value::Str(self.reference.clone())),
-            ("bearing", Value::text(self.bearing.name())),
-            ("site", self.site.as_ref().map_or(Value::Null, site_value)),
-            ("within", Value::text(self.within.as_str())),
-            ("nodes", texts(&self.nodes)),
-            ("complete", Value::Bool(self.complete)),
-        ])
-    }
 }
 
 /// Finds the references to what was asked for.

@@ -2,7 +2,6 @@
 
 use super::{NodeFilter, applications, classes, nodes, parameters, references};
 use crate::base::error::{Fault, Kind, Result};
-use crate::base::path::join_path;
 use crate::base::pattern::{Glob, is_wild};
 use crate::base::pystr;
 use crate::engine::Inventory;
@@ -99,9 +98,8 @@ impl What {
                 nodes(inventory, &all)?.iter().map(|row| pystr::str(&row.environment)).collect()
             }
             What::Parameter | What::Reference => {
-                let delimiter = &inventory.settings().delimiter;
                 let rows = parameters(inventory, &[], &all, &Redaction::none())?;
-                rows.iter().map(|row| join_path(&row.path, delimiter)).collect()
+                rows.into_iter().map(|row| row.path).collect()
             }
         })
     }

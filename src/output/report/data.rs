@@ -2,71 +2,111 @@
 
 use std::fmt::Write as _;
 
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
 use super::finding::{Finding, Level};
 use super::remarks;
-use crate::base::error::{Fault, Link, inert, short};
+use crate::base::error::{Fault, Link, Note, inert, short};
 use crate::base::source::Site;
-use crate::base::value::{Map, Text, Value};
+use crate::base::value::Text;
 
-fn map(entries: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
-    Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect::<Map>())
+/// A problem as data.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+struct Problem<'f> {
+    /// The stable code of the error or rule.
+    code: &'f str,
+    /// How bad a finding is; not there for what caused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<Level>,
+    message: String,
+    site: Option<&'f Site>,
+    /// The parameter or export.
+    path: Option<String>,
+    /// Whether the path is that of an export.
+    export: bool,
+    /// How the file came in, from the node on.
+    chain: &'f [Link],
+    notes: Vec<Remark<'f>>,
+    /// A way out.
+    help: Option<String>,
+    /// The nodes that have a finding; not there for what caused it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<&'f [Text]>,
+    causes: Vec<Problem<'f>>,
 }
 
-fn list(items: impl IntoIterator<Item = Value>) -> Value {
-    Value::list(items.into_iter().collect())
+/// A remark.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+struct Remark<'f> {
+    message: String,
+    site: Option<&'f Site>,
 }
 
-fn number(number: impl TryInto<i64>) -> Value {
-    Value::Int(number.try_into().unwrap_or(i64::MAX))
-}
-
-/// A place in a file: `{file, line, column}`, each from one; line and column are 0 for a whole file.
-pub fn site_value(site: &Site) -> Value {
-    map([
-        ("file", Value::text(&*site.path)),
-        ("line", Value::Int(site.line.into())),
-        ("column", Value::Int(site.column.into())),
-    ])
-}
-
-/// A step of a chain: `{includer, class, site}`.
-pub fn link_value(link: &Link) -> Value {
-    map([
-        ("includer", Value::text(link.includer.as_str())),
-        ("class", Value::Str(link.class.clone())),
-        ("site", link.site.as_ref().map_or(Value::Null, site_value)),
-    ])
-}
-
-/// Findings as a list of mappings.
-pub fn findings_value(findings: &[Finding]) -> Value {
-    list(findings.iter().map(|finding| fault_value(&finding.fault, Some((finding.level, &finding.nodes)))))
-}
-
-fn fault_value(fault: &Fault, about: Option<(Level, &[Text])>) -> Value {
-    let note = |note: &crate::base::error::Note| {
-        map([
-            ("message", Value::text(&*short(&note.text))),
-            ("site", note.site.as_ref().map_or(Value::Null, site_value)),
-        ])
-    };
-    let text = |text: Option<String>| text.map_or(Value::Null, Value::text);
-    let mut entries = vec![
-        ("code", Value::text(fault.code())),
-        ("message", Value::text(fault.kind.to_string())),
-        ("site", fault.site.as_ref().map_or(Value::Null, site_value)),
-        ("path", text(fault.path.as_deref().map(|path| short(path).into_owned()))),
-        ("export", Value::Bool(fault.export)),
-        ("chain", list(fault.chain.iter().map(link_value))),
-        ("notes", list(fault.notes.iter().map(note))),
-        ("help", text(fault.kind.help())),
-    ];
-    if let Some((level, nodes)) = about {
-        entries.insert(1, ("level", Value::text(level.name())));
-        entries.push(("nodes", list(nodes.iter().cloned().map(Value::Str))));
+impl<'f> Problem<'f> {
+    fn of(fault: &'f Fault) -> Problem<'f> {
+        let remark = |note: &'f Note| Remark { message: short(&note.text).into(), site: note.site.as_ref() };
+        Problem {
+            code: fault.code(),
+            level: None,
+            message: fault.kind.to_string(),
+            site: fault.site.as_ref(),
+            path: fault.path.as_deref().map(|path| short(path).into()),
+            export: fault.export,
+            chain: &fault.chain,
+            notes: fault.notes.iter().map(remark).collect(),
+            help: fault.kind.help(),
+            nodes: None,
+            causes: fault.causes.iter().map(Problem::of).collect(),
+        }
     }
-    entries.push(("causes", list(fault.causes.iter().map(|cause| fault_value(cause, None)))));
-    map(entries)
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (level, nodes) = (Some(self.level), Some(self.nodes.as_slice()));
+        Problem { level, nodes, ..Problem::of(&self.fault) }.serialize(serializer)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Finding {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Problem::schema_name()
+    }
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Problem::json_schema(generator)
+    }
+}
+
+/// Data as JSON that every reader takes (RFC 8259). Everything but printable ASCII is escaped, so that
+/// no answer sends a control character to a terminal.
+#[expect(clippy::missing_panics_doc, reason = "keys are strings, and nothing else fails")]
+pub fn to_json(data: &impl Serialize) -> String {
+    ascii(&serde_json::to_string_pretty(data).expect("keys are strings, and nothing else fails"))
+}
+
+/// The same in one line.
+#[expect(clippy::missing_panics_doc, reason = "keys are strings, and nothing else fails")]
+pub fn to_json_line(data: &impl Serialize) -> String {
+    ascii(&serde_json::to_string(data).expect("keys are strings, and nothing else fails"))
+}
+
+fn ascii(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        match c {
+            '\n' | ' '..='~' => out.push(c),
+            _ => {
+                for unit in c.encode_utf16(&mut [0; 2]) {
+                    let _ = write!(out, "\\u{unit:04x}");
+                }
+            }
+        }
+    }
+    out
 }
 
 /// The path as it is below a folder, for programs that know where they are.
@@ -124,53 +164,47 @@ fn property(text: &str) -> String {
 
 /// A log of the Static Analysis Results Interchange Format. `rules` are codes with their
 /// descriptions; paths are below `folder` where they can be.
-pub fn sarif(findings: &[Finding], rules: &[(&str, &str)], folder: &str) -> Value {
-    let text = |text: &str| map([("text", Value::text(text))]);
-    let rule =
-        |(id, about): &(&str, &str)| map([("id", Value::text(*id)), ("shortDescription", text(about))]);
-    let driver = map([
-        ("name", Value::text("reclass")),
-        ("version", Value::text(env!("CARGO_PKG_VERSION"))),
-        ("rules", list(rules.iter().map(rule))),
-    ]);
+pub fn sarif(findings: &[Finding], rules: &[(&str, &str)], folder: &str) -> serde_json::Value {
+    let rule = |(id, about): &(&str, &str)| json!({"id": id, "shortDescription": {"text": about}});
     let result = |finding: &Finding| {
         let level = match finding.level {
             Level::Error => "error",
             Level::Warning => "warning",
             Level::Info | Level::Off => "note",
         };
-        let locations = finding.fault.site.iter().map(|site| location(site, folder));
-        map([
-            ("ruleId", Value::text(finding.fault.code())),
-            ("level", Value::text(level)),
-            ("message", text(&sentence(finding))),
-            ("locations", list(locations)),
-        ])
+        json!({
+            "ruleId": finding.fault.code(),
+            "level": level,
+            "message": {"text": sentence(finding)},
+            "locations": finding.fault.site.iter().map(|site| location(site, folder)).collect::<Vec<_>>(),
+        })
     };
-    let run = map([
-        ("tool", map([("driver", driver)])),
-        ("columnKind", Value::text("unicodeCodePoints")),
-        ("results", list(findings.iter().map(result))),
-    ]);
-    map([
-        ("$schema", Value::text("https://json.schemastore.org/sarif-2.1.0.json")),
-        ("version", Value::text("2.1.0")),
-        ("runs", list([run])),
-    ])
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "reclass",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(rule).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": findings.iter().map(result).collect::<Vec<_>>(),
+        }],
+    })
 }
 
-fn location(site: &Site, folder: &str) -> Value {
+fn location(site: &Site, folder: &str) -> serde_json::Value {
     let path = below(&site.path, folder);
     let uri = if path.starts_with('/') { format!("file://{}", escaped(path)) } else { escaped(path) };
-    let mut physical = vec![("artifactLocation", map([("uri", Value::text(uri))]))];
+    let mut physical = json!({"artifactLocation": {"uri": uri}});
     if site.line > 0 {
-        let mut region = vec![("startLine", number(site.line)), ("startColumn", number(site.column))];
+        physical["region"] = json!({"startLine": site.line, "startColumn": site.column});
         if site.length > 0 {
-            region.push(("endColumn", number(site.column.saturating_add(site.length))));
+            physical["region"]["endColumn"] = site.column.saturating_add(site.length).into();
         }
-        physical.push(("region", map(region)));
     }
-    map([("physicalLocation", map(physical))])
+    json!({"physicalLocation": physical})
 }
 
 /// A path as part of a URI.

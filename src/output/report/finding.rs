@@ -4,14 +4,18 @@
 //! place with the same sentence is one finding, with all of its nodes.
 
 use indexmap::IndexMap;
+use serde::Serialize;
 
 use crate::base::error::{Fault, Note};
 use crate::base::value::Text;
 
 /// How bad something is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Not said.
+    #[cfg_attr(feature = "schema", schemars(skip))]
     Off,
     /// Worth knowing.
     Info,

@@ -10,6 +10,7 @@ use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::json::dumps;
 use reclass::list;
 use reclass::redact::Redaction;
+use reclass::report::to_json_line;
 use reclass::value::{Map, Value};
 
 /// The settings; a cautious inventory is right without classes that are missing.
@@ -43,7 +44,7 @@ pub fn answers(inventory: &Inventory) -> String {
     };
     tell("names", inventory.inspect(names));
     let classes = list::classes(inventory, &[], &list::NodeFilter::default());
-    tell("classes", classes.map(|rows| Value::list(rows.iter().map(list::NameRow::to_value).collect())));
+    tell("classes", classes.map(|rows| Value::text(to_json_line(&rows))));
     let (selection, redaction) = (Selection::default(), Redaction::none());
     let explained = explain(inventory, "n0", &Request::default(), &selection);
     tell("explained", explained.map(|explained| explained.to_value(":", &redaction)));

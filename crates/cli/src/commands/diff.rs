@@ -5,8 +5,9 @@ use std::path::Path;
 use clap::{Arg, Command};
 use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
+use reclass::report::to_json;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, json, node_globs};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
 
 /// The verb.
 pub const VERB: Verb = Verb {
@@ -40,14 +41,13 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let own = (looked_for && base.is_some() && base == real(".")).then_some(&own as &OwnOptions<'_>);
     let states = (name("old"), name("new"));
     let difference = diff(question.options, own, states, &question.words("nodes"), shows)?;
-    let delimiter = &question.inventory.settings().delimiter;
     let named = if question.matches.get_flag("all-nodes") { usize::MAX } else { NAMED };
     let text = if question.output == "json" {
-        json(&difference.to_value(delimiter))?.text
+        to_json(&difference)
     } else if question.matches.get_flag("summary") {
-        summary(&difference, delimiter, named)
+        summary(&difference, named)
     } else {
-        text(&difference, delimiter, named, question.paint)
+        text(&difference, named, question.paint)
     };
     Ok(Printout { text, found: !difference.is_empty(), ..Printout::default() })
 }

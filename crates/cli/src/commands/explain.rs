@@ -3,8 +3,9 @@
 use clap::{Arg, Command};
 use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
+use reclass::report::to_json;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, json, many};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, many};
 use crate::flags;
 
 /// The verb.
@@ -42,10 +43,10 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;
     let delimiter = &question.inventory.settings().delimiter;
-    let answer = if question.output == "json" {
-        json(&explanation.to_value(delimiter, &selection.redaction))?
+    let text = if question.output == "json" {
+        to_json(&explanation.to_value(delimiter, &selection.redaction))
     } else {
-        Printout::plain(to_text(&explanation, delimiter, &selection.redaction, question.paint))
+        to_text(&explanation, delimiter, &selection.redaction, question.paint)
     };
-    Ok(Printout { missing: explanation.missing, ..answer })
+    Ok(Printout { text, missing: explanation.missing, ..Printout::default() })
 }

@@ -21,6 +21,6 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     Ok(Printout::plain(match question.output {
         "dot" => dot(&graph),
         "mermaid" => mermaid(&graph),
-        _ => html(&graph)?,
+        _ => html(&graph),
     }))
 }

@@ -9,7 +9,7 @@ use reclass::lint::{RULES, lint};
 use reclass::report::{self, Finding, Level, grouped};
 
 use crate::commands::list::count;
-use crate::commands::{Answering, Invocation, Printout, Verb, json, node_globs};
+use crate::commands::{Answering, Invocation, Printout, Verb, node_globs};
 use crate::{folder, terminal};
 
 /// The verb.
@@ -49,7 +49,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
     let current = terminal::current_folder().unwrap_or_default();
     let top = folder::top(&current).to_string_lossy().into_owned();
     let text = match question.output {
-        "json" => json(&report::findings_value(&findings))?.text,
+        "json" => report::to_json(&findings),
         "github" => report::github(&whole_paths(findings, &current), &top),
         "sarif" => {
             let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
@@ -57,7 +57,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
             let rules: Vec<(&str, &str)> = own
                 .chain(codes.filter(|code| reclass::lint::rule(code).is_none()).map(|code| (*code, *code)))
                 .collect();
-            json(&report::sarif(&whole_paths(findings, &current), &rules, &top))?.text
+            report::to_json(&report::sarif(&whole_paths(findings, &current), &rules, &top))
         }
         "concise" => lines(findings.iter().map(concise), &summary, "\n"),
         _ => lines(

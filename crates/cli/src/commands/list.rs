@@ -5,12 +5,13 @@ use std::fmt::Write as _;
 use clap::{Arg, Command};
 use reclass::error::{Fault, Result, inert};
 use reclass::explain::brief;
-use reclass::list::{self, Bearing, NameRow, NodeFilter, NodeRow, ParameterRow, ReferenceRow, What};
-use reclass::path::join_path;
+use reclass::list::{self, Bearing, NameRow, NodeFilter, What};
+use reclass::report::to_json;
 use reclass::style::Style;
-use reclass::value::{Text, Value};
+use reclass::value::Text;
+use serde::Serialize;
 
-use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, json, many};
+use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many};
 
 /// A verb that lists.
 const fn verb(
@@ -41,7 +42,7 @@ pub const NODES: Verb = verb(
             ..nodes_asked_for(question)
         };
         let rows = list::nodes(&question.inventory, &filter)?;
-        rows_of(question, What::Node, &filter, &rows, NodeRow::to_value, |row, long| {
+        rows_of(question, What::Node, &filter, &rows, |row, long| {
             let mut line = inert(&row.name);
             if long {
                 let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
@@ -110,15 +111,12 @@ pub const PARAMS: Verb = verb(
     |question| {
         let (globs, redaction, filter) = (question.words("glob"), question.redaction(), filter(question));
         let rows = list::parameters(&question.inventory, &globs, &filter, &redaction)?;
-        let delimiter = &question.inventory.settings().delimiter;
-        let data = |row: &ParameterRow| row.to_value(delimiter);
-        rows_of(question, What::Parameter, &filter, &rows, data, |row, long| {
-            let path = inert(&join_path(&row.path, delimiter));
+        rows_of(question, What::Parameter, &filter, &rows, |row, long| {
             let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
-            let mut line = format!("{path}  {places}, {nodes}");
-            for (site, value) in row.places.iter().filter(|_| long) {
-                let value = question.paint.of(Style::Value, &brief(value));
-                let site = question.paint.of(Style::Place, &inert(&site.to_string()));
+            let mut line = format!("{}  {places}, {nodes}", inert(&row.path));
+            for place in row.places.iter().filter(|_| long) {
+                let value = question.paint.of(Style::Value, &brief(&place.written));
+                let site = question.paint.of(Style::Place, &inert(&place.site.to_string()));
                 let _ = write!(line, "\n  {site}  {value}");
             }
             line
@@ -134,7 +132,7 @@ pub const REFS: Verb = verb(
     |question| {
         let filter = filter(question);
         let rows = list::references(&question.inventory, &question.words("glob"), &filter)?;
-        rows_of(question, What::Reference, &filter, &rows, ReferenceRow::to_value, |row, long| {
+        rows_of(question, What::Reference, &filter, &rows, |row, long| {
             let site = row.site.as_ref().map_or_else(|| "class_mappings".into(), ToString::to_string);
             let site = question.paint.of(Style::Place, &inert(&site));
             let reference = question.paint.of(Style::Reference, &inert(&row.reference));
@@ -155,7 +153,7 @@ fn names(
     filter: &NodeFilter,
     rows: &[NameRow],
 ) -> Result<Printout> {
-    rows_of(question, what, filter, rows, NameRow::to_value, |row, long| {
+    rows_of(question, what, filter, rows, |row, long| {
         let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
         if let Some(file) = &row.file {
             let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
@@ -165,17 +163,16 @@ fn names(
 }
 
 /// The rows as JSON or as lines, long ones with `--long`; with the names that nothing has.
-fn rows_of<R>(
+fn rows_of<R: Serialize>(
     question: &OpenInvocation<'_>,
     what: What,
     filter: &NodeFilter,
     rows: &[R],
-    data: impl Fn(&R) -> Value,
     line: impl Fn(&R, bool) -> String,
 ) -> Result<Printout> {
     let missing = missing(question, what, filter, rows.len())?;
     if question.output == "json" {
-        return Ok(Printout { missing, ..json(&Value::list(rows.iter().map(data).collect()))? });
+        return Ok(Printout { text: to_json(&rows), missing, ..Printout::default() });
     }
     let long = question.matches.get_flag("long");
     let lines: Vec<String> = rows.iter().map(|row| line(row, long)).collect();

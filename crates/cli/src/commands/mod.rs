@@ -22,7 +22,7 @@ use reclass::Inventory;
 use reclass::error::{Error, Fault, Result};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
-use reclass::value::{Map, Value};
+use reclass::value::Map;
 
 use crate::configuration::Configuration;
 use crate::{flags, progress, terminal};
@@ -133,11 +133,6 @@ impl OpenInvocation<'_> {
     pub fn redaction(&self) -> Redaction {
         self.asked.redaction_of(&self.inventory)
     }
-}
-
-/// Data as JSON, one entry a line, for every reader.
-pub fn json(value: &Value) -> Result<Printout> {
-    reclass::json::portable(value).map(Printout::plain)
 }
 
 /// Adds the verbs to the program.

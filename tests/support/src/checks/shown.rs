@@ -2,7 +2,6 @@
 //! character to a terminal.
 
 use reclass::error::{Error, Fault, Warning};
-use reclass::json;
 use reclass::report::{self, Level};
 
 /// Whether a line is safe for a terminal and a log.
@@ -47,8 +46,7 @@ fn findings(problems: impl Iterator<Item = (Level, Fault)>, read: &dyn Fn(&str) 
     let annotations = report::github(&findings, "/inventory");
     assert!(is_inert(&annotations), "{annotations:?}");
     assert_eq!(annotations.lines().count(), findings.len(), "{annotations}");
-    for data in [report::findings_value(&findings), report::sarif(&findings, &[], "/inventory")] {
-        let text = json::dumps(&data, true).expect("findings are JSON");
+    for text in [report::to_json(&findings), report::to_json(&report::sarif(&findings, &[], "/inventory"))] {
         assert!(is_inert(&text), "{text:?}");
     }
 }
