@@ -52,6 +52,11 @@ impl Surveyed {
         layers.into_iter().flat_map(|layers| layers.all())
     }
 
+    /// Its layers before that of a file.
+    pub fn layers_before(&self, file: FileId) -> impl Iterator<Item = &Arc<Layer>> {
+        self.all_layers().take_while(move |layer| layer.file != file)
+    }
+
     /// Its applications.
     pub fn applications(&self) -> Vec<Text> {
         applications(self.all_layers().map(|layer| &layer.applications))
@@ -127,6 +132,11 @@ impl Survey {
     /// The file of a number.
     pub fn file(&self, file: FileId) -> Option<&SurveyedFile> {
         self.by_file.get(&file).and_then(|at| self.files.get(*at))
+    }
+
+    /// The nodes that a file has a part in.
+    pub fn users(&self, file: &SurveyedFile) -> impl Iterator<Item = &Surveyed> {
+        file.nodes.iter().filter_map(|at| self.nodes.get(*at))
     }
 
     /// The names of nodes.

@@ -88,6 +88,15 @@ pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
     grammar.line(text)
 }
 
+/// The text as a glob: a star for each reference in it.
+pub fn glob(parts: &[Part]) -> String {
+    let text = parts.iter().map(|part| match part {
+        Part::Literal(text) => text,
+        Part::Reference(_) => "*",
+    });
+    text.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,6 +30,7 @@ use crate::engine::exports::QueryRecord;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::{Inventory, NodeInfo};
 use crate::model::layer::Layer;
+use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::MapSlot;
 use crate::output::report::{Finding, Level, grouped};
 
@@ -188,6 +189,7 @@ struct Linter<'a> {
     survey: Survey,
     secrets: Secrets,
     plain: Plain,
+    prefixes: Prefixes,
     /// Whether each node of the survey is looked at.
     chosen: Vec<bool>,
     /// Whether that is all of them: only then nothing can be missing.
@@ -212,6 +214,7 @@ impl<'a> Linter<'a> {
             computation,
             secrets: Secrets::of(computation.settings),
             plain: Plain::new(computation.settings, &survey),
+            prefixes: Prefixes::new(computation.settings),
             chosen,
             all: globs.is_empty(),
             survey,
@@ -283,6 +286,11 @@ impl<'a> Linter<'a> {
             }
             _ => fault,
         }
+    }
+
+    /// What a layer sets in a section, prefixes applied.
+    fn settled(&self, section: Section, layer: &Layer) -> Arc<MapSlot> {
+        settled(section.of(layer), &self.prefixes)
     }
 
     /// The files that are looked at: all, or those of the chosen nodes.

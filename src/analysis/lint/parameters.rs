@@ -15,7 +15,6 @@ use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text};
 use crate::engine::NodeInfo;
 use crate::evaluate::site;
-use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{self, Parsed, Part, Reference, Template};
@@ -103,15 +102,7 @@ impl Used {
             return;
         }
         // `_param:${a}_url`: the rest of the key as a glob.
-        let text: String = reference
-            .parts
-            .iter()
-            .map(|part| match part {
-                Part::Literal(text) => text.to_string(),
-                Part::Reference(_) => "*".to_owned(),
-            })
-            .collect();
-        match split_path(&text, delimiter).get(1) {
+        match split_path(&template::glob(&reference.parts), delimiter).get(1) {
             Some(key) if known.len() > 1 => self.globs.push(Glob::new(key)),
             _ => self.anything = true,
         }
@@ -153,10 +144,9 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
     let mut set: FxHashSet<String> = FxHashSet::default();
     let mut dynamic = false;
     let mut first: Vec<(String, Origin)> = Vec::new();
-    let prefixes = Prefixes::new(linter.computation.settings);
     for file in &linter.survey.files {
         let Ok(layer) = &file.layer else { continue };
-        let parameters = settled(&layer.parameters, &prefixes);
+        let parameters = linter.settled(Section::Parameters, layer);
         let Some(slot) = parameters.entries.get(&Key::from(PARAM)) else { continue };
         entries_of(slot, &mut dynamic, &mut |key, slot| {
             let key = crate::base::pystr::str(&key.0);

@@ -9,7 +9,6 @@ use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::{Key, Value};
-use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, MapSlot, Slot};
 
 /// A scalar that a file sets at a path.
@@ -50,10 +49,9 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 
 fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let mut paths: FxHashMap<Vec<Key>, Vec<Setting<'_>>> = FxHashMap::default();
-    let prefixes = Prefixes::new(linter.computation.settings);
     for file in linter.survey.files.iter().filter(|file| !file.nodes.is_empty()) {
         let Ok(layer) = &file.layer else { continue };
-        scalars(&settled(section.of(layer), &prefixes), &mut |path, slot, prefix| {
+        scalars(&linter.settled(section, layer), &mut |path, slot, prefix| {
             let Slot::Value(value, origin) = slot else { return };
             let (value, origin, has_prefix) = (value.clone(), *origin, prefix.any());
             let setting = Setting { file, id: layer.file, value, origin, has_prefix };
@@ -93,17 +91,16 @@ fn earlier(
     one: &Setting<'_>,
     settings: &[Setting<'_>],
 ) -> Option<Origin> {
-    let prefixes = Prefixes::new(linter.computation.settings);
     let mut first = None;
-    for node in one.file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
+    for node in linter.survey.users(one.file) {
         node.layers.as_ref().ok()?;
         let [_, automatic] = section.given(node);
         if automatic.is_some_and(|map| !matches!(said(map, path), Said::Nothing)) {
             return None;
         }
         let mut stands = Stands::Unknown;
-        for layer in node.all_layers().take_while(|layer| layer.file != one.id) {
-            stands = match (stands, said(&settled(section.of(layer), &prefixes), path)) {
+        for layer in node.layers_before(one.id) {
+            stands = match (stands, said(&linter.settled(section, layer), path)) {
                 (stands, Said::Nothing)
                 | (stands @ Stands::Constant(..), Said::Scalar(_) | Said::Constant(_)) => stands,
                 // What goes with a mapping around it, and what holds, is not known here.

@@ -12,7 +12,6 @@ use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::{Key, Text, Value};
 use crate::model::layer::Layer;
-use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, MapSlot, Slot};
 
 /// A key with a prefix.
@@ -67,14 +66,13 @@ fn known_files<'l>(linter: &'l Linter<'_>) -> impl Iterator<Item = &'l SurveyedF
 /// Looks at the keys with prefixes.
 fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
-    let prefixes = Prefixes::new(linter.computation.settings);
     let mut constants = Vec::new();
     for file in known_files(linter) {
         let Ok(layer) = &file.layer else { continue };
-        for one in collect(&settled(section.of(layer), &prefixes)) {
+        for one in collect(&linter.settled(section, layer)) {
             let path = join_path(&one.path, delimiter);
             // Prefixes that are still text count by how often layers merge.
-            let is_text = one.path.last().is_some_and(|key| prefixes.is_prefixed(key))
+            let is_text = one.path.last().is_some_and(|key| linter.prefixes.is_prefixed(key))
                 || matches!(&one.slot, Slot::Map(map) if map.prefixed);
             let says = match one.prefix.overrides && !is_text {
                 true if !replaces(linter, section, file, layer.file, &one.path) => {
@@ -86,7 +84,7 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
                 _ => None,
             };
             if let Some(says) = says {
-                let prefix = prefixes.text(KeyPrefix { constant: false, ..one.prefix });
+                let prefix = linter.prefixes.text(KeyPrefix { constant: false, ..one.prefix });
                 let message = format!("the {prefix} in front of {} {says}", section.named(&path));
                 let (path, origin) = (path.clone(), one.origin);
                 found.push(linter.about("override-without-effect", message, origin, path, section));
@@ -132,12 +130,10 @@ fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
 
 /// Whether in any node a layer before the file says something of the path.
 fn replaces(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
-    let prefixes = Prefixes::new(linter.computation.settings);
-    let nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
     let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
-    for node in nodes {
-        for layer in node.all_layers().take_while(|layer| layer.file != id) {
-            let says = || has(&settled(section.of(layer), &prefixes), path).is_some();
+    for node in linter.survey.users(file) {
+        for layer in node.layers_before(id) {
+            let says = || has(&linter.settled(section, layer), path).is_some();
             if *known.entry(layer.file).or_insert_with(says) {
                 return true;
             }
@@ -153,13 +149,10 @@ fn replaces(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: File
 /// Whether in every node a value replaces what is there with its `~` and without it. What is not known for
 /// sure is something that the `~` replaces.
 fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
-    let prefixes = Prefixes::new(linter.computation.settings);
     let new = stands(&one.slot);
-    let mut nodes = file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at));
     !one.prefix.constant
-        && nodes.all(|node| {
+        && linter.survey.users(file).all(|node| {
             let given = section.given(node).into_iter().flatten();
-            let layers = node.all_layers().take_while(|layer| layer.file != id);
             let says = |before: Stands, said: Stands| match (before, said) {
                 (before, Stands::Nothing) => before,
                 (Stands::Nothing | Stands::Null, said) => said,
@@ -167,8 +160,9 @@ fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileI
                 (before, said) if before == said => said,
                 _ => Stands::Unknown,
             };
-            let before = layers
-                .map(|layer| stands_at(&settled(section.of(layer), &prefixes), &one.path))
+            let before = node
+                .layers_before(id)
+                .map(|layer| stands_at(&linter.settled(section, layer), &one.path))
                 .fold(Stands::Nothing, says);
             let given = given.map(|map| stands_at(map, &one.path)).any(|said| said != Stands::Nothing);
             !given
@@ -214,8 +208,7 @@ struct Constant<'a> {
 
 impl<'a> Constant<'a> {
     fn new(linter: &Linter<'_>, file: &'a SurveyedFile, id: FileId, key: Prefixed, path: String) -> Self {
-        let first = file.nodes.first().and_then(|at| linter.survey.nodes.get(*at));
-        let before = first.map_or(0, |node| node.all_layers().take_while(|layer| layer.file != id).count());
+        let before = linter.survey.users(file).next().map_or(0, |node| node.layers_before(id).count());
         Constant { file, id, key, path, before }
     }
 }
@@ -223,7 +216,6 @@ impl<'a> Constant<'a> {
 /// The values that constants keep out, each told of the first one that does. What is always behind a
 /// constant is no constant of its own: what stands behind both is told of the first.
 fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>, found: &mut Vec<Fault>) {
-    let prefixes = Prefixes::new(linter.computation.settings);
     let mut all: FxHashSet<(String, FileId)> = FxHashSet::default();
     constants.sort_by_key(|constant| constant.before);
     for Constant { file, id, key, path, .. } in constants {
@@ -233,13 +225,13 @@ fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>,
         let mut gone = FxHashMap::default();
         // How many nodes have each layer behind it.
         let mut behind: IndexMap<FileId, (&Layer, usize), FxBuildHasher> = IndexMap::default();
-        for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
+        for node in linter.survey.users(file) {
             for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
                 behind.entry(layer.file).or_insert((layer, 0)).1 += 1;
             }
         }
         for (layer, nodes) in behind.into_values() {
-            let said = settled(section.of(layer), &prefixes);
+            let said = linter.settled(section, layer);
             let Some(origin) = has(&said, &key.path) else { continue };
             let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
             if has_it.is_none_or(|file| file.nodes.len() != nodes)
@@ -273,11 +265,10 @@ fn always_holds(
     gone: &mut FxHashMap<FileId, bool>,
 ) -> bool {
     let Some(surveyed) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
-    let prefixes = Prefixes::new(linter.computation.settings);
-    surveyed.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)).all(|node| {
+    linter.survey.users(surveyed).all(|node| {
         for layer in node.all_layers().skip_while(|layer| layer.file != other) {
             let is_own = layer.file == other;
-            let lost = || may_replace(&settled(section.of(layer), &prefixes), path, is_own);
+            let lost = || may_replace(&linter.settled(section, layer), path, is_own);
             if *gone.entry(layer.file).or_insert_with(lost) {
                 return false;
             }
@@ -320,8 +311,8 @@ fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
 fn added<'a>(linter: &'a Linter<'_>, file: &SurveyedFile, id: FileId) -> FxHashSet<&'a Text> {
     let mut known: FxHashSet<FileId> = FxHashSet::default();
     let mut added = FxHashSet::default();
-    for node in file.nodes.iter().filter_map(|at| linter.survey.nodes.get(*at)) {
-        for layer in node.all_layers().take_while(|layer| layer.file != id) {
+    for node in linter.survey.users(file) {
+        for layer in node.layers_before(id) {
             if known.insert(layer.file) {
                 added.extend(layer.applications.additions.iter().map(|(name, _)| name));
             }

@@ -12,7 +12,6 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::files::duplicate_keys;
 use crate::model::layer::{keys_with_same_text, unknown_sections};
-use crate::model::merge::Prefixes;
 use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
@@ -29,7 +28,6 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
         secret: Cover::Open,
         in_list: false,
         is_item: false,
-        prefixes: Prefixes::new(linter.computation.settings),
         found,
     };
     reader.tabs();
@@ -73,7 +71,6 @@ struct Reader<'a, 'f> {
     key: Key,
     /// The values that the keys on the way hide.
     secret: Cover,
-    prefixes: Prefixes,
     /// Whether it is inside of a list: nothing merges there, and prefixes are text (M7).
     in_list: bool,
     /// Whether it is an item of a list itself.
@@ -129,7 +126,7 @@ impl<'a> Reader<'a, '_> {
     fn entry(&mut self, entry: &Entry) {
         let name = crate::base::pystr::str(&entry.key.0);
         // Prefixes are no part of the name.
-        let key = Key::from(self.prefixes.name(&name));
+        let key = Key::from(self.linter.prefixes.name(&name));
         let secret = self.linter.secrets.below(self.secret, &key);
         self.misread(&entry.key.0, entry.key_index, KEY);
         self.literal(&entry.key.0, entry.key_index);
@@ -146,8 +143,8 @@ impl<'a> Reader<'a, '_> {
         if !self.in_list {
             return;
         }
-        let (name, mark) = (self.prefixes.bare(key), KeyPrefix { overrides: true, constant: false });
-        let mark = self.prefixes.text(mark);
+        let (name, mark) = (self.linter.prefixes.bare(key), KeyPrefix { overrides: true, constant: false });
+        let mark = self.linter.prefixes.text(mark);
         // `~/.bashrc` is a path.
         let is_name = name.starts_with(|c: char| c.is_alphanumeric() || c == '_');
         if name.len() == key.len() || !key.starts_with(&mark) || !is_name {

@@ -20,7 +20,7 @@ use crate::engine::node::Computation;
 use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};
-use crate::model::template::{Parsed, Part, Reference, Template};
+use crate::model::template::{self, Parsed, Part, Reference, Template};
 use crate::model::visit;
 
 /// How a reference bears on a path.
@@ -168,9 +168,7 @@ impl Finder<'_> {
                     continue;
                 }
             }
-            if let Ok(Parsed::Template(template)) =
-                crate::model::template::parse(&name, self.computation.settings)
-            {
+            if let Ok(Parsed::Template(template)) = template::parse(&name, self.computation.settings) {
                 let within = format!("class mapping '{mapping}'");
                 self.template(&template, Origin::NONE, &within, (&|| nodes.clone(), true));
             }
@@ -236,7 +234,7 @@ fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Opt
         return None;
     }
     // What stands beside the inner references is known too, and can be compared with one path.
-    let text = glob_of(&reference.parts);
+    let text = template::glob(&reference.parts);
     let text = text.split_once(&double).map_or(text.as_str(), |(path, _)| path);
     let around = |keys: &[Text], wanted: &[Text]| {
         let mut pairs = wanted.iter().zip(keys);
@@ -246,13 +244,4 @@ fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Opt
     let same = |text: &str| Glob::new(text).matches(&pattern.source);
     let unclear = wild || is_around || text.contains(['?', '[']);
     (unclear || same(text) || same(&format!("{text}{delimiter}*"))).then_some(Bearing::Perhaps)
-}
-
-/// The inside of a reference with a star for each reference in it.
-fn glob_of(parts: &[Part]) -> String {
-    let text = parts.iter().map(|part| match part {
-        Part::Literal(text) => text,
-        Part::Reference(_) => "*",
-    });
-    text.collect()
 }

@@ -9,7 +9,7 @@ use crate::base::pattern::Glob;
 use crate::base::value::Text;
 use crate::engine::node::Computation;
 use crate::model::layer::Layer;
-use crate::model::template::{Parsed, Part, Template};
+use crate::model::template::{self, Parsed, Template};
 
 use super::{Survey, Surveyed, SurveyedFile};
 
@@ -47,7 +47,7 @@ impl Reach {
             waiting.extend(own.get(&*node.path));
             let item = computation.catalog.nodes.get(&node.name);
             for mapped in item.and_then(|item| computation.mapped_classes(item).ok()).unwrap_or_default() {
-                let template = match crate::model::template::parse(&mapped.class, computation.settings) {
+                let template = match template::parse(&mapped.class, computation.settings) {
                     Ok(Parsed::Template(template)) if !mapped.literal => Some(template),
                     _ => None,
                 };
@@ -103,19 +103,10 @@ fn called<'n>(
     match template {
         None => out.extend(names.by_ref().filter_map(|name| classes.get(&**name)).flatten()),
         Some(template) => {
-            let glob = Glob::new(&glob_of(template));
+            let glob = Glob::new(&template::glob(&template.parts));
             let files = survey.files.iter().enumerate();
             let matching = files.filter(|(_, file)| file.is_class && glob.matches(&file.name));
             out.extend(matching.map(|(at, _)| at));
         }
     }
-}
-
-/// A name with a star for each reference in it.
-fn glob_of(template: &Template) -> String {
-    let text = template.parts.iter().map(|part| match part {
-        Part::Literal(text) => text,
-        Part::Reference(_) => "*",
-    });
-    text.collect()
 }
