@@ -1,4 +1,4 @@
-//! Automatic parameters: what a node knows of itself under `_reclass_` (ruling S12).
+//! Automatic parameters: the name and environment of a node as parameters below `_reclass_` (ruling S12).
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::model::merge::{Prefixes, normalize};
 use crate::model::slot::{MapSlot, RawSlot, Slot, from_value};
 use crate::model::template::Parsed;
 
-/// The keys of the automatic parameters, the same for all nodes.
+/// The keys of the automatic parameters, shared by all nodes.
 #[derive(Debug)]
 pub struct AutomaticKeys {
     outer: Table<()>,
@@ -43,7 +43,7 @@ pub fn parameters(
     let short = if composed {
         parts.last().cloned().unwrap_or_else(|| item.name.clone())
     } else {
-        // The first label, as the fork that Salt's users run has it; kapicorp takes the last.
+        // Salt's users have a fork that takes the first label. kapicorp takes the last one.
         item.name.split('.').next().unwrap_or_default().into()
     };
     let path = Value::text(join(&parts));
@@ -58,10 +58,10 @@ pub fn parameters(
     }
 }
 
-/// A map whose keys all nodes share.
+/// A map that shares its keys with all nodes.
 fn map(keys: &Table<()>, values: Vec<Slot>, prefixes: &Prefixes) -> Slot {
     let entries = Table::with_keys_of(keys, values).unwrap_or_default();
-    // Prefixes are settings: even a letter may be one.
+    // A setting may make any character a prefix, even a letter.
     let map = if entries.keys().any(|key| prefixes.is_prefixed(key)) {
         normalize(&RawSlot::new(entries, Origin::NONE), prefixes)
     } else {
@@ -70,8 +70,8 @@ fn map(keys: &Table<()>, values: Vec<Slot>, prefixes: &Prefixes) -> Slot {
     Slot::Map(Arc::new(map))
 }
 
-/// The forks look for references in `_reclass_:environment` as in any parameter, though not in
-/// the `environment` of the result. The name of a node stays what it is: it is a key.
+/// The forks resolve references in `_reclass_:environment`, as in any parameter, but not in the
+/// `environment` of the result. The node name stays literal.
 fn environment(environment: &Value, settings: &Settings) -> Slot {
     if let Value::Str(text) = environment
         && let Ok(Parsed::Template(template)) = crate::model::template::parse(text, settings)

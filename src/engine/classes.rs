@@ -1,5 +1,5 @@
-//! ClassLookup are what a node can include: those of its environment, looked up by name, with a record
-//! of what was asked for.
+//! Class lookup: finds the classes that a node may include, by its environment, and records what was looked
+//! up.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::model::catalog::{NameIndex, TreeId};
 use crate::model::layer::{Layer, UnreadableFile};
 
 impl Computation<'_> {
-    /// The classes that a node may have. Where they are matters to one that has any.
+    /// The classes available to a node. An error in their location matters only if the node has classes.
     pub(super) fn classes(
         &self,
         input: &LinearizationInput<'_>,
@@ -36,12 +36,12 @@ impl Computation<'_> {
         Ok(ClassLookup { computation: self, tree, names })
     }
 
-    /// Adds to what is asked for.
+    /// Adds dependencies to the current record.
     pub fn record(&self, dependencies: &Dependencies) {
         self.recorder.add(dependencies);
     }
 
-    /// Whether files and names are what they were.
+    /// Whether all files and names are unchanged.
     pub fn is_current(&self, dependencies: &Dependencies) -> bool {
         let missing = |(tree, name): &(TreeId, Text)| {
             self.inputs.classes(self.catalog, *tree).is_ok_and(|names| !names.contains_key(name))
@@ -51,10 +51,10 @@ impl Computation<'_> {
     }
 }
 
-/// The classes of an environment.
+/// The classes of one environment.
 pub(super) struct ClassLookup<'a> {
     computation: &'a Computation<'a>,
-    /// Which tree they are.
+    /// The tree that contains them.
     pub tree: TreeId,
     names: &'a NameIndex,
 }

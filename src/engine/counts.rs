@@ -1,4 +1,4 @@
-//! Counts turn what the engine does into numbers for people and for tests.
+//! Counts of the engine's work, for `cache_info` and for tests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,25 +9,25 @@ use serde::Serialize;
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Counts one more.
+    /// Adds one.
     pub fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Each count with its name and the name that `cache_info` has for it.
+/// Defines each count with its field name and its key in `cache_info`.
 macro_rules! counts {
     ($( $(#[$doc:meta])* $name:ident $key:literal, )*) => {
-        /// What was done so far.
+        /// The counts of the work done so far.
         #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
         pub struct Counts { $( $(#[$doc])* #[serde(rename = $key)] pub $name: u64, )* }
 
-        /// Counts that threads add to.
+        /// The same counts, as threads add to them.
         #[derive(Default, Debug)]
         pub struct Counters { $( $(#[$doc])* pub $name: Counter, )* }
 
         impl Counters {
-            /// The counts as they are now.
+            /// The current counts.
             pub fn counts(&self) -> Counts {
                 Counts { $( $name: self.$name.0.load(Ordering::Relaxed), )* }
             }
@@ -40,20 +40,20 @@ counts! {
     listed "trees_listed",
     /// Files whose bytes were read.
     read "files_read",
-    /// Files that were parsed.
+    /// Files parsed.
     parsed "files_parsed",
-    /// Layers whose parameters were merged into those of the layers before them, for one node or for all
-    /// that begin with them.
+    /// Layers merged into the parameters of the layers before them, whether for one node or for a shared
+    /// prefix.
     merged "layers_merged",
-    /// Nodes that were computed.
+    /// Nodes computed.
     computed "nodes_computed",
-    /// Nodes of which every parameter was evaluated.
+    /// Nodes whose parameters were all evaluated.
     whole "nodes_evaluated",
-    /// Nodes of which those alone were evaluated that their own files or last classes have a say in: the
-    /// others were known from another node with the same classes.
+    /// Nodes for which only some parameters were evaluated; the others came from a node with the same
+    /// classes.
     partial "nodes_evaluated_partly",
-    /// Exports that were computed for queries.
+    /// Exports computed for queries.
     exported "exports_computed",
-    /// Answers that were given again.
+    /// Answers given from the cache.
     reused "hits",
 }

@@ -1,8 +1,7 @@
-//! Circles turn the message of references that lead in a circle into one that tells no secret.
+//! Redaction of reference cycles, so that their messages reveal no secret.
 //!
-//! Where a secret chooses the way, as in `${accounts:${password}}`, a place on the way is called like
-//! the secret. The message may reach a minion. So a circle is only told if it is there without the
-//! secrets too.
+//! A secret may select the next path, as in `${accounts:${password}}`, and the message about a cycle names
+//! the paths. A minion may see it. So a cycle is reported only if it exists without the secrets too.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ use crate::engine::node::{Computation, Layers};
 use crate::evaluate::{Evaluator, Extent, References, Root, without};
 
 impl Computation<'_> {
-    /// Hides the cycles among the problems of a node that are not there without its secrets.
+    /// Masks the cycles among these faults that do not exist without the secrets.
     pub(super) fn redact_cycles(&self, faults: &mut [Fault], layers: &Layers) {
         let mut cycles = Vec::new();
         collect(faults, &mut cycles);
@@ -44,7 +43,7 @@ impl Computation<'_> {
     }
 }
 
-/// The places of a circle, from wherever it was entered.
+/// The paths of a cycle, independent of where it was entered.
 fn places(fault: &Fault) -> BTreeSet<String> {
     let Kind::ReferenceCycle { cycle } = &fault.kind else { return BTreeSet::new() };
     cycle.split(" -> ").map(str::to_owned).collect()

@@ -1,5 +1,5 @@
-//! The memo keeps answers with what they were computed from, and gives them again only while
-//! all of that is as it was.
+//! The database keeps answers with their dependencies, and gives a cached answer only while every
+//! dependency is unchanged.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::mappings::Mappings;
 use crate::storage::git::revision::Revision;
 
-/// Everything that an inventory knows.
+/// The whole state of an inventory.
 #[derive(Debug)]
 pub struct Database {
     /// The files.
@@ -32,50 +32,51 @@ pub struct Database {
     settings: Arc<Settings>,
     mappings: Mappings,
     ignored: Option<Ignored>,
-    /// The beginnings of all class lists.
+    /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
     automatic: AutomaticKeys,
     index: ExportIndex,
-    /// Counts the times at which anything may have changed.
+    /// Grows whenever an input may have changed.
     revision: u64,
     answers: FxHashMap<(Text, Option<Text>), CachedAnswer>,
-    /// What the answers weigh, in bytes.
+    /// Memory of all cached answers.
     bytes: usize,
-    /// Counts the answers that were last_used.
+    /// Grows with each request; the clock of `last_used`.
     uses: u64,
-    /// The names of the last read.
+    /// The catalog of the last check.
     catalog: Arc<Catalog>,
-    /// Counts other names.
+    /// Grows when the catalog changes.
     catalog_changes: u64,
 }
 
-/// An answer and what it depends on.
+/// A cached answer and its dependencies.
 #[derive(Debug)]
 struct CachedAnswer {
     info: Arc<NodeInfo>,
-    /// How often lines had position_changes when it was computed: its warnings name lines.
+    /// `Files::position_changes` at the time of the computation. Warnings name lines, so they are valid
+    /// only for this count.
     position_changes: u64,
-    /// The node's classes, which other nodes share.
+    /// The classes of the node, shared with other nodes.
     sequence: Arc<Sequence>,
-    /// What its name stood for; `None` for a node that only mappings make.
+    /// The catalog entry of the node; `None` for a node that only class mappings define.
     item: Option<CatalogEntry>,
-    /// What is not in the sequence.
+    /// The dependencies that are not in the sequence.
     dependencies: Dependencies,
     original_environment: Value,
     queries: Vec<QueryRecord>,
-    /// The revision in which all of this was last found unchanged.
+    /// The last revision in which all dependencies were verified.
     verified_at: u64,
-    /// What it weighs, in bytes.
+    /// Estimated memory of this answer.
     bytes: usize,
-    /// When it was last last_used.
+    /// The value of `uses` at the last request.
     last_used: u64,
 }
 
-/// How often a computation is repeated when files change underneath it.
+/// How often a computation is repeated if files change while it runs.
 const ATTEMPTS: usize = 5;
 
 impl Database {
-    /// The state of an inventory of which nothing is known yet.
+    /// The state of an inventory before the first question.
     pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Database> {
         let inputs = Inputs::new(settings.clone(), revision);
         let mappings = Mappings::parse(&settings);
@@ -104,14 +105,14 @@ impl Database {
         })
     }
 
-    /// Begins a question with a new read at the files, and at the branches of repositories.
+    /// Begins a question: checks files and the branches of repositories for changes.
     pub fn begin(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.begin()?;
         failpoint("folders were listed");
         self.advance(changed)
     }
 
-    /// Looks at the files once more, to see whether they changed while a question was answered.
+    /// Checks the files again at the end of a question.
     fn recheck(&mut self) -> Result<Arc<Catalog>> {
         let changed = self.inputs.recheck();
         self.advance(changed)
@@ -123,7 +124,7 @@ impl Database {
         }
         let catalog = self.inputs.catalog()?;
         if !Arc::ptr_eq(&self.catalog, &catalog) {
-            // Nodes that are gone are not queries for again.
+            // Nobody asks for removed nodes any more.
             self.answers.retain(|(name, _), _| catalog.nodes.contains_key(name));
             self.bytes = self.answers.values().map(|cached| cached.bytes).sum();
             self.index.retain(&catalog);
@@ -134,7 +135,7 @@ impl Database {
         Ok(catalog)
     }
 
-    /// The names of nodes and classes, of one state of the folders.
+    /// The names of nodes and classes, from one consistent state of the folders.
     pub fn names(&mut self) -> Result<Arc<Catalog>> {
         let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
@@ -147,7 +148,7 @@ impl Database {
         Err(self.keeps_changing())
     }
 
-    /// The answer for one node: the cached one if nothing changed, else a new one.
+    /// The answer for one node: from the cache if nothing changed.
     pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
         let mut catalog = self.begin()?;
         let key = self.key(name, request);
@@ -169,11 +170,12 @@ impl Database {
         Err(self.keeps_changing())
     }
 
-    /// The top of one node: of the cached answer, else of its layers alone.
+    /// The top of one node: from the cached answer, or from its layers alone.
     pub fn top(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Top> {
         let mut catalog = self.begin()?;
         let key = self.key(name, request);
-        // An answer without the earlier pillar may have other classes.
+        // With propagated pillar data the answer may have other classes than the top, which has no earlier
+        // pillar.
         let plain = is_cacheable(request, mapped) && !self.settings.propagate_pillar_data_to_reclass;
         if plain && let Some(info) = self.cached(&key, &catalog) {
             self.inputs.counters.reused.add();
@@ -201,8 +203,8 @@ impl Database {
         Err(self.keeps_changing())
     }
 
-    /// The answers for all nodes, sorted by name, all of one state of the files. A name that several
-    /// files have is an error (S6); without one, the first node that fails is the error.
+    /// The answers for all nodes, sorted by name, from one consistent state of the files. A name with
+    /// several files is an error (S6). Otherwise the first node that fails is the error.
     pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
         let mut first = true;
         for _ in 0..ATTEMPTS {
@@ -231,7 +233,7 @@ impl Database {
             );
             let computed: Vec<_> = unknown.into_iter().zip(computed).collect();
             let now = self.recheck()?;
-            // Answers that were cached are of the same state as those that were computed.
+            // Cached answers must still be valid in the state that the new ones were computed from.
             let mut still = |(name, info): (&Text, &Arc<NodeInfo>)| {
                 let now = self.cached(&self.key(name, request), &now);
                 now.is_some_and(|now| Arc::ptr_eq(&now, info))
@@ -260,7 +262,7 @@ impl Database {
         Err(self.keeps_changing())
     }
 
-    /// An answer with what is to be known of it today, and not to be cached with it.
+    /// The answer with the current warnings about repositories, which are not cached with it.
     fn with_warnings(&self, info: Arc<NodeInfo>) -> Arc<NodeInfo> {
         if self.inputs.trees.is_empty() {
             return info;
@@ -282,7 +284,7 @@ impl Database {
         self.computation(&catalog).locate_value(name, key.1.as_ref(), &path)
     }
 
-    /// Shows one state of the inventory to `read`, again where files changed while it looked.
+    /// Calls `read` with one consistent state of the inventory. Calls it again if files changed meanwhile.
     pub fn inspect<T>(&mut self, read: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
         let mut catalog = self.begin()?;
         for _ in 0..ATTEMPTS {
@@ -299,7 +301,7 @@ impl Database {
         Err(self.keeps_changing())
     }
 
-    /// The names that several files have, as the last question found them.
+    /// The names with several files, as of the last question.
     pub fn clashes(&self) -> Vec<Fault> {
         self.catalog.clashes()
     }
@@ -309,8 +311,8 @@ impl Database {
         (Text::from(name), request.environment.clone().filter(|_| heeded))
     }
 
-    /// Whether nothing changed while an answer was computed: files that did may have made a
-    /// state that never was.
+    /// Whether no input changed during the computation. Otherwise the answer may mix two states of the
+    /// files.
     fn is_consistent(
         &self,
         key: &(Text, Option<Text>),
@@ -328,7 +330,7 @@ impl Database {
             })
     }
 
-    /// Gives out an answer, and remembers it if it may be queries for again.
+    /// Returns an answer, and caches it if the same request may come again.
     fn store(
         &mut self,
         key: (Text, Option<Text>),
@@ -360,8 +362,8 @@ impl Database {
         Ok(info)
     }
 
-    /// Drops the answers that were not queries for the longest time, when all weigh too much: enough
-    /// of them that it is not soon to be done again.
+    /// Evicts the answers that were not requested for the longest time, until the cache is below 90 % of
+    /// its limit, so that the next eviction is not due soon.
     fn evict(&mut self) {
         let limit = self.cache_limit();
         if self.bytes <= limit {
@@ -380,12 +382,12 @@ impl Database {
         }
     }
 
-    /// What answers may weigh, in bytes.
+    /// The limit for the memory of answers, in bytes.
     fn cache_limit(&self) -> usize {
         usize::try_from(self.settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024)
     }
 
-    /// What is cached, and what was done.
+    /// The state of the caches, and counts of the work done.
     pub fn info(&self) -> CacheInfo {
         CacheInfo {
             counts: self.inputs.counters.counts(),
@@ -399,12 +401,12 @@ impl Database {
         }
     }
 
-    /// Counts changes of the files that were seen.
+    /// Counts the observed changes of files.
     pub fn change_count(&self) -> u64 {
         self.catalog_changes + self.inputs.files.content_changes()
     }
 
-    /// Makes the state that a parent process had one of this process.
+    /// Makes the state of a parent process usable in this process.
     pub fn adopt(&mut self) {
         self.inputs.forget_watch();
         self.revision += 1;
@@ -458,7 +460,7 @@ impl Database {
     }
 }
 
-/// Computes an answer and takes note of what it is computed from.
+/// Computes an answer and records its dependencies.
 fn compute(
     computation: &Computation<'_>,
     key: &(Text, Option<Text>),
@@ -474,15 +476,15 @@ fn compute(
     Computed { result, dependencies: computation.recorder.end(), position_changes }
 }
 
-/// An answer, or why there is none, and the files it was computed from.
+/// The result of a computation, and its dependencies.
 struct Computed {
     result: Result<Answer>,
     dependencies: Dependencies,
-    /// How often lines had position_changes before.
+    /// `Files::position_changes` before the computation.
     position_changes: u64,
 }
 
-/// Input data is part of the question; answers to such questions are not kept.
+/// Only requests without input data can be answered from the cache.
 fn is_cacheable(request: &Request, mapped: bool) -> bool {
     request.input_data.is_none() && !mapped
 }

@@ -1,8 +1,7 @@
-//! The index of exports turns a node and the path of an export into its value, and keeps it
-//! until a file of that node changes.
+//! The export index keeps the exports that inventory queries asked for, until a file of their node changes.
 //!
-//! Of a node that is only queries for exports nothing else is computed: its layers are ordered,
-//! and the parameters that its exports refer to are merged one by one.
+//! A node that is needed only for its exports is not evaluated as a whole: its layers are ordered, and only
+//! the parameters that the exports refer to are merged.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -22,50 +21,50 @@ use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::query::Query;
 use crate::model::slot::MapSlot;
 
-/// What is known of the exports of all nodes.
+/// The memo of exports of all nodes.
 #[derive(Debug, Default)]
 pub struct ExportIndex {
     nodes: Mutex<FxHashMap<Text, NodeExports>>,
 }
 
 impl ExportIndex {
-    /// Forgets nodes that are gone.
+    /// Drops nodes that no longer exist.
     pub fn retain(&mut self, catalog: &Catalog) {
         self.nodes.get_mut().retain(|name, _| catalog.nodes.contains_key(name));
     }
 }
 
-/// What is known of one node.
+/// The memo of one node.
 #[derive(Debug)]
 struct NodeExports {
-    /// What its name stood for.
+    /// The catalog entry of the node.
     item: Option<CatalogEntry>,
     dependencies: Dependencies,
-    /// The revision in which the files were last found unchanged.
+    /// The last revision in which the dependencies were verified.
     verified_at: u64,
     layers: Result<Arc<Layers>, Box<Fault>>,
     values: FxHashMap<Vec<Text>, ExportResult>,
-    /// Its exports without the secrets in them, and what is known of those.
+    /// The exports without secrets.
     without: Option<Arc<MapSlot>>,
     values_without_secrets: FxHashMap<Vec<Text>, Option<Value>>,
 }
 
-/// The value of an export, `None` where the node has none.
+/// The value of an export; `None` if the node does not have it.
 type ExportResult = Result<Option<Value>, Box<FailedExport>>;
 
-/// An export that fails.
+/// A failed export.
 #[derive(Clone, Debug)]
 struct FailedExport {
     fault: Fault,
-    /// What is left of it where errors are ignored.
+    /// The rest of the value for queries that ignore errors.
     rest: Option<Value>,
-    /// The revision in which the message was made: it names lines, and similar names, and both
-    /// change where no value does. `None` for a message that nobody sees, without them.
+    /// The revision of the message. It contains lines and similar names, which may change while values do
+    /// not. `None` if the message was built without them because nobody sees it.
     revision: Option<u64>,
 }
 
-/// One question that a query queries, and what came of it: an answer that was computed from it holds
-/// as long as the same comes of the same question.
+/// A question of a query and its outcome. An answer stays valid while the same question has the same
+/// outcome.
 #[derive(Clone, Debug)]
 pub struct QueryRecord {
     question: Question,
@@ -84,28 +83,28 @@ impl QueryRecord {
     }
 }
 
-/// The other nodes, for the queries of one node.
+/// The other nodes as the queries of one node see them.
 pub struct OtherNodes<'a> {
-    /// How to compute.
+    /// The computation of this thread.
     pub computation: &'a Computation<'a>,
-    /// The environment that the recorder node's file names.
+    /// The environment in the file of the querying node.
     pub environment: Value,
-    /// The recorder node, where it was moved to another environment: it is then not found in its
-    /// own (S10).
+    /// The querying node, if a request overrides its environment: it is then not part of its own
+    /// environment (S10).
     pub absent: Option<Text>,
-    /// What was queries.
+    /// The questions so far.
     pub queries: RefCell<Vec<QueryRecord>>,
-    /// What is left out of their exports.
+    /// The secrets to remove from exports.
     pub without: Option<Secrets>,
 }
 
 impl<'a> OtherNodes<'a> {
-    /// The other nodes for one whose file names this environment.
+    /// The other nodes, for a querying node with this environment in its file.
     pub fn new(computation: &'a Computation<'a>, environment: Value, absent: Option<Text>) -> OtherNodes<'a> {
         OtherNodes { computation, environment, absent, queries: RefCell::default(), without: None }
     }
 
-    /// Whether all queries would be answered the same now.
+    /// Whether all questions still have the same outcome.
     pub fn still_holds(&self, queries: &[QueryRecord]) -> bool {
         queries.iter().all(|QueryRecord { question, outcome }| {
             let nodes = self.nodes(question.all_environments());
@@ -116,7 +115,7 @@ impl<'a> OtherNodes<'a> {
 }
 
 impl Computation<'_> {
-    /// The exports of a node under some paths, as [`Others::exports`] has them.
+    /// The exports of a node at some paths, as in [`Others::exports`].
     fn exports(
         &self,
         node: &Text,
@@ -141,7 +140,7 @@ impl Computation<'_> {
         paths.iter().map(value).collect::<Result<Vec<_>, Fault>>().map(Some)
     }
 
-    /// Forgets a node whose files changed, and orders the layers of one that is not known.
+    /// The ordered layers of a node, from the memo if its files are unchanged.
     pub(crate) fn memoized_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
         let mut known = self.index.nodes.lock();
         failpoint("the exports are looked up");
@@ -183,7 +182,7 @@ impl Computation<'_> {
         layers.map_err(|fault| *fault)
     }
 
-    /// The value of an export. The message of one that fails is made anew where it is told.
+    /// The value of an export. A failed one is computed again if its message is shown and outdated.
     fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> ExportResult {
         if let Some(value) = self.index.nodes.lock().get(node).and_then(|known| known.values.get(path))
             && value
@@ -216,8 +215,8 @@ impl Computation<'_> {
         exported
     }
 
-    /// What an export comes to without the secrets among parameters and exports, which are those of the
-    /// settings; nothing where it fails without them: it is masked as a whole.
+    /// The value of an export without the secrets among parameters and exports. `None` if it fails without
+    /// them; then the whole export is masked.
     fn export_without_secrets(
         &self,
         node: &Text,

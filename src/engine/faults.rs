@@ -1,9 +1,9 @@
-//! Problems turns a node whose layers cannot all be read into everything that is wrong with it.
+//! Collects all faults of a node whose layers cannot all be read.
 //!
-//! What can be read of it is evaluated as it would be for a pillar, only to look for more problems, so
-//! that all are told in one go (R5). What may be a consequence of those that are known is not told: what
-//! depends on a value that cannot be read, or on a query; and where a whole file is missing, all that an
-//! evaluation finds, since that file may set or replace any value.
+//! The readable part is evaluated only to find more faults, so that one message reports all of them (R5). A
+//! fault that may be a consequence of a known one is left out. That is the case for what depends on an
+//! unreadable value or on a query; and, if a whole file is missing, for every fault of the evaluation,
+//! because that file may set or replace any value.
 
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_unless_grouped};
 use crate::base::settings::Settings;
@@ -11,13 +11,13 @@ use crate::base::source::Origin;
 use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
 
-/// A node whose layers cannot all be ordered.
+/// A node whose layers could not all be ordered.
 pub(super) struct IncompleteNode {
-    /// Why.
+    /// The faults found so far.
     pub error: Error,
-    /// Those that can.
+    /// The layers that could be ordered.
     pub rest: Option<Layers>,
-    /// Whether these are all, but for values that cannot be read.
+    /// Whether `rest` has all layers, except for unreadable values.
     pub whole: bool,
 }
 
@@ -28,7 +28,7 @@ impl From<Error> for Box<IncompleteNode> {
 }
 
 impl IncompleteNode {
-    /// The problems that are known without looking for more.
+    /// The faults found so far, without a search for more.
     pub fn known_faults(self, settings: &Settings) -> Error {
         let mut faults = self.error.into_faults();
         truncate_unless_grouped(&mut faults, settings.group_errors);
@@ -36,13 +36,13 @@ impl IncompleteNode {
     }
 }
 
-/// One more problem, after which nothing is to be looked for.
+/// An error after which no more faults are searched, together with the earlier ones.
 pub(super) fn with_earlier(faults: &mut Vec<Fault>, error: Error) -> Error {
     faults.extend(error.into_faults());
     Error::new(std::mem::take(faults))
 }
 
-/// Leaves out queries of a node that fail for one of its own exports, where that is told too.
+/// Removes queries that fail because of an export of the same node, if that export's fault is reported too.
 pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
     let told: Vec<(Option<Origin>, Kind)> = faults
         .iter()
@@ -57,13 +57,13 @@ pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
 }
 
 impl Computation<'_> {
-    /// Orders the layers of a node for an answer. An error has all problems of the node; without
-    /// `group_errors` the first alone.
+    /// Orders the layers of a node for an answer. The error has all faults of the node; without
+    /// `group_errors`, only the first.
     pub fn layers_or_all_faults(&self, request: NodeRequest<'_>) -> Result<Layers> {
         self.order(request).map_err(|incomplete| self.all_faults(*incomplete))
     }
 
-    /// All problems of a node, those that are known first.
+    /// All faults of a node, with those already found first.
     fn all_faults(&self, incomplete: IncompleteNode) -> Error {
         if !self.settings.group_errors {
             return incomplete.known_faults(self.settings);
@@ -80,8 +80,8 @@ impl Computation<'_> {
         Error::new(faults)
     }
 
-    /// Adds the queries with text around them in all layers of a node (Q5), but those that are refused for
-    /// standing in an export (Q6).
+    /// Adds queries embedded in text from all layers of a node (Q5). Leaves out queries already refused
+    /// because they are in an export (Q6).
     pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
         let all = layers.all();
         for fault in all.flat_map(|layer| &layer.embedded_queries) {
@@ -98,7 +98,7 @@ impl Computation<'_> {
         }
     }
 
-    /// What an evaluation finds of layers that are all there, but for values that cannot be read.
+    /// The faults that an evaluation finds in layers that are complete except for unreadable values.
     fn evaluation_faults(&self, layers: &Layers) -> Vec<Fault> {
         let parameters = self.merge(layers);
         let root = Root::whole(parameters.clone());

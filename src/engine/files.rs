@@ -1,8 +1,8 @@
-//! Files turn the bytes of each file into its layer, once for all nodes and threads.
+//! Reads each file once into its layer, for all nodes and threads.
 //!
-//! A file is read again only when its stamp no longer proves that it is unchanged, and parsed
-//! again only when its bytes differ. A new parse that differs in comments or spacing alone
-//! keeps the old layer, so that nothing computed from it is computed again.
+//! A file is read again only if its fingerprint changed, and parsed again only if its bytes differ. If a
+//! new parse differs only in comments or spacing, the old layer stays, and with it everything computed from
+//! it.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -26,30 +26,29 @@ use crate::model::template::{Interner, ThreadInterner};
 use crate::storage::fs::{display, fingerprint};
 use crate::yaml::compose::{Document, compose_with};
 
-/// The version of a file's layer that an answer was computed from; zero for a file that
-/// cannot be read.
+/// The version of a file's layer; zero for an unreadable file.
 pub type Version = u64;
 
-/// What something was computed from.
+/// The inputs that a result depends on.
 #[derive(Clone, Default, Debug)]
 pub struct Dependencies {
-    /// Files, in these versions.
+    /// Files with their versions.
     pub files: Vec<(FileId, Version)>,
-    /// Classes that were looked for in a tree and not found.
+    /// Classes that were looked up in a tree and not found.
     pub missing_classes: Vec<(TreeId, Text)>,
 }
 
-/// Takes note of what a computation asks for.
+/// Records the dependencies of a computation.
 #[derive(Default, Debug)]
 pub struct DependencyRecorder(RefCell<Vec<Dependencies>>);
 
 impl DependencyRecorder {
-    /// Begins a record. Records nest; what is asked for in an inner one is not in the outer.
+    /// Begins a record. Records nest; an inner record does not count for the outer one.
     pub fn begin(&self) {
         self.0.borrow_mut().push(Dependencies::default());
     }
 
-    /// Ends the record that was begun last, and gives it back.
+    /// Ends the innermost record and returns it.
     pub fn end(&self) -> Dependencies {
         let mut dependencies = self.0.borrow_mut().pop().unwrap_or_default();
         dependencies.files.sort_unstable();
@@ -57,21 +56,21 @@ impl DependencyRecorder {
         dependencies
     }
 
-    /// A file was asked for.
+    /// Records a file.
     pub fn file(&self, file: FileId, version: Version) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
             record.files.push((file, version));
         }
     }
 
-    /// A class was asked for that does not exist.
+    /// Records a class that does not exist.
     pub fn missing_class(&self, tree: TreeId, name: &str) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
             record.missing_classes.push((tree, name.into()));
         }
     }
 
-    /// What something else was computed from counts too.
+    /// Adds the dependencies of another result.
     pub fn add(&self, dependencies: &Dependencies) {
         if let Some(record) = self.0.borrow_mut().last_mut() {
             record.files.extend_from_slice(&dependencies.files);
@@ -80,37 +79,37 @@ impl DependencyRecorder {
     }
 }
 
-/// How much larger the layer of a file is than its text, together with the text: measured on
-/// inventories of thousands of files.
+/// The memory of a file's text and layer, as a multiple of the text. Measured on inventories of thousands
+/// of files.
 const LAYER_TO_TEXT_RATIO: usize = 7;
-/// What some editors put in front of a text in UTF-8.
+/// Some editors put this in front of UTF-8 text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// All files that were asked for.
+/// The files that were read.
 #[derive(Debug)]
 pub struct Files {
     settings: Arc<Settings>,
     table: Mutex<FileTable>,
     interner: Interner,
     versions: AtomicU64,
-    /// How often the lines of a file position_changes and its layer stayed.
+    /// How often a file changed only in the positions of its values, so that its layer stayed.
     position_changes: AtomicU64,
-    /// How often a file had other bytes than before.
+    /// How often the bytes of a file changed.
     content_changes: AtomicU64,
-    /// Whether a file had other names.
+    /// Whether any file had more than one hard link.
     hard_links_seen: AtomicBool,
 }
 
 #[derive(Default, Debug)]
 struct FileTable {
-    /// By the bytes of the path: a `Path` is hashed part by part.
+    /// The key is the bytes of the path. Hashing a `Path` is slower, component by component.
     numbers: FxHashMap<Box<[u8]>, FileId>,
     files: Vec<FileEntry>,
 }
 
 #[derive(Debug)]
 struct FileEntry {
-    /// The name of its node or class, as soon as somebody asked for its layer.
+    /// The name of its node or class, known when its layer is first requested.
     name: Text,
     path: Arc<Path>,
     shown: Arc<str>,
@@ -128,10 +127,10 @@ struct LoadedFile {
     version: Version,
 }
 
-/// What a file is now.
+/// The current layer of a file.
 #[derive(Debug)]
 pub struct CurrentLayer {
-    /// Which file.
+    /// The file.
     pub file: FileId,
     /// Its version.
     pub version: Version,
@@ -140,7 +139,7 @@ pub struct CurrentLayer {
 }
 
 impl Files {
-    /// No files yet.
+    /// A table without files.
     pub fn new(settings: Arc<Settings>) -> Files {
         Files {
             settings,
@@ -153,12 +152,12 @@ impl Files {
         }
     }
 
-    /// The strings of the inventory, for one thread.
+    /// The interner of the inventory, for one thread.
     pub fn interner(&self) -> ThreadInterner<'_> {
         self.interner.for_thread()
     }
 
-    /// Marks a file to be looked at again.
+    /// Makes the next scan verify this file again.
     pub fn invalidate(&self, path: &Path) {
         let mut table = self.table.lock();
         if let Some(file) = table.numbers.get(path.as_os_str().as_encoded_bytes()).copied()
@@ -168,7 +167,7 @@ impl Files {
         }
     }
 
-    /// Gives a file the bytes that it has in a commit.
+    /// Sets where the bytes of a file come from.
     pub fn set_source(&self, path: &Arc<Path>, source: ByteSource) {
         let file = self.number(path);
         let mut table = self.table.lock();
@@ -177,7 +176,7 @@ impl Files {
         entry.verified_at = 0;
     }
 
-    /// Takes away what is table of a file that is in no commit any more.
+    /// Removes a file that no commit has any more.
     pub fn remove(&self, path: &Arc<Path>) {
         let file = self.number(path);
         let mut table = self.table.lock();
@@ -188,9 +187,8 @@ impl Files {
         entry.spans = Spans::default();
     }
 
-    /// Lets go of what was made of files on disk that no name stands for any more, and of files whose
-    /// name others have too (S6). One that comes back is read again; no answer that was computed from it
-    /// is given before.
+    /// Frees the layers of files on disk that have no name in the catalog any more, or share their name
+    /// with others (S6). Such a file is read again before any answer that depends on it is given.
     pub fn evict_unnamed(&self, catalog: &Catalog) {
         let twins: FxHashSet<&Path> =
             catalog.with_duplicates().flat_map(CatalogEntry::paths).map(|path| &**path).collect();
@@ -206,7 +204,7 @@ impl Files {
         }
     }
 
-    /// The files that were not looked at yet.
+    /// The files that were not verified in this scan.
     pub fn unverified<'i>(&self, items: &[&'i CatalogEntry], scan: u64) -> Vec<&'i CatalogEntry> {
         let table = self.table.lock();
         let seen = |item: &CatalogEntry| {
@@ -216,8 +214,7 @@ impl Files {
         items.iter().copied().filter(|item| !seen(item)).collect()
     }
 
-    /// The layer of the file of a node or class as it is at this scan. Threads that ask for the
-    /// same file get the same layer.
+    /// The layer of a node's or class's file in this scan. All threads get the same layer.
     pub fn layer(
         &self,
         item: &CatalogEntry,
@@ -245,7 +242,7 @@ impl Files {
         self.load(file, item, (before, &source), scan, interner, counters)
     }
 
-    /// Whether the file is still the version that an answer was computed from.
+    /// Whether a file still has this version.
     pub fn is_current(
         &self,
         (file, version): (FileId, Version),
@@ -266,7 +263,7 @@ impl Files {
             return self.store(file, LoadedFile { fingerprint, ..loaded }, scan).version == version;
         }
         let Some(item) = catalog.at(&name, &path) else { return false };
-        // Of a name with several files, each stands for itself.
+        // If several files share the name, each of them is checked alone.
         let alone = if item.has_duplicates() {
             item.files().find(|file| file.path().as_os_str() == path.as_os_str())
         } else {
@@ -294,7 +291,7 @@ impl Files {
         file
     }
 
-    /// Takes note of what a file is at this scan; of two threads, the first one says.
+    /// Stores a file's state for this scan. The first thread wins.
     fn store(&self, file: FileId, loaded: LoadedFile, scan: u64) -> CurrentLayer {
         let mut table = self.table.lock();
         let entry = &mut table.files[file.0 as usize];
@@ -354,7 +351,7 @@ impl Files {
         if let Some(LoadedFile { bytes: old, layer: Ok(layer), version, .. }) = before
             && let (Ok(old), Ok(new)) = (compose(&old), &document)
             && old.root == new.root
-            // They have the lines of their file.
+            // A layer with warnings must be built again, because its warnings contain line numbers.
             && layer.warnings.is_empty()
         {
             self.table.lock().files[file.0 as usize].spans = new.spans.clone();
@@ -416,29 +413,28 @@ impl Files {
         }
     }
 
-    /// How often the lines of a file position_changes, and no version of a layer content_changes: what names lines is to be
-    /// made anew then.
+    /// How often positions changed while layers stayed. Anything that names lines must then be built again.
     pub fn position_changes(&self) -> u64 {
         self.position_changes.load(Ordering::Relaxed)
     }
 
-    /// How often a file that was read before had other bytes.
+    /// How often the bytes of a file changed since it was first read.
     pub fn content_changes(&self) -> u64 {
         self.content_changes.load(Ordering::Relaxed)
     }
 
-    /// Whether any file that was asked for had other names (hard links): what is written under one of
-    /// them is told of that one alone, so a watch does not do.
+    /// Whether any file had several hard links. The kernel reports a write only for the name that was used,
+    /// so a watch would miss changes.
     pub fn has_hard_links(&self) -> bool {
         self.hard_links_seen.load(Ordering::Relaxed)
     }
 
-    /// How many files are kept.
+    /// The number of files in memory.
     pub fn loaded(&self) -> usize {
         self.table.lock().files.iter().filter(|file| file.loaded.is_some()).count()
     }
 
-    /// About how many bytes the files take with all that was made of them.
+    /// Estimated bytes of all files with their layers.
     pub fn bytes_in_memory(&self) -> usize {
         let bytes_in_memory = |file: &FileEntry| match (&file.loaded, &file.source) {
             (Some(loaded), _) => loaded.bytes.len() * LAYER_TO_TEXT_RATIO,
@@ -451,7 +447,7 @@ impl Files {
         self.table.lock().files.iter().map(bytes_in_memory).sum()
     }
 
-    /// The versions of all files that were looked at in a scan: zero for one that cannot be read.
+    /// The versions of all files verified in this scan; zero for an unreadable file.
     pub fn versions(&self, scan: u64) -> Vec<(FileId, Version)> {
         let table = self.table.lock();
         let seen = (0u32..).map(FileId).zip(&table.files).filter(|(_, file)| file.verified_at == scan);
@@ -498,7 +494,7 @@ impl Locate for Files {
     }
 }
 
-/// The keys of a document that stand twice in a mapping, without their places (Y2), or the first of them.
+/// The duplicate keys of a document (Y2), as warnings without sites, at most as many as are reported.
 pub fn duplicate_keys(document: &Document, file: FileId) -> Vec<Fault> {
     let mut duplicates: Vec<Fault> = document
         .warnings

@@ -1,5 +1,4 @@
-//! ByteSource says where the bytes of a file are, on disk or in a commit, gives them, and what proves that
-//! they are still the same.
+//! Fingerprints prove that the bytes of a file are unchanged, whether the file is on disk or in a commit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,39 +11,39 @@ use crate::storage::DiskFingerprint;
 use crate::storage::fs::{self, display};
 use crate::storage::git::Blob;
 
-/// Where the bytes of a file are.
+/// Where the bytes of a file come from.
 #[derive(Clone, Default, Debug)]
 pub enum ByteSource {
-    /// In the file system.
+    /// The file system.
     #[default]
     Disk,
-    /// In the file system, where a link of a revision leads.
+    /// The file system, for a symbolic link that leads out of a revision.
     Outside(Arc<Path>),
-    /// In memory: it is a file of a commit.
+    /// A blob of a commit, in memory.
     Blob(Arc<Blob>),
-    /// Nowhere, for this reason.
+    /// The file has no bytes, for this reason.
     Missing(&'static str),
-    /// In a commit, and too large to be taken.
+    /// A blob of a commit that exceeds the size limit.
     TooLarge,
 }
 
 impl ByteSource {
-    /// Whether they are in the file system.
+    /// Whether the bytes come from the file system.
     pub fn is_on_disk(&self) -> bool {
         matches!(self, ByteSource::Disk)
     }
 }
 
-/// What proves that a file is the one that was loaded.
+/// Identifies the content of a file.
 #[derive(Clone, Debug)]
 pub enum Fingerprint {
-    /// For a file of the file system.
+    /// Size, times and inode of a file on disk.
     Disk(DiskFingerprint),
-    /// For one of a commit, the name of its bytes.
+    /// The object name of a blob.
     Object(Arc<str>),
 }
 
-/// The bytes of a file as they are now.
+/// Reads the bytes of a file, and their fingerprint.
 pub fn read(
     item: &CatalogEntry,
     source: &ByteSource,
@@ -70,7 +69,7 @@ pub fn read(
 }
 
 impl Fingerprint {
-    /// What proves from now on that a file is the one that was loaded, if it is.
+    /// The fingerprint to keep if the file is unchanged; `None` if it may have changed.
     pub fn verify(&self, path: &Path, source: &ByteSource) -> Option<Fingerprint> {
         match (self, source) {
             (Fingerprint::Disk(before), ByteSource::Disk | ByteSource::Outside(_)) => {

@@ -1,12 +1,13 @@
-//! Ignored classes: the settings' expressions for names that may be missing become one pattern.
+//! `ignore_class_notfound`: compiles the settings' expressions for classes that may be missing into one
+//! pattern.
 
 use crate::base::error::{Fault, Kind, Result, Warning};
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::model::mappings::{regex, translate};
 
-/// The names of classes that `ignore_class_notfound` skips: any of the settings' expressions, matched
-/// at the start of the name, as Python's `re.match` does.
+/// Matches the names of classes that may be missing. Like Python's `re.match`, it matches at the start of
+/// the name.
 #[derive(Debug)]
 pub struct Ignored {
     regex: fancy_regex::Regex,
@@ -15,8 +16,8 @@ pub struct Ignored {
 }
 
 impl Ignored {
-    /// Reads the expressions; nothing where missing classes are errors. One that is none is an error
-    /// of the setting.
+    /// Compiles the expressions; `None` if missing classes are errors. An invalid expression is an error of
+    /// the setting.
     pub fn parse(settings: &Settings) -> Result<Option<Ignored>> {
         if !settings.ignore_class_notfound {
             return Ok(None);
@@ -34,15 +35,14 @@ impl Ignored {
         }
     }
 
-    /// Whether a class by this name may be missing. An expression that goes back without end over it
-    /// is an error of the setting.
+    /// Whether a class of this name may be missing. Too much backtracking is an error of the setting.
     pub fn matches(&self, name: &str) -> Result<bool, Fault> {
         self.regex.is_match(name).map_err(|error| Fault::new(kind(self.pattern.clone(), error.to_string())))
     }
 }
 
-/// A warning for each expression in which somebody may have meant a reference: nothing resolves it, and
-/// no name goes on after its end.
+/// A warning for each expression that seems to contain a reference: `$` is the end of the name, so `${`
+/// never matches.
 pub fn warnings(settings: &Settings) -> impl Iterator<Item = Warning> {
     let expressions = settings.ignore_class_notfound_regexp.iter().filter(|_| settings.ignore_class_notfound);
     expressions.filter(|expression| goes_on_after_end(expression)).map(|expression| {
@@ -51,7 +51,7 @@ pub fn warnings(settings: &Settings) -> impl Iterator<Item = Warning> {
     })
 }
 
-/// Whether an expression has `${` where `$` is no plain sign.
+/// Whether an expression contains `${` outside of escapes and character classes.
 fn goes_on_after_end(expression: &str) -> bool {
     let (mut chars, mut in_class) = (expression.chars().peekable(), false);
     while let Some(c) = chars.next() {

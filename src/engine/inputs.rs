@@ -1,7 +1,7 @@
-//! Inputs turn the files of an inventory into names and layers, and know which of them changed.
+//! The inputs of the engine: names and layers from the files of an inventory, and which of them changed.
 //!
-//! Time is counted in *scans*: within one, everything is verified_at once. While a watch says that
-//! nothing happened, a scan goes on.
+//! In one *scan*, each file is verified at most once. As long as a watch reports no change, the same scan
+//! goes on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::storage::location::{TreeLocation, TreeLocations};
 use crate::storage::watch::{Watch, WatchEvents, is_as_listed};
 use crate::storage::{DiskFingerprint, Folder, FoundFile, Listing, TreeLimits, walk};
 
-/// The files of one inventory.
+/// The inputs of one inventory.
 #[derive(Debug)]
 pub struct Inputs {
     settings: Arc<Settings>,
@@ -37,35 +37,35 @@ pub struct Inputs {
     watch: Mutex<WatchMode>,
     names: Mutex<CatalogCache>,
     last_full_check: Mutex<Option<SystemTime>>,
-    /// The files themselves.
+    /// The files.
     pub files: Files,
-    /// What was done.
+    /// Counts of the work done.
     pub counters: Counters,
 }
 
-/// How often folders are listed that change meanwhile.
+/// How often a listing is repeated if folders change while it runs.
 const ATTEMPTS: usize = 10;
 
-/// After how many scans it is tried recheck to watch what could not be watched: a link or a mount may be
-/// gone, a folder there, a limit of the system raised.
+/// After this many scans, the engine tries again to set up a watch that failed: a link or mount may be
+/// gone, a folder may exist now, or a system limit was raised.
 const WATCH_RETRY_SCANS: u64 = 100;
 
-/// Whether changes are waited for or looked for.
+/// How changes are found.
 #[derive(Debug)]
 enum WatchMode {
-    /// Not before a scan after this one: who asks once needs no watch, and where there could be none
-    /// there may be one some time.
+    /// By full scans, with an attempt to set up a watch only after this scan. A process that asks once
+    /// needs no watch.
     NotBefore(u64),
-    /// A watch tells.
+    /// By a watch.
     On(Watch),
-    /// Every scan scans at every file.
+    /// By full scans only.
     Never,
 }
 
 #[derive(Debug, Default)]
 struct CatalogCache {
     verified_at: u64,
-    /// Whether a name is known to be new or gone.
+    /// Whether a file is known to have appeared or disappeared.
     stale: bool,
     links: bool,
     folders: Vec<(Arc<Folder>, DiskFingerprint)>,
@@ -73,7 +73,7 @@ struct CatalogCache {
 }
 
 impl Inputs {
-    /// The inputs that settings name, folders as they are in `revision`. Touches no file of them.
+    /// The inputs that settings name, with folders as they are in `revision`. Reads no file.
     pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Inputs> {
         let locations = TreeLocations::of(&settings, revision)?;
         Ok(Inputs {
@@ -92,8 +92,8 @@ impl Inputs {
         })
     }
 
-    /// Begins to answer a question: tells whether anything may have changed since the last one.
-    /// Branches move between questions alone: one answer sees one commit of each.
+    /// Begins a question, and returns whether any input may have changed since the last one. Branches move
+    /// only between questions, so that one answer sees one commit of each.
     pub fn begin(&self) -> Result<bool> {
         if self.trees.is_empty() {
             return Ok(self.begin_folders(true));
@@ -110,12 +110,12 @@ impl Inputs {
         Ok(true)
     }
 
-    /// Tells whether anything in folders may have changed since the question began.
+    /// Returns whether anything in folders may have changed since the question began.
     pub fn recheck(&self) -> bool {
         self.begin_folders(false)
     }
 
-    /// A watch is set up when a second question is asked.
+    /// Sets up a watch at the second question.
     fn begin_folders(&self, question: bool) -> bool {
         if self.folders.is_empty() {
             return false;
@@ -130,7 +130,7 @@ impl Inputs {
                 WatchEvents::Changed { files, tree } => {
                     self.invalidate(&files, tree);
                     if tree {
-                        // Whole folders may have changed locations: every file is looked at.
+                        // Whole folders may have been exchanged, so every file must be verified.
                         self.scan.fetch_add(1, Ordering::Relaxed);
                     }
                     return true;
@@ -141,19 +141,19 @@ impl Inputs {
             *watch =
                 self.watch().map_or(WatchMode::NotBefore(self.scan() + WATCH_RETRY_SCANS), WatchMode::On);
         }
-        // What was seen before the watch was there is looked at once more.
+        // Files that were read before the watch existed must be verified once more.
         *self.last_full_check.lock() = Some(SystemTime::now());
         self.scan.fetch_add(1, Ordering::Relaxed);
         true
     }
 
-    /// When every file was last looked at, in seconds of Unix time.
+    /// The last time that every file was verified, in Unix seconds.
     pub fn last_full_check(&self) -> Option<f64> {
         let since = (*self.last_full_check.lock())?.duration_since(UNIX_EPOCH).ok()?;
         Some(since.as_secs_f64())
     }
 
-    /// Whether a watch tells of changes.
+    /// Whether a watch is active.
     pub fn is_watched(&self) -> bool {
         matches!(&*self.watch.lock(), WatchMode::On(watch) if watch.belongs_to_this_process())
     }
@@ -162,7 +162,7 @@ impl Inputs {
         self.scan.load(Ordering::Relaxed)
     }
 
-    /// Forgets the watch of another process; the next question scans at every file.
+    /// Drops the watch of another process. The next question verifies every file.
     pub fn forget_watch(&self) {
         let mut watch = self.watch.lock();
         if let WatchMode::On(_) = &*watch {
@@ -181,7 +181,7 @@ impl Inputs {
         Watch::new(&self.folders, &folders)
     }
 
-    /// Marks files to be looked at recheck, and the names if any of them is new or gone.
+    /// Makes the next question verify these files, and the names if a file appeared or disappeared.
     fn invalidate(&self, paths: &[PathBuf], tree: bool) {
         let mut names = self.names.lock();
         let mut renamed = tree;
@@ -189,14 +189,14 @@ impl Inputs {
             self.files.invalidate(path);
             renamed |= match &names.catalog {
                 Some(Ok(catalog)) => !is_as_listed(path, self.has(catalog, path)),
-                // Where the names were in error, any file may be what was wrong.
+                // If the catalog was an error, any file may have caused it.
                 _ => true,
             };
         }
         names.stale |= renamed;
     }
 
-    /// Whether a path in the folders is that of a node or class: quicker than to scan for the path.
+    /// Whether a path belongs to a node or class. This is faster than a look at the file system.
     fn has(&self, catalog: &Catalog, path: &Path) -> bool {
         let found = |root: &PathBuf| Some(FoundFile::below(root, path.strip_prefix(root).ok()?));
         let is_at = |item: Option<&CatalogEntry>| item.is_some_and(|item| item.is_at(path));
@@ -216,12 +216,12 @@ impl Inputs {
         })
     }
 
-    /// The place of the nodes, for messages.
+    /// Where the nodes are, for messages.
     pub fn node_location(&self) -> String {
         self.trees.locations.nodes.as_ref().map_or_else(String::new, ToString::to_string)
     }
 
-    /// The address of the place of the nodes.
+    /// The URI of the nodes' location.
     pub fn node_uri(&self) -> String {
         let scheme = match &self.trees.locations.nodes {
             Some(TreeLocation::Git(_)) => catalog::REPOSITORY,
@@ -238,7 +238,7 @@ impl Inputs {
         }
     }
 
-    /// The names of the inventory as it is now.
+    /// The current names of the inventory.
     pub fn catalog(&self) -> Result<Arc<Catalog>> {
         let mut names = self.names.lock();
         if names.verified_at == self.scan()
@@ -258,7 +258,7 @@ impl Inputs {
         self.counters.listed.add();
         let (listed, built) = self.list(names.catalog.as_ref().and_then(|known| known.as_ref().ok()));
         let built = match built {
-            // What was known of the trees of repositories tells what is new in them.
+            // The old catalog of the repositories is needed to find what is new in them.
             Err(error) if !self.trees.is_empty() => {
                 names.stale = true;
                 return Err(error);
@@ -273,7 +273,7 @@ impl Inputs {
         let before = names.catalog.take();
         names.links = listed.links;
         let before_folders = std::mem::replace(&mut names.folders, listed.folders);
-        // A folder that went and came back is another one, though its path is the same.
+        // A folder that was removed and created again is another folder, even at the same path.
         let same = before_folders.len() == names.folders.len()
             && before_folders.iter().zip(&names.folders).all(
                 |((before, fingerprint), (now, fingerprint_now))| {
@@ -284,10 +284,10 @@ impl Inputs {
             && let Some(mut watch) = self.watch.try_lock()
             && matches!(*watch, WatchMode::On(_))
         {
-            // Folders that nobody watches yet, or links, whose targets nobody does.
+            // A new folder is not watched yet, and the target of a link never is.
             *watch = WatchMode::NotBefore(0);
         }
-        // The same names for the same files are the same catalog: answers need not notice.
+        // An equal catalog keeps its identity, so that answers stay valid.
         let catalog = match (before, built) {
             (Some(Ok(before)), Ok(built)) if *before == *built => Ok(before),
             (_, built) => built,
@@ -296,11 +296,11 @@ impl Inputs {
         catalog
     }
 
-    /// The names of all locations, and the names they come from.
+    /// The names from all locations, and the folder listings behind them.
     ///
-    /// Of folders that change locations while they are listed, a file is found twice or not at all. A
-    /// catalog is looked at recheck before an answer is given; an error is final, so it has to be met
-    /// where nothing changed, or twice.
+    /// If folders are exchanged during the listing, a file may be found twice or not at all. A catalog is
+    /// verified again before an answer is given. An error is final, so it must occur twice, or while
+    /// nothing changed.
     fn list(&self, before: Option<&Arc<Catalog>>) -> (FolderListings, Result<Catalog>) {
         let mut met = None;
         let mut attempts = 0;
@@ -317,7 +317,7 @@ impl Inputs {
         }
     }
 
-    /// The names of all locations as they are now. Lists all folders.
+    /// Lists all folders and builds the catalog.
     fn build(&self, listed: &mut FolderListings, before: Option<&Arc<Catalog>>) -> Result<Catalog> {
         let (limits, threads) = (TreeLimits::of(&self.settings), parallel::threads(self.settings.threads));
         let before = before.map(|before| &**before);
@@ -355,7 +355,7 @@ impl Inputs {
         Ok(Catalog { node_clashes: nodes.clashes(), nodes, commit, trees })
     }
 
-    /// A problem with a folder, with the setting that names it.
+    /// Adds to a fault about a folder the setting that names the folder.
     fn of_setting(&self, fault: Fault, setting: &'static str) -> Fault {
         let (Kind::DirectoryNotFound { path, .. } | Kind::DirectoryUnreadable { path, .. }) = &fault.kind
         else {
@@ -367,12 +367,12 @@ impl Inputs {
         Fault { setting: text.map(|text| (setting, text)), ..fault }
     }
 
-    /// The layer of the file of a node or class as it is now.
+    /// The current layer of a node's or class's file.
     pub fn layer(&self, item: &CatalogEntry, interner: &ThreadInterner<'_>) -> CurrentLayer {
         self.files.layer(item, self.scan(), interner, &self.counters)
     }
 
-    /// Looks at many files at once, with several threads where there is much to read.
+    /// Reads many files at once, with several threads if it pays.
     pub fn preload(&self, items: &[&CatalogEntry], threads: usize) {
         let scan = self.scan();
         let unverified = self.files.unverified(items, scan);
@@ -386,13 +386,12 @@ impl Inputs {
         );
     }
 
-    /// The versions of all files that were looked at in this scan. Whatever was computed in it was
-    /// computed from some of them.
+    /// The versions of all files verified in this scan. Every result of this scan depends only on them.
     pub fn versions(&self) -> Vec<(FileId, Version)> {
         self.files.versions(self.scan())
     }
 
-    /// Whether a file is still the version that an answer was computed from.
+    /// Whether a file still has this version.
     pub fn is_current(&self, file: FileId, version: Version, catalog: &Catalog) -> bool {
         self.files.is_current((file, version), self.scan(), catalog, &self.counters)
     }
@@ -408,7 +407,7 @@ impl Locate for Inputs {
     }
 }
 
-/// What is known of all folders that were listed.
+/// The listings of all folders.
 #[derive(Default)]
 struct FolderListings {
     folders: Vec<(Arc<Folder>, DiskFingerprint)>,
@@ -418,7 +417,7 @@ struct FolderListings {
 }
 
 impl FolderListings {
-    /// Whether all folders still are what they were when they were listed.
+    /// Whether all folders are unchanged since they were listed.
     fn is_settled(&self) -> bool {
         !self.failed && walk::are_unchanged(&mut self.folders.clone())
     }

@@ -1,8 +1,8 @@
-//! Linearization turns a node's class list into the ordered list of its layers.
+//! Linearization orders the layers of a node, as its class list demands.
 //!
-//! A class comes before the class that includes it, and only once: its first place counts
-//! (S1). NameIndex may contain references; those see the parameters merged so far (S4). Classes
-//! are reached through [`Lookup`] only, which records what was asked, found or not.
+//! A class precedes the class that includes it. Only its first occurrence counts (S1). A class name may
+//! contain references; they see the parameters merged so far (S4). Classes come only through [`Lookup`],
+//! which records every lookup as a dependency.
 
 mod faults;
 mod include_chains;
@@ -29,124 +29,124 @@ use crate::model::slot::MapSlot;
 pub use include_chains::IncludeChains;
 use parameters::sources;
 
-/// Where classes come from.
+/// The source of classes.
 pub trait Lookup {
-    /// The layer of a class, `None` for one that does not exist. An error is one of its file.
+    /// The layer of a class; `None` if the class does not exist. An error is one of its file.
     fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, UnreadableFile>;
-    /// The folder that classes are looked for in, and a class of a similar name.
+    /// The folder that was searched for a missing class, and a class with a similar name.
     fn missing_hint(&self, name: &str) -> (String, Option<String>);
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
     fn may_be_missing(&self, name: &str) -> Result<bool, Fault>;
-    /// Begins to record what is asked for.
+    /// Begins a record of dependencies.
     fn begin_record(&self);
-    /// What was asked for since.
+    /// Ends the record and returns it.
     fn end_record(&self) -> Dependencies;
-    /// Adds to what is asked for.
+    /// Adds dependencies to the current record.
     fn record(&self, dependencies: &Dependencies);
-    /// Counts the times at which anything may have changed.
+    /// The revision of the inputs.
     fn revision(&self) -> u64;
-    /// Whether files and names are what they were.
+    /// Whether files and names are unchanged.
     fn is_current(&self, dependencies: &Dependencies) -> bool;
 }
 
-/// The parameters that come neither from a class nor from the node's file (S2).
+/// The parameters that come from no class and not from the node's file (S2).
 #[derive(Debug, Default)]
 pub struct ExtraParameters {
-    /// Input data: a pillar that was passed on.
+    /// Input data: the pillar of earlier sources.
     pub input: Option<Arc<MapSlot>>,
-    /// `_reclass_`, as a whole map with that one key.
+    /// A map with the single key `_reclass_`.
     pub automatic: Option<Arc<MapSlot>>,
-    /// The node's own scalars under the `scalar_parameters` key, for class names alone.
+    /// The scalars below the node's `scalar_parameters` key. Only class names see them.
     pub scalars: Option<Arc<MapSlot>>,
-    /// Whether there is input data that is not known here: a top has no earlier pillar. A class name
-    /// that may depend on it is an error.
+    /// Whether there is input data that is not available here, because a top has no earlier pillar. A class
+    /// name that may depend on it is an error.
     pub unknown_input: bool,
 }
 
 /// The key of the automatic parameters.
 pub const AUTOMATIC: &str = "_reclass_";
 
-/// One file that came in.
+/// A file among the layers of a node.
 #[derive(Clone, Debug)]
 pub struct IncludedFile {
-    /// The name of the class; that of the node for its own file.
+    /// The name of the class, or of the node for its own file.
     pub name: Text,
     /// The file.
     pub file: FileId,
-    /// Who included it.
+    /// What includes it.
     pub by: IncludedBy,
-    /// Where it is listed; [`Linearization`] knows it of what the node's file lists.
+    /// Where it is listed. For classes in the node's own list, only [`Linearization`] has the position.
     pub listed: Origin,
 }
 
-/// One entry of a class list.
+/// An entry of a class list.
 #[derive(Clone, Debug)]
 pub struct ListedClass {
-    /// The class that it came to.
+    /// The resolved class name.
     pub class: Text,
-    /// Whose list it is.
+    /// The owner of the list.
     pub by: IncludedBy,
-    /// Where it stands.
+    /// Where the entry is written.
     pub origin: Origin,
 }
 
-/// Who included a class.
+/// What includes a class.
 #[derive(Clone, Debug)]
 pub enum IncludedBy {
-    /// Nobody: it is the node.
+    /// Nothing: this is the node itself.
     Node,
-    /// A class mapping, as it is shown.
+    /// A class mapping, by its text.
     Mapping(Text),
-    /// The file with this index among those that came in; the node's own file is the first.
+    /// The file with this index. The node's own file has index 0.
     Includer(usize),
 }
 
-/// The layers of a node, in the order in which they merge.
+/// The layers of a node in merge order.
 #[derive(Debug)]
 pub struct Linearization {
-    /// The classes, shared with other nodes; the node's own layer is not among them.
+    /// The classes, shared with other nodes. They do not contain the node's own layer.
     pub sequence: Arc<Sequence>,
-    /// Those that class mappings added in.
+    /// The part of the sequence that comes from class mappings.
     pub mapped: Arc<Sequence>,
-    /// The names that the node's file lists, for `classes` of the result.
+    /// The names in the node's own list, for `classes` of the result.
     shown: Vec<Text>,
-    /// The classes that the node's file lists, and where.
+    /// The classes in the node's own list, with their positions.
     listed: Vec<(Text, Origin)>,
-    /// What mappings list for nothing: classes that are missing and may be, or are in already.
+    /// Entries of class mappings without effect: the class is missing and ignored, or already included.
     unused: Vec<ListedClass>,
     /// The node.
     node: IncludedFile,
-    /// What was noticed.
+    /// The warnings of the linearization.
     pub warnings: Vec<Warning>,
 }
 
-/// What a linearization needs to know of the node.
+/// The input of a linearization.
 #[derive(Debug)]
 pub struct LinearizationInput<'a> {
     /// The name of the node.
     pub name: &'a Text,
-    /// Its own layer.
+    /// The layer of the node's own file.
     pub layer: &'a Arc<Layer>,
-    /// Whether nothing is missing in it but values that cannot be read.
+    /// Whether that layer is complete, except for unreadable values.
     pub whole: bool,
-    /// The classes that mappings give to it.
+    /// The classes from class mappings.
     pub mapped: &'a [MappedClass],
-    /// Other parameters.
+    /// Parameters that come from no file.
     pub extra: &'a ExtraParameters,
 }
 
-/// A node whose layers are not in order.
+/// A linearization that failed.
 #[derive(Debug)]
 pub struct FailedLinearization {
-    /// Why.
+    /// The faults.
     pub error: Error,
-    /// The layers that could be found, only to look for more faults.
+    /// The layers that were found, only to find more faults.
     pub rest: Linearization,
-    /// Whether these are all, but for values that cannot be read.
+    /// Whether `rest` has all layers, except for unreadable values.
     pub whole: bool,
 }
 
-/// Orders the layers of a node. All missing classes and unreadable files are reported at once.
+/// Orders the layers of a node. Reports all missing classes and unreadable files at once.
 pub fn linearize(
     input: &LinearizationInput<'_>,
     root: &Arc<Sequence>,
@@ -202,7 +202,8 @@ pub fn linearize(
     if faults.is_empty() {
         Ok(linearization)
     } else {
-        // An answer asks its sequence whether it holds; an error has none.
+        // A cached answer checks its sequence. An error has no sequence, so its dependencies are recorded
+        // here.
         linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.added.dependencies));
         let whole = linearizer.completeness == Completeness::Complete && faults.len() <= MAX_FAULTS;
         truncate_faults(&mut faults, MAX_FAULTS);
@@ -213,14 +214,14 @@ pub fn linearize(
     }
 }
 
-/// How many of the classes came in.
+/// How many of the classes were included.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Completeness {
-    /// All, but for values that cannot be read.
+    /// All, except for unreadable values.
     Complete,
-    /// Not all.
+    /// Some.
     Partial,
-    /// A limit was met: nothing more comes in.
+    /// Some; a limit stopped the linearization.
     Stopped,
 }
 
@@ -230,34 +231,34 @@ struct Linearizer<'a> {
     prefixes: Prefixes,
     lookup: &'a dyn Lookup,
     sources: &'a dyn Locate,
-    /// All steps that are complete.
+    /// The complete steps.
     sequence: Arc<Sequence>,
-    /// What the step that is not complete added in so far.
+    /// The additions of the current step.
     added: StepAdditions,
-    /// Classes of the node's list, and where they stand there.
+    /// The classes in the node's own list, with their positions.
     listed: Vec<(Text, Origin)>,
-    /// What mappings list for nothing: no step has it.
+    /// Entries of class mappings without effect. No step contains them.
     unused: Vec<ListedClass>,
-    /// What a missing class is called in the list that is looked at, where that is not its name.
+    /// The name of a missing class for explanations, if it differs from the written name.
     displayed_name: Option<Text>,
-    /// NameIndex for `classes` of the result, from all steps up to `noted` and this one.
+    /// Names for `classes` of the result, from the steps up to `noted` and the current step.
     shown: FxHashSet<Text>,
-    /// Classes whose layers are in, likewise.
+    /// Included classes, from the same steps.
     done: FxHashSet<Text>,
     noted: Arc<Sequence>,
-    /// Classes that are being file_count: name, the name as it is listed, and the index of their file.
+    /// The current include chain: class, name as listed, and index of the file.
     active: Vec<(Text, Text, usize)>,
-    /// Whether this step is nobody else's.
+    /// Whether the current step depends on this node alone.
     own: bool,
     warnings: Vec<Warning>,
     faults: Vec<Fault>,
     completeness: Completeness,
     node: IncludedFile,
-    /// Those that class mappings added in.
+    /// The steps that came from class mappings.
     mapped: Arc<Sequence>,
-    /// Whether only class mappings have been looked at so far.
+    /// Whether only class mappings were processed so far.
     before_node: bool,
 }
 
-/// How many faults of one node are told at once. Each names all classes on the way to it.
+/// The most faults reported for one node. Each names its whole include chain.
 const MAX_FAULTS: usize = 100;

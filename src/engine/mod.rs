@@ -1,6 +1,7 @@
-//! The engine turns questions about nodes into answers, and keeps what it computed.
+//! The engine: the incremental database that answers questions about nodes. It keeps what it computed, so
+//! that a change costs only what depends on it.
 //!
-//! [`Inventory`] is the one way in for every shell (Python, command line).
+//! [`Inventory`] is the only entry for the outer crates.
 
 pub mod automatic;
 pub mod classes;
@@ -34,13 +35,13 @@ use crate::engine::database::Database;
 use crate::model::configuration;
 use crate::storage::git::revision::Revision;
 
-/// What a caller may say about one request.
+/// The options of one request.
 #[derive(Clone, Default, Debug)]
 pub struct Request {
-    /// The environment that the caller asks for; heeded only with
-    /// `allow_adapter_env_override` or `force_environment` (S10).
+    /// The requested environment. It has an effect only with `allow_adapter_env_override` or
+    /// `force_environment` (S10).
     pub environment: Option<Text>,
-    /// Whether the environment counts without the setting (`--environment`).
+    /// Uses `environment` even if the setting does not allow it (`--environment`).
     pub force_environment: bool,
     /// Data merged before the node's classes (`propagate_pillar_data_to_reclass`).
     pub input_data: Option<Value>,
@@ -51,7 +52,8 @@ pub struct Request {
 pub struct NodeInfo {
     /// The name of the node.
     pub name: Text,
-    /// `yaml_fs://` and the absolute path of its file; `git_fs://` and its repository, branch and path.
+    /// For a file on disk, `yaml_fs://` and its absolute path. For a file in git, `git_fs://`, the
+    /// repository, the branch and the path.
     pub uri: Text,
     /// The environment: usually a string, but the node file may say anything.
     pub environment: Value,
@@ -63,11 +65,11 @@ pub struct NodeInfo {
     pub parameters: Value,
     /// The exports, a mapping.
     pub exports: Value,
-    /// What was noticed on the way.
+    /// The warnings of the layers and of the evaluation.
     pub warnings: Vec<Warning>,
-    /// What a shell made of it, to be given again.
+    /// Cached Salt-safe form of this answer.
     pub wire_value: OnceLock<Value>,
-    /// How many of the warnings a shell has logged_warnings.
+    /// The number of warnings that the log already has.
     pub logged_warnings: OnceLock<usize>,
 }
 
@@ -92,31 +94,31 @@ impl NodeInfo {
     }
 }
 
-/// What an inventory remembers, and what was done.
+/// The state of the caches, and counts of the work done.
 #[derive(Clone, Debug, Serialize)]
 pub struct CacheInfo {
-    /// What was done.
+    /// Counts of the work done.
     #[serde(flatten)]
     pub counts: counts::Counts,
-    /// Answers that are kept.
+    /// The number of cached answers.
     pub answers: usize,
-    /// About how many bytes they take that nothing else shares.
+    /// Estimated bytes that only the cached answers use.
     pub answers_memory: usize,
-    /// How many they may take.
+    /// The limit for `answers_memory`.
     pub answers_limit: usize,
-    /// Files that are kept.
+    /// The number of cached files.
     pub files: usize,
-    /// About how many bytes their text and what was made of it take.
+    /// Estimated bytes of the texts and layers of the cached files.
     pub files_memory: usize,
-    /// When every file was last looked at, rather than relied on the kernel to tell; in seconds of Unix time.
+    /// The last full check of all files, without relying on the kernel's notifications, in Unix seconds.
     pub last_full_check: Option<f64>,
-    /// Whether the kernel tells of changes.
+    /// Whether a watch is active, so that the kernel reports changes.
     pub watching: bool,
 }
 
-/// An inventory: two trees of files, settings, and all that was computed from them.
+/// An inventory: its settings, its files, and everything computed from them.
 ///
-/// May be shared between threads; one call computes at a time.
+/// Threads may share it. Only one call computes at a time.
 #[derive(Debug)]
 pub struct Inventory {
     settings: Arc<Settings>,
@@ -127,12 +129,12 @@ pub struct Inventory {
 }
 
 impl Inventory {
-    /// Opens the inventory that options describe. Reads no node and no class yet.
+    /// Opens the inventory that the options describe. Reads no node and no class yet.
     pub fn open(options: &Map) -> Result<Inventory> {
         Inventory::open_at(options, None)
     }
 
-    /// The same, with folders as they are in a revision of the repository that holds them.
+    /// Opens the inventory with its folders as they are in a revision of the repository that contains them.
     pub(crate) fn open_at(options: &Map, revision: Option<Arc<Revision>>) -> Result<Inventory> {
         let (settings, mut warnings) =
             Settings::from_options(options).map_err(|error| with_further_faults(options, error))?;
@@ -146,13 +148,12 @@ impl Inventory {
         Ok(Inventory { settings, warnings, revision, database, notices: notices::Notices::default() })
     }
 
-    /// The same inventory for the same options, shared by the whole process.
+    /// The inventory for these options; the whole process shares it.
     pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
         registry::shared(options)
     }
 
-    /// Forgets what this process remembers of all inventories: after a panic, nothing of it can be
-    /// relied on.
+    /// Drops all inventories of this process. After a panic, none of their state can be trusted.
     pub fn forget_all() {
         registry::forget();
     }
@@ -162,24 +163,25 @@ impl Inventory {
         &self.settings
     }
 
-    /// What was noticed in the settings.
+    /// The warnings about the settings.
     pub fn settings_warnings(&self) -> &[Warning] {
         &self.warnings
     }
 
-    /// What is to be known of the repositories that the last question was answered from: that they
-    /// could not be fetched. The answers for nodes have these warnings too.
+    /// The warnings about repositories that could not be fetched for the last question. Answers for nodes
+    /// carry these warnings too.
     pub fn storage_warnings(&self) -> Vec<Warning> {
         self.database().inputs.trees.warnings()
     }
 
-    /// The names that several files have, as the last question found them. Each is an error of what
-    /// depends on it (S6).
+    /// The names with several files, as of the last question. Each is an error for every node that depends
+    /// on it (S6).
     pub fn clashes(&self) -> Vec<Fault> {
         self.database().clashes()
     }
 
-    /// The database, for one call. What a panic left behind is not used again: this lock is poisoned by it.
+    /// Locks the database for one call. A panic poisons the lock; the state that it left behind is
+    /// replaced.
     fn database(&self) -> MutexGuard<'_, Database> {
         let mut database = self.database.lock().unwrap_or_else(PoisonError::into_inner);
         if self.database.is_poisoned() {
@@ -196,7 +198,7 @@ impl Inventory {
         Ok(self.database().names()?.nodes.keys().cloned().collect())
     }
 
-    /// Whether any repository of the inventory has the revision that `git_revision` asks for.
+    /// Whether any repository of the inventory has the revision in `git_revision`.
     pub fn has_revision(&self) -> Result<bool> {
         let mut database = self.database();
         database.begin()?;
@@ -208,36 +210,36 @@ impl Inventory {
         self.database().answer(name, request, false)
     }
 
-    /// The top of a node, or of one without a file (`mapped`).
+    /// The top of a node. With `mapped`, the node needs no file.
     pub fn top(&self, name: &str, request: &Request, mapped: bool) -> Result<top::Top> {
         self.database().top(name, request, mapped)
     }
 
-    /// Renders a node without a file: class mappings, input data and automatic parameters
-    /// alone (`node_not_found: mappings`).
+    /// Renders a node without a file, from class mappings, input data and automatic parameters
+    /// (`node_not_found: mappings`).
     pub fn mapped_node(&self, name: &str, request: &Request) -> Result<Arc<NodeInfo>> {
         self.database().answer(name, request, true)
     }
 
-    /// Renders every node, sorted by name; the first failing node fails the whole, and so does a name
-    /// that several files have (S6).
+    /// Renders every node, sorted by name. The first node that fails fails the whole call, and so does a
+    /// name with several files (S6).
     pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
         self.inventory_in(&Request::default())
     }
 
-    /// Renders every node for a request, as [`Inventory::inventory`].
+    /// Like [`Inventory::inventory`], for a request.
     pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
         self.database().inventory(request)
     }
 
-    /// Shows the records of the engine to `look`: names, layers, and how they are merged and
-    /// evaluated. All that it sees is of one database of the files, for which it may run again.
+    /// Calls `look` with the engine's own records: names, layers, and how they merge and evaluate. `look`
+    /// runs again if files change meanwhile, so it sees one consistent state.
     pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
         self.database().inspect(&look)
     }
 
-    /// Completes problems with values of a node: the place where each was written, and how that
-    /// file came in.
+    /// Adds to errors about values of a node where each value was written, and the include chain of that
+    /// file.
     pub fn locate_values(&self, name: &str, request: &Request, error: &mut Error) {
         let mut database = self.database();
         for fault in error.faults_mut() {
@@ -249,49 +251,49 @@ impl Inventory {
         }
     }
 
-    /// The text of a file of the inventory as it was read, for excerpts in reports.
+    /// The text of a file of the inventory as it was read, for excerpts in diagnostics.
     pub fn text(&self, path: &str) -> Option<String> {
         self.database().inputs.files.text(path)
     }
 
-    /// Whether a text is said for the first time since files changed.
+    /// Whether this text was not logged yet since files last changed.
     pub fn is_first_notice(&self, text: &str) -> bool {
         let revision = self.database().change_count();
         self.notices.is_new(text, revision)
     }
 
-    /// Whether the kernel tells of changes, where that was otherwise when this was asked the last time.
+    /// Whether a watch is active, if that changed since the last call.
     pub fn watch_mode_change(&self) -> Option<bool> {
         let watching = self.database().inputs.is_watched();
         self.notices.watch_mode_change(watching)
     }
 
-    /// The place of the nodes, for messages.
+    /// Where the nodes are, for messages.
     pub fn node_location(&self) -> String {
         self.database().inputs.node_location()
     }
 
-    /// What is remembered, and what was done.
+    /// The state of the caches, and counts of the work done.
     pub fn cache_info(&self) -> CacheInfo {
         self.database().info()
     }
 
-    /// Makes an inventory of a parent process one of this process, if no thread of the parent was at
-    /// work on it when it forked.
+    /// Takes over an inventory of the parent process. Fails if a thread of the parent used it during the
+    /// fork.
     fn adopt(&self) -> bool {
         let free = self.database.try_lock();
         free.map(|mut database| database.adopt()).is_ok()
     }
 
-    /// What was done so far.
+    /// Counts of the work done so far.
     pub fn counts(&self) -> counts::Counts {
         self.database().inputs.counters.counts()
     }
 }
 
-/// What is wrong with options whose settings cannot be read, and with those that can.
+/// Adds to an error about settings the errors of the other settings.
 fn with_further_faults(options: &Map, error: Error) -> Error {
-    /// One says what the others mean.
+    /// These settings depend on one another, so one wrong setting excuses the others.
     const PLACES: [&str; 4] = ["storage_type", "inventory_base_uri", "nodes_uri", "classes_uri"];
     let mut wrong: Vec<&str> = error.faults().iter().filter_map(|fault| Some(fault.setting()?.0)).collect();
     if PLACES.iter().any(|name| wrong.contains(name)) {
@@ -307,8 +309,7 @@ fn with_further_faults(options: &Map, error: Error) -> Error {
     Error::new(error.into_faults().into_iter().chain(more.into_iter().flat_map(Error::into_faults)).collect())
 }
 
-/// The whole inventory as the Python programs print it: nodes, classes and applications with
-/// the nodes that have them.
+/// The whole inventory as the Python programs print it: nodes, and the nodes of each class and application.
 pub fn inventory_value(nodes: &[Arc<NodeInfo>], timestamp: &str) -> Value {
     let mut by_name = Map::default();
     let mut classes: indexmap::IndexMap<Text, Vec<Value>> = indexmap::IndexMap::new();

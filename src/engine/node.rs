@@ -1,4 +1,4 @@
-//! A node's answer: its layers in order, merged, evaluated.
+//! Computes the answer for one node: orders its layers, merges and evaluates them.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -31,47 +31,47 @@ use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::ThreadInterner;
 
-/// What an answer takes in memory beside its values: its name, its warnings, what it depends on.
+/// Estimated bytes of an answer beside its values: its name, its warnings and its dependencies.
 const ANSWER_OVERHEAD: usize = 512;
 
-/// An answer, and the merged state it ends with.
+/// An answer with its dependencies on other nodes.
 #[derive(Debug)]
 pub struct Answer {
     /// The answer.
     pub info: NodeInfo,
-    /// About how many bytes go when it goes.
+    /// Estimated bytes that evicting the answer frees.
     pub bytes: usize,
     /// The node's classes.
     pub sequence: Arc<Sequence>,
-    /// The environment that the node's file names.
+    /// The environment in the node's file.
     pub original_environment: Value,
-    /// What its queries queries of other nodes.
+    /// The questions of its queries to other nodes.
     pub queries: Vec<QueryRecord>,
 }
 
-/// What is queries for of one node.
+/// A request for one node.
 #[derive(Clone, Copy, Debug)]
 pub struct NodeRequest<'a> {
     /// Its name.
     pub name: &'a str,
-    /// The environment in place of its own (S10).
+    /// The environment that overrides the node's own (S10).
     pub environment: Option<&'a Text>,
-    /// Data that is merged before its classes (S2).
+    /// Data to merge before the classes (S2).
     pub input: Option<&'a Value>,
-    /// Whether it needs no file (S14).
+    /// Whether the node may have no file (S14).
     pub mapped: bool,
-    /// Whether it is for a top, which has no earlier pillar.
+    /// Whether the request is for a top, which has no earlier pillar.
     pub top: bool,
 }
 
 impl<'a> NodeRequest<'a> {
-    /// A node as its file has it.
+    /// A request without overrides.
     pub fn plain(name: &'a str) -> NodeRequest<'a> {
         NodeRequest { name, environment: None, input: None, mapped: false, top: false }
     }
 }
 
-/// All that computing nodes needs, for every thread.
+/// Everything that all threads share in a computation.
 #[derive(Clone, Copy)]
 pub struct EngineContext<'a> {
     /// The settings.
@@ -80,31 +80,31 @@ pub struct EngineContext<'a> {
     pub inputs: &'a Inputs,
     /// The class mappings.
     pub mappings: &'a Mappings,
-    /// Classes that may be missing.
+    /// The classes that may be missing.
     pub ignored: Option<&'a Ignored>,
-    /// The names.
+    /// The catalog of names.
     pub catalog: &'a Arc<Catalog>,
-    /// The empty sequence of classes of each tree.
+    /// The empty sequence of classes for each tree.
     pub roots: &'a Roots,
     /// The keys of the automatic parameters.
     pub automatic: &'a AutomaticKeys,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
-    /// Counts the times at which anything may have changed.
+    /// The revision of the inputs.
     pub revision: u64,
 }
 
-/// What computes nodes in one thread.
+/// The computation of one thread.
 pub struct Computation<'a> {
     context: EngineContext<'a>,
-    /// What is queries for.
+    /// The dependencies recorded so far.
     pub recorder: DependencyRecorder,
-    /// The strings.
+    /// The interner.
     pub interner: ThreadInterner<'a>,
 }
 
 impl<'a> EngineContext<'a> {
-    /// A computation for this thread.
+    /// A computation for the calling thread.
     pub fn computation(self) -> Computation<'a> {
         Computation {
             context: self,
@@ -113,7 +113,7 @@ impl<'a> EngineContext<'a> {
         }
     }
 
-    /// How many threads may compute.
+    /// The number of threads for one call.
     pub fn threads(self) -> usize {
         parallel::threads(self.settings.threads)
     }
@@ -126,16 +126,16 @@ impl<'a> Deref for Computation<'a> {
     }
 }
 
-/// A node with its layers in order and nothing evaluated.
+/// A node with ordered layers, before evaluation.
 #[derive(Debug)]
 pub struct Layers {
-    /// Its name.
+    /// The name of the node.
     pub name: Text,
     /// The layer of its own file.
     pub layer: Arc<Layer>,
     /// The layers of its classes.
     pub linearization: Linearization,
-    /// The exports, merged.
+    /// The merged exports.
     pub exports: Arc<MapSlot>,
     /// The environment.
     pub environment: Value,
@@ -144,7 +144,7 @@ pub struct Layers {
 }
 
 impl Layers {
-    /// The layers of its files, in the order in which they merge.
+    /// The layers of its files in merge order.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Layer>> {
         self.linearization.layers().chain(std::iter::once(&self.layer))
     }
@@ -173,7 +173,8 @@ impl Computation<'_> {
                 })
             }
             _ => {
-                // An answer asks its sequence whether it holds; an error has none.
+                // A cached answer checks its sequence. An error has no sequence, so its dependencies are
+                // recorded here.
                 merged
                     .linearization
                     .sequence
@@ -220,19 +221,19 @@ impl Computation<'_> {
         }
     }
 
-    /// The other nodes as the queries of this one see them.
+    /// The other nodes, as the queries of this node see them.
     pub fn others(&self, merged: &Layers, environment: Option<&Text>) -> OtherNodes<'_> {
         let original = self.original_environment(&merged.layer);
         let overridden = environment.is_some() && original != merged.environment;
         OtherNodes::new(self, original, overridden.then(|| merged.name.clone()))
     }
 
-    /// Whether the files of a node's classes are what they were.
+    /// Whether the files of a node's classes are unchanged.
     pub fn sequence_holds(&self, sequence: &Sequence) -> bool {
         sequence.holds(self.revision, |dependencies| self.is_current(dependencies))
     }
 
-    /// Whether what an answer's queries queries would be answered the same now.
+    /// Whether the questions of an answer still have the same outcome.
     pub fn still_holds(
         &self,
         name: &Text,
@@ -258,7 +259,7 @@ impl Computation<'_> {
         self.order(request).map_err(|incomplete| incomplete.known_faults(self.settings))
     }
 
-    /// The same, with what can be ordered of a node that fails.
+    /// Like [`Self::layers`], but an error carries the layers that could be ordered.
     pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<IncompleteNode>> {
         let prefixes = Prefixes::new(self.settings);
         let (item, layer) = self.node(request.name, request.mapped)?;
@@ -308,13 +309,13 @@ impl Computation<'_> {
         Err(Box::new(IncompleteNode { error: Error::new(faults), rest: Some(layers), whole }))
     }
 
-    /// The parameters of a node for an evaluation that asks for few of them.
+    /// The parameters of a node, for an evaluation that needs only few of them.
     pub fn root(&self, layers: &Layers) -> Root {
         let prefixes = Prefixes::new(self.settings);
         layers.linearization.root(&layers.extra, &layers.layer.parameters, &prefixes)
     }
 
-    /// The layer of a file, which is queries for.
+    /// Reads the layer of a file as a dependency.
     pub fn read(&self, item: &CatalogEntry) -> Result<Arc<Layer>, UnreadableFile> {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
@@ -324,7 +325,7 @@ impl Computation<'_> {
         current.layer
     }
 
-    /// The layer of a file on which nothing depends but the answer to a question.
+    /// Reads the layer of a file without recording a dependency.
     pub fn read_untracked(&self, item: &CatalogEntry) -> Result<Arc<Layer>> {
         match item.clash() {
             Some(clash) => Err(clash.into()),
@@ -356,13 +357,13 @@ impl Computation<'_> {
         }
     }
 
-    /// The environment that a node's file names, or the default.
+    /// The environment in the node's file, or the default.
     pub fn original_environment(&self, layer: &Layer) -> Value {
         layer.environment.clone().unwrap_or_else(|| self.settings.default_environment.clone())
     }
 
-    /// Input data as a layer. Its strings are data: whoever fills a pillar has no say in what
-    /// references of the inventory reveal.
+    /// Input data as a layer. Its strings are not parsed, so that a pillar's author cannot use references
+    /// to read the inventory.
     #[expect(clippy::unused_self, reason = "reads like its siblings")]
     fn input(&self, input_data: Option<&Value>, prefixes: &Prefixes) -> Option<Arc<MapSlot>> {
         match input_data {
@@ -373,7 +374,7 @@ impl Computation<'_> {
         }
     }
 
-    /// The node's own scalars under the `scalar_parameters` key (S4).
+    /// The scalars below the node's `scalar_parameters` key (S4).
     fn scalars(&self, layer: &Layer) -> Option<Arc<MapSlot>> {
         let key = self.settings.scalar_parameters.as_ref()?;
         let Some(Slot::Map(own)) = layer.parameters.entries.get(key.as_ref()) else { return None };
@@ -396,7 +397,7 @@ impl Computation<'_> {
         if !self.settings.class_mappings_match_path {
             return self.mappings.classes(&[&item.name]);
         }
-        // `./n` is what the forks match a node at the top as; people expect `n` (S19).
+        // The forks match a top-level node as `./n`; users expect `n` (S19).
         let pathname = item.pathname(self.settings);
         match pathname.strip_prefix("./") {
             Some(bare) => self.mappings.classes(&[&pathname, bare]),
@@ -404,8 +405,8 @@ impl Computation<'_> {
         }
     }
 
-    /// Where the value at a path of the parameters was written, as far as the path can be followed
-    /// without evaluation, and how that file came in. The last layer that has it says.
+    /// Where the value at a parameter path was written, with the include chain of that file. Follows the
+    /// path without evaluation; among layers with equally long matches, the last one counts.
     pub fn locate_value(
         &self,
         name: &str,
@@ -431,7 +432,7 @@ impl Computation<'_> {
         Error::new(faults)
     }
 
-    /// Adds the node and how the file came in, and takes out what is quoted of secrets.
+    /// Adds the node and the include chain, and removes quoted secrets.
     pub fn complete(&self, fault: &mut Fault, merged: &Layers) {
         if fault.node.is_none() {
             fault.node = Some(merged.name.clone());
@@ -446,7 +447,7 @@ impl Computation<'_> {
     }
 }
 
-/// How many keys of a path a layer has, and where the last of them stands.
+/// How many keys of a path a layer has, and the origin of the last one.
 fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
     let (mut depth, mut origin) = (0, parameters.origin);
     let mut slot = path.first().and_then(|key| parameters.entries.get(key.as_ref() as &str));
@@ -466,7 +467,7 @@ fn deepest(parameters: &Arc<MapSlot>, path: &[Text]) -> (usize, Origin) {
 
 /// Applications of all layers: each layer's removals, then its additions (S8).
 pub(crate) fn applications<'a>(layers: impl Iterator<Item = &'a Applications>) -> Vec<Text> {
-    // One that is removed leaves its place empty; added again, it comes last.
+    // Removal leaves a gap. An application that is added again comes last.
     let (mut all, mut places) = (Vec::new(), FxHashMap::default());
     for layer in layers {
         for (removed, _) in &layer.removals {

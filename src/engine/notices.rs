@@ -1,4 +1,4 @@
-//! Notices tells what is seen for the first time since files changed, so that a log says each thing once.
+//! Remembers which messages were logged, so that each is logged only once until files change.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -8,7 +8,7 @@ use rustc_hash::FxHashSet;
 
 use crate::base::lock::Mutex;
 
-/// What was seen of one inventory.
+/// The messages logged for one inventory.
 #[derive(Default, Debug)]
 pub struct Notices {
     seen: Mutex<NoticeSet>,
@@ -17,19 +17,19 @@ pub struct Notices {
 
 #[derive(Default, Debug)]
 struct NoticeSet {
-    /// How often files had changed.
+    /// The number of file changes when the set was started.
     revision: u64,
     /// Hashes of texts.
     texts: FxHashSet<u64>,
 }
 
-/// How many texts are remembered.
+/// The most texts to remember.
 const MAX_TEXTS: usize = 100_000;
 
 impl Notices {
-    /// Whether a text is seen for the first time since files changed.
+    /// Whether a text was not logged yet since files changed.
     pub fn is_new(&self, text: &str, revision: u64) -> bool {
-        // Never waits: in a forked child the lock may be held for ever.
+        // Never waits: in a forked child, the thread that holds the lock may not exist.
         let Some(mut seen) = self.seen.try_lock() else { return true };
         if seen.revision != revision || seen.texts.len() >= MAX_TEXTS {
             *seen = NoticeSet { revision, ..NoticeSet::default() };
@@ -39,7 +39,7 @@ impl Notices {
         seen.texts.insert(hasher.finish())
     }
 
-    /// Whether a watch tells of changes, where that was otherwise the last time.
+    /// Whether a watch is active, if that changed since the last call.
     pub fn watch_mode_change(&self, watching: bool) -> Option<bool> {
         (self.watching.swap(watching, Ordering::Relaxed) != watching).then_some(watching)
     }

@@ -1,5 +1,5 @@
-//! Prefixes turn a sequence of layers into its merged state, computed once for all nodes that
-//! begin with the same layers.
+//! A prefix is a sequence of layers with its merged parameters, computed once for all nodes whose lists
+//! begin with these layers.
 
 use std::sync::{Arc, OnceLock, Weak};
 
@@ -13,26 +13,26 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::MapSlot;
 
-/// A sequence of layers: all of the parent's, then one more.
+/// The layers of the parent, then one more.
 #[derive(Debug)]
 pub struct Prefix {
     parent: Option<Arc<Prefix>>,
     layer: Option<Arc<Layer>>,
-    /// Their parameters, merged.
+    /// The merged parameters.
     merged: OnceLock<Arc<MapSlot>>,
-    /// By the address of the next layer, which the child keeps alive. A sequence lives as long
-    /// as something that was computed from it.
+    /// Keyed by the address of the next layer. The child keeps that layer alive. A prefix lives as long as
+    /// a result that uses it.
     children: Mutex<FxHashMap<usize, Weak<Prefix>>>,
-    /// What they come to, for nodes that say something of the same places.
+    /// Memos of evaluated parameters, one for each set of paths that later layers change.
     known: Mutex<Vec<Arc<Known>>>,
 }
 
-/// For how many sets of places the same layers are evaluated; beyond that, nodes are too different
-/// for it to be worth its memory.
+/// The most memos of one prefix. With more variants, nodes differ too much for memos to be worth their
+/// memory.
 const MOST_KNOWN: usize = 16;
 
 impl Prefix {
-    /// The empty sequence.
+    /// The empty prefix.
     pub fn root() -> Arc<Prefix> {
         Arc::new(Prefix {
             parent: None,
@@ -43,7 +43,7 @@ impl Prefix {
         })
     }
 
-    /// This sequence and one more layer.
+    /// This prefix with one more layer.
     pub fn child(self: &Arc<Prefix>, layer: &Arc<Layer>) -> Arc<Prefix> {
         let mut children = self.children.lock();
         let address = Arc::as_ptr(layer) as usize;
@@ -64,9 +64,8 @@ impl Prefix {
         child
     }
 
-    /// The merged parameters. On the way from the last state that is known, states are kept where
-    /// sequences part: what only leads on to one other is changed in place, not copied. Each layer that
-    /// is merged is one of `merges`.
+    /// The merged parameters. Intermediate states are kept only where sequences branch; otherwise the map
+    /// is changed in place, not copied. Each merged layer counts in `merges`.
     pub fn merged(&self, prefixes: &Prefixes, merges: &Counter) -> &Arc<MapSlot> {
         if let Some(merged) = self.merged.get() {
             return merged;
@@ -95,17 +94,17 @@ impl Prefix {
         })
     }
 
-    /// What is known for nodes that say this after these layers.
+    /// The memo that is valid for nodes with these later layers.
     pub fn known(&self, later: &[&MapSlot]) -> Option<Arc<Known>> {
         self.known.lock().iter().find(|known| known.holds_for(later)).cloned()
     }
 
-    /// Whether there is room for more to be known.
+    /// Whether there is space for another memo.
     pub fn can_learn(&self) -> bool {
         self.known.lock().len() < MOST_KNOWN
     }
 
-    /// Keeps what was learned from a node.
+    /// Stores a memo.
     pub fn learn(&self, learned: Known) {
         let mut known = self.known.lock();
         known.retain(|known| !learned.replaces(known));
@@ -114,7 +113,7 @@ impl Prefix {
         }
     }
 
-    /// The layers that come after those of an earlier sequence, in their order.
+    /// The layers after an earlier prefix, in order.
     pub fn layers_after(&self, earlier: &Prefix) -> Vec<&Arc<Layer>> {
         let mut layers: Vec<&Arc<Layer>> =
             std::iter::successors(Some(self), |prefix| prefix.parent.as_deref())
@@ -125,14 +124,14 @@ impl Prefix {
         layers
     }
 
-    /// Whether more than one sequence goes on from here.
+    /// Whether several sequences continue from here.
     fn parts(&self) -> bool {
         self.children.lock().values().filter(|child| child.strong_count() > 0).nth(1).is_some()
     }
 }
 
 impl Drop for Prefix {
-    /// Long sequences are taken apart one by one: their natural drop would recurse.
+    /// Drops long chains iteratively: a recursive drop could overflow the stack.
     fn drop(&mut self) {
         let mut parent = self.parent.take();
         while let Some(mut prefix) = parent.and_then(Arc::into_inner) {

@@ -1,12 +1,10 @@
-//! The registry turns options into the one inventory that a process has for them.
+//! The registry holds one inventory for each set of options in a process.
 //!
-//! Options with relative paths or `~` are those of another inventory when the current folder or the home
-//! folder is another one.
+//! Relative paths and `~` name another inventory when the current folder or the home folder changes.
 //!
-//! A forked child finds what its parent had computed, but touches nothing that a thread of the
-//! parent may have been at work on when it forked: such a thread does not exist in the child, and
-//! will never let go of its lock. So the child has a registry of its own, behind that of its
-//! parent, and takes over what nobody held; of everything else it leaves even the memory alone.
+//! After a fork, the child has a registry of its own and takes over the parent's inventories that no thread
+//! was using. Inventories in use are left alone, even in memory: the thread that would release their lock
+//! does not exist in the child.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -19,26 +17,25 @@ use crate::base::value::Map;
 use crate::engine::Inventory;
 use crate::storage::path_context::PathContext;
 
-/// An inventory, with what it is found by.
+/// An inventory with its key.
 #[derive(Clone)]
 struct RegistryEntry {
     options: Map,
-    /// What its paths depend on.
+    /// What relative paths depend on.
     paths: PathContext,
     inventory: Arc<Inventory>,
 }
 
-/// The inventories of one process; the one asked for last is the last.
+/// The inventories of one process, the least recently used first.
 ///
-/// The next one is in a cell that nobody waits for: a thread that was about to write it when
-/// its process forked will never be done in the child.
+/// `next` must never block: the thread that was writing it during a fork does not exist in the child.
 struct Registry {
     process: u32,
     inventories: Mutex<Vec<RegistryEntry>>,
     next: OnceBox<Registry>,
 }
 
-/// How many different inventories a process keeps; a master has one or two.
+/// The most inventories of a process. A Salt master has one or two.
 const MAX_INVENTORIES: usize = 16;
 
 impl Registry {
@@ -51,7 +48,7 @@ impl Registry {
         static FIRST: OnceBox<Registry> = OnceBox::new();
         let process = std::process::id();
         let mut registry = FIRST.get_or_init(|| Box::new(Registry::new(process, Vec::new())));
-        // Those with one behind them are of other processes, even where one of these had our number.
+        // A registry with a successor belongs to another process, even if the process number was reused.
         while let Some(next) = registry.next.get() {
             registry = next;
         }
@@ -66,7 +63,7 @@ impl Registry {
         self.inventories.lock()
     }
 
-    /// The inventories of a parent process on which none of its threads was at work.
+    /// The inventories of the parent process that no thread was using.
     fn adoptable(&self) -> Vec<RegistryEntry> {
         let Some(inventories) = self.inventories.try_lock() else { return Vec::new() };
         inventories.iter().filter(|entry| entry.inventory.adopt()).cloned().collect()
@@ -87,7 +84,7 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     let paths = PathContext::current();
     let inventory = Arc::new(Inventory::open(options)?);
     let paths = paths.relevant_to(inventory.settings());
-    // Another thread may have gone to another folder meanwhile.
+    // Another thread may have changed the current folder meanwhile.
     if paths.is_current() {
         if inventories.len() >= MAX_INVENTORIES {
             inventories.remove(0);
@@ -97,7 +94,7 @@ pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     Ok(inventory)
 }
 
-/// Forgets all that this process remembers: after a panic, nothing of it can be relied on.
+/// Drops all inventories. After a panic, none of their state can be trusted.
 pub fn forget() {
     Registry::current().inventories().clear();
 }

@@ -1,8 +1,8 @@
-//! Sequences turn the beginning of a node's class list into its layers in order, worked out once
-//! for all nodes whose lists begin the same.
+//! A sequence is the ordered beginning of a class list, computed once for all nodes whose lists begin with
+//! the same classes.
 //!
-//! A sequence is its parent's and one step more: what entering one more class brings in. A step
-//! in which a class name needed the parameters of the node is nobody else's, and not shared.
+//! A sequence is its parent plus one step; a step is what including one more class adds. A step whose class
+//! name depends on the node's parameters is not shared.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -20,7 +20,7 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold};
 use crate::model::slot::MapSlot;
 
-/// The empty sequences, one for each tree of classes: the same names are other classes in another tree.
+/// The empty sequences, one for each tree of classes. The same name is a different class in each tree.
 #[derive(Debug)]
 pub struct Roots {
     prefix: Arc<Prefix>,
@@ -40,55 +40,55 @@ impl Roots {
     }
 }
 
-/// What leads from a sequence to the next.
+/// Identifies the step from a sequence to the next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SequenceStep {
-    /// A class by this name, from the node's list or, by its text, from a class mapping.
+    /// A class name from the node's list, or from a class mapping with this text.
     Class(Text, Option<Text>),
-    /// The names that class mappings gave are shown.
+    /// The display of names from class mappings.
     Shown(Vec<Text>),
 }
 
-/// What one step brings in.
+/// The additions of one step.
 #[derive(Debug, Default)]
 pub struct StepAdditions {
-    /// Layers, in the order in which they merge.
+    /// Layers in merge order.
     pub layers: Vec<Arc<Layer>>,
-    /// ClassNames for `classes` of the result.
+    /// Names for `classes` of the result.
     pub classes: Vec<Text>,
-    /// The files, in the order in which they were file_count.
+    /// The included files, in inclusion order.
     pub included: Vec<IncludedFile>,
-    /// The entries of class lists on the way, whether they added their classes in or not.
+    /// The entries of the visited class lists, with or without effect.
     pub listings: Vec<ListedClass>,
-    /// What was read and looked for.
+    /// The files read and the classes looked up.
     pub dependencies: Dependencies,
 }
 
-/// ClassNames in their order.
+/// Class names in order, with a set for lookups.
 #[derive(Debug)]
 struct ClassNames {
     all: Arc<[Text]>,
     set: FxHashSet<Text>,
 }
 
-/// The layers of a class list as far as it is read.
+/// The processed beginning of a class list.
 #[derive(Debug)]
 pub struct Sequence {
     parent: Option<Arc<Sequence>>,
-    /// What the last step added in.
+    /// The additions of the last step.
     pub added: StepAdditions,
     /// The layers of all steps, for merging.
     pub prefix: Arc<Prefix>,
-    /// How many files all steps added in.
+    /// The number of files of all steps.
     pub file_count: usize,
-    /// Whether a layer says something of the automatic parameters.
+    /// Whether a layer sets automatic parameters.
     pub automatic: bool,
     parameters: OnceLock<Arc<Shared>>,
     exports: OnceLock<Arc<MapSlot>>,
     classes: OnceLock<ClassNames>,
-    /// A sequence lives as long as something that was computed from it.
+    /// A sequence lives as long as a result that uses it.
     next: Mutex<FxHashMap<SequenceStep, Weak<Sequence>>>,
-    /// The revision in which its files were last found unchanged.
+    /// The last revision in which the dependencies were verified.
     verified_at: AtomicU64,
 }
 
@@ -109,8 +109,8 @@ impl Sequence {
         })
     }
 
-    /// The sequence after a step that was worked out before. `current` tells whether files are
-    /// what they were; it is asked once in a revision.
+    /// The next sequence for a step, if it was computed before. `current` verifies its dependencies, once
+    /// in a revision.
     pub fn next(
         &self,
         step: &SequenceStep,
@@ -121,7 +121,7 @@ impl Sequence {
         next.is_current(revision, current).then_some(next)
     }
 
-    /// The sequence after a step that was worked out now.
+    /// The next sequence with these additions.
     pub fn child(self: &Arc<Sequence>, added: StepAdditions, revision: u64) -> Arc<Sequence> {
         let prefix = added.layers.iter().fold(self.prefix.clone(), |prefix, layer| prefix.child(layer));
         let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
@@ -144,7 +144,7 @@ impl Sequence {
         self.parent.as_ref()
     }
 
-    /// Lets all nodes have a child.
+    /// Shares a child with all nodes.
     pub fn share(&self, step: SequenceStep, child: &Arc<Sequence>) {
         let mut next = self.next.lock();
         if next.len() >= 16 && next.len().is_power_of_two() {
@@ -153,7 +153,7 @@ impl Sequence {
         next.insert(step, Arc::downgrade(child));
     }
 
-    /// Whether all its files are what they were.
+    /// Whether the dependencies of all steps are unchanged.
     pub fn holds(&self, revision: u64, current: impl Fn(&Dependencies) -> bool) -> bool {
         let mut at = Some(self);
         while let Some(sequence) = at {
@@ -176,7 +176,7 @@ impl Sequence {
         is
     }
 
-    /// All steps, the first one first.
+    /// All steps in order.
     pub fn steps(&self) -> Vec<&Sequence> {
         let mut steps: Vec<&Sequence> =
             std::iter::successors(Some(self), |sequence| sequence.parent.as_deref()).collect();
@@ -184,7 +184,7 @@ impl Sequence {
         steps
     }
 
-    /// What the steps after an earlier sequence added in, the last one first.
+    /// The additions after an earlier sequence, the last one first.
     pub fn steps_after(&self, earlier: &Arc<Sequence>) -> impl Iterator<Item = &StepAdditions> {
         let end = Arc::as_ptr(earlier);
         std::iter::successors(Some(self), |sequence| sequence.parent.as_deref())
@@ -192,7 +192,7 @@ impl Sequence {
             .map(|sequence| &sequence.added)
     }
 
-    /// The names that all steps added in for `classes` of the result, and `others` behind them.
+    /// The names of all steps for `classes` of the result, followed by new names from `others`.
     pub fn classes(&self, others: &[Text]) -> Arc<[Text]> {
         let names = self.classes.get_or_init(|| {
             let all = self.steps().into_iter().flat_map(|step| &step.added.classes);
@@ -206,12 +206,12 @@ impl Sequence {
         names.all.iter().chain(new()).cloned().collect()
     }
 
-    /// All layers, in the order in which they merge.
+    /// All layers in merge order.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Arc<Layer>> {
         self.steps().into_iter().flat_map(|step| &step.added.layers)
     }
 
-    /// The parameters of all layers, merged key by key as they are asked for, once for all nodes.
+    /// The parameters of all layers, merged key by key on demand, once for all nodes.
     pub fn parameters(&self, prefixes: &Prefixes) -> &Arc<Shared> {
         self.parameters.get_or_init(|| {
             let maps = self.layers().map(|layer| layer.parameters.clone());
@@ -219,14 +219,14 @@ impl Sequence {
         })
     }
 
-    /// The exports of all layers, merged.
+    /// The merged exports of all layers.
     pub fn exports(&self, prefixes: &Prefixes) -> &Arc<MapSlot> {
         self.exports.get_or_init(|| fold(self.layers().map(|layer| layer.exports.clone()), prefixes))
     }
 }
 
 impl Drop for Sequence {
-    /// Long sequences are taken apart one by one: their natural drop would recurse.
+    /// Drops long chains iteratively: a recursive drop could overflow the stack.
     fn drop(&mut self) {
         let mut parent = self.parent.take();
         while let Some(mut sequence) = parent.and_then(Arc::into_inner) {

@@ -1,5 +1,5 @@
-//! Tops turn the layers of a node into its environment and applications. No parameter is evaluated but
-//! those that class names refer to.
+//! The top of a node, its environment and applications, from its layers alone. Only the parameters that
+//! class names refer to are evaluated.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::engine::faults::IncompleteNode;
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
 use crate::engine::sequence::Sequence;
 
-/// The states of a node.
+/// The top of a node.
 #[derive(Clone, Debug)]
 pub struct Top {
     /// The environment: usually a string, but the node file may say anything.
@@ -19,8 +19,8 @@ pub struct Top {
 }
 
 impl Computation<'_> {
-    /// The top of a node, and the classes that it comes from. A parameter that cannot be read is a
-    /// problem of the pillar; a class or an application that cannot be read is one of the top.
+    /// The top of a node, and its classes. An unreadable parameter is a fault of the pillar only. An
+    /// unreadable class or application is a fault of the top.
     pub fn top(&self, request: NodeRequest<'_>) -> Result<(Top, Arc<Sequence>)> {
         let layers = self.order(request).or_else(|incomplete| match *incomplete {
             IncompleteNode { error, rest: Some(layers), whole: true }
@@ -30,7 +30,8 @@ impl Computation<'_> {
             }
             IncompleteNode { error, .. } => {
                 let mut faults = error.into_faults();
-                // A value is only at fault where a class name needs it, and nothing else tells so.
+                // Faults with a parameter path come last: such a value matters only if a class name needs
+                // it, and then another fault says so.
                 faults.sort_by_key(|fault| fault.path.is_some());
                 truncate_unless_grouped(&mut faults, self.settings.group_errors);
                 Err(Error::new(faults))

@@ -1,8 +1,8 @@
-//! Trees turn the branches of repositories into names and bytes, all of the commits that the branches
-//! were at when the call began.
+//! The branches of git repositories as names and bytes. One call sees the commits that the branches had
+//! when it began.
 //!
-//! A tree of classes is read when a node has classes of it. From then on, a new commit of it is read
-//! as soon as it is states, so that every file is known to be what it was, or not.
+//! A tree of classes is read when a node first needs it. From then on, each new commit is read when it is
+//! noticed, so that unchanged files can be told from changed ones.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,14 +22,14 @@ use crate::storage::fs::display;
 use crate::storage::git::{Absent, GitFile, Record};
 use crate::storage::location::{Branch, MASTER, TreeLocation, TreeLocations};
 
-/// The repositories of an inventory, and where their branches are.
+/// The repositories of an inventory with the state of their branches.
 #[derive(Debug)]
 pub struct Trees {
     /// The locations of the files.
     pub locations: TreeLocations,
-    /// What is known of each repository.
+    /// The state of each repository.
     states: Mutex<Vec<RepositoryState>>,
-    /// The numbers of trees that an environment has by the name of a branch: of a place and a branch.
+    /// The trees of environments that name their branch, by location and branch.
     numbers: Mutex<FxHashMap<(usize, Text), TreeId>>,
 }
 
@@ -37,12 +37,12 @@ pub struct Trees {
 #[derive(Clone, Default, Debug)]
 struct RepositoryState {
     record: Arc<Record>,
-    /// The revision that is asked for and its commit, if the repository has it.
+    /// The requested revision and its commit, if the repository has it.
     revision: Option<(Text, Arc<str>)>,
 }
 
 impl Trees {
-    /// The trees of locations, of which nothing is known yet.
+    /// The trees of these locations, before any is read.
     pub fn new(locations: TreeLocations) -> Trees {
         Trees { locations, states: Mutex::default(), numbers: Mutex::default() }
     }
@@ -52,7 +52,7 @@ impl Trees {
         self.locations.repositories.is_empty()
     }
 
-    /// Looks where the branches are now, and tells whether any changed.
+    /// Reads the current commits of all branches, and returns whether any changed.
     pub fn refresh(&self) -> Result<bool> {
         let mut changed = false;
         let mut now = Vec::with_capacity(self.locations.repositories.len());
@@ -60,7 +60,7 @@ impl Trees {
             let record = repository.look()?;
             let before = self.state(number);
             let same = before.as_ref().is_some_and(|before| before.record.fetched == record.fetched);
-            // Only what a fetch brings can move.
+            // Only a fetch can change it.
             let revision = if same {
                 before.as_ref().and_then(|before| before.revision.clone())
             } else {
@@ -80,19 +80,19 @@ impl Trees {
         self.states.lock().get(repository).cloned()
     }
 
-    /// What went wrong with fetching.
+    /// The warnings about failed fetches.
     pub fn warnings(&self) -> Vec<Warning> {
         let states = self.states.lock();
         let known = self.locations.repositories.iter().zip(&*states);
         known.filter_map(|(repository, states)| repository.warning(&states.record)).collect()
     }
 
-    /// Whether any repository has the revision that is asked for.
+    /// Whether any repository has the requested revision.
     pub fn has_revision(&self) -> bool {
         self.states.lock().iter().any(|states| states.revision.is_some())
     }
 
-    /// The commit of a branch; `None` for a branch that the repository does not have.
+    /// The commit of a branch; `None` if the branch does not exist.
     fn commit(&self, branch: &Branch, name: &Text) -> Option<Commit> {
         let states = self.state(branch.repository)?;
         let (name, commit) = match states.revision {
@@ -102,7 +102,7 @@ impl Trees {
         Some(Commit { branch: Branch { branch: Some(name), ..branch.clone() }, commit })
     }
 
-    /// The nodes of a repository, with their commit. A repository without the branch is an error.
+    /// The nodes of a repository and their commit. A missing branch is an error.
     pub fn nodes(
         &self,
         branch: &Branch,
@@ -121,8 +121,7 @@ impl Trees {
         Ok((Arc::new(names), commit.commit))
     }
 
-    /// The classes of all locations: of folders as they are `listed`, of repositories as they are at the
-    /// commits of now.
+    /// The classes of all locations: `listed` for folders, the current commits for repositories.
     pub fn classes(
         &self,
         before: Option<&Catalog>,
@@ -172,7 +171,7 @@ impl Trees {
         Ok(trees)
     }
 
-    /// The number of the tree of an environment.
+    /// The tree of an environment.
     pub fn tree(&self, catalog: &Catalog, environment: &Value) -> Result<TreeId> {
         let place = self.locations.classes_of(environment);
         let number = TreeId(u32::try_from(place).unwrap_or(u32::MAX));
@@ -193,9 +192,9 @@ impl Trees {
         }
     }
 
-    /// The names of a tree, read if nobody asked for them yet.
+    /// The names of a tree, read on first use.
     pub fn names<'a>(&self, catalog: &'a Catalog, tree: TreeId, files: &Files) -> Result<&'a NameIndex> {
-        // Nobody waits for it: a fork may catch whoever writes it.
+        // Must never block: the thread that was writing it during a fork does not exist in the child.
         static NONE: OnceBox<NameIndex> = OnceBox::new();
         match catalog.trees.get(tree.0 as usize) {
             Some(Some(classes)) => self.list(classes, None, files),
@@ -203,7 +202,7 @@ impl Trees {
         }
     }
 
-    /// The place of a tree, for messages.
+    /// The location of a tree, for messages.
     pub fn display_name(&self, catalog: &Catalog, tree: TreeId) -> String {
         let tree = tree.0 as usize;
         match catalog.trees.get(tree).and_then(Option::as_ref).and_then(|classes| classes.commit.as_ref()) {
@@ -212,7 +211,7 @@ impl Trees {
         }
     }
 
-    /// What paths of files begin with, in messages: folders, and repositories with their branches.
+    /// The beginnings of file paths in messages: folders, and repositories with their branches.
     pub fn display_names(&self, catalog: &Catalog) -> Vec<String> {
         let mut shown: Vec<String> = self.locations.folders().iter().map(|folder| display(folder)).collect();
         let nodes = match &self.locations.nodes {
@@ -266,7 +265,7 @@ impl Trees {
     }
 }
 
-/// The files of a folder of a revision, which gives them their bytes.
+/// Lists a folder of a revision, and gives its files their bytes.
 pub fn listed(folder: &Path, read: &[GitFile], files: &Files) -> Listing {
     let folder = display(folder);
     let top = if folder.ends_with(':') { folder } else { folder + "/" };
@@ -274,7 +273,7 @@ pub fn listed(folder: &Path, read: &[GitFile], files: &Files) -> Listing {
     catalog::listing(&top, read)
 }
 
-/// Gives the bytes of a commit to the files of its tree, and takes those away that are gone.
+/// Gives the files of a tree their bytes, and removes the files that the commit no longer has.
 fn set_sources(top: &str, read: &[GitFile], before: Option<&NameIndex>, files: &Files) {
     let mut there: FxHashSet<Arc<Path>> = FxHashSet::default();
     for file in read {

@@ -1,10 +1,9 @@
-//! Values are what a node's layers come to, merged and evaluated, with the help of what other
-//! nodes with the same classes came to.
+//! Merges and evaluates the layers of a node, and reuses what other nodes with the same classes evaluated.
 //!
-//! A node relies on another one with all of its classes; or on one with most of them, and is then
-//! relied on itself by others with all of them; or on none, and then it is the first one.
-//! Who relies on another tells no problem: where there is one, all is evaluated again alone, so
-//! that every message is the same whoever was asked for before.
+//! A node reuses a memo of all its classes. Otherwise it reuses a memo of most of them, and stores a memo
+//! for nodes with all of them. Otherwise it evaluates everything and stores the first memo. Evaluation with
+//! a memo reports nothing: if there is a fault or warning, everything is evaluated again without memo, so
+//! that messages never depend on earlier requests.
 
 use std::sync::Arc;
 
@@ -19,9 +18,9 @@ use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
 
-/// What the layers of a node came to.
+/// The evaluated layers of a node.
 pub struct Evaluated {
-    /// The parameters, if all went well with them.
+    /// The parameters, unless they failed.
     pub parameters: Option<Value>,
     /// The exports.
     pub exports: Option<Value>,
@@ -29,27 +28,27 @@ pub struct Evaluated {
     pub faults: Vec<Fault>,
     /// What was noticed.
     pub warnings: Vec<Warning>,
-    /// About how many bytes it takes, with what is kept for other nodes.
+    /// Estimated bytes of the result and of the memo stored with it.
     pub bytes: usize,
 }
 
-/// The merged parameters of a node, and how they are to be evaluated.
+/// The merged parameters of a node, and how to evaluate them.
 struct Plan<'l> {
     parameters: Arc<MapSlot>,
-    /// Whom the node relies on.
+    /// The memo to reuse.
     known: Option<Arc<Known>>,
-    /// Whether names are left out of messages.
+    /// Whether to evaluate without the names needed for messages.
     quiet: bool,
     learn: Option<Learn<'l>>,
 }
 
-/// What is to be kept for other nodes.
+/// The memo to store.
 struct Learn<'l> {
-    /// For nodes with these layers first.
+    /// The layers that the memo is for.
     prefix: &'l Prefix,
-    /// Their merged parameters, with automatic ones, that each node replaces by its own.
+    /// The merged parameters of these layers, with the automatic ones that each node replaces.
     classes: Arc<MapSlot>,
-    /// The places that the node has a say in.
+    /// The paths that this node's own layers change.
     own: Own,
 }
 
@@ -104,7 +103,7 @@ impl Computation<'_> {
         Plan { parameters, known: Some(known), quiet, learn }
     }
 
-    /// How to evaluate a node that relies on no other one.
+    /// The plan for a node without a memo.
     fn plan_alone<'l>(&self, layers: &'l Layers) -> Plan<'l> {
         let prefixes = Prefixes::new(self.settings);
         let merges = &self.inputs.counters.merged;
@@ -122,7 +121,7 @@ impl Computation<'_> {
         Plan { parameters, known: None, quiet: true, learn }
     }
 
-    /// Lets the maps that a node changed share their keys with those of other nodes.
+    /// Shares the keys of the maps that this node changed with equal maps of other nodes.
     fn share_keys(&self, parameters: &mut Arc<MapSlot>, own: &MapSlot) {
         let Some(map) = Arc::get_mut(parameters) else { return };
         self.interner.share_keys(&mut map.entries);
@@ -146,7 +145,7 @@ impl Computation<'_> {
             evaluator.mark(own, automatic, &parameters);
         }
         let value = evaluator.evaluate(&parameters);
-        // What a `~` replaced among the parameters may be a query; among the exports it may not.
+        // A parameter that a `~` key replaced may be a query. An export may not.
         evaluator.examine_replaced();
         let exports = evaluator.evaluate_exports(&layers.exports);
         let faults = evaluator.finish();

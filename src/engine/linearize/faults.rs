@@ -1,4 +1,4 @@
-//! Problems of a walk turn into faults with their place, and with the chain of classes that leads there.
+//! Builds the faults of a linearization, with their sites and include chains.
 
 use super::{IncludeChains, IncludedBy, Linearizer, ListedClass};
 use crate::base::error::{Fault, Kind, Link};
@@ -11,7 +11,7 @@ impl Linearizer<'_> {
         let may_be_missing = match self.lookup.may_be_missing(name) {
             Ok(may_be_missing) => may_be_missing,
             Err(fault) => {
-                // Its place is in the settings.
+                // The fault is about the setting, so the class is only a note.
                 let note = format!("of the class '{}'", entry.name);
                 self.fail(fault.note(note, self.sources.site(entry.origin)));
                 return;
@@ -41,7 +41,7 @@ impl Linearizer<'_> {
             name: name.to_string(),
             written: entry.name.to_string(),
             folder,
-            // The name may hold a parameter's value; what is similar to it would tell.
+            // The name may contain a parameter's value, and a similar name would reveal it.
             similar: similar.filter(|_| entry.template.is_none()),
         };
         let fault = self.place(Fault::new(kind), entry.origin, by);
@@ -72,7 +72,7 @@ impl Linearizer<'_> {
         fault
     }
 
-    /// A problem that a class mapping added in.
+    /// Adds the class mapping that caused a fault.
     pub(super) fn in_mapping(&self, mut fault: Fault, mapping: &Text) -> Fault {
         let mapped = self.input.mapped.iter().find(|mapped| mapped.mapping == *mapping);
         fault.setting = mapped.map(|mapped| ("class_mappings", mapped.mapping.clone()));

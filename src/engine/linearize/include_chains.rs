@@ -1,4 +1,4 @@
-//! The include_chains of a node turns a file that came in into the chain of those that added it in.
+//! Include chains: for each file of a node, the files that lead to it.
 
 use rustc_hash::FxHashSet;
 
@@ -9,34 +9,34 @@ use crate::engine::linearize::{IncludedBy, IncludedFile, ListedClass};
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
 
-/// Every file that came in for a node so far.
+/// All files included for a node so far.
 #[derive(Clone, Copy, Debug)]
 pub struct IncludeChains<'a> {
     /// The node: the first file.
     pub node: &'a IncludedFile,
-    /// The classes that its file lists, and where.
+    /// The classes in the node's own list, with their positions.
     pub listed: &'a [(Text, Origin)],
-    /// What mappings list for nothing: classes that are missing and may be, or are in already.
+    /// Entries of class mappings without effect: the class is missing and ignored, or already included.
     pub unused: &'a [ListedClass],
-    /// What complete steps added in.
+    /// The complete steps.
     pub sequence: &'a Sequence,
-    /// What the step that is not complete added in.
+    /// The additions of the current step.
     pub added: Option<&'a StepAdditions>,
 }
 
 impl<'a> IncludeChains<'a> {
-    /// Every file that came in, the node first, each with the place where it is listed.
+    /// All files, the node first, each with the position where it is listed.
     pub fn all(self) -> Vec<IncludedFile> {
         let classes = self.classes().map(|one| IncludedFile { listed: self.listed(one), ..one.clone() });
         std::iter::once(self.node.clone()).chain(classes).collect()
     }
 
-    /// Every entry of the lists of classes, whether it added its class in or not.
+    /// All entries of class lists, with or without effect.
     pub fn listings(self) -> Vec<ListedClass> {
         let names: FxHashSet<&Text> = self.classes().map(|included| &included.name).collect();
         let mut own: Vec<ListedClass> = Vec::new();
         for (class, origin) in self.listed {
-            // A relative name stands here under each of its forms: the one that exists counts.
+            // A relative name appears here in each of its forms. The form that exists counts.
             match own.last_mut() {
                 Some(last) if last.origin == *origin => {
                     if !names.contains(&last.class) && names.contains(class) {
@@ -57,13 +57,13 @@ impl<'a> IncludeChains<'a> {
         mapped.chain(self.unused.iter().cloned()).chain(own).chain(steps).collect()
     }
 
-    /// The files after the node's own, in the order in which they came in.
+    /// The files after the node's own, in inclusion order.
     fn classes(self) -> impl Iterator<Item = &'a IncludedFile> {
         let steps = self.sequence.steps().into_iter().flat_map(|step| &step.added.included);
         steps.chain(self.added.into_iter().flat_map(|added| &added.included))
     }
 
-    /// The file with this index, as [`IncludedBy::Includer`] has it.
+    /// The file with this index, as in [`IncludedBy::Includer`].
     pub fn included(self, index: usize) -> Option<&'a IncludedFile> {
         match index.checked_sub(1) {
             None => Some(self.node),
@@ -71,12 +71,12 @@ impl<'a> IncludeChains<'a> {
         }
     }
 
-    /// How a file came in.
+    /// The entry of this file.
     pub fn of_file(self, file: FileId) -> Option<&'a IncludedFile> {
         std::iter::once(self.node).chain(self.classes()).find(|included| included.file == file)
     }
 
-    /// Where a file is listed by what added it in.
+    /// The position where a file is listed.
     pub fn listed(self, included: &IncludedFile) -> Origin {
         match included.by {
             IncludedBy::Includer(0) => {
@@ -87,7 +87,7 @@ impl<'a> IncludeChains<'a> {
         }
     }
 
-    /// How the file with this index came in, from the node down.
+    /// The include chain of the file with this index, from the node down.
     pub fn chain(self, index: usize, sources: &dyn Locate) -> Vec<Link> {
         let mut chain = Vec::new();
         let mut at = index;
@@ -108,13 +108,13 @@ impl<'a> IncludeChains<'a> {
         chain
     }
 
-    /// The chain of the file that holds a value.
+    /// The include chain of a file that holds a value.
     pub fn chain_of_file(self, file: FileId, sources: &dyn Locate) -> Vec<Link> {
         let index = self.classes().position(|included| included.file == file);
         index.map_or_else(Vec::new, |index| self.chain(index + 1, sources))
     }
 
-    /// Who included a class, in words.
+    /// What includes a class, for messages.
     pub fn includer(self, by: &IncludedBy) -> String {
         match by {
             IncludedBy::Node => "node".into(),

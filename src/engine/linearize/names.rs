@@ -1,6 +1,6 @@
-//! NameIndex of classes turn from templates into what they come to (S4), and into what may be shown of that.
+//! Resolves references in class names (S4), and decides what messages may show of the result.
 //!
-//! References in them see the parameters merged so far.
+//! The references see the parameters merged so far.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::model::layer::ClassEntry;
 use crate::model::template::Template;
 
 impl Linearizer<'_> {
-    /// A problem with what the name of a class comes to. That is not in the sentence: the name holds a
-    /// parameter's value, and the sentence may reach a minion. One that a secret has a part in is hidden.
+    /// Adds the resolved class name as a note. The main message must not contain it: the name holds a
+    /// parameter's value, and a minion may see the message. A name that depends on a secret is hidden.
     pub(super) fn with_name(&self, fault: Fault, entry: &ClassEntry, name: &Text) -> Fault {
         let Some(template) = &entry.template else { return fault };
         match self.shown_name(template, entry.origin, name) {
@@ -24,7 +24,7 @@ impl Linearizer<'_> {
         }
     }
 
-    /// The name of a class, if no secret has a part in it.
+    /// The resolved name, if it does not depend on a secret.
     fn shown_name(&self, template: &Arc<Template>, origin: Origin, name: &Text) -> Option<Text> {
         let secrets = Secrets::of(self.settings);
         let root = self.merged_so_far().without(&secrets);
@@ -39,8 +39,8 @@ impl Linearizer<'_> {
         self.shown_name(template, entry.origin, name).unwrap_or_else(|| MASK.into())
     }
 
-    /// The text of a class name with references (S4). After a class is missing, nobody knows what such
-    /// a name would come to (R5).
+    /// Resolves a class name with references (S4). After a missing class the merged parameters are
+    /// incomplete, so nothing is resolved (R5).
     pub(super) fn resolve(
         &mut self,
         entry: &ClassEntry,
@@ -52,7 +52,7 @@ impl Linearizer<'_> {
         }
         let mut evaluator = Evaluator::new(self.merged_so_far(), self.settings, self.sources);
         let unknown_input = self.input.extra.unknown_input && !self.before_node;
-        // A parameter that is missing may be in the input data.
+        // A parameter that is missing here may be in the input data.
         let unresolved = |reference: &str, similar: Option<&String>, missing: bool| {
             let (written, reference) = (entry.name.to_string(), reference.to_owned());
             if missing && unknown_input {
@@ -69,7 +69,7 @@ impl Linearizer<'_> {
             }
             (Ok(name), _) => Some(name.into()),
             (Err(faults), _) => {
-                // Without a problem, it is one of a value that cannot be read.
+                // Without faults, the reference led to an unreadable value.
                 self.mark_incomplete();
                 let mut behind = Vec::new();
                 for mut fault in faults {
@@ -89,7 +89,7 @@ impl Linearizer<'_> {
                     }
                 }
                 if !behind.is_empty() {
-                    // What the name refers to cannot be resolved itself.
+                    // The referenced value itself cannot be resolved.
                     let is_missing = |fault: &Fault| matches!(fault.kind, Kind::ReferenceNotFound { .. });
                     let kind = unresolved(&entry.name, None, behind.iter().any(is_missing));
                     let mut fault = self.place(Fault::new(kind), entry.origin, by);
@@ -101,11 +101,11 @@ impl Linearizer<'_> {
         }
     }
 
-    /// What references in class names see.
+    /// The parameters that references in class names see.
     fn merged_so_far(&self) -> Root {
         let none = ExtraParameters::default();
         let extra = if self.before_node { &none } else { self.input.extra };
-        // The scalars of the node come before everything: what classes say counts.
+        // The node's scalars come first, so that values of classes override them.
         let scalars = extra.scalars.iter().cloned().map(ValueSource::Map);
         let mapped = if self.before_node { &self.sequence } else { &self.mapped };
         let classes = sources(&self.sequence, mapped, &self.added.layers, extra, &self.prefixes);

@@ -1,7 +1,6 @@
-//! Layers in their order turn into parameters to evaluate: all of them, or as few as are asked for.
+//! The parameters of ordered layers, either merged as a whole or merged on demand.
 //!
-//! They are shared with other nodes as far as nothing that a node is extra stands between its
-//! classes (S2).
+//! Nodes share merged layers, unless parameters of one node come between its classes (S2).
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::model::merge::{Prefixes, fold, with_entry};
 use crate::model::slot::MapSlot;
 
 impl Linearization {
-    /// How files came in.
+    /// The include chains of all files.
     pub fn include_chains(&self) -> IncludeChains<'_> {
         IncludeChains {
             node: &self.node,
@@ -37,15 +36,15 @@ impl Linearization {
         self.sequence.classes(&self.shown)
     }
 
-    /// The parameters of all layers, `own` behind them, for an evaluation that asks for few.
+    /// The parameters of all layers and of `own` after them, for an evaluation that needs only few of them.
     pub fn root(&self, extra: &ExtraParameters, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
         let mut sources = sources(&self.sequence, &self.mapped, &[], extra, prefixes);
         sources.push(ValueSource::Map(own.clone()));
         Root::of(sources, prefixes)
     }
 
-    /// The parameters of all layers, merged, shared with other nodes as far as can be.
-    /// Each layer that is merged is one of `merges`.
+    /// The merged parameters of all layers, shared with other nodes if possible. Each merged layer counts
+    /// in `merges`.
     pub fn parameters(&self, extra: &ExtraParameters, prefixes: &Prefixes, merges: &Counter) -> Arc<MapSlot> {
         if let Some(prefix) = self.shared(extra) {
             let classes = prefix.merged(prefixes, merges);
@@ -55,14 +54,14 @@ impl Linearization {
         fold(sources_between(&self.sequence, &self.mapped, &[], extra), prefixes)
     }
 
-    /// The layers of all classes, where nothing that a node is extra stands between them.
+    /// The layers of all classes; `None` if parameters of this node come between them.
     pub fn shared(&self, extra: &ExtraParameters) -> Option<&Arc<Prefix>> {
         (!is_between(&self.sequence, &[], extra)).then_some(&self.sequence.prefix)
     }
 
-    /// The layers of the first classes of the list, as few of these as bring in three of four
-    /// layers: what nodes of a kind have in common before each adds a class or two. Those of class
-    /// mappings are among them, so that automatic parameters have their place.
+    /// The shortest prefix with three quarters of the layers. Nodes of a kind usually have it in common and
+    /// then add a class or two. It contains the classes from mappings, so that automatic parameters keep
+    /// their position.
     pub fn most(&self) -> &Arc<Prefix> {
         let enough = |before: &Sequence| {
             before.file_count * 4 >= self.sequence.file_count * 3
@@ -75,8 +74,8 @@ impl Linearization {
         &most.prefix
     }
 
-    /// The merged parameters of the classes with the automatic ones, which come after the mapped
-    /// classes (S2): there their key stands.
+    /// Adds the automatic parameters to the merged classes. Their key comes right after the keys of mapped
+    /// classes (S2).
     pub fn with_automatic(
         &self,
         classes: &Arc<MapSlot>,
@@ -94,7 +93,7 @@ impl Linearization {
     }
 }
 
-/// The parameters of layers in the order of ruling S2.
+/// The parameters of all layers in the order of ruling S2.
 pub(super) fn sources(
     sequence: &Arc<Sequence>,
     mapped: &Arc<Sequence>,
@@ -112,8 +111,8 @@ pub(super) fn sources(
         .collect()
 }
 
-/// Whether what a node is extra stands between layers that it shares with others: input data
-/// does, and automatic parameters where a class has a say in them.
+/// Whether parameters of this node come between shared layers. Input data does; automatic parameters do if
+/// a class also sets them.
 fn is_between(sequence: &Sequence, added: &[Arc<Layer>], extra: &ExtraParameters) -> bool {
     let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
     extra.input.is_some() || (extra.automatic.is_some() && (sequence.automatic || added.iter().any(says)))

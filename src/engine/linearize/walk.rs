@@ -1,5 +1,5 @@
-//! The walk turns lists of classes into layers in their order, step by step: what another node with the
-//! same first classes has walked is taken from it.
+//! Walks the class lists depth first, step by step. A step that another node with the same first classes
+//! has taken is reused.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ impl Linearizer<'_> {
             let by = IncludedBy::Mapping(mapped.mapping.clone());
             let (file, settings) = (FileId::NONE, self.settings);
             let subject = LayerSource { file, name: "", init: false, is_class: false, settings };
-            // A dot at the start means nothing in a mapping.
+            // A leading dot has no meaning in a mapping.
             let entry = if mapped.class.starts_with('.') || mapped.literal {
                 Ok(ClassEntry::plain(mapped.class.clone()))
             } else {
@@ -39,26 +39,26 @@ impl Linearizer<'_> {
         }
     }
 
-    /// A problem for which a class does not come in.
+    /// Adds a fault that keeps a class from being included.
     pub(super) fn fail(&mut self, fault: Fault) {
         self.faults.push(fault);
         self.mark_incomplete();
     }
 
-    /// Takes note that a class did not come in.
+    /// Records that a class was not included.
     pub(super) fn mark_incomplete(&mut self) {
         if self.completeness == Completeness::Complete {
             self.completeness = Completeness::Partial;
         }
     }
 
-    /// Whether nothing more comes in.
+    /// Whether the linearization stops here.
     fn is_over(&self) -> bool {
         self.completeness == Completeness::Stopped || self.faults.len() > MAX_FAULTS
     }
 
-    /// Brings in classes that the node lists, or a mapping gives to it, step by step.
-    /// `mapping` is the one that gives them, with further ones that give the same.
+    /// Includes the classes in the node's own list, or in a class mapping, one step for each. `mapping` is
+    /// the class mapping, together with later mappings that repeat the class.
     pub(super) fn top(
         &mut self,
         entries: &[ClassEntry],
@@ -100,10 +100,10 @@ impl Linearizer<'_> {
         shown
     }
 
-    /// Takes note of what mappings list for nothing: a class by the first of them where that added
-    /// nothing in, and by those that repeat it. `noted` is how much was noted before the class.
+    /// Records the entries of class mappings without effect: the first one if it added nothing, and all
+    /// that repeat it. `noted` is the number of entries before this class.
     fn list_unused(&mut self, class: &Text, first: Option<&IncludedBy>, noted: usize, repeated: &[Text]) {
-        // A missing class is noted under its name.
+        // A missing class is recorded under its displayed name.
         let missing = self.unused.get(noted).map(|listed| listed.class.clone());
         let first = first.filter(|_| missing.is_none()).cloned();
         let class = missing.unwrap_or_else(|| class.clone());
@@ -112,7 +112,7 @@ impl Linearizer<'_> {
         self.unused.extend(all.map(|by| ListedClass { class: class.clone(), by, origin: Origin::NONE }));
     }
 
-    /// Takes a step that another node has taken, or takes it for all.
+    /// Takes a step: reuses the step of another node, or computes it for all.
     fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
         let revision = self.lookup.revision();
         let next = self.sequence.next(&step, revision, |dependencies| self.lookup.is_current(dependencies));
@@ -126,21 +126,21 @@ impl Linearizer<'_> {
         let warnings = self.warnings.len();
         take(self);
         let before = self.sequence.clone();
-        // What failed before may be why nothing fails now.
+        // An earlier fault may be the reason that this step has none.
         let own = self.own || self.warnings.len() > warnings || !self.faults.is_empty();
         self.complete();
-        // What added nothing in has nothing to say when it no longer holds.
+        // A step without additions has no dependencies to verify, so it is not shared.
         if !own && !Arc::ptr_eq(&before, &self.sequence) {
             before.share(step, &self.sequence);
         }
     }
 
-    /// Adds what was added in to the sequence.
+    /// Appends the additions of this step to the sequence.
     fn complete(&mut self) {
         let mut added = std::mem::take(&mut self.added);
         added.dependencies = self.lookup.end_record();
         if added.layers.is_empty() && added.classes.is_empty() {
-            // A class that is there already, or is missing: it may have been asked for all the same.
+            // An included or missing class adds nothing, but its lookup is a dependency.
             self.lookup.record(&added.dependencies);
             return;
         }
@@ -148,7 +148,7 @@ impl Linearizer<'_> {
         self.noted = self.sequence.clone();
     }
 
-    /// Takes note of what shared steps added in, and begins to record what is asked for.
+    /// Catches up with the additions of shared steps, and begins a record of dependencies.
     fn note(&mut self) {
         self.lookup.begin_record();
         if Arc::ptr_eq(&self.noted, &self.sequence) {
@@ -161,7 +161,7 @@ impl Linearizer<'_> {
         self.noted = self.sequence.clone();
     }
 
-    /// The name of a class that is listed, its references resolved; `None` where one of them fails.
+    /// The class name of an entry, with references resolved; `None` if one of them fails.
     fn name_of(&mut self, entry: &ClassEntry, by: &IncludedBy) -> Option<Text> {
         match &entry.template {
             None => Some(entry.lookup.clone()),
@@ -169,7 +169,7 @@ impl Linearizer<'_> {
         }
     }
 
-    /// Appends the class list of one file that is complete.
+    /// Appends the class list of one complete file.
     fn list(&mut self, shown: Vec<Text>) {
         for name in shown {
             if self.shown.insert(name.clone()) {
@@ -178,14 +178,14 @@ impl Linearizer<'_> {
         }
     }
 
-    /// Brings in the parents of one file; gives back their names as the result shows them.
+    /// Includes the parents of one file, and returns their names as the result shows them.
     fn parents(&mut self, entries: &[ClassEntry], by: &IncludedBy) -> Vec<Text> {
         let mut shown = Vec::with_capacity(entries.len());
         for entry in entries {
             if self.is_over() {
                 break;
             }
-            // What is merged so far holds what the node itself says.
+            // The merged parameters contain those of the node, so this step depends on the node.
             self.own |= entry.template.is_some();
             let Some(resolved) = self.name_of(entry, by) else { continue };
             let name = self.include(entry, &resolved, by);
@@ -197,7 +197,7 @@ impl Linearizer<'_> {
         shown
     }
 
-    /// Brings in one class under the first of its names that exists.
+    /// Includes a class under the first of its names that exists.
     fn include(&mut self, entry: &ClassEntry, resolved: &Text, by: &IncludedBy) -> Text {
         if self.done.contains(resolved) {
             return entry.name.clone();
@@ -253,7 +253,7 @@ impl Linearizer<'_> {
             self.completeness = Completeness::Stopped;
             return;
         }
-        // Where the node's file lists it is for that node alone to know.
+        // The position in the node's own file must not be shared with other nodes.
         let listed = if matches!(by, IncludedBy::Includer(0)) { Origin::NONE } else { listed };
         let included = IncludedFile { name: name.clone(), file: layer.file, by: by.clone(), listed };
         self.added.included.push(included);
