@@ -1,4 +1,4 @@
-//! The catalog turns the listings of trees into names: which node and which class is which file.
+//! The catalog of an inventory: the names of its nodes and classes, and the files behind them.
 
 mod names;
 
@@ -18,34 +18,34 @@ pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
 pub struct Catalog {
     /// Nodes.
     pub nodes: Arc<NameIndex>,
-    /// The names of nodes that several files have.
+    /// A fault for each node name with several files.
     pub node_clashes: Vec<Fault>,
-    /// The commit that the nodes are of, where they are in a repository.
+    /// The commit of the nodes, if they are in a repository.
     pub commit: Option<Arc<str>>,
-    /// The classes of all trees, by their number. A branch that is gone has none.
+    /// The classes of all trees, by number; `None` for a branch that no longer exists.
     pub trees: Vec<Option<Arc<ClassTree>>>,
 }
 
-/// One tree of classes. Most inventories have one; where the environment of a node says which
-/// classes it has, they have one for each.
+/// Identifies a tree of classes. Most inventories have one. If the environment of a node selects its
+/// classes, there is one for each environment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug)]
 pub struct TreeId(pub u32);
 
 /// The classes of one tree.
 #[derive(Debug)]
 pub struct ClassTree {
-    /// Where they are in a repository.
+    /// The commit, if they are in a repository.
     pub commit: Option<Commit>,
-    /// Their names: read when a node has them, where they are in a repository.
+    /// Names from a repository are read when a node first needs them.
     names: OnceLock<NameIndex>,
-    /// Those that several files have.
+    /// A fault for each name with several files.
     clashes: OnceLock<Vec<Fault>>,
 }
 
-/// A tree of a repository, as one commit has it.
+/// A tree of files in one commit of a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Commit {
-    /// Where it is; its branch is named.
+    /// The location, with a branch name.
     pub branch: Branch,
     /// The commit.
     pub commit: Arc<str>,
@@ -61,28 +61,28 @@ impl PartialEq for ClassTree {
 }
 
 impl ClassTree {
-    /// ClassTree that are listed.
+    /// Classes that are already listed.
     pub fn listed(names: NameIndex) -> ClassTree {
         ClassTree { commit: None, names: OnceLock::from(names), clashes: OnceLock::new() }
     }
 
-    /// ClassTree of a commit, to be listed when they are asked for.
+    /// Classes of a commit, to be listed on demand.
     pub fn of(commit: Commit) -> ClassTree {
         ClassTree { commit: Some(commit), names: OnceLock::new(), clashes: OnceLock::new() }
     }
 
-    /// Their names if they are listed.
+    /// The names, if they are listed.
     pub fn get(&self) -> Option<&NameIndex> {
         self.names.get()
     }
 
-    /// The names that several files have, of classes that are listed.
+    /// A fault for each listed name with several files.
     pub fn clashes(&self) -> &[Fault] {
         let Some(names) = self.get() else { return &[] };
         self.clashes.get_or_init(|| names.clashes())
     }
 
-    /// Their names, listed by `list` where they are not yet. What fails is tried again.
+    /// The names; `list` provides them on first use. After an error it is called again.
     pub fn get_or_list(&self, list: impl FnOnce() -> Result<NameIndex>) -> Result<&NameIndex> {
         if let Some(names) = self.names.get() {
             return Ok(names);
@@ -93,12 +93,12 @@ impl ClassTree {
 }
 
 impl Catalog {
-    /// The classes of all trees that are listed.
+    /// The classes of all listed trees.
     pub fn classes(&self) -> impl Iterator<Item = &CatalogEntry> {
         self.listed().flat_map(NameIndex::values)
     }
 
-    /// The item of this name whose file, or one of whose files, has this path.
+    /// The entry with this name and this path.
     pub fn at(&self, name: &str, path: &Path) -> Option<&CatalogEntry> {
         self.nodes.at(name, path).or_else(|| self.listed().find_map(|names| names.at(name, path)))
     }
@@ -107,12 +107,12 @@ impl Catalog {
         self.trees.iter().flatten().filter_map(|tree| tree.get())
     }
 
-    /// The nodes and classes that several files have, as far as trees are listed.
+    /// The entries with several files, in listed trees.
     pub fn with_duplicates(&self) -> impl Iterator<Item = &CatalogEntry> {
         std::iter::once(&*self.nodes).chain(self.listed()).flat_map(NameIndex::with_duplicates)
     }
 
-    /// The names that several files have, as far as trees are listed.
+    /// A fault for each name with several files, in listed trees.
     pub fn clashes(&self) -> Vec<Fault> {
         let classes = self.trees.iter().flatten().flat_map(|tree| tree.clashes());
         self.node_clashes.iter().chain(classes).cloned().collect()
@@ -129,30 +129,30 @@ pub fn classes(listing: Listing) -> NameIndex {
     Naming::new(true, FOLDER, class_prefix, without_init).names(listing)
 }
 
-/// The name of the node in a file.
+/// The name of the node in this file.
 pub fn node_name(found: &FoundFile, settings: &Settings) -> String {
     node_prefix(&found.folder.relative_text(), settings) + &found.stem()
 }
 
-/// The name of the class in a file.
+/// The name of the class in this file.
 pub fn class_name(found: &FoundFile) -> String {
     let prefix = class_prefix(&found.folder.relative_text());
     let begin = prefix.len();
     without_init(&(prefix + &found.stem()), begin).0.to_owned()
 }
 
-/// A node is named after its file; with `compose_node_name` its folders come first, unless the
-/// outermost begins with `_` (S11).
+/// A node is named after its file. With `compose_node_name` its folders come first, unless the outermost
+/// begins with `_` (S11).
 fn node_prefix(inside: &str, settings: &Settings) -> String {
     if is_composed(inside, settings) { class_prefix(inside) } else { String::new() }
 }
 
-/// Whether the name of a node has the names of the folders that it is inside of.
+/// Whether the node name contains the names of its folders.
 fn is_composed(inside: &str, settings: &Settings) -> bool {
     settings.compose_node_name && !inside.is_empty() && !inside.starts_with('_')
 }
 
-/// A class is named after its folders, each with a dot behind it, and its file.
+/// A class is named after its folders and its file, joined by dots.
 fn class_prefix(inside: &str) -> String {
     if inside.is_empty() {
         return String::new();
@@ -161,16 +161,16 @@ fn class_prefix(inside: &str) -> String {
     prefix.extend_from_slice(inside.as_bytes());
     prefix.push(b'.');
     prefix.iter_mut().filter(|byte| **byte == b'/').for_each(|byte| *byte = b'.');
-    // One letter of ASCII for another: it is still text.
+    // Replacing an ASCII byte by another keeps the text valid UTF-8.
     String::from_utf8(prefix).unwrap_or_default()
 }
 
-/// A name that is what it seems to be.
+/// A node name: `init` has no special meaning.
 fn whole(name: &str, _: usize) -> (&str, bool) {
     (name, false)
 }
 
-/// `init` stands for the folder that it is in.
+/// A class name: the file `init` stands for its folder.
 fn without_init(name: &str, folder: usize) -> (&str, bool) {
     match name.get(folder..) {
         Some("init") if folder > 0 => (&name[..folder - 1], true),
@@ -178,7 +178,7 @@ fn without_init(name: &str, folder: usize) -> (&str, bool) {
     }
 }
 
-/// The name that the Python programs look for a file of a repository under, whatever is its root.
+/// The name of a file from the top of its repository, as the Python programs compute it.
 fn full_name(folders: &[String], stem: &str) -> String {
     let mut parts: Vec<&str> = folders.iter().map(String::as_str).collect();
     if stem != "init" || parts.is_empty() {
@@ -187,27 +187,27 @@ fn full_name(folders: &[String], stem: &str) -> String {
     parts.join(".")
 }
 
-/// Whether a file of a repository is below a root: `/` and `.` part folders in it.
+/// Whether a file of a repository is below a root, in which `/` and `.` separate folders.
 pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
     let (root, name) = (root.replace('/', "."), full_name(folders, stem));
     root.is_empty() || name.strip_prefix(&root).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 
-/// The nodes among the files of a commit. As in the Python programs, a composed name begins at the
-/// top of the repository, and so does the path that class mappings match.
+/// The nodes of a commit. As in the Python programs, composed names and the paths for class mappings begin
+/// at the top of the repository.
 pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> NameIndex {
     Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
         .names(listing(&top(commit), files))
 }
 
-/// The classes among the files of a commit, named from the root on.
+/// The classes of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> NameIndex {
     let root = commit.branch.root.replace('/', ".");
     Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
         .names(listing(&top(commit), files))
 }
 
-/// The name of a class of a repository from the root on.
+/// The name of a class relative to the root.
 fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
     let (name, init) = without_init(name, folder);
     match name.strip_prefix(root).map(|rest| rest.trim_start_matches('.')) {
@@ -217,7 +217,7 @@ fn below<'n>(root: &str, name: &'n str, folder: usize) -> (&'n str, bool) {
     }
 }
 
-/// Files of a repository as a listing; all paths begin with `top`.
+/// Lists files of a repository; all paths begin with `top`.
 pub fn listing(top: &str, files: &[GitFile]) -> Listing {
     let mut listing = Listing::default();
     for files in files.chunk_by(|one, other| Arc::ptr_eq(&one.folders, &other.folders)) {
@@ -228,7 +228,7 @@ pub fn listing(top: &str, files: &[GitFile]) -> Listing {
     listing
 }
 
-/// What the paths of files of a commit begin with.
+/// The common beginning of all paths in a commit, as messages show them.
 pub fn top(commit: &Commit) -> String {
     let branch = commit.branch.branch.as_deref().unwrap_or_default();
     format!("{} {branch} ", commit.branch.repo)
@@ -286,7 +286,7 @@ mod tests {
         }
         let init = names.get("z").expect("the class");
         assert!(init.init && !names.get("b").expect("the class").init);
-        // A path that would have the repeated name is another one.
+        // Another path with the same class name is a different file.
         assert!(!init.is_at(&root.path().join("z.yml")));
     }
 

@@ -1,5 +1,5 @@
-//! Configuration turns a file of settings into options: a `reclass-config.yml`, or the configuration of a
-//! Salt master or minion, whose `reclass` entry holds them.
+//! Reads options from a configuration file: a `reclass-config.yml`, or the `reclass` entry in the
+//! configuration of a Salt master or minion.
 
 mod salt;
 
@@ -20,16 +20,16 @@ pub struct ConfigurationFile {
     pub path: String,
     /// Its text.
     pub text: String,
-    /// What it says.
+    /// Its parsed document.
     pub document: Document,
-    /// The options in it.
+    /// Its options.
     pub options: Map,
-    /// Whether it is a file of Salt's, with the options in its `reclass` entry.
+    /// Whether the options are in the `reclass` entry of a Salt configuration.
     is_from_salt: bool,
 }
 
 impl ConfigurationFile {
-    /// The settings file of these bytes; nothing for one that is empty.
+    /// Parses a settings file; `None` if it is empty.
     pub fn parse(path: &str, bytes: Vec<u8>) -> Result<Option<ConfigurationFile>> {
         let fault = |message: String| fault(path, message);
         let text = String::from_utf8(bytes).map_err(|_| fault("it is not UTF-8".into()))?;
@@ -62,7 +62,7 @@ impl ConfigurationFile {
         }
     }
 
-    /// The settings file of this path; nothing for one that is empty.
+    /// Reads a settings file; `None` if it is empty.
     pub fn read(path: &Path) -> Result<Option<ConfigurationFile>> {
         let name = fs::display(path);
         let read = fs::read(path, LARGEST_FILE).map_err(|error| match &error.first().kind {
@@ -73,8 +73,8 @@ impl ConfigurationFile {
         ConfigurationFile::parse(&name, read?.0)
     }
 
-    /// The configuration file that somebody named, of either kind. Its options name the folder of the
-    /// inventory: without another word that is the folder of the file, or Salt's default.
+    /// Reads a configuration file of either kind that the user named. If its options do not name the folder
+    /// of the inventory, that is the file's own folder, or Salt's default.
     pub fn named(path: &Path) -> Result<ConfigurationFile> {
         let path = fs::absolute(None, path).unwrap_or_else(|| path.to_owned());
         let read = ConfigurationFile::read(&path)?;
@@ -84,7 +84,7 @@ impl ConfigurationFile {
         ConfigurationFile::of_settings(&path, read)
     }
 
-    /// A settings file with the folder of its inventory.
+    /// A settings file whose options name the folder of the inventory.
     fn of_settings(path: &Path, read: Option<ConfigurationFile>) -> Result<ConfigurationFile> {
         let mut file = match read {
             Some(file) => file,
@@ -100,7 +100,7 @@ impl ConfigurationFile {
         Ok(file)
     }
 
-    /// The entries that set options, in the document.
+    /// The entries of the document that set options.
     pub fn entries(&self) -> &[Entry] {
         let Some(Node { data: Data::Map(root), .. }) = &self.document.root else { return &[] };
         if self.is_from_salt { salt::entries(root) } else { root }
@@ -111,8 +111,7 @@ fn fault(path: &str, message: String) -> Fault {
     Fault::new(Kind::ConfigFile { path: path.to_owned(), message })
 }
 
-/// The folder of the inventory that a settings file in this path names. Relative paths begin at the folder
-/// of the file, wherever the program was started.
+/// The folder of the inventory for a settings file at this path. Relative paths begin at the file's folder.
 fn base_of(options: &Map, path: &Path) -> Value {
     let folder = path.parent().unwrap_or(Path::new("/"));
     match options.get("inventory_base_uri") {
@@ -125,7 +124,7 @@ fn base_of(options: &Map, path: &Path) -> Value {
     }
 }
 
-/// Options with those of the file that their `config_file` names: what stands beside it is stronger.
+/// Adds the options of the file in `config_file`. Options in `options` override them.
 pub fn with_file(options: &Map) -> Result<Map> {
     let Some(Value::Str(path)) = options.get("config_file") else { return Ok(options.clone()) };
     let mut all = ConfigurationFile::named(Path::new(&**path))?.options;
@@ -133,8 +132,8 @@ pub fn with_file(options: &Map) -> Result<Map> {
     Ok(all)
 }
 
-/// A warning if the folder of the inventory holds a configuration file that is not the one in `config_file`
-/// and says something else.
+/// A warning if the folder of the inventory contains a configuration file that is not in use and has other
+/// settings.
 pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
     if &*settings.storage_type != "yaml_fs" {
         return None;
@@ -146,7 +145,7 @@ pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
     if used.is_some_and(|used| fs::real(&used) == fs::real(&path)) {
         return None;
     }
-    // One that cannot be used says nothing that could be missing.
+    // An unusable file sets nothing that could be missed.
     let file = ConfigurationFile::read(&path).ok()??;
     let names: Vec<&str> = TABLE
         .iter()
@@ -165,14 +164,14 @@ pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
     (!names.is_empty()).then(|| Warning::new(kind))
 }
 
-/// Whether a setting means the same in both, the second of which is read in this folder.
+/// Whether a setting has the same effect in both. The paths of `other` begin at `base`.
 fn same(name: &str, one: &Settings, other: &Settings, base: &Path) -> bool {
     let folders = |settings: &Settings, base: Option<&str>| -> Option<Vec<PathBuf>> {
         let uri = if name == "nodes_uri" { &settings.nodes_uri } else { &settings.classes_uri };
         fs::roots(base, uri, "nodes_uri").ok()
     };
     match name {
-        // It says where the file stands.
+        // It only names the folder of the file.
         "inventory_base_uri" => true,
         "nodes_uri" | "classes_uri" => {
             folders(one, one.inventory_base_uri.as_deref()) == folders(other, base.to_str())

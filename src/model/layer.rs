@@ -1,8 +1,7 @@
-//! Layers turn the document of one file into the five sections that reclass knows.
+//! A layer is the content of one file in the five sections of reclass. It is the unit that merges.
 //!
-//! A layer depends on its file, its name and the settings, and is never changed after it is
-//! built. All strings are parsed for references here, so that a reference that does not
-//! parse fails every node that includes the file, as in the Python forks.
+//! A layer depends only on the file, its name and the settings, and never changes. All strings are parsed
+//! here: as in the Python forks, a malformed reference fails every node that includes the file.
 
 mod class_name;
 mod keys;
@@ -32,43 +31,43 @@ pub use keys::keys_with_same_text;
 pub struct Layer {
     /// The file.
     pub file: FileId,
-    /// Its parent classes, unique, in order.
+    /// The included classes, unique and in order.
     pub classes: Vec<ClassEntry>,
-    /// Entries that name one of them once more, by the names that the result shows.
+    /// Entries that repeat one of them, by displayed name.
     pub repeated_classes: Vec<(Text, Origin)>,
-    /// Its applications and removals.
+    /// The applications that it adds and removes.
     pub applications: Applications,
-    /// Its environment; only a node's counts (S9).
+    /// The environment; only the one of a node has an effect (S9).
     pub environment: Option<Value>,
-    /// Its parameters, merged into nothing.
+    /// The parameters of this file alone.
     pub parameters: Arc<MapSlot>,
-    /// Its exports, merged into nothing.
+    /// The exports of this file alone.
     pub exports: Arc<MapSlot>,
-    /// Queries with text around them: a node with this layer fails, but not one that asks it for
-    /// other exports (Q4, Q5).
+    /// Queries embedded in text. They fail a node with this layer, but not other nodes that query its other
+    /// exports (Q4, Q5).
     pub embedded_queries: Vec<Fault>,
-    /// What was noticed.
+    /// The warnings about this file.
     pub warnings: Vec<Warning>,
 }
 
 /// One entry of `classes`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ClassEntry {
-    /// The name as the result shows it: absolute, references as written (S3).
+    /// The displayed name: absolute, with references as written (S3).
     pub name: Text,
-    /// The name that is looked up, where it holds no reference: escapes are applied.
+    /// The name to look up, with escapes resolved. For a name with references, see `template`.
     pub lookup: Text,
-    /// Further names to try, in order, where the first does not exist: what the documentation
-    /// says of relative names in `init.yml` (S5).
+    /// Names to try if the first does not exist, in order. They implement the documented relative names in
+    /// `init.yml` (S5).
     pub alternatives: Vec<Text>,
-    /// The name as a template, where it holds references.
+    /// The parsed name, if it contains references.
     pub template: Option<Arc<Template>>,
     /// Where it is listed.
     pub origin: Origin,
 }
 
 impl ClassEntry {
-    /// A class by its plain name, listed in no file.
+    /// A class with a plain name, listed in no file.
     pub fn plain(name: Text) -> ClassEntry {
         ClassEntry {
             lookup: name.clone(),
@@ -80,32 +79,32 @@ impl ClassEntry {
     }
 }
 
-/// Applications of one layer: what it takes away, then what it adds (S8).
+/// The applications of one layer. Removals come before additions (S8).
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Applications {
-    /// Names with `~`, to be removed from what came before.
+    /// Names with `~`, to remove from earlier layers.
     pub removals: Vec<(Text, Origin)>,
-    /// Names to add, the layer's own removals already applied.
+    /// Names to add, after the layer's own removals.
     pub additions: Vec<(Text, Origin)>,
-    /// Names that change nothing: they stand in the list already, or a later entry of it removes them.
+    /// Entries without effect: repeated ones, and those that a later entry of the same list removes.
     pub ineffective: Vec<(Text, Origin)>,
 }
 
-/// A file that cannot be a layer.
+/// A file that cannot become a layer.
 #[derive(Clone, Debug)]
 pub struct UnreadableFile {
-    /// What is wrong with it.
+    /// The faults.
     pub error: Error,
-    /// What is not wrong with it.
+    /// The part without faults.
     pub rest: Option<PartialLayer>,
 }
 
-/// What is left of a file with problems: only to find more of them in the same go, never for an answer.
+/// The readable part of a file with faults. It serves only to find more faults, never for an answer.
 #[derive(Clone, Debug)]
 pub struct PartialLayer {
-    /// Its layer; where a value cannot be read stands a text without parts, which fails and tells nothing.
+    /// The layer. An unreadable value is replaced by a template without parts, which fails silently.
     pub layer: Arc<Layer>,
-    /// Whether its classes and parameters are all there, such values among them.
+    /// Whether classes and parameters are complete, except for unreadable values.
     pub whole: bool,
 }
 
@@ -121,14 +120,14 @@ impl From<UnreadableFile> for Error {
     }
 }
 
-/// What a layer is built for.
+/// The file that a layer is built from.
 #[derive(Clone, Copy, Debug)]
 pub struct LayerSource<'a> {
     /// The file.
     pub file: FileId,
-    /// The name of the class or node, for relative names.
+    /// The name of the class or node, the base of relative names.
     pub name: &'a str,
-    /// Whether the file is an `init.yml`, whose class is its folder.
+    /// Whether the file is an `init.yml`, whose class is named after its folder.
     pub init: bool,
     /// Whether it is a class.
     pub is_class: bool,
@@ -139,7 +138,7 @@ pub struct LayerSource<'a> {
 const SECTIONS: [&str; 5] = ["classes", "applications", "parameters", "exports", "environment"];
 
 impl Layer {
-    /// A layer of parameters that no file wrote.
+    /// A layer of parameters that come from no file.
     pub fn of_parameters(parameters: Arc<MapSlot>) -> Layer {
         Layer {
             file: FileId::NONE,
@@ -154,8 +153,8 @@ impl Layer {
         }
     }
 
-    /// Builds the layer of a document; every fault in it is reported at once.
-    /// `interner` made the strings of the document.
+    /// Builds the layer of a document, and reports all faults in it at once. `interner` must be the one
+    /// that the document was composed with.
     pub fn build(
         document: &Document,
         source: LayerSource<'_>,
@@ -203,9 +202,9 @@ struct Builder<'a> {
     prefixes: Prefixes,
     interner: &'a ThreadInterner<'a>,
     faults: Vec<Fault>,
-    /// Whether nothing is wrong but values.
+    /// Whether only values are wrong.
     whole: bool,
-    /// Whether the environment of a node is wrong: then nobody knows which classes these are.
+    /// Whether the environment of a node is wrong. Then its classes are unknown.
     environment_lost: bool,
     embedded_queries: Vec<Fault>,
     warnings: Vec<Warning>,
@@ -216,8 +215,8 @@ impl Builder<'_> {
         Origin { file: self.source.file, node }
     }
 
-    /// A problem with more than a value. Applications, exports and the environment have no part in what
-    /// parameters come to.
+    /// Adds a fault in more than a value. Applications, exports and the environment do not influence
+    /// parameters.
     fn fail(&mut self, section: &str, fault: Fault) {
         push_fault(&mut self.faults, fault);
         self.whole &= matches!(section, "applications" | "exports" | "environment");
@@ -259,7 +258,7 @@ impl Builder<'_> {
         }
     }
 
-    /// The environment: the forks take any scalar; a container names nothing (S18).
+    /// The environment. The forks take any scalar; a container names nothing (S18).
     fn environment(&mut self, node: Option<&Node>) -> Option<Value> {
         match node {
             None | Some(Node { data: Data::Value(Value::Null), .. }) => None,
@@ -270,7 +269,7 @@ impl Builder<'_> {
                     expected: "string",
                     found: type_name(node),
                 };
-                // That of a class means nothing.
+                // The environment of a class has no effect.
                 self.environment_lost |= !self.source.is_class;
                 self.fail("environment", Fault::new(kind).at(self.origin(node.index)));
                 None
@@ -324,7 +323,7 @@ impl Builder<'_> {
 
     fn applications(&mut self, node: Option<&Node>) -> Applications {
         let mut applications = Applications::default();
-        // One that is removed leaves its place empty.
+        // Removal leaves a gap, so that the other positions stay valid.
         let mut additions: Vec<Option<(Text, Origin)>> = Vec::new();
         let mut paths: FxHashMap<Text, usize> = FxHashMap::default();
         for item in self.list("applications", node) {
@@ -365,7 +364,7 @@ impl Builder<'_> {
     }
 }
 
-/// The top-level keys of a document that mean nothing, and where they stand (Y6).
+/// The top-level keys of a document without a meaning, with their nodes (Y6).
 pub fn unknown_sections(document: &Document) -> Vec<(Kind, u32)> {
     let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return Vec::new() };
     let mut unknown = Vec::new();

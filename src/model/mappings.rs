@@ -1,8 +1,8 @@
-//! Class mappings turn the name or path of a node into classes that no file lists.
+//! Class mappings assign classes to nodes by name or path, without an entry in a file.
 //!
-//! A mapping is `pattern class…`, split like a shell splits words (ruling S19). The pattern
-//! is a glob, or a Python regular expression between slashes, whose groups the classes may
-//! use: `\\1` as the forks have it, `${1}` as reclass-rs has it, `\g<name>` (S13).
+//! A mapping is `pattern class…`, split into words like a shell command (ruling S19). The pattern is a
+//! glob, or a Python regular expression between slashes. Classes may refer to its groups with `\\1` as in
+//! the forks, `${1}` as in reclass-rs, or `\g<name>` (S13).
 
 mod regex;
 
@@ -17,7 +17,7 @@ use crate::base::value::Text;
 use regex::expand;
 pub use regex::translate;
 
-/// All mappings of an inventory, ready to match.
+/// All class mappings of an inventory, compiled.
 #[derive(Debug, Default)]
 pub struct Mappings {
     mappings: Vec<Mapping>,
@@ -28,7 +28,7 @@ struct Mapping {
     source: Text,
     pattern: MappingPattern,
     classes: Vec<MappingWord>,
-    /// What opens a reference.
+    /// The opening sentinel of references.
     open: Text,
 }
 
@@ -38,32 +38,32 @@ enum MappingPattern {
     Regex(Box<Regex>),
 }
 
-/// One word of a mapping: what the shell-like splitting leaves of it, and the same with the
-/// backslashes with_backslashes, for people who write `\1`.
+/// One word of a mapping after shell-like splitting, and the same with backslashes in front of digits, for
+/// users who write `\1`.
 #[derive(Debug, PartialEq)]
 struct MappingWord {
     text: String,
     with_backslashes: String,
 }
 
-/// A class that a mapping gives to a node.
+/// A class that a mapping assigns to a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct MappedClass {
     /// The name of the class.
     pub class: Text,
-    /// What the name is if it does not exist: the back-reference that was meant.
+    /// The name to try if the class does not exist: the back-reference that the user probably meant.
     pub alternative: Option<Text>,
-    /// The mapping, as it stands in the settings.
+    /// The text of the mapping.
     pub mapping: Text,
-    /// Further mappings that give the same name: they change nothing.
+    /// Later mappings with the same class. They have no effect.
     pub repeated: Vec<Text>,
-    /// Whether it is a name as it stands: a reference in it would be the node's, whose name a
-    /// machine chooses.
+    /// Whether references in the name stay literal. Such text comes from the node's name, which a machine
+    /// chooses.
     pub literal: bool,
 }
 
 impl Mappings {
-    /// Reads the mappings of the settings; each bad one is an error with its text.
+    /// Compiles the mappings of the settings. Each invalid one is an error with its text.
     pub fn parse(settings: &Settings) -> Result<Mappings> {
         let mut faults = Vec::new();
         let mut mappings = Vec::with_capacity(settings.class_mappings.len());
@@ -79,19 +79,19 @@ impl Mappings {
         if faults.is_empty() { Ok(Mappings { mappings }) } else { Err(Error::new(faults)) }
     }
 
-    /// Whether there is none.
+    /// Whether there are no mappings.
     pub fn is_empty(&self) -> bool {
         self.mappings.is_empty()
     }
 
-    /// The names of classes as the mappings have them, with the references in them; each behind its mapping.
+    /// The class names in the mappings, with unresolved references, each with its mapping.
     pub fn names(&self) -> impl Iterator<Item = (&Text, &str)> {
         self.mappings
             .iter()
             .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.source, word.text.as_str())))
     }
 
-    /// The classes for a node that goes by any of these names, each class once.
+    /// The classes for a node with these names, each class once.
     pub fn classes(&self, names: &[&str]) -> Result<Vec<MappedClass>> {
         let mut found: Vec<MappedClass> = Vec::new();
         let mut known: FxHashMap<Text, usize> = FxHashMap::default();
@@ -114,7 +114,7 @@ impl Mappings {
 }
 
 impl Mapping {
-    /// The classes, if the pattern matches.
+    /// The classes, if the pattern matches the name.
     fn classes(&self, name: &str) -> Result<Option<Vec<MappedClass>>, Fault> {
         let mapped = |class: String, alternative: Option<String>| MappedClass {
             alternative: alternative.filter(|other| *other != class).map(Text::from),
@@ -159,10 +159,10 @@ fn fault(source: &Text, message: &str) -> Fault {
     Fault { setting: Some(("class_mappings", source.clone())), ..Fault::new(kind) }
 }
 
-/// The longest regular expression, in bytes: to read one takes some hundred times as much memory.
+/// The longest regular expression, in bytes. Compiling one takes some hundred times as much memory.
 const MAX_EXPRESSION: usize = 256 * 1024;
 
-/// A regular expression that ends in an error where it goes back too often; or what is wrong with it.
+/// Compiles a regular expression with a limit for backtracking.
 pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, String> {
     if translated.len() > MAX_EXPRESSION {
         return Err(format!("it has more than {MAX_EXPRESSION} bytes"));
@@ -181,7 +181,7 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
         Some(key.text.as_str())
     } else {
         key.text.strip_prefix('/').map(|rest| {
-            // Written without the quoting slashes, as with a space in front: the last character goes.
+            // Without quoting slashes, as after a leading space, the forks drop the last character.
             let end = rest.char_indices().next_back().map_or(0, |(at, _)| at);
             &rest[..end]
         })
@@ -199,8 +199,8 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
     Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })
 }
 
-/// Splits as Python's `shlex` does in POSIX mode with `whitespace_split`; in a mapping with a
-/// regular expression a slash quotes, and a backslash in it escapes only slash and backslash.
+/// Splits like Python's `shlex` in POSIX mode with `whitespace_split`. In a mapping with a regular
+/// expression, a slash quotes too, and inside it a backslash escapes only slashes and backslashes.
 fn split(source: &str, regular: bool) -> Result<Vec<MappingWord>, &'static str> {
     let quotes: &[char] = if regular { &['\'', '"', '/'] } else { &['\'', '"'] };
     let escaped_in: &[char] = if regular { &['"', '/'] } else { &['"'] };

@@ -1,6 +1,6 @@
-//! Model: the content of one file as layers and slots, and how two layers merge.
+//! The model of one file: layers and slots, and how two layers merge.
 //!
-//! References and inventory queries are syntax here; `evaluate` gives them values.
+//! References and inventory queries are only syntax here; `evaluate` resolves them.
 
 pub mod catalog;
 pub mod configuration;

@@ -1,9 +1,8 @@
-//! Queries turn the inside of `$[ … ]` into options, what is asked for, and a condition.
+//! Parses inventory queries: the inside of `$[ … ]`, with options, the requested export, and a condition.
 //!
-//! The grammar is the one of the Python forks: words are runs of printable ASCII, keywords
-//! match in any case and as prefixes, `and` and `or` bind from left to right, and which side
-//! of a comparison is an export, the node's own parameter (`self:`) or plain data is decided
-//! by its first key (ruling Q1).
+//! The grammar is the one of the Python forks. Words are runs of printable ASCII. Keywords match in any
+//! case and as prefixes. `and` and `or` bind from left to right. The first key of a side decides whether it
+//! is an export, a parameter of the node (`self:`), or plain data (ruling Q1).
 
 use std::sync::Arc;
 
@@ -21,28 +20,28 @@ use crate::base::value::{Text, Value};
 /// An inventory query.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Query {
-    /// The text between the sentinels, white space trimmed.
+    /// The text between the sentinels, trimmed.
     pub source: Text,
-    /// `+AllEnvs`: look at nodes of every environment.
+    /// `+AllEnvs`: queries nodes of every environment.
     pub all_environments: bool,
-    /// `+IgnoreErrors`: leave out nodes whose exports fail.
+    /// `+IgnoreErrors`: skips nodes whose exports fail.
     pub ignore_errors: bool,
-    /// The word that stands in the place of `exports` in what is asked for, if it is another one.
+    /// The first key of the requested path, if it is not `exports`.
     pub misnamed: Option<Text>,
-    /// The export whose values are asked for; `None` for a list of nodes.
+    /// The path of the requested export; `None` for a list of nodes.
     pub value: Option<Vec<Text>>,
-    /// The first test, where there is one.
+    /// The first test, if there is one.
     pub first: Option<Comparison>,
-    /// The further tests, combined from left to right.
+    /// The other tests, combined from left to right.
     pub rest: Vec<(Connective, Comparison)>,
 }
 
 /// `and` or `or`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Connective {
-    /// Both.
+    /// Both sides hold.
     And,
-    /// Either.
+    /// One side holds.
     Or,
 }
 
@@ -60,11 +59,11 @@ pub struct Comparison {
 /// The other side of a test.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Operand {
-    /// A parameter of the asking node.
+    /// A parameter of the querying node.
     Parameter(Vec<Text>),
     /// A number, a boolean or a word.
     Data(Value),
-    /// Nothing that can be compared with, as when both sides are exports.
+    /// Nothing comparable, as if both sides are exports.
     Missing,
 }
 
@@ -74,7 +73,7 @@ impl Query {
         self.first.iter().chain(self.rest.iter().map(|(_, comparison)| comparison))
     }
 
-    /// Asks for the export of this path. Its first key should be `exports`, and is not looked at.
+    /// Sets the requested export. The first key of its path should be `exports`, but any key works.
     fn ask(&mut self, word: &str, delimiter: &str) -> Result<(), String> {
         let mut path = split_path(word, delimiter);
         let first = path.remove(0);
@@ -89,7 +88,7 @@ impl Query {
 
 type Parse<'t, T> = IResult<&'t str, T>;
 
-/// One word, number or path of the expression.
+/// A token of the expression.
 #[derive(Clone, Debug)]
 enum Token<'t> {
     Word(&'t str),
@@ -97,7 +96,7 @@ enum Token<'t> {
     Real(&'t str),
 }
 
-/// Reads the inside of a query; an error is the message.
+/// Parses the inside of a query. The error is a message.
 pub fn parse(inside: &str, delimiter: &str) -> Result<Query, String> {
     let (rest, options) = many0(option).parse(inside).map_err(|_| "cannot read the options".to_owned())?;
     let source = inside.trim_matches(is_space);

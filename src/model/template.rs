@@ -1,9 +1,8 @@
-//! Templates turn a string with `${references}` into its parts, each with its byte positions.
+//! Parses strings with `${references}` into templates.
 //!
-//! The grammar is the one of the Python forks (`values/parser_funcs.py` there), quirks
-//! included: an escape is only looked for where a new piece of text begins, so in `a\\}`
-//! both backslashes stay, and a sentinel that is not closed is an error.
-//! Sentinels and escape character are settings.
+//! The grammar is the one of the Python forks (`values/parser_funcs.py`), with its quirks: an escape counts
+//! only where a new piece of text begins, so both backslashes stay in `a\\}`; an unclosed sentinel is an
+//! error. Sentinels and escape character are settings.
 
 mod grammar;
 mod interner;
@@ -20,19 +19,19 @@ use grammar::{Grammar, expand_tabs};
 pub use interner::{Interner, ThreadInterner};
 pub use path::split_default;
 
-/// A string that holds at least one reference.
+/// A string with at least one reference.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Template {
     /// The text as written.
     pub source: Text,
-    /// Its parts in order; a single reference keeps the type of what it finds (R1).
+    /// The parts in order. A template with a single reference keeps the type of its value (R1).
     pub parts: Vec<Part>,
 }
 
-/// A piece of a template, or of the inside of a reference.
+/// A part of a template or of the inside of a reference.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Part {
-    /// Text, escapes already applied.
+    /// Text with escapes resolved.
     Literal(Text),
     /// `${…}`.
     Reference(Reference),
@@ -41,18 +40,17 @@ pub enum Part {
 /// One `${…}`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Reference {
-    /// What stands between the sentinels.
+    /// The inside.
     pub parts: Vec<Part>,
-    /// The path, where the inside holds no other reference.
+    /// The path, if the inside contains no other reference.
     pub fixed: Option<FixedPath>,
     /// Byte offset and length in the text of the scalar, sentinels included.
     pub span: (usize, usize),
-    /// The text as written, sentinels included, for messages. The default is left out:
-    /// it is a value.
+    /// The text as written, with sentinels, for messages. The default is left out because it is a value.
     pub written: Text,
 }
 
-/// The inside of a reference, split: `path::default`.
+/// The inside of a reference, split at `::`.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FixedPath {
     /// The keys.
@@ -61,18 +59,18 @@ pub struct FixedPath {
     pub default: Option<Text>,
 }
 
-/// What a string turned out to be.
+/// A parsed string.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Parsed {
-    /// Plain text, escapes applied.
+    /// Plain text with escapes resolved.
     Text(Text),
     /// Text with references.
     Template(Arc<Template>),
-    /// One inventory query and nothing else.
+    /// A single inventory query.
     Query(Query),
 }
 
-/// Reads a string. Strings without a sentinel come back as they are.
+/// Parses a string. A string without a sentinel is returned unchanged.
 pub fn parse(source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
     let grammar = Grammar::new(settings);
     if grammar.is_plain(source) {

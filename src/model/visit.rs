@@ -1,4 +1,4 @@
-//! The slot visitor: shows everything in a slot, and finds what stands at a path.
+//! The slot visitor: visits everything inside a slot, and finds the slot at a path.
 
 use crate::base::source::Origin;
 use crate::base::stack::grow;
@@ -7,12 +7,12 @@ use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{Part, Reference, Template};
 
-/// Takes each slot with its path, and says whether to show what is in it.
+/// Receives each slot with its path. Returns whether to visit its inside.
 pub type Visitor<'v, 's> = dyn FnMut(&[Key], &'s Slot) -> bool + 'v;
 
 impl MapSlot {
-    /// Shows every slot in the map, an outer one before those in it, in order. The values of a stack
-    /// have the path of the stack.
+    /// Visits every slot in the map in order, parents before children. The values of a stack have the path
+    /// of the stack.
     pub fn visit<'s>(&'s self, visitor: &mut Visitor<'_, 's>) {
         let mut path = Vec::new();
         for (key, slot) in &self.entries {
@@ -20,7 +20,7 @@ impl MapSlot {
         }
     }
 
-    /// Shows the texts with references, with their paths.
+    /// Visits the texts with references.
     pub fn texts<'s>(&'s self, visitor: &mut dyn FnMut(&[Key], &'s Template, Origin)) {
         self.visit(&mut |path, slot| {
             if let Slot::Text(template, origin) = slot {
@@ -30,7 +30,7 @@ impl MapSlot {
         });
     }
 
-    /// Shows the inventory queries, with their paths.
+    /// Visits the inventory queries.
     pub fn queries<'s>(&'s self, visitor: &mut dyn FnMut(&[Key], &'s Query, Origin)) {
         self.visit(&mut |path, slot| {
             if let Slot::Query(query, origin) = slot {
@@ -40,8 +40,8 @@ impl MapSlot {
         });
     }
 
-    /// The slot at a path with an empty rest; or the first slot on the way that is no mapping, with the
-    /// rest of the path. `None` where a mapping does not have the key.
+    /// The slot at a path, with an empty rest. If a slot on the path is no mapping, that slot with the rest
+    /// of the path. `None` if a mapping lacks the key.
     pub fn at<'s, 'p>(&'s self, path: &'p [Key]) -> Option<(&'s Slot, &'p [Key])> {
         let (first, mut rest) = path.split_first()?;
         let mut slot = self.entries.get(first)?;
@@ -52,7 +52,7 @@ impl MapSlot {
     }
 }
 
-/// Shows the references in a text, an outer one before those in it.
+/// Visits the references in a text, parents before children.
 pub fn references<'t>(parts: &'t [Part], visitor: &mut dyn FnMut(&'t Reference)) {
     for part in parts {
         if let Part::Reference(reference) = part {

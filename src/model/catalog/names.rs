@@ -1,9 +1,7 @@
-//! NameIndex turn the files of a tree into what each is called, and back into the one that a name stands
-//! for.
+//! Names of nodes and classes, computed from a listing of files, with a lookup in both directions.
 //!
-//! Every question about an unknown inventory needs all names, if only to know that no name has two
-//! files, and asks for a few of them: all stand one behind another in one text, and what is more to
-//! be known of one is put together when it is asked for.
+//! A question about an unknown inventory needs all names, if only to find names with several files, but the
+//! details of only a few. So all names share one string, and an entry is built when it is first requested.
 
 use std::hash::BuildHasher as _;
 use std::path::Path;
@@ -19,7 +17,7 @@ use crate::base::value::Text;
 use crate::storage::fs::display;
 use crate::storage::{FoundFile, Listing};
 
-/// What a name stands for.
+/// A node or class with its file.
 #[derive(Clone, Debug)]
 pub struct CatalogEntry {
     /// The name of the node or class.
@@ -28,22 +26,22 @@ pub struct CatalogEntry {
     pub init: bool,
     /// Whether it is a class.
     pub is_class: bool,
-    /// Further files of the repeated name: with any, none of them counts (S6).
+    /// Other files with the same name. With any of them, the name is an error (S6).
     others: Vec<Arc<Path>>,
-    /// What the path of its file is, as an address begins.
+    /// The URI scheme of the path.
     scheme: &'static str,
-    /// The file; a node that mappings alone make has none.
+    /// The file; `None` for a node that only class mappings define.
     found: Option<FoundFile>,
     path: OnceLock<Arc<Path>>,
 }
 
-/// A path of the file system.
+/// The scheme of a path on disk.
 pub const FOLDER: &str = "yaml_fs://";
-/// A path of a repository, behind its address and the branch, with a space in between.
+/// The scheme of a path in a repository: its address, the branch and the path, separated by spaces.
 pub const REPOSITORY: &str = "git_fs://";
 
 impl CatalogEntry {
-    /// A node that has no file.
+    /// A node without a file.
     pub fn without_file(name: Text) -> CatalogEntry {
         let others = Vec::new();
         CatalogEntry {
@@ -57,18 +55,17 @@ impl CatalogEntry {
         }
     }
 
-    /// Its file: an absolute path, or repository, branch and path; empty where there is none. Put
-    /// together when it is first asked for.
+    /// The absolute path on disk, or repository, branch and path; empty without a file. Built on first use.
     pub fn path(&self) -> &Arc<Path> {
         self.path.get_or_init(|| self.found.as_ref().map(FoundFile::path).unwrap_or_default().into())
     }
 
-    /// All files of its name, sorted by path.
+    /// All files with this name, sorted by path.
     pub fn paths(&self) -> impl Iterator<Item = &Arc<Path>> {
         std::iter::once(self.path()).chain(&self.others)
     }
 
-    /// Each file of its name, as if it were the only one.
+    /// One entry for each file with this name, as if it were the only one.
     pub fn files(&self) -> impl Iterator<Item = CatalogEntry> {
         let alone = |path: &Arc<Path>| CatalogEntry {
             others: Vec::new(),
@@ -78,12 +75,12 @@ impl CatalogEntry {
         self.paths().map(alone)
     }
 
-    /// Whether other files have its name too.
+    /// Whether several files have this name.
     pub fn has_duplicates(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// That there are several.
+    /// The fault that several files have this name.
     pub fn clash(&self) -> Option<Fault> {
         if !self.has_duplicates() {
             return None;
@@ -94,32 +91,31 @@ impl CatalogEntry {
         Some(Fault::new(kind).at_site(Site::file(display(self.path()))))
     }
 
-    /// Whether this is the path of its file, or of another one of its name.
+    /// Whether this is the path of one of its files.
     pub fn is_at(&self, path: &Path) -> bool {
         self.found.as_ref().is_some_and(|found| found.is_at(path))
             || self.others.iter().any(|other| other.as_os_str() == path.as_os_str())
     }
 
-    /// The address of its file, as the Python programs write it.
+    /// The URI of its file, as the Python programs write it.
     pub fn uri(&self) -> String {
         format!("{}{}", self.scheme, display(self.path()))
     }
 
-    /// The path of a node below the root without extension, for `class_mappings_match_path`. In a
-    /// repository it begins at the top.
+    /// The path of a node without extension, for `class_mappings_match_path`. It begins below the root, in
+    /// a repository at the top.
     pub fn pathname(&self, settings: &Settings) -> Text {
         let Some(found) = &self.found else { return self.name.clone() };
         let (inside, stem) = (found.folder.relative_text(), found.stem());
         match (inside.is_empty(), settings.compose_node_name || self.scheme == REPOSITORY) {
             (true, true) => (&*stem).into(),
-            // The forks say so, and patterns were written for it (S19).
+            // The forks add `./`, and existing patterns expect it (S19).
             (true, false) => format!("./{stem}").into(),
             (false, _) => format!("{inside}/{stem}").into(),
         }
     }
 
-    /// The keys of the name of a node for automatic parameters: folders and file where names are
-    /// composed.
+    /// The parts of a node name for automatic parameters: folders and file for composed names.
     pub fn parts(&self, settings: &Settings) -> Vec<Text> {
         let Some(found) = &self.found else { return vec![self.name.clone()] };
         if settings.compat_flags.split_literal_dots {
@@ -132,7 +128,7 @@ impl CatalogEntry {
     }
 }
 
-/// Equal are items of the repeated name and file.
+/// Entries are equal if name and files are equal.
 impl PartialEq for CatalogEntry {
     fn eq(&self, other: &CatalogEntry) -> bool {
         (&self.name, self.scheme, &self.found, &self.others)
@@ -147,24 +143,24 @@ pub struct NameIndex {
     scheme: &'static str,
     listing: Listing,
     table: NameTable,
-    /// The other files of a name, for the first one by path.
+    /// The other files of a name, by the first file in path order.
     duplicates: FxHashMap<usize, Vec<usize>>,
-    /// What they stand for, as many as files of the listing, where somebody asked.
+    /// One slot for each file of the listing, filled on demand.
     items: Box<[OnceLock<Box<CatalogEntry>>]>,
-    /// Their files, sorted by name, where somebody asked for all.
+    /// The files sorted by name, filled on demand.
     order: OnceLock<Box<[usize]>>,
 }
 
-/// The names of files, in the order in which the files were given.
+/// The names of files, in the order of the listing.
 #[derive(Default, Debug)]
 struct NameTable {
-    /// One behind another.
+    /// All names, concatenated.
     text: String,
-    /// Where each ends, and whether it is that of an `init.yml`.
+    /// The end of each name in `text`, and whether the file is an `init.yml`.
     ends: Vec<(usize, bool)>,
-    /// Which file has a name.
+    /// Maps a name to its first file.
     index: HashTable<usize>,
-    /// Files whose name another one has.
+    /// Files whose name already exists.
     repeated: Vec<usize>,
 }
 
@@ -192,8 +188,8 @@ impl NameTable {
         index.insert_unique(hash, number, |number| FxBuildHasher.hash_one(nth(text, ends, *number)));
     }
 
-    /// Lets the first file by path have each name that several have; gives back the others. Files are
-    /// listed in no order.
+    /// Maps each name with several files to the first file in path order, and returns the others. Listings
+    /// are unordered.
     fn duplicates(&mut self, listing: &Listing) -> FxHashMap<usize, Vec<usize>> {
         let mut duplicates: FxHashMap<usize, Vec<usize>> = FxHashMap::default();
         let repeated = std::mem::take(&mut self.repeated);
@@ -224,7 +220,7 @@ fn nth<'t>(text: &'t str, ends: &[(usize, bool)], number: usize) -> &'t str {
     &text[start..ends[number].0]
 }
 
-/// How the files of a tree are called.
+/// How files of a tree get their names.
 pub(super) struct Naming<P, N> {
     is_class: bool,
     scheme: &'static str,
@@ -233,14 +229,14 @@ pub(super) struct Naming<P, N> {
 }
 
 impl<P: Fn(&str) -> String, N: Fn(&str, usize) -> (&str, bool)> Naming<P, N> {
-    /// Whether they are classes, and what paths are, as an address begins; what all names in a folder
-    /// begin with; what a name comes to that begins with so many bytes for its folder, and whether it
-    /// is that of an `init.yml`.
+    /// Arguments: whether the files are classes; the URI scheme; the common name prefix in a folder; and a
+    /// function from a full name and the length of its prefix to the final name and whether the file is an
+    /// `init.yml`.
     pub(super) fn new(is_class: bool, scheme: &'static str, prefix: P, name: N) -> Naming<P, N> {
         Naming { is_class, scheme, prefix, name }
     }
 
-    /// The names of files. One that several files have knows all of them.
+    /// The names of listed files. A name with several files has all of them.
     pub(super) fn names(&self, listing: Listing) -> NameIndex {
         let mut table = self.spell(&listing);
         NameIndex {
@@ -305,17 +301,17 @@ impl NameIndex {
         })
     }
 
-    /// What a name stands for.
+    /// The entry of a name.
     pub fn get(&self, name: &str) -> Option<&CatalogEntry> {
         self.table.find(name).map(|number| self.item(number))
     }
 
-    /// Whether there is such a name.
+    /// Whether the name exists.
     pub fn contains_key(&self, name: &str) -> bool {
         self.table.find(name).is_some()
     }
 
-    /// All items, sorted by name.
+    /// All entries, sorted by name.
     pub fn values(&self) -> impl Iterator<Item = &CatalogEntry> + Clone {
         let order = self.order.get_or_init(|| {
             let mut order: Vec<usize> = self.table.index.iter().copied().collect();
@@ -330,19 +326,19 @@ impl NameIndex {
         self.values().map(|item| &item.name)
     }
 
-    /// What a name stands for, if this is the path of a file of it.
+    /// The entry of a name, if one of its files has this path.
     pub fn at(&self, name: &str, path: &Path) -> Option<&CatalogEntry> {
         self.get(name).filter(|item| item.is_at(path))
     }
 
-    /// The items that several files have, in no order.
+    /// The entries with several files, unordered.
     pub fn with_duplicates(&self) -> impl Iterator<Item = &CatalogEntry> {
         let mut index: Vec<usize> = self.duplicates.keys().copied().collect();
         index.sort_unstable();
         index.into_iter().map(|number| self.item(number))
     }
 
-    /// The names that several files have, sorted.
+    /// A fault for each name with several files, sorted by name.
     pub fn clashes(&self) -> Vec<Fault> {
         let mut items: Vec<&CatalogEntry> = self.with_duplicates().collect();
         items.sort_unstable_by_key(|item| &item.name);
@@ -350,7 +346,7 @@ impl NameIndex {
     }
 }
 
-/// Equal are trees with the repeated names for the repeated files.
+/// Indexes are equal if they have the same names for the same files.
 impl PartialEq for NameIndex {
     fn eq(&self, other: &NameIndex) -> bool {
         let repeated = |number: usize| {

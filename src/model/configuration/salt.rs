@@ -1,5 +1,5 @@
-//! The configuration of a Salt master or minion turns into the options of its `reclass` entry, with the
-//! files that it includes, as Salt reads them.
+//! Reads the options of reclass from the configuration of a Salt master or minion and the files that it
+//! includes, with Salt's rules.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,14 @@ use crate::base::value::{Map, Value};
 use crate::storage::fs;
 use crate::yaml::compose::{Data, Entry};
 
-/// The most files that a configuration includes, and how deep. Salt has no limit.
+/// The most included files, and the deepest inclusion. Salt has no limit.
 const MAX_FILES: usize = 1_000;
 const MAX_DEPTH: usize = 16;
 
-/// Salt's own default of `file_roots`.
+/// Salt's default of `file_roots`.
 const DEFAULT_FILE_ROOT: &str = "/srv/salt";
 
-/// Whether a file is a configuration of Salt, and no settings file: by what it says, or by its name.
+/// Whether a file is a Salt configuration, by its content or its name.
 pub(super) fn is_salt_configuration(path: &Path, file: Option<&ConfigurationFile>) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     let says = |file: &ConfigurationFile| {
@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<Confi
     let [default, more] = [("default_include", default), ("include", Value::Null)]
         .map(|(key, otherwise)| all.get(key).cloned().unwrap_or(otherwise));
     for include in [default, more] {
-        // As Salt: included files are merged with one another, and take the place of the first one's keys.
+        // As in Salt: included files merge with each other, then replace keys of the main file.
         all.extend(included.read(&include, path)?);
     }
     let Some(entry) = entry(&all) else {
@@ -62,7 +62,7 @@ pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<Confi
     if !options.contains_key("inventory_base_uri") {
         options.insert("inventory_base_uri".into(), root(&all));
     }
-    // The last file with the entry, where problems of options have their places.
+    // The last file with the entry; diagnostics about options point there.
     let files = included.files.into_iter().rev().chain(file);
     let mut files = files.filter(|file| self::entry(&file.options).is_some());
     let file = files.next();
@@ -70,7 +70,7 @@ pub(super) fn read(path: &Path, file: Option<ConfigurationFile>) -> Result<Confi
     Ok(ConfigurationFile { options, is_from_salt: true, ..file })
 }
 
-/// The value of the first `reclass` of `ext_pillar`, or that of `master_tops`.
+/// The first `reclass` entry of `ext_pillar`, or the one of `master_tops`.
 fn entry(all: &Map) -> Option<&Value> {
     let of = |value: &'_ Value| matches!(value, Value::Map(map) if map.contains_key("reclass"));
     let pillar = match all.get("ext_pillar") {
@@ -81,7 +81,7 @@ fn entry(all: &Map) -> Option<&Value> {
     map.get("reclass")
 }
 
-/// The same as entries of a document.
+/// The same entry in the document, with positions.
 pub(super) fn entries(root: &[Entry]) -> &[Entry] {
     fn under<'d>(entries: &'d [Entry], key: &str) -> Option<&'d Data> {
         entries.iter().rfind(|entry| entry.key.as_str() == Some(key)).map(|entry| &entry.value.data)
@@ -98,7 +98,7 @@ pub(super) fn entries(root: &[Entry]) -> &[Entry] {
     }
 }
 
-/// The folder of the inventory where the options name none: the first of `base` in `file_roots`.
+/// The folder of the inventory if no option names it: the first `base` folder of `file_roots`.
 fn root(all: &Map) -> Value {
     let base = match all.get("file_roots") {
         Some(Value::Map(roots)) => roots.get("base"),
@@ -124,7 +124,7 @@ struct IncludeReader {
 }
 
 impl IncludeReader {
-    /// What the files of an `include` of this file say together.
+    /// The merged options of the files that `include` names.
     fn read(&mut self, include: &Value, from: &Path) -> Result<Map> {
         let mut all = Map::default();
         let patterns = match include {
@@ -155,7 +155,7 @@ impl IncludeReader {
     }
 }
 
-/// Merges as Salt does: mappings by key, lists one after the other without what is there.
+/// Merges with Salt's rules: mappings by key, and lists by appending new items.
 fn merge(into: &mut Map, from: Map) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {
@@ -174,8 +174,7 @@ fn merge(into: &mut Map, from: Map) {
     }
 }
 
-/// The files or folders that a path with globs names, sorted. As in a shell, a glob does not match a dot in
-/// front.
+/// The paths that match a path with globs, sorted. As in a shell, a glob does not match a leading dot.
 fn matching(pattern: &Path) -> Vec<PathBuf> {
     let mut found = BTreeSet::from([PathBuf::new()]);
     for part in pattern.components() {

@@ -1,5 +1,4 @@
-//! Class names of a file turn into names that can be looked up: relative ones become absolute,
-//! references are parsed.
+//! Parses the class names in a file: relative names become absolute, references become templates.
 
 use super::{ClassEntry, LayerSource};
 use crate::base::error::{Fault, Kind};
@@ -7,7 +6,7 @@ use crate::base::source::Origin;
 use crate::base::value::Text;
 use crate::model::template::Parsed;
 
-/// Reads one class name: relative names become absolute, references are parsed by `parse`.
+/// Parses one class name.
 pub fn class_entry(
     written: &Text,
     source: LayerSource<'_>,
@@ -29,7 +28,7 @@ pub fn class_entry(
         (written.clone(), Vec::new())
     };
     if written.starts_with('.') {
-        // `..init` is the class of the folder above, whose own name has no `init` (docs).
+        // `..init` is the class of the parent folder, whose name has no `init` (docs).
         let bare: Vec<String> = std::iter::once(name.as_str())
             .chain(alternatives.iter().map(String::as_str))
             .filter_map(|name| name.strip_suffix(".init").map(str::to_owned))
@@ -51,8 +50,8 @@ pub fn class_entry(
     Ok(ClassEntry { name, lookup, alternatives, template, origin })
 }
 
-/// The absolute form of a relative name, as the forks compute it: each leading dot goes one
-/// part of the including name up, and too many dots stop at the top.
+/// The absolute form of a relative name, as the forks compute it: each leading dot removes one part of the
+/// including name. Surplus dots have no effect.
 fn absolute(including: &str, relative: &str) -> String {
     let dots = relative.len() - relative.trim_start_matches('.').len();
     let parts: Vec<&str> = including.split('.').collect();

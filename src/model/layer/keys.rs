@@ -1,5 +1,4 @@
-//! Keys that are two to YAML turn into warnings where reclass makes the same text of them (M7): `80` and
-//! `'80'`.
+//! Finds keys that differ in YAML but become the same text in reclass, such as `80` and `'80'` (M7).
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,9 +9,8 @@ use crate::base::source::{FileId, Origin};
 use crate::base::value::Value;
 use crate::yaml::compose::{Data, Document, Entry, Node};
 
-/// The keys of the parameters and exports of a file that become the same text as another key of their
-/// mapping, without their places, or the first of them. Mappings inside of lists keep the types of
-/// their keys.
+/// A warning for each such key in parameters and exports, without sites, at most as many as are reported.
+/// Mappings in lists keep the types of their keys.
 pub fn keys_with_same_text(document: &Document, file: FileId) -> Vec<Fault> {
     let mut check = KeyCheck { document, file, known: FxHashSet::default(), found: Vec::new() };
     if let Some(Node { data: Data::Map(sections), .. }) = &document.root {
@@ -28,7 +26,7 @@ pub fn keys_with_same_text(document: &Document, file: FileId) -> Vec<Fault> {
 struct KeyCheck<'a> {
     document: &'a Document,
     file: FileId,
-    /// The mappings that were looked at: aliases stand for the same ones.
+    /// The mappings already checked. Aliases refer to the same ones.
     known: FxHashSet<u32>,
     found: Vec<Fault>,
 }
@@ -41,7 +39,7 @@ impl KeyCheck<'_> {
         }
         if entries.iter().any(|entry| entry.key.as_str().is_none()) {
             let mut seen: FxHashMap<String, &Entry> = FxHashMap::default();
-            // What `<<` brings in from an anchor is replaced on purpose.
+            // Keys merged in with `<<` are meant to be replaced.
             for entry in entries.iter().filter(|entry| entry.key_index > node.index) {
                 let name = pystr::str(&entry.key.0);
                 match seen.get(&name) {

@@ -1,5 +1,4 @@
-//! Paths turn the numbers of nodes of a document into the paths of the parameters that hold them, for
-//! messages.
+//! Finds the parameter paths of YAML nodes, for messages.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -8,7 +7,7 @@ use crate::base::error::short_path;
 use crate::base::value::{Key, Value};
 use crate::yaml::compose::{Data, Document, Node};
 
-/// The paths of nodes in the notation of references, each with a mark for exports. Nodes outside of the
+/// The paths of these nodes in reference notation, and whether each is an export. Nodes outside of
 /// parameters and exports have none.
 pub(super) fn paths_of_nodes(
     document: &Document,
@@ -28,14 +27,14 @@ pub(super) fn paths_of_nodes(
     finder.found
 }
 
-/// One step on the way to a node.
+/// One component of a path.
 enum PathStep<'d> {
     Key(&'d Key),
     Index(i64),
 }
 
 struct PathFinder<'d> {
-    /// The nodes that are not found yet.
+    /// The nodes still to find.
     wanted: FxHashSet<u32>,
     delimiter: &'d str,
     path: Vec<PathStep<'d>>,

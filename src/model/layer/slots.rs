@@ -1,4 +1,4 @@
-//! The data of a file turns into slots, strings into templates.
+//! Builds slots from YAML nodes, and templates from strings.
 
 use std::sync::Arc;
 
@@ -12,7 +12,8 @@ use crate::model::template::{Parsed, Template};
 use crate::yaml::compose::{Data, Entry, Node};
 
 impl Builder<'_> {
-    /// A mapping that merges: what [`crate::model::merge::normalize`] makes of one that does not.
+    /// A mapping with merge semantics. The result equals [`crate::model::merge::normalize`] of a raw
+    /// mapping.
     pub(super) fn map(&mut self, entries: &[Entry], origin: Origin) -> MapSlot {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
         let keys = || entries.iter().map(|entry| &entry.key);
@@ -31,7 +32,7 @@ impl Builder<'_> {
         map
     }
 
-    /// A slot of a mapping that merges: so does a mapping in it.
+    /// A slot inside such a mapping. A nested mapping merges too.
     fn merging(&mut self, node: &Node) -> Slot {
         match &node.data {
             Data::Map(inner) => {
@@ -42,7 +43,7 @@ impl Builder<'_> {
         }
     }
 
-    /// A mapping inside of a list.
+    /// A mapping in a list, which does not merge.
     fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.slot(&entry.value)).collect();
         let keys = entries.iter().map(|entry| &entry.key);
@@ -54,8 +55,8 @@ impl Builder<'_> {
         RawSlot::new(slots, origin)
     }
 
-    /// What stands for a text that does not parse. A query with text around it stays one that
-    /// nobody may have who is not the node itself (Q6).
+    /// The replacement for text that does not parse. An embedded query stays a query, so that other nodes
+    /// cannot read it as a value (Q6).
     fn placeholder(&mut self, fault: Fault, origin: Origin) -> Slot {
         if let Kind::QueryEmbedded { query } = &fault.kind
             && let Ok(query) = crate::model::query::parse(query, &self.source.settings.delimiter)

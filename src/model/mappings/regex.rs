@@ -1,11 +1,10 @@
-//! Regex turns Python's regular expressions and the templates of their groups into what the
-//! regex crates understand (S13).
+//! Translates Python's regular expressions and group templates for the regex crates (S13).
 
 use std::fmt::Write as _;
 
 use fancy_regex::Captures;
 
-/// Python's `Match.expand`, and `${1}` beside it (S13). The error says what is wrong with the template.
+/// Expands a template like Python's `Match.expand`, and additionally `${1}` (S13).
 pub fn expand(template: &str, captures: &Captures<'_, str>) -> Result<String, String> {
     let group = |number: usize| -> Result<&str, String> {
         if number >= captures.len() {
@@ -62,7 +61,7 @@ pub fn expand(template: &str, captures: &Captures<'_, str>) -> Result<String, St
     Ok(out)
 }
 
-/// The character of an octal escape and its length: `0` and up to two digits, or three.
+/// The character of an octal escape and its length: `0` with up to two digits, or three digits.
 fn octal(text: &str) -> Result<Option<(char, usize)>, String> {
     let count = text.chars().take_while(|c| c.is_digit(8)).take(3).count();
     if count < 3 && !text.starts_with('0') {
@@ -75,7 +74,7 @@ fn octal(text: &str) -> Result<Option<(char, usize)>, String> {
     }
 }
 
-/// What a letter behind a backslash stands for; other signs stand there with their backslash.
+/// The character of an escape. Other characters keep their backslash.
 fn escaped(c: char) -> Result<impl Iterator<Item = char>, String> {
     let one = match c {
         'a' => '\u{7}',
@@ -92,10 +91,10 @@ fn escaped(c: char) -> Result<impl Iterator<Item = char>, String> {
     Ok(None.into_iter().chain(Some(one)))
 }
 
-/// Writes a Python pattern so that the regex crate means the same by it: `[`, `&`, `~` and `-`
-/// pairs in a character class are plain there, escapes of `<` and `>` are no word boundaries,
-/// and a brace that is no repetition is a character. What only the regex crate has is the error that
-/// Python has: a pattern that calls itself (`\g<0>`, `(?R)`) takes memory without bound.
+/// Translates a Python pattern so that the regex crates match the same. In a character class, `[`, `&`, `~`
+/// and pairs of `-` are literal; `\<` and `\>` are no word boundaries; and a brace that is no repetition is
+/// literal. Syntax that Python lacks is an error, as in Python: a recursive pattern (`\g<0>`, `(?R)`) could
+/// take unbounded memory.
 pub fn translate(pattern: &str) -> Result<String, String> {
     let chars: Vec<char> = pattern.chars().collect();
     let mut out = String::with_capacity(pattern.len() + 8);
@@ -174,10 +173,10 @@ pub fn translate(pattern: &str) -> Result<String, String> {
     Ok(out)
 }
 
-/// The letters that Python's patterns have behind a backslash.
+/// The letters that Python allows after a backslash.
 const ESCAPES: &str = "AbBdDsSwWZafnrtvxuUN";
 
-/// Whether Python has an extension that begins so, behind `(?`.
+/// Whether Python has an extension that begins with this text after `(?`.
 fn is_extension(text: &str) -> bool {
     let mut chars = text.chars();
     match (chars.next(), chars.next()) {
@@ -195,7 +194,7 @@ mod tests {
 
     #[test]
     fn patterns_are_pythons() {
-        // As Python's `re.compile` takes or refuses them.
+        // Python's `re.compile` accepts the first list and rejects the second.
         for pattern in [
             r"(?P<n>a)(?P=n)",
             r"(?:a)(?=a)(?!a)(?<=a)(?<!a)",
@@ -223,7 +222,7 @@ mod tests {
 
     #[test]
     fn templates_are_pythons() {
-        // As Python's `re.match('(a)(b)?', 'ac').expand(template)` answers.
+        // The answers of Python's `re.match('(a)(b)?', 'ac').expand(template)`.
         let captures = fancy_regex::Regex::new("(a)(b)?").expect("it compiles").captures("ac");
         let captures = captures.expect("it ends").expect("it matches");
         for (template, expected) in [

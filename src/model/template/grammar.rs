@@ -1,4 +1,4 @@
-//! The grammar of strings with references: that of the Python forks, read by nom.
+//! The grammar of strings with references, as in the Python forks, with nom.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::base::settings::Settings;
 use crate::base::value::Text;
 use crate::model::query::Query;
 
-/// The sentinels, and what may follow what.
+/// The sentinels, the escape character and the delimiter.
 pub(super) struct Grammar<'s> {
     open: &'s str,
     close: &'s str,
@@ -26,10 +26,10 @@ pub(super) struct Grammar<'s> {
     delimiter: &'s str,
 }
 
-/// The nesting of references that is followed before a limit is reported.
+/// The deepest nesting of references.
 const MAX_NESTING: usize = 200;
 
-/// How many references a text may have: each takes some hundred times as much memory as its letters.
+/// The most references in one text. Each takes some hundred times as much memory as its characters.
 const MAX_REFERENCES: usize = 100_000;
 
 type Parse<'t, T> = IResult<&'t str, T>;
@@ -50,7 +50,7 @@ impl<'s> Grammar<'s> {
         }
     }
 
-    /// Whether nothing in a text begins with a sentinel.
+    /// Whether a text contains no opening sentinel.
     pub(super) fn is_plain(&self, text: &str) -> bool {
         !has(text, self.open) && !has(text, self.query_open)
     }
@@ -100,7 +100,7 @@ impl<'s> Grammar<'s> {
         })
     }
 
-    /// A piece of text outside of references.
+    /// Parses a piece of text outside of references.
     fn text<'t>(&self, rest: &'t str) -> Parse<'t, String> {
         if let Ok(found) = self.escaped(rest, &[self.open, self.query_open]) {
             return Ok(found);
@@ -108,7 +108,7 @@ impl<'s> Grammar<'s> {
         self.content(rest, |at| self.opens(at), "")
     }
 
-    /// A piece of text inside of a reference.
+    /// Parses a piece of text inside of a reference.
     fn inner_text<'t>(&self, rest: &'t str) -> Parse<'t, String> {
         if let Ok(found) = self.escaped(rest, &[self.open, self.close]) {
             return Ok(found);
@@ -117,7 +117,7 @@ impl<'s> Grammar<'s> {
         self.content(rest, stop, &self.close[..first_char(self.close)])
     }
 
-    /// A doubled escape in front of any sentinel, or an escaped sentinel of those given.
+    /// Parses a doubled escape before any sentinel, or an escape before one of `sentinels`.
     fn escaped<'t>(&self, rest: &'t str, sentinels: &[&str]) -> Parse<'t, String> {
         let Some(after) = self.behind_escape(rest) else { return fail(rest) };
         if let Some(sentinel) = self.behind_escape(after)
@@ -135,10 +135,10 @@ impl<'s> Grammar<'s> {
         fail(rest)
     }
 
-    /// The characters of the sentinels.
+    /// Tests for the characters of sentinels and escape.
     fn special(&self) -> impl Fn(char) -> bool {
         let all = [self.escape, self.open, self.close, self.query_open, self.query_close];
-        // Those of ASCII, one bit for each.
+        // A bit set for ASCII characters.
         let bit = |byte: u8| if byte.is_ascii() { 1_u128 << byte } else { 0 };
         let ascii = all.iter().flat_map(|s| s.bytes()).fold(0, |bits, byte| bits | bit(byte));
         move |c: char| match u8::try_from(c) {
@@ -147,8 +147,8 @@ impl<'s> Grammar<'s> {
         }
     }
 
-    /// The inside of a reference where it is without any of them, as in most: what [`Self::inner_text`]
-    /// would make of it.
+    /// A fast path for the usual inside without special characters. The result equals that of
+    /// [`Self::inner_text`].
     fn plain_inside<'t>(&self, rest: &'t str) -> Option<&'t str> {
         let (inside, after) = rest.split_at(rest.find(self.special())?);
         let ends =
@@ -156,7 +156,7 @@ impl<'s> Grammar<'s> {
         (ends && !inside.is_empty()).then_some(inside)
     }
 
-    /// Characters up to where `stop` holds; a special character counts alone.
+    /// Characters until `stop` holds. A special character is consumed alone.
     fn content<'t>(&self, rest: &'t str, stop: impl Fn(&str) -> bool, never: &str) -> Parse<'t, String> {
         let plain = recognize(take_till1::<_, &str, NomError<&str>>(self.special()));
         let mut plain = plain;
@@ -172,7 +172,7 @@ impl<'s> Grammar<'s> {
         if taken.is_empty() { fail(rest) } else { Ok((at, taken.to_owned())) }
     }
 
-    /// Whether a sentinel stands here, plain, escaped or behind a doubled escape.
+    /// Whether a sentinel follows: plain, escaped, or after a doubled escape.
     fn is(&self, at: &str, sentinel: &str) -> bool {
         at.starts_with(sentinel)
             || self.behind_escape(at).is_some_and(|at| {
@@ -180,7 +180,7 @@ impl<'s> Grammar<'s> {
             })
     }
 
-    /// The text behind an escape, if one stands here. An empty escape stands nowhere.
+    /// The text after an escape. An empty escape never matches.
     fn behind_escape<'t>(&self, at: &'t str) -> Option<&'t str> {
         at.strip_prefix(self.escape).filter(|_| !self.escape.is_empty())
     }
@@ -201,7 +201,7 @@ impl<'s> Grammar<'s> {
             at = &at[inside.len()..];
         }
         while plain.is_none() {
-            // Where both sentinels are the same, the next one closes.
+            // If both sentinels are equal, the second one closes.
             if at.starts_with(self.open) && self.open != self.close {
                 let (after, inner) = self.reference(whole, at, depth + 1)?;
                 parts.push(Part::Reference(inner));
@@ -230,7 +230,7 @@ impl<'s> Grammar<'s> {
         Ok((after, Reference { parts, fixed, span, written }))
     }
 
-    /// A reference as it is written, without its default and those of the references in it.
+    /// The written form of a reference, without defaults.
     fn without_default(&self, whole: &str, inside: std::ops::Range<usize>, parts: &[Part]) -> Text {
         let mut written = self.open.to_owned();
         let mut at = inside.start;
@@ -248,7 +248,7 @@ impl<'s> Grammar<'s> {
         (written + find_default(rest, self.delimiter).map_or(rest, |(path, _)| path) + self.close).into()
     }
 
-    /// The inside of `$[…]`.
+    /// Parses `$[…]` to its inside.
     fn query<'t>(&self, rest: &'t str) -> Parse<'t, String> {
         let (mut at, _) = tag(self.query_open).parse(rest)?;
         let mut inside = String::new();
@@ -293,13 +293,13 @@ impl<'s> Grammar<'s> {
     }
 }
 
-/// Whether a text holds a sentinel. Nearly all do not even hold its first byte.
+/// Whether a text contains a sentinel. Nearly all texts lack even its first byte.
 fn has(text: &str, sentinel: &str) -> bool {
     sentinel.bytes().next().is_none_or(|first| text.as_bytes().contains(&first))
         && find(text, sentinel).is_some()
 }
 
-/// Python's `str.expandtabs()`: eight columns, which start anew on each line.
+/// Python's `str.expandtabs()` with eight columns, counted anew on each line.
 pub(super) fn expand_tabs(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     let mut column = 0;

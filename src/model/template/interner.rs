@@ -1,4 +1,4 @@
-//! ThreadInterner are the strings of an inventory: one allocation for each distinct one, and one template.
+//! The interner keeps one copy of each string and each template of an inventory.
 
 use std::cell::RefCell;
 use std::hash::Hasher;
@@ -15,30 +15,30 @@ use crate::base::settings::Settings;
 use crate::base::table::Table;
 use crate::base::value::{Key, Text, Value};
 
-/// The strings of an inventory: one allocation for each distinct one, and one template.
+/// One allocation for each distinct string, and one for each template.
 ///
-/// All calls must be with the same settings. What nobody else has any longer goes when there has come as
-/// much again as there was: a process that lives for months reads many versions of a file.
+/// All calls must use the same settings. Unused strings are freed when the number of strings has doubled: a
+/// process that runs for months reads many versions of a file.
 #[derive(Debug, Default)]
 pub struct Interner {
     strings: Mutex<StringTable>,
     templates: Mutex<FxHashMap<Text, Arc<Template>>>,
-    /// Those of mappings, by a number for their strings.
+    /// The keys of mappings, by a hash of their addresses.
     keys: Mutex<FxHashMap<u64, Weak<Keys>>>,
 }
 
 #[derive(Debug, Default)]
 struct StringTable {
     known: FxHashSet<Text>,
-    /// How many were in use when that was last looked at.
+    /// The number of strings in use after the last sweep.
     used: usize,
 }
 
-/// How many strings may come before it is worth looking for those that nobody has any longer.
+/// The least number of new strings before a sweep.
 const SWEEP_THRESHOLD: usize = 16_384;
 
 impl Interner {
-    /// The shared for one thread, which asks for each string once.
+    /// A view for one thread, with a cache of its own.
     pub fn for_thread(&self) -> ThreadInterner<'_> {
         ThreadInterner { shared: self, strings: RefCell::default() }
     }
@@ -63,10 +63,10 @@ impl Interner {
     }
 }
 
-/// As many strings as a node has with all its classes, about: room for them is made at once.
+/// The initial capacity: about the number of strings of one node with all its classes.
 const STRINGS_PER_NODE: usize = 800;
 
-/// A number for strings in their order, that have one allocation each.
+/// A hash of interned strings in order, from their addresses.
 fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
     let mut hasher = FxHasher::default();
     for key in keys {
@@ -76,7 +76,7 @@ fn fingerprint<'k>(keys: impl Iterator<Item = &'k Key>) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// What one thread knows of a [`Interner`].
+/// A view of an [`Interner`] for one thread. It locks the shared one only once for each string.
 #[derive(Debug)]
 pub struct ThreadInterner<'p> {
     shared: &'p Interner,
@@ -84,7 +84,7 @@ pub struct ThreadInterner<'p> {
 }
 
 impl ThreadInterner<'_> {
-    /// The one allocation of a string.
+    /// The interned string.
     pub fn text(&self, text: &str) -> Text {
         let mut strings = self.strings.borrow_mut();
         if let Some(known) = strings.get(text) {
@@ -98,14 +98,14 @@ impl ThreadInterner<'_> {
         text
     }
 
-    /// The index that others with the same keys have.
+    /// The shared keys of mappings with these keys.
     pub fn keys<'k>(&self, keys: impl ExactSizeIterator<Item = &'k Key> + Clone) -> Option<Arc<Keys>> {
         let number = fingerprint(keys.clone())?;
         let known = self.shared.keys.lock().get(&number).and_then(Weak::upgrade)?;
         known.are(keys).then_some(known)
     }
 
-    /// Gives a mapping the index that others with the same keys have.
+    /// Replaces the keys of a mapping by shared ones.
     pub fn share_keys<V>(&self, mapping: &mut Table<V>) {
         let Some(number) = fingerprint(mapping.keys()) else { return };
         let mut shared = self.shared.keys.lock();
@@ -120,7 +120,7 @@ impl ThreadInterner<'_> {
         shared.insert(number, Arc::downgrade(mapping.shared_keys()));
     }
 
-    /// Reads a string as [`parse`] does.
+    /// Parses a string like [`parse`], and shares the result.
     pub fn parse(&self, source: &Text, settings: &Settings) -> Result<Parsed, Fault> {
         if Grammar::new(settings).is_plain(source) {
             return Ok(Parsed::Text(source.clone()));

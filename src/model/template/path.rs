@@ -1,9 +1,9 @@
-//! The inside of a reference turns into a path and its default.
+//! Splits the inside of a reference into its path and its default.
 
 use super::FixedPath;
 use crate::base::path::{find, split_path};
 
-/// Splits the flattened inside of a reference into path and default (R7).
+/// Splits the inside of a reference without nested references (R7).
 pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
     match find_default(inside, delimiter) {
         Some((path, default)) => {
@@ -13,7 +13,7 @@ pub fn split_default(inside: &str, delimiter: &str) -> FixedPath {
     }
 }
 
-/// The path and the default, where there is one.
+/// The path and the default, if there is one.
 pub(super) fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t str, &'t str)> {
     let mut from = 0;
     loop {
@@ -26,7 +26,7 @@ pub(super) fn find_default<'t>(inside: &'t str, delimiter: &str) -> Option<(&'t 
     }
 }
 
-/// How many bytes the first letter of a text has.
+/// The length in bytes of the first character.
 pub(super) fn first_char(text: &str) -> usize {
     text.chars().next().map_or(0, char::len_utf8)
 }
