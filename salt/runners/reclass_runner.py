@@ -10,6 +10,8 @@ If ``ext_pillar`` has several entries ``reclass``, each function uses the first 
 ``inventory`` selects another one, by its number (from 1) or by its ``inventory_base_uri``. The key
 ``__reclass__`` of a pillar comes from the last entry.
 
+``check`` and ``versions`` report on the setup of the master.
+
 An edit changes one entry and keeps every other byte of the file. Every failure is an error with exit
 code 1.
 """
@@ -22,7 +24,16 @@ import salt.exceptions
 from salt.exceptions import CommandExecutionError
 
 try:
-    from saltext.reclass import ReclassError, _commands, _configuration, _edits, _metadata, _minions
+    from saltext.reclass import (
+        ReclassError,
+        _check,
+        _commands,
+        _configuration,
+        _edits,
+        _metadata,
+        _minions,
+        _versions,
+    )
     from saltext.reclass._salt import commands
 
     MISSING = ""
@@ -34,10 +45,16 @@ __virtualname__ = "reclass"
 # Salt's loader sets these.
 __opts__: dict[str, Any]
 __salt__: dict[str, Any]
+__context__: dict[str, Any]
 
 
 def __virtual__() -> str | tuple[bool, str]:
-    return (False, MISSING) if MISSING else __virtualname__
+    if MISSING:
+        return (False, MISSING)
+    # Salt loads all runners when a master starts, but pillars and tops only when the first minion asks. So
+    # the master's options are checked here; options that cannot work are errors in the log.
+    _check.at_start(__opts__)
+    return __virtualname__
 
 
 def _settings(inventory: Any = None) -> dict[str, Any]:
@@ -50,6 +67,41 @@ def _earlier(minion: Any, inventory: Any) -> dict[str, Any] | None:
 
 def _test(test: bool | None) -> bool:
     return bool(__opts__.get("test") if test is None else test)
+
+
+def check() -> dict[str, Any]:
+    """
+    Check the installation: settings, folders, permissions of the master's user, locks, git caches, versions.
+
+    Returns ``user``, ``inventories``, ``versions``, and the lists ``problems`` and ``remarks``. With
+    problems, ``retcode`` and the exit code are 1.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.check
+    """
+    with commands():
+        report = _check.check(__opts__)
+        # Makes the job fail; the exit code of `salt-run` is that of the report.
+        __context__["retcode"] = report["retcode"]
+        return report
+
+
+def versions() -> dict[str, Any]:
+    """
+    Return the versions of the package, the engine and Salt, the start time of the master, and the program
+    ``reclass`` on the path.
+
+    CLI Example:
+
+    .. code-block:: bash
+
+        salt-run reclass.versions
+    """
+    with commands():
+        return _versions.versions(__opts__)
 
 
 def show_pillar(minion: str, inventory: Any = None) -> dict[str, Any]:

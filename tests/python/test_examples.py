@@ -15,11 +15,11 @@ import pytest
 import salt.minion
 from salt.utils.args import parse_input
 from saltext.reclass.modules import reclass_mod
-from saltext.reclass.runners import reclass_check, reclass_runner
+from saltext.reclass.runners import reclass_runner
 
 from tests.conftest import ROOT
 
-MODULES = {"salt-call": [reclass_mod], "salt-run": [reclass_runner, reclass_check]}
+MODULES = {"salt-call": [reclass_mod], "salt-run": [reclass_runner]}
 # An inventory lies with the master: `salt '*'` would edit it from every minion.
 SALT = {
     "cache.grains": lambda tgt, **_: {tgt[0]: {"reclass": GRAIN[0]}},

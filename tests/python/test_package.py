@@ -41,7 +41,6 @@ def test_the_wheel_holds_what_it_should() -> None:
         "saltext/reclass/py.typed",
         "saltext/reclass/modules/reclass_mod.py",
         "saltext/reclass/pillar/reclass_adapter.py",
-        "saltext/reclass/runners/reclass_check.py",
         "saltext/reclass/runners/reclass_runner.py",
         "saltext/reclass/states/reclass_state.py",
         "saltext/reclass/tops/reclass_adapter.py",
