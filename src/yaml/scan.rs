@@ -246,20 +246,8 @@ impl<'a> Scanner<'a> {
             b'-' if self.is_blankz(1) => self.fetch_block_entry(),
             b'?' if in_flow || self.is_blankz(1) => self.fetch_key(),
             b':' if in_flow || self.is_blankz(1) => self.fetch_value(),
-            b'*' | b'&' => {
-                self.save_simple_key()?;
-                self.simple_key_allowed = false;
-                let token = self.scan_anchor(byte == b'*')?;
-                self.tokens.push_back(token);
-                Ok(())
-            }
-            b'!' => {
-                self.save_simple_key()?;
-                self.simple_key_allowed = false;
-                let token = self.scan_tag()?;
-                self.tokens.push_back(token);
-                Ok(())
-            }
+            b'*' | b'&' => self.fetch_possible_key(|scanner| scanner.scan_anchor(byte == b'*')),
+            b'!' => self.fetch_possible_key(Scanner::scan_tag),
             b'|' | b'>' if !in_flow => {
                 self.remove_simple_key()?;
                 self.simple_key_allowed = true;
@@ -267,26 +255,23 @@ impl<'a> Scanner<'a> {
                 self.tokens.push_back(token);
                 Ok(())
             }
-            b'\'' | b'"' => {
-                self.save_simple_key()?;
-                self.simple_key_allowed = false;
-                let token = self.scan_flow_scalar(byte == b'\'')?;
-                self.tokens.push_back(token);
-                Ok(())
-            }
-            _ if self.starts_plain(byte) => {
-                self.save_simple_key()?;
-                self.simple_key_allowed = false;
-                let token = self.scan_plain_scalar()?;
-                self.tokens.push_back(token);
-                Ok(())
-            }
+            b'\'' | b'"' => self.fetch_possible_key(|scanner| scanner.scan_flow_scalar(byte == b'\'')),
+            _ if self.starts_plain(byte) => self.fetch_possible_key(Scanner::scan_plain_scalar),
             _ => self.fail(
                 "while scanning for the next token",
                 self.mark,
                 "found character that cannot start any token",
             ),
         }
+    }
+
+    /// Scans a token that is a key if a `:` follows.
+    fn fetch_possible_key(&mut self, scan: impl FnOnce(&mut Self) -> Scanned<Token>) -> Scanned<()> {
+        self.save_simple_key()?;
+        self.simple_key_allowed = false;
+        let token = scan(self)?;
+        self.tokens.push_back(token);
+        Ok(())
     }
 
     fn starts_plain(&self, byte: u8) -> bool {
@@ -367,6 +352,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Opens a block collection here, outside of flow collections, if one may begin here.
+    fn open_block(&mut self, data: TokenData, problem: &'static str) -> Scanned<()> {
+        if self.flow_level == 0 {
+            if !self.simple_key_allowed {
+                return self.fail("", self.mark, problem);
+            }
+            self.roll_indent(self.mark.column, None, data, self.mark);
+        }
+        Ok(())
+    }
+
     fn insert_token(&mut self, number: usize, token: Token) {
         let place = number.saturating_sub(self.tokens_parsed).min(self.tokens.len());
         self.tokens.insert(place, token);
@@ -430,24 +426,16 @@ impl<'a> Scanner<'a> {
     }
 
     fn fetch_block_entry(&mut self) -> Scanned<()> {
-        if self.flow_level == 0 {
-            if !self.simple_key_allowed {
-                return self.fail("", self.mark, "block sequence entries are not allowed in this context");
-            }
-            self.roll_indent(self.mark.column, None, TokenData::BlockSequenceStart, self.mark);
-        }
+        let problem = "block sequence entries are not allowed in this context";
+        self.open_block(TokenData::BlockSequenceStart, problem)?;
         self.remove_simple_key()?;
         self.simple_key_allowed = true;
         self.fetch_indicator(TokenData::BlockEntry, 1)
     }
 
     fn fetch_key(&mut self) -> Scanned<()> {
-        if self.flow_level == 0 {
-            if !self.simple_key_allowed {
-                return self.fail("", self.mark, "mapping keys are not allowed in this context");
-            }
-            self.roll_indent(self.mark.column, None, TokenData::BlockMappingStart, self.mark);
-        }
+        let problem = "mapping keys are not allowed in this context";
+        self.open_block(TokenData::BlockMappingStart, problem)?;
         self.remove_simple_key()?;
         self.simple_key_allowed = self.flow_level == 0;
         self.fetch_indicator(TokenData::Key, 1)
@@ -463,12 +451,8 @@ impl<'a> Scanner<'a> {
                 self.simple_key_allowed = false;
             }
             _ => {
-                if self.flow_level == 0 {
-                    if !self.simple_key_allowed {
-                        return self.fail("", self.mark, "mapping values are not allowed in this context");
-                    }
-                    self.roll_indent(self.mark.column, None, TokenData::BlockMappingStart, self.mark);
-                }
+                let problem = "mapping values are not allowed in this context";
+                self.open_block(TokenData::BlockMappingStart, problem)?;
                 self.simple_key_allowed = self.flow_level == 0;
             }
         }
