@@ -180,18 +180,25 @@ fn what_a_class_mapping_may_give_to_a_broken_node_is_not_unused() {
 fn what_is_not_there_is_no_line() {
     let place = workplace();
     for arguments in [
-        &["nodes", "x*"][..],
-        &["classes", "x*"],
-        &["applications", "x*"],
-        &["params", "x*"],
-        &["refs", "x*"],
-        &["explain", "n", "--application", "x*"],
+        &["explain", "n", "--application", "x*"][..],
         &["explain", "n", "--class", "x*"],
         &["explain", "n", "x*"],
     ] {
         let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
         assert_eq!(output.status.code(), Some(0), "{arguments:?}");
         assert_eq!(text(&output), "", "{arguments:?}");
+    }
+    // A list that a glob leaves empty says so.
+    for (verb, what) in [
+        ("nodes", "node"),
+        ("classes", "class"),
+        ("applications", "application"),
+        ("params", "parameter"),
+        ("refs", "parameter"),
+    ] {
+        let output = run(place.path(), &[verb, "x*", "-b", "a"]);
+        assert_eq!(output.status.code(), Some(74), "{verb}");
+        assert_eq!(text(&output), format!("note[nothing-matches]: no {what} matches 'x*'\n"), "{verb}");
     }
     // A name that nothing has is most likely a slip, and the others are answered all the same.
     for (arguments, said, similar) in [
@@ -500,7 +507,7 @@ fn lists_look_only_at_the_nodes_that_are_asked_for() {
         (&["params", "--environment", "dev"], "x  1 place, 1 node/y  1 place, 1 node"),
         (&["refs", "y", "--application", "nginx", "--node", "w*"], "${y} in z  1 node/${y} in x  2 nodes"),
         (&["refs", "y", "--environment", "dev"], "${y} in x  1 node"),
-        (&["refs", "y", "--node", "x*"], ""),
+        (&["refs", "y", "--node", "x*"], "note[nothing-matches]: no node matches 'x*'"),
     ] {
         assert_eq!(listed(arguments), expected, "{arguments:?}");
     }
@@ -633,7 +640,10 @@ fn problems_of_a_revision_are_told_by_its_name() {
     let problem = "HEAD:nodes/lost.yml:1:11: no class 'elsewhere' in 'HEAD:classes' (class-not-found)";
     assert_eq!(
         said,
-        format!("lost\n  {otherwise}\n    {problem}\n\n1 of 4 nodes differs: 1 fails otherwise\n")
+        format!(
+            "lost\n  {otherwise}\n    {problem}\n\n2 nodes are not compared, they render in neither state: \
+             broken, lost2\n1 of 4 nodes differs: 1 fails otherwise\n"
+        )
     );
     // What keeps the whole inventory from being read.
     fs::create_dir(base.join("classes/c")).unwrap();
@@ -664,11 +674,13 @@ fn settings_that_differ_between_states_are_told() {
     git(&["commit", "-q", "-m", "one"]);
     settings("class_mappings: ['* two']\n");
     let note = "reclass-config.yml differs: both states are rendered with the settings as they stand\n";
+    let same = "3 nodes are not compared, they render in neither state: broken, lost, lost2\n\
+                nothing differs in 4 nodes\n";
     for states in [&["HEAD"][..], &["HEAD", "."], &[".", "HEAD"]] {
         for summary in [&[][..], &["--summary"]] {
             let output = run(place.path(), &[&["diff", "-b", "a"], summary, states].concat());
             let said = String::from_utf8(output.stdout).unwrap();
-            assert_eq!(said, format!("{note}nothing differs in 4 nodes\n"));
+            assert_eq!(said, format!("{note}{same}"));
             assert_eq!(output.status.code(), Some(0));
         }
     }
@@ -676,7 +688,7 @@ fn settings_that_differ_between_states_are_told() {
     assert!(text(&output).contains("\"settings_differ\": true"), "{}", text(&output));
     for states in [["HEAD", "HEAD"], [".", "."]] {
         let output = run(place.path(), &[&["diff", "-b", "a"][..], &states].concat());
-        assert_eq!(String::from_utf8(output.stdout).unwrap(), "nothing differs in 4 nodes\n");
+        assert_eq!(String::from_utf8(output.stdout).unwrap(), same);
     }
 }
 
