@@ -1,4 +1,4 @@
-//! Denied turns a refusal of the system into a sentence: which user lacks which right on which path.
+//! Explains a permission error of the system: which user lacks which right on which path.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::io;
@@ -9,11 +9,11 @@ use rustix::io::Errno;
 
 use super::fs::{display, reason};
 
-/// The operating system's list of users.
+/// The system's list of users.
 const USERS: &str = "/etc/passwd";
 
-/// The reason of an error, with the user and the right where the error is a lack of it. `wanted` is the
-/// right on the path that was needed: to read or to write it.
+/// The reason of an error. For a permission error, it names the user and the missing right. `wanted` is the
+/// access that was needed on the path.
 pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> String {
     let message = reason(error);
     if Errno::from_io_error(error) != Some(Errno::ACCESS) {
@@ -33,7 +33,7 @@ pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> Strin
     }
 }
 
-/// Mode and owner of a path.
+/// The mode and owner of a path.
 fn owner(path: &Path) -> String {
     rustix::fs::stat(path).map_or_else(
         |_| String::new(),
@@ -41,7 +41,7 @@ fn owner(path: &Path) -> String {
     )
 }
 
-/// A user for people: the name where the system has one in its list, or else the number.
+/// A user for messages: the name if the system lists it, otherwise the number.
 pub(super) fn user(id: u32) -> String {
     let users = std::fs::read_to_string(USERS).unwrap_or_default();
     let name = users.lines().find_map(|line| {

@@ -1,8 +1,8 @@
-//! Beneath opens folders and files of a tree so that no link leads out of it, whoever moves folders or
-//! makes links meanwhile.
+//! Opens folders and files of a tree so that no link leads out of it, even if somebody moves folders or
+//! creates links meanwhile.
 //!
-//! Names are resolved first (`inside`), and the real path is opened here without following any link. From
-//! then on the open folder stands for the path.
+//! `tree_path` resolves names first. The real path is opened here without following any link, and from then
+//! on the open folder is used instead of its path.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -12,17 +12,17 @@ use std::path::Path;
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use rustix::io::Errno;
 
-/// How folders are opened.
+/// The flags for opening folders.
 const OPEN_FLAGS: OFlags = OFlags::DIRECTORY.union(OFlags::CLOEXEC);
 
-/// Opens a folder by its real path at or below `root`, which is a real path itself.
+/// Opens a folder by its real path at or below `root`, which is a real path too.
 pub(super) fn folder(root: &Path, path: &Path) -> io::Result<File> {
     let relative = path.strip_prefix(root).map_err(|_| io::Error::from(Errno::XDEV))?;
     let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
     let root_folder = openat(CWD, root, OPEN_FLAGS | OFlags::PATH, Mode::empty())?;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let folder = match openat2(&root_folder, relative, OPEN_FLAGS | OFlags::RDONLY, Mode::empty(), resolve) {
-        // A kernel before 5.6, or a sandbox that does not know the call.
+        // A kernel before 5.6, or a sandbox that blocks the call.
         Err(Errno::NOSYS | Errno::PERM) => {
             openat(CWD, path, OPEN_FLAGS | OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())
         }
@@ -31,8 +31,8 @@ pub(super) fn folder(root: &Path, path: &Path) -> io::Result<File> {
     Ok(File::from(folder?))
 }
 
-/// Opens a file of an open folder by its name, which must not be that of a link. A new one is for its
-/// owner alone.
+/// Opens a file in an open folder by name. The name must not be a link. Only the owner can access a new
+/// file.
 pub(super) fn file(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))

@@ -1,4 +1,5 @@
-//! The file system as a storage: `yaml_fs`.
+//! Reads files on disk, with fingerprints that prove they are unchanged, and resolves paths of settings
+//! (`yaml_fs`).
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::fs;
@@ -17,10 +18,10 @@ use crate::base::error::{Fault, Kind, Result};
 use crate::base::similar;
 use crate::base::value::{Text, Value};
 
-/// What tells that a file or folder is still the one that was read.
+/// Identifies a state of a file or folder.
 ///
-/// A fingerprint taken within two seconds of the change it shows is `young`: another change within
-/// the same tick of the clock would not show, so it is never trusted (as git does).
+/// A fingerprint taken within two seconds after a change is `young`. Another change in the same tick of the
+/// clock would not show, so a young fingerprint proves nothing (as in git).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiskFingerprint {
     modified: (i64, i64),
@@ -28,21 +29,21 @@ pub struct DiskFingerprint {
     size: u64,
     inode: u64,
     device: u64,
-    /// Whether it is a file that has other names, which are hard links.
+    /// Whether the file has several hard links.
     hard_links: bool,
     young: bool,
 }
 
-/// How old a change must be when its fingerprint is taken for the fingerprint to be trusted.
+/// The age from which a change is no longer young.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// The moment from which on a change is young, in seconds and nanoseconds since 1970. It is taken before
-/// the fingerprint; one may serve for many.
+/// The time from which changes are young, in seconds and nanoseconds since 1970. It is taken before
+/// fingerprints, and may serve for many of them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SettledBefore((i64, i64));
 
 impl SettledBefore {
-    /// For fingerprints that are taken after this.
+    /// For fingerprints taken from now on.
     pub(super) fn now() -> SettledBefore {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let read_until_settled = now.saturating_sub(SETTLED);
@@ -54,7 +55,7 @@ impl SettledBefore {
 }
 
 impl DiskFingerprint {
-    /// The fingerprint that says this.
+    /// The fingerprint from the result of `stat`.
     pub(super) fn of(stat: &rustix::fs::Stat, young: SettledBefore) -> DiskFingerprint {
         // The types of the fields differ between platforms.
         #[allow(clippy::useless_conversion, reason = "the kernel's type; the C library has another")]
@@ -71,22 +72,22 @@ impl DiskFingerprint {
             young: changed >= young.0 || modified >= young.0,
         }
     }
-    /// The fingerprint of what is open.
+    /// The fingerprint of an open file.
     pub(super) fn of_open(file: impl AsFd, young: SettledBefore) -> rustix::io::Result<DiskFingerprint> {
         Ok(DiskFingerprint::of(&rustix::fs::fstat(file)?, young))
     }
-    /// Which file or folder it is: no other one has the same.
+    /// The device and inode, which identify a file or folder.
     pub fn identity(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
-    /// Whether the file may be written under another name, a hard link.
+    /// Whether the file may be written under another name.
     pub fn has_hard_links(&self) -> bool {
         self.hard_links
     }
-    /// How long to wait until a file is old enough for `settle`, if it is not.
+    /// How long to wait until a file was unchanged for `settle`; `None` if it was.
     ///
-    /// A time in the future is none of a file that is being written, unless the clock of a file server
-    /// is a little ahead of ours.
+    /// A time in the future means that nobody is writing the file, unless the clock of a file server is
+    /// slightly ahead.
     fn unsettled(&self, settle: Duration) -> Option<Duration> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (seconds, nanoseconds) = self.modified;
@@ -96,15 +97,15 @@ impl DiskFingerprint {
         let wait = settle.saturating_sub(now.saturating_sub(written));
         (ahead < SETTLED && !wait.is_zero()).then_some(wait)
     }
-    /// Lets it prove nothing.
+    /// Makes this fingerprint prove nothing.
     pub(super) fn distrust(&mut self) {
         self.young = true;
     }
-    /// Whether both show the same state of one file, whatever may happen within a tick of the clock.
+    /// Whether both show the same state of a file, even if it is young.
     pub fn is_same_file_state(&self, other: &DiskFingerprint) -> bool {
         DiskFingerprint { young: false, ..*self } == DiskFingerprint { young: false, ..*other }
     }
-    /// Whether a file with this fingerprint may be taken for unchanged when the other was taken earlier.
+    /// Whether a file with this fingerprint is unchanged since the earlier one.
     pub fn proves_unchanged(&self, earlier: &DiskFingerprint) -> bool {
         !earlier.young
             && (self.modified, self.changed, self.size, self.inode, self.device)
@@ -112,35 +113,34 @@ impl DiskFingerprint {
     }
 }
 
-/// The fingerprint of a file or folder now.
+/// The current fingerprint of a file or folder.
 pub fn fingerprint(path: &Path) -> io::Result<DiskFingerprint> {
     let young = SettledBefore::now();
     Ok(DiskFingerprint::of(&rustix::fs::stat(path)?, young))
 }
 
-/// The bytes of a regular file, and its fingerprint from before it was read.
+/// Reads a regular file. The fingerprint is from before the read.
 ///
-/// A file that changes while it is read is read again; special files, those of more than `limit` bytes
-/// and those whose size is not that of their content, as in `/proc`, are refused, and opening one does
-/// not block.
+/// A file that changes meanwhile is read again. Special files, files larger than `limit`, and files whose
+/// size differs from their content, as in `/proc`, are refused. Opening one never blocks.
 pub fn read(path: &Path, limit: usize) -> Result<(Vec<u8>, DiskFingerprint)> {
     let (bytes, fingerprint, _) = read_by(path, limit, &|| open(path))?;
     Ok((bytes, fingerprint))
 }
 
-/// How often a file is read that is written again and again.
+/// How often a file is read if it keeps changing.
 const MAX_READS: usize = 50;
 
-/// The same, of a file that nobody is writing.
+/// Like [`read`], but waits until nobody is writing the file.
 ///
-/// A writer that truncates a file leaves it empty for a moment. So a file that was written less than
-/// `settle` ago is believed only after it was left alone for that long. Many files that are written at
-/// once, as by `git checkout`, take one wait: they all grow old in it.
+/// A writer that truncates a file leaves it empty for a moment. So a file that changed less than `settle`
+/// ago must stay unchanged for that long. Many files written at once, as by `git checkout`, need only one
+/// wait in total.
 pub fn read_settled(path: &Path, limit: usize, settle: Duration) -> Result<(Vec<u8>, DiskFingerprint)> {
     read_until_settled(path, limit, settle, &|| open(path))
 }
 
-/// The same, of a file below `root`; both are real paths. A link on the way is an error.
+/// Like [`read_settled`], for a file below `root`. Both are real paths. A link on the path is an error.
 pub fn read_beneath(
     root: &Path,
     path: &Path,
@@ -163,7 +163,7 @@ fn read_until_settled(
         let (bytes, fingerprint, file) = read_by(path, limit, open)?;
         let Some(wait) = fingerprint.unsettled(settle) else { return Ok((bytes, fingerprint)) };
         std::thread::sleep(wait);
-        // Of the open file: another one in its place is no reason to distrust what was read of this one.
+        // Checks the open file: a new file in its place does not affect this one.
         let now = DiskFingerprint::of_open(&file, SettledBefore::now());
         if now.is_ok_and(|now| (now.modified, now.size) == (fingerprint.modified, fingerprint.size)) {
             return Ok((bytes, fingerprint));
@@ -173,7 +173,7 @@ fn read_until_settled(
     Err(Fault::new(Kind::FileUnreadable { path: display(path), message }).into())
 }
 
-/// How files are opened to be read. What is a terminal is not to become that of the process.
+/// The flags for reading. A terminal must not become the terminal of this process.
 const OPEN_FLAGS: OFlags = OFlags::NONBLOCK.union(OFlags::NOCTTY);
 
 fn open(path: &Path) -> io::Result<fs::File> {
@@ -181,7 +181,7 @@ fn open(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// The bytes of a file, its fingerprint, and the file itself.
+/// Returns the bytes of a file, its fingerprint, and the open file.
 fn read_by(
     path: &Path,
     limit: usize,
@@ -191,7 +191,7 @@ fn read_by(
     let failed = |error: io::Error| unreadable(reason_at(path, Access::READ_OK, &error));
     let no_file = || unreadable("it is not a regular file".into());
     let unopened = |error: io::Error| match Errno::from_io_error(&error) {
-        // A socket, or a device of nothing.
+        // A socket, or a device without a driver.
         Some(Errno::NXIO | Errno::NODEV) => no_file(),
         _ => failed(error),
     };
@@ -213,7 +213,7 @@ fn read_by(
         let after = DiskFingerprint::of_open(&file, young).map_err(|error| failed(error.into()))?;
         why = match (whole, after.is_same_file_state(&fingerprint)) {
             (true, true) => return Ok((bytes, fingerprint, file)),
-            // Nothing would tell that it changes.
+            // No fingerprint would show its changes.
             (false, true) => "it is not a regular file: its size is not that of its content",
             (_, false) => "it changes while it is read",
         };
@@ -221,12 +221,12 @@ fn read_by(
     Err(unreadable(why.into()).into())
 }
 
-/// Reads as many bytes as there is room for; whether there were as many. Of a file without bytes it
-/// asks for one: those of `/proc` have no size.
+/// Fills the buffer, and returns whether the file has exactly that many bytes. Tests even an empty file for
+/// content, because files in `/proc` have size zero.
 fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
     if bytes.is_empty() {
-        // While a file is truncated, it has its new size and still its old time. To look for a hole waits
-        // for the end of that, on ext4 and tmpfs; on XFS reading does.
+        // During truncation, a file already has its new size but still its old time. Seeking a hole waits
+        // for the end of the truncation on ext4 and tmpfs; reading does on XFS.
         let _ = rustix::fs::seek(&*file, SeekFrom::Hole(0));
         return loop {
             match file.read(&mut [0]) {
@@ -241,13 +241,13 @@ fn fill(file: &mut fs::File, bytes: &mut [u8]) -> io::Result<bool> {
     }
 }
 
-/// The error for a file of more than `limit` bytes.
+/// The error for a file larger than `limit`.
 pub fn too_large(path: &Path, limit: usize) -> crate::base::error::Error {
     let what = format!("the size of '{}' in bytes", display(path));
     Fault::new(Kind::YamlLimit { what, limit, setting: Some("limit_file_size") }).into()
 }
 
-/// Writes a file or a link for a test, with the folders around it.
+/// Writes a file or a link for a test, with its parent folders.
 #[cfg(test)]
 pub fn put(path: &Path, bytes: &[u8], link: bool) -> io::Result<()> {
     if let Some(folder) = path.parent() {
@@ -261,7 +261,7 @@ pub fn put(path: &Path, bytes: &[u8], link: bool) -> io::Result<()> {
     }
 }
 
-/// What the operating system says, without the number.
+/// The system's text for an error, without its number.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     let text = text.split(" (os error").next().unwrap_or(&text);
@@ -269,14 +269,13 @@ pub fn reason(error: &io::Error) -> String {
     chars.next().map_or_else(String::new, |first| first.to_lowercase().chain(chars).collect())
 }
 
-/// A path for people.
+/// A path for messages.
 pub fn display(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-/// The folders that `nodes_uri` and `classes_uri` name, absolute: relative ones belong to the
-/// base, `~` is the home folder, `..` is taken out without looking at links, as Python's
-/// `os.path.abspath` does. A list has several folders.
+/// The absolute folders in `nodes_uri` or `classes_uri`. Relative paths begin at `base`, `~` is the home
+/// folder, and `..` is resolved without following links, as in Python's `os.path.abspath`.
 pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<Vec<PathBuf>> {
     let one = |text: &str| -> Result<PathBuf> {
         let text = text.strip_prefix("yaml_fs://").unwrap_or(text);
@@ -298,7 +297,7 @@ pub fn roots(base: Option<&str>, uri: &Value, setting: &'static str) -> Result<V
     }
 }
 
-/// The text in the value of a setting that names a folder, as [`roots`] reads it.
+/// The text in a setting that names this folder, as [`roots`] reads it.
 pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&'v Text> {
     match uri {
         Value::Str(text) => {
@@ -311,7 +310,8 @@ pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&
     }
 }
 
-/// A folder that cannot be read, or is not there; then a folder beside it may be called much the same.
+/// The fault for an unreadable or missing folder. For a missing one it suggests a sibling with a similar
+/// name.
 pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
     if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
         let message = reason_at(folder, Access::READ_OK, error);
@@ -330,24 +330,24 @@ pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
     Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error), similar })
 }
 
-/// A path without links and `..`, where there is something.
+/// The path without links and `..`, if it exists.
 pub fn real(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok()
 }
 
-/// Where a link leads, absolute if the link's own path is; `None` for what is none.
+/// The target of a link, absolute if the link's path is absolute; `None` if it is no link.
 pub fn link_target(path: &Path) -> Option<PathBuf> {
     absolute(None, &path.parent()?.join(fs::read_link(path).ok()?))
 }
 
-/// The names in a folder that are text; none where it cannot be read.
+/// The UTF-8 names in a folder; empty if it is unreadable.
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// A path as Python's `os.path.abspath` makes it absolute: one that is relative belongs to the base,
-/// `~` is the home folder. `None` where the current folder is needed and gone.
+/// An absolute path, as in Python's `os.path.abspath`. Relative paths begin at `base`, and `~` is the home
+/// folder. `None` if the current folder is needed but deleted.
 pub fn absolute(base: Option<&str>, path: &Path) -> Option<PathBuf> {
     let path = home(path);
     if path.is_absolute() {

@@ -1,7 +1,7 @@
-//! A listing holds the YAML files of trees of folders, and the fingerprints of the folders.
+//! Listings: the YAML files in trees of folders, and the fingerprints of the folders.
 //!
-//! Every question about an unknown inventory begins with one, so nothing is kept of a file but its
-//! name: paths are put together for the few files that are read.
+//! Every question about an unknown inventory begins with a listing, so it stores only names. Paths are
+//! built for the few files that are read.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -16,24 +16,24 @@ use super::fs::DiskFingerprint;
 #[derive(PartialEq, Eq, Debug)]
 pub struct Folder {
     path: PathBuf,
-    /// How many bytes of the path, with a slash behind it, are not below the root.
+    /// The length of the tree's root in `path`, with its slash.
     root: usize,
 }
 
 impl Folder {
-    /// The outermost folder of a tree, absolute.
+    /// The root folder of a tree, by its absolute path.
     pub fn root(path: &Path) -> Folder {
         let bytes = path.as_os_str().as_bytes();
         let root = bytes.len() + usize::from(!bytes.ends_with(b"/"));
         Folder { path: path.to_owned(), root }
     }
 
-    /// A folder of a repository: what all paths in the repository begin with, and its path.
+    /// A folder of a repository. All paths of the repository begin with `top`.
     pub fn of_repository(top: &str, inside: &str) -> Folder {
         Folder { path: [top, inside].concat().into(), root: top.len() }
     }
 
-    /// A folder in this one.
+    /// A subfolder.
     pub(super) fn inner(&self, name: &OsStr) -> Folder {
         Folder { path: self.join(name), root: self.root }
     }
@@ -52,17 +52,17 @@ impl Folder {
         self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default()
     }
 
-    /// What is between the path of the folder and the name of what is in it.
+    /// The separator between this path and a name.
     fn separator(&self) -> &'static [u8] {
         if self.path.as_os_str().len() == self.root { b"" } else { b"/" }
     }
 
-    /// Whether it is the outermost folder of its tree.
+    /// Whether it is the root folder of its tree.
     pub(super) fn is_root(&self) -> bool {
         self.path.as_os_str().len() <= self.root
     }
 
-    /// Whether this is the path of what has such a name in it.
+    /// Whether `path` is the path of `name` in this folder.
     fn has_at(&self, name: &OsStr, path: &Path) -> bool {
         let (path, name) = (path.as_os_str().as_bytes(), name.as_bytes());
         let (folder, separator) = (self.path.as_os_str().as_bytes(), self.separator());
@@ -82,17 +82,17 @@ impl Folder {
     }
 }
 
-/// One YAML file of a tree.
+/// A YAML file of a tree.
 #[derive(Clone, Debug)]
 pub struct FoundFile {
-    /// The folder it is in.
+    /// Its folder.
     pub folder: Arc<Folder>,
-    /// Its name in the folder.
+    /// Its file name.
     pub file: Arc<OsStr>,
 }
 
 impl FoundFile {
-    /// The file at a path below the root of a tree.
+    /// The file at a path relative to the root of a tree.
     pub fn below(root: &Path, relative: &Path) -> FoundFile {
         let folders = relative.parent().into_iter().flat_map(Path::components);
         let folder = folders.fold(Folder::root(root), |folder, name| folder.inner(name.as_os_str()));
@@ -122,37 +122,37 @@ impl PartialEq for FoundFile {
     }
 }
 
-/// The YAML files of a tree, and the folders they were found in. Names of files stand one behind
-/// another: most are asked for nothing but their names.
+/// The YAML files of trees, with their folders. The file names are concatenated, because most are needed
+/// only to compute names.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// Every folder that was listed, each before those in it; and, as folders without files, links that
-    /// lead to something else: another folder may come to be there.
+    /// All listed folders, parents first. A link to something other than a folder is listed as an empty
+    /// folder, because a folder may appear there.
     pub folders: Vec<Arc<Folder>>,
-    /// Their fingerprints from before they were listed, of a link that of what it leads to.
+    /// The fingerprints of the folders from before they were listed; of a link, the fingerprint of its
+    /// target.
     pub fingerprints: Vec<DiskFingerprint>,
-    /// Whether a symbolic link was met.
+    /// Whether there are symbolic links.
     pub links: bool,
     names: Vec<u8>,
-    /// The number of the folder of each file, and where its name ends: those of a folder together, in
-    /// no order.
+    /// The folder of each file, and the end of its name. Files of one folder are adjacent, but unordered.
     files: Vec<(usize, usize)>,
 }
 
 #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
 impl Listing {
-    /// Adds a folder: the next files are in it.
+    /// Adds a folder. Files pushed next belong to it.
     pub fn add_folder(&mut self, folder: Folder) {
         self.folders.push(Arc::new(folder));
     }
 
-    /// Adds a link that is not followed, with the fingerprint of what it leads to.
+    /// Adds a link that is not followed, with the fingerprint of its target.
     pub(super) fn add_link(&mut self, link: Folder, fingerprint: DiskFingerprint) {
         self.add_folder(link);
         self.fingerprints.push(fingerprint);
     }
 
-    /// Adds a file of the folder that was added last.
+    /// Adds a file to the last folder.
     pub fn push(&mut self, name: &OsStr) {
         self.add(self.folders.len() - 1, name.as_bytes());
     }
@@ -162,7 +162,7 @@ impl Listing {
         self.files.push((folder, self.names.len()));
     }
 
-    /// Adds what another one lists, behind all of this.
+    /// Appends another listing.
     pub fn append(&mut self, other: Listing) {
         if self.folders.is_empty() {
             *self = other;
@@ -177,7 +177,7 @@ impl Listing {
         self.files.extend(other.files.into_iter().map(moved));
     }
 
-    /// How many files there are.
+    /// The number of files.
     pub fn len(&self) -> usize {
         self.files.len()
     }
@@ -195,23 +195,22 @@ impl Listing {
         OsStr::from_bytes(&self.names[self.range(file)])
     }
 
-    /// A file.
+    /// A file, with its own copy of the name.
     pub fn found(&self, file: usize) -> FoundFile {
         FoundFile { folder: self.folder(file).clone(), file: self.name(file).into() }
     }
 
-    /// The names of the files without `.yml` or `.yaml`.
+    /// The file names without `.yml` or `.yaml`.
     pub fn stems(&self) -> Stems<'_> {
         Stems { listing: self, whole: std::str::from_utf8(&self.names).ok() }
     }
 
-    /// Whether a file is the same as one of another listing.
+    /// Whether a file is the same as one in another listing.
     pub fn is_same_file(&self, file: usize, other: &Listing, others: usize) -> bool {
         self.name(file) == other.name(others) && self.folder(file) == other.folder(others)
     }
 
-    /// The files of each tree in the order of their paths: those of a folder by name, before those of
-    /// the folders in it.
+    /// The files of each tree in path order, those of a folder before those of its subfolders.
     #[cfg(test)]
     pub fn by_path(&self) -> Vec<usize> {
         let mut files: Vec<usize> = (0..self.len()).collect();
@@ -226,15 +225,15 @@ impl Listing {
     }
 }
 
-/// The names of the files of a listing without `.yml` or `.yaml`.
+/// The file names of a listing without `.yml` or `.yaml`.
 pub struct Stems<'l> {
     listing: &'l Listing,
-    /// All names, where they are text.
+    /// All names as text, if they are UTF-8.
     whole: Option<&'l str>,
 }
 
 impl<'l> Stems<'l> {
-    /// That of a file.
+    /// The stem of a file.
     pub fn get(&self, file: usize) -> Cow<'l, str> {
         let range = self.listing.range(file);
         let name = &self.listing.names[range.clone()];
@@ -246,12 +245,12 @@ impl<'l> Stems<'l> {
     }
 }
 
-/// The text of a name. Nearly all are text, which is quickly seen.
+/// A name as text. Nearly all names are UTF-8, which is a fast check.
 fn text(name: &[u8]) -> Cow<'_, str> {
     std::str::from_utf8(name).map_or_else(|_| String::from_utf8_lossy(name), Cow::Borrowed)
 }
 
-/// What is before `.yml` or `.yaml`.
+/// The name before `.yml` or `.yaml`.
 pub(super) fn stem(name: &[u8]) -> Option<&[u8]> {
     match name {
         [stem @ .., b'.', b'y', b'm', b'l'] | [stem @ .., b'.', b'y', b'a', b'm', b'l'] => Some(stem),

@@ -1,5 +1,5 @@
-//! A location turns what `nodes_uri` and `classes_uri` say for a type of storage into folders and
-//! branches, one for the nodes, and one for the classes of each environment.
+//! Locations: interprets `nodes_uri` and `classes_uri` for each storage type as folders and branches, one
+//! location for the nodes and one for the classes of each environment.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::base::error::{Fault, Kind, Result, Warning};
 use crate::base::settings::Settings;
 use crate::base::value::{Key, Map, Text, Value};
 
-/// Where a tree of files is.
+/// The location of a tree of files.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum TreeLocation {
     /// In folders.
@@ -22,45 +22,45 @@ pub enum TreeLocation {
     Git(Branch),
 }
 
-/// Where a tree of files is in a repository.
+/// The location of a tree in a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Branch {
-    /// Which of the repositories.
+    /// The index of the repository.
     pub repository: usize,
-    /// The `repo` as it was written, without a password.
+    /// The written `repo`, without a password.
     pub repo: Text,
-    /// The branch; `None` for the one that is called like the environment.
+    /// The branch; `None` for the branch with the name of the environment.
     pub branch: Option<Text>,
-    /// The folder below the top of the repository, with `/`; empty for the top.
+    /// The folder in the repository, with `/`; empty for the top.
     pub root: Text,
 }
 
-/// Where the files of an inventory are.
+/// The locations of an inventory.
 #[derive(Debug, Default)]
 pub struct TreeLocations {
     /// The nodes.
     pub nodes: Option<TreeLocation>,
-    /// The classes: of all environments that nothing else is said about first, then those of `env_overrides`.
+    /// The classes. The first location is the default; those of `env_overrides` follow.
     pub classes: Vec<TreeLocation>,
-    /// The environments of `env_overrides`, and where in `classes` theirs are.
+    /// The environments of `env_overrides`, with indexes into `classes`.
     overrides: Vec<(Key, usize)>,
     /// The repositories.
     pub repositories: Vec<Repository>,
-    /// Read instead of the folders that are in its repository.
+    /// The revision that replaces the folders in its repository.
     pub revision: Option<Arc<Revision>>,
-    /// What was noticed.
+    /// The warnings about the settings.
     pub warnings: Vec<Warning>,
 }
 
-/// The branch of nodes where none is named, and of classes for no environment.
+/// The default branch of nodes, and of classes without environment.
 pub const MASTER: &str = "master";
-/// Stands for the branch that is called like the environment.
+/// Means the branch with the name of the environment.
 const ENVIRONMENT: &str = "__env__";
 /// The options of a tree in a repository.
 const TREE_OPTIONS: [&str; 8] =
     ["repo", "branch", "root", "cache_dir", "lock_dir", "privkey", "pubkey", "password"];
 
-/// TreeOptions of one tree, those of an override before those that it overrides.
+/// The options of one tree. Earlier maps override later ones.
 #[derive(Clone, Copy)]
 struct TreeOptions<'a> {
     setting: &'static str,
@@ -76,12 +76,12 @@ impl TreeOptions<'_> {
         Fault::new(Kind::StorageOption { setting: self.setting.into(), message: message.into() })
     }
 
-    /// The same about an option that is there.
+    /// A fault about an option that is set.
     fn option_fault(&self, name: &str, message: impl Into<String>) -> Fault {
         Fault { setting: Some((self.setting, name.into())), ..self.fault(message) }
     }
 
-    /// A string; null is none.
+    /// A string option; `None` if it is null.
     fn text(&self, name: &str) -> Result<Option<&Text>> {
         match self.get(name) {
             None | Some(Value::Null) => Ok(None),
@@ -99,7 +99,7 @@ impl TreeOptions<'_> {
 }
 
 impl TreeLocations {
-    /// The locations that settings name, folders as they are in `revision`. Touches no file of them.
+    /// The locations in the settings, with folders as they are in `revision`. Reads no file.
     pub fn of(settings: &Settings, revision: Option<Arc<Revision>>) -> Result<TreeLocations> {
         let mut locations = TreeLocations { revision, ..TreeLocations::default() };
         let base = settings.inventory_base_uri.as_deref();
@@ -135,13 +135,13 @@ impl TreeLocations {
         Ok(locations)
     }
 
-    /// Where in `classes` those of an environment are.
+    /// The index in `classes` for an environment.
     pub fn classes_of(&self, environment: &Value) -> usize {
         if self.overrides.is_empty() {
             return 0;
         }
         let named = match environment {
-            // For a node without an environment, the documents have one named `none`.
+            // The documentation calls the missing environment `none`.
             Value::Null => Key::from("none"),
             environment => Key(environment.clone()),
         };
@@ -158,7 +158,7 @@ impl TreeLocations {
         folders.flatten().cloned().collect()
     }
 
-    /// The mapping of a setting, and its `env_overrides`.
+    /// The options in a setting, and its `env_overrides`.
     fn mapping(&mut self, settings: &Settings, setting: &'static str) -> Result<(Map, Vec<(Key, Map)>)> {
         let uri = if setting == "nodes_uri" { &settings.nodes_uri } else { &settings.classes_uri };
         let Value::Map(map) = uri else {
@@ -207,8 +207,8 @@ impl TreeLocations {
         Ok(((**map).clone(), overrides))
     }
 
-    /// In `yaml_git`, the branch of an override is called like the environment where it names none;
-    /// in `mixed`, it is that of the other environments.
+    /// If an override names no branch, `yaml_git` uses the one with the name of the environment, and
+    /// `mixed` uses the default location's branch.
     fn override_classes(
         &mut self,
         settings: &Settings,
@@ -318,12 +318,12 @@ impl TreeLocations {
             Some(branch) => Some(branch.clone()),
             None => branch,
         };
-        // The Python programs make dots of the slashes; both are folders here too.
+        // The Python programs replace slashes by dots. Here, both separate folders.
         let root = options.text("root")?.map_or("", |root| root.trim_matches(['/', '.']));
         Ok(Branch { repository, repo, branch, root: root.into() })
     }
 
-    /// The nodes must be apart from all classes (S15).
+    /// Nodes and classes must not overlap (S15).
     fn check_apart(&self) -> Result<()> {
         let Some(nodes) = &self.nodes else { return Ok(()) };
         self.classes.iter().try_for_each(|classes| match (nodes, classes) {
@@ -366,7 +366,7 @@ impl std::fmt::Display for TreeLocation {
     }
 }
 
-/// Whether a folder is another one or below it.
+/// Whether `folder` is `other` or below it.
 fn is_below(folder: &str, other: &str) -> bool {
     other.is_empty()
         || folder.strip_prefix(other).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))

@@ -1,6 +1,6 @@
-//! Storage turns the places that settings name into text, and tells when text changed.
+//! Storage is the only access to files and git: it reads, lists, watches and writes.
 //!
-//! The only user of the file system and of git. Everything else sees names, bytes and [`DiskFingerprint`]s.
+//! Everything else sees names, bytes and [`DiskFingerprint`]s.
 
 mod access_error;
 mod beneath;
@@ -20,20 +20,19 @@ pub use list::{Folder, FoundFile, Listing};
 
 use crate::base::settings::Settings;
 
-/// How much of a tree of files is taken.
+/// Limits for a tree of files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TreeLimits {
-    /// How many files and folders it may have, those behind links counted each time.
+    /// The most files and folders. Those behind several links count each time.
     pub files: usize,
-    /// How many folders may be around the innermost one: links can nest folders without end though
-    /// none of them is its own parent.
+    /// The deepest nesting of folders. Links can nest folders endlessly without a cycle.
     pub depth: usize,
-    /// How many bytes a file may have.
+    /// The largest file, in bytes.
     pub bytes: usize,
 }
 
 impl TreeLimits {
-    /// The limits that settings name.
+    /// The limits in the settings.
     pub fn of(settings: &Settings) -> TreeLimits {
         TreeLimits {
             files: settings.limit_files as usize,

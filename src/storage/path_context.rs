@@ -1,7 +1,8 @@
-//! PathContext tells what of the process the paths of settings depend on, and whether that is still the
-//! same: `nodes` is another folder when the process has gone to one, and `~` for another user.
+//! The part of the process state that paths in settings depend on: relative paths depend on the current
+//! folder, and `~` on the user.
 //!
-//! Where all paths are absolute, nothing is asked of the process: Salt opens the inventory for each call.
+//! If all paths are absolute, the process is not asked at all. This matters because Salt opens the
+//! inventory for each call.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,16 +12,16 @@ use rustix::process::{Uid, getuid};
 use crate::base::settings::Settings;
 use crate::base::value::{Key, Value};
 
-/// The folders that relative paths and `~` begin at.
+/// The folders where relative paths and `~` begin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PathContext {
-    /// The current folder, if it relevance and is not gone.
+    /// The current folder, if relevant and not deleted.
     folder: Option<PathBuf>,
-    /// What says where the home folder is, if it relevance.
+    /// The source of the home folder, if relevant.
     home: Option<HomeSource>,
 }
 
-/// What says where the home folder is: the variable, and the user where there is none.
+/// What determines the home folder: the variable, or else the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct HomeSource(Option<OsString>, Uid);
 
@@ -32,12 +33,12 @@ impl HomeSource {
 }
 
 impl PathContext {
-    /// Everything as it is now.
+    /// The complete current state.
     pub fn current() -> PathContext {
         PathContext { folder: std::env::current_dir().ok(), home: Some(HomeSource::now()) }
     }
 
-    /// What relevance for the paths of these settings; rather too much than too little.
+    /// The part that the paths of these settings may depend on.
     #[must_use]
     pub fn relevant_to(self, settings: &Settings) -> PathContext {
         let mut relevance = Relevance::default();
@@ -45,7 +46,7 @@ impl PathContext {
         relevance.add(&settings.nodes_uri, base);
         relevance.add(&settings.classes_uri, base);
         if &*settings.storage_type != "yaml_fs" {
-            // The caches of repositories are at home where nothing else is said.
+            // By default, caches of repositories are in the home folder.
             relevance.home = true;
             settings.git_known_hosts.iter().for_each(|path| relevance.add_path(path, base));
         }
@@ -55,7 +56,7 @@ impl PathContext {
         }
     }
 
-    /// Whether it is the same now.
+    /// Whether the state is unchanged.
     pub fn is_current(&self) -> bool {
         let same_folder = |folder: &PathBuf| std::env::current_dir().is_ok_and(|now| now == *folder);
         self.folder.as_ref().is_none_or(same_folder)
@@ -63,7 +64,7 @@ impl PathContext {
     }
 }
 
-/// What some path depends on.
+/// What the paths depend on.
 #[derive(Default)]
 struct Relevance {
     folder: bool,
@@ -71,7 +72,7 @@ struct Relevance {
 }
 
 impl Relevance {
-    /// The paths that are anywhere in a setting.
+    /// Adds all paths inside a setting.
     fn add(&mut self, uri: &Value, base: Option<&str>) {
         match uri {
             Value::Str(text) => self.add_path(text, base),
@@ -97,7 +98,7 @@ impl Relevance {
     }
 }
 
-/// Whether an option of a tree is text that is no path: an address of a host, or a word.
+/// Whether an option is text but no path: a remote address or a word.
 fn is_no_path(option: &Key, text: &str) -> bool {
     match option.as_str() {
         Some("repo") => {
@@ -114,7 +115,7 @@ mod tests {
     use super::*;
     use crate::base::value::Map;
 
-    /// Whether the current folder and the home folder count.
+    /// Whether the current folder and the home folder are relevant.
     fn relevance(options: &str) -> (bool, bool) {
         let Value::Map(map) = crate::yaml::parse_value(options).expect("YAML") else { panic!("a mapping") };
         let options: Map = (*map).clone();

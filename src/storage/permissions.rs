@@ -1,7 +1,6 @@
-//! Rights turn a new file into one that may take the place of another: owner, group, mode and
-//! extended attributes are those of the other, or there is an error.
+//! Copies owner, group, mode and extended attributes to the file that replaces another one, or fails.
 //!
-//! A rename would lose them without a word, and with them who may read the file.
+//! A rename would lose them silently, and they decide who may read the file.
 
 use std::fs::{File, Metadata, Permissions};
 use std::io;
@@ -14,19 +13,19 @@ use rustix::io::Errno;
 use super::access_error::user;
 use super::fs::reason;
 
-/// The most bytes that Linux has for an attribute, and for the attribute_names of all.
+/// The largest size of an attribute on Linux, and of the list of attribute names.
 const MAX_ATTRIBUTE: usize = 65_536;
 
-/// The access list of a file. A new one gets the default list of its folder.
+/// The access list of a file. A new file gets the default list of its folder.
 const ACCESS_LIST: &[u8] = b"system.posix_acl_access";
 
-/// What the kernel makes of the bytes of a file, or whoever signs them: that of the old ones is wrong.
+/// Attributes computed from the content. Those of the old file do not fit the new one.
 const CONTENT_ATTRIBUTES: [&[u8]; 2] = [b"security.ima", b"security.evm"];
 
-/// Gives a new file owner, group, mode and attributes of another.
+/// Copies owner, group, mode and attributes to a new file.
 ///
-/// An error says what cannot be kept. Attributes that the system does not show to this user, as those
-/// of `trusted.*` to all but the administrator, are not known here.
+/// The error says what cannot be kept. Attributes that the system hides from this user, such as
+/// `trusted.*`, are not copied.
 pub(super) fn copy_permissions(from: &File, to: &File) -> io::Result<()> {
     let old = from.metadata()?;
     set_owner(to, &old)?;
@@ -34,27 +33,27 @@ pub(super) fn copy_permissions(from: &File, to: &File) -> io::Result<()> {
     if !attribute_names.iter().any(|name| name == ACCESS_LIST) && attribute(to, ACCESS_LIST).is_ok() {
         fremovexattr(to, ACCESS_LIST).map_err(|error| attribute_error(ACCESS_LIST, error))?;
     }
-    // List and mode come last: until then the file is for its owner alone, whose right to write may end
-    // with them. Without the list, the mode would let in others.
+    // The access list and the mode come last. Until then only the owner has access, and they may end the
+    // owner's right to write. The mode without the list would admit others.
     attribute_names.sort_by_key(|name| name == ACCESS_LIST);
     let kept = attribute_names.iter().filter(|name| !CONTENT_ATTRIBUTES.contains(&name.as_slice()));
     kept.map(Vec::as_slice).try_for_each(|name| copy_attribute(name, from, to))?;
     to.set_permissions(Permissions::from_mode(old.mode() & 0o7777))
 }
 
-/// Gives a new file what it has from its folder: owner and group where that is allowed, and the rights
-/// to read and write.
+/// Gives a new file the permissions of its folder: owner and group if allowed, and the rights to read and
+/// write.
 pub(super) fn inherit_permissions(folder: &Metadata, file: &File) -> io::Result<()> {
-    // Without the right to give a file away, it is metadata.
+    // Without the right to change it, this user stays the owner.
     let _ = set_owner(file, folder);
     file.set_permissions(Permissions::from_mode(folder.mode() & 0o666))
 }
 
-/// Gives a lock file the owner and the group of its folder. Whoever may write in the folder may open the
-/// lock, and nobody else; others of a folder that is open to all are left out.
+/// Gives a lock file the owner and group of its folder. Exactly the users who may write in the folder may
+/// open the lock; a right of all others is not copied.
 ///
-/// An editor who is not root cannot give the file away. Then an access list attribute_names the owner and the group
-/// of the folder. Only the owner of the lock and root can change it; for others it stays as it is.
+/// An editor without root rights cannot change the owner. Then an access list contains the owner and group
+/// of the folder. Only the lock's owner and root can change it; for others it stays as it is.
 pub(super) fn set_lock_permissions(folder: &File, file: &File) -> io::Result<()> {
     let parent = folder.metadata()?;
     let _ = set_owner(file, &parent);
@@ -65,7 +64,7 @@ pub(super) fn set_lock_permissions(folder: &File, file: &File) -> io::Result<()>
     let mask = entries.iter().find(|entry| entry.tag == MASK).map_or(WRITE, |entry| entry.rights);
     let right = |rights: u16| if rights & WRITE == 0 { 0 } else { READ | WRITE };
     let of_mode = |shift: u32| right(u16::try_from(parent.mode() >> shift & 7).unwrap_or(0));
-    // With an access list, the bits of the group in the mode are its mask.
+    // With an access list, the group bits of the mode are its mask.
     let group = entries.iter().find(|entry| entry.tag == GROUP);
     let group = group.map_or_else(|| of_mode(3), |entry| right(entry.rights & mask));
     if metadata.uid() == parent.uid() {
@@ -89,7 +88,7 @@ pub(super) fn set_lock_permissions(folder: &File, file: &File) -> io::Result<()>
     Ok(())
 }
 
-/// The rights of a lock file.
+/// The rights to a lock file.
 struct LockRights {
     user: u16,
     group: u16,
@@ -113,20 +112,20 @@ impl LockRights {
         let mut entries = vec![plain(OWNER, self.user), plain(GROUP, self.group)];
         entries.extend([plain(MASK, READ | WRITE), plain(OTHERS, 0)]);
         entries.extend(self.named);
-        // The kernel wants them by tag.
+        // The kernel requires this order.
         entries.sort_by_key(|entry| entry.tag);
         let list = access_list(&entries);
         if attribute(file, ACCESS_LIST).is_ok_and(|old| old == list) {
             return;
         }
         if fsetxattr(file, ACCESS_LIST, &list, XattrFlags::empty()).is_err() {
-            // A file system without access lists, or the file of somebody else.
+            // A file system without access lists, or a file of another user.
             let _ = file.set_permissions(Permissions::from_mode(mode));
         }
     }
 }
 
-/// Bits of an access list's rights, and its tags (Linux, `posix_acl_xattr.h`).
+/// The bits of an access list's rights, and its tags (Linux, `posix_acl_xattr.h`).
 const READ: u16 = 4;
 const WRITE: u16 = 2;
 const OWNER: u16 = 1;
@@ -135,10 +134,10 @@ const GROUP: u16 = 4;
 const NAMED_GROUP: u16 = 8;
 const MASK: u16 = 16;
 const OTHERS: u16 = 32;
-/// The version that begins each list.
+/// The version at the beginning of each list.
 const VERSION: [u8; 4] = [2, 0, 0, 0];
 
-/// An entry of an access list: who, and what they may do.
+/// An entry of an access list.
 #[derive(Clone, Copy)]
 struct AccessEntry {
     tag: u16,
@@ -146,7 +145,7 @@ struct AccessEntry {
     id: u32,
 }
 
-/// The entries of an access list as the system keeps it; none of a list in another version.
+/// The entries of an access list in the system's format; none for another version.
 fn access_entries(list: &[u8]) -> Vec<AccessEntry> {
     let entries = list.strip_prefix(&VERSION).unwrap_or_default().chunks_exact(8);
     let entry = |bytes: &[u8]| {
@@ -171,7 +170,7 @@ fn access_list(entries: &[AccessEntry]) -> Vec<u8> {
     list
 }
 
-/// Gives a file the owner and group of another.
+/// Copies owner and group.
 fn set_owner(file: &File, other: &Metadata) -> io::Result<()> {
     let metadata = file.metadata()?;
     let uid = (metadata.uid() != other.uid()).then(|| other.uid());
@@ -194,7 +193,7 @@ fn set_owner(file: &File, other: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// The attribute_names of the attributes that this user is shown.
+/// The attributes that the system shows to this user.
 fn attribute_names(file: &File) -> io::Result<Vec<Vec<u8>>> {
     let mut listed = Vec::with_capacity(MAX_ATTRIBUTE);
     match flistxattr(file, spare_capacity(&mut listed)) {
@@ -207,12 +206,12 @@ fn attribute_names(file: &File) -> io::Result<Vec<Vec<u8>>> {
     Ok(attribute_names.map(<[u8]>::to_vec).collect())
 }
 
-/// Gives a file an attribute of another. It is well where the kernel has given it the same, as it does
-/// with labels, though this user may not.
+/// Copies an attribute. It is fine if this user may not set it but the kernel already has the same value,
+/// as with labels.
 fn copy_attribute(name: &[u8], from: &File, to: &File) -> io::Result<()> {
     let mut old = Vec::with_capacity(MAX_ATTRIBUTE);
     match fgetxattr(from, name, spare_capacity(&mut old)) {
-        // It was taken away meanwhile.
+        // It was removed meanwhile.
         Err(Errno::NODATA) => return Ok(()),
         read => read.map_err(|error| attribute_error(name, error))?,
     };
@@ -224,7 +223,7 @@ fn copy_attribute(name: &[u8], from: &File, to: &File) -> io::Result<()> {
     }
 }
 
-/// An attribute of a new file.
+/// The value of an attribute.
 fn attribute(file: &File, name: &[u8]) -> rustix::io::Result<Vec<u8>> {
     let mut attribute = Vec::with_capacity(MAX_ATTRIBUTE);
     fgetxattr(file, name, spare_capacity(&mut attribute)).map(|_| attribute)

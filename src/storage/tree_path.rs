@@ -1,5 +1,5 @@
-//! Inside turns a path that somebody asked for into a file of a tree, or refuses it: no way leads
-//! out of the tree, not by `..`, not by an absolute path, not by a symbolic link.
+//! Resolves a requested path to a file of a tree. It refuses every path that leads out of the tree: by
+//! `..`, by an absolute path, or by a symbolic link.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::fs;
@@ -13,26 +13,25 @@ use super::access_error::reason_at;
 use super::fs::{display, folder_unreadable};
 use crate::base::error::{Fault, Kind, Result};
 
-/// The real path of a tree's outermost folder.
+/// The real path of a tree's root folder.
 pub fn root(root: &Path) -> Result<PathBuf> {
     fs::canonicalize(root).map_err(|error| folder_unreadable(root, &error).into())
 }
 
-/// What to do about folders that are missing.
+/// How to treat missing folders.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MissingFolders {
-    /// They are an error.
+    /// Missing folders are an error.
     Refuse,
-    /// They are made.
+    /// Missing folders are created.
     Make,
-    /// They would be made.
+    /// Missing folders are accepted but not created.
     DryRun,
 }
 
-/// The real path of a YAML file below `root`, which is a real path itself. The file need not be there
-/// yet.
+/// The real path of a YAML file below `root`, which is a real path too. The file need not exist yet.
 ///
-/// A link is followed where it stays in the tree, so that its target is what gets edited.
+/// A link inside the tree is followed, so that edits change its target.
 pub fn file(root: &Path, relative: &Path, missing: MissingFolders) -> Result<PathBuf> {
     let refuse = |reason: &'static str| Fault::new(Kind::PathRefused { path: display(relative), reason });
     let plain = relative.components().all(|part| matches!(part, Component::Normal(_)));
@@ -86,8 +85,8 @@ fn is_yaml(path: &Path) -> bool {
     matches!(path.extension().and_then(|end| end.to_str()), Some("yml" | "yaml"))
 }
 
-/// The real path of a file that a listing has found, with the first of these folders, real paths
-/// themselves, that it is in: listings follow links wherever they lead.
+/// The real path of a listed file, with the first of the folders that contains it. The folders are real
+/// paths. Listings follow links anywhere, so the file may be outside.
 pub fn found<'f>(path: &Path, folders: &'f [PathBuf]) -> Result<(&'f Path, PathBuf)> {
     let real = fs::canonicalize(path).map_err(|error| unreadable(path, &error))?;
     if let Some(folder) = folders.iter().find(|folder| real.starts_with(folder)) {
@@ -97,7 +96,7 @@ pub fn found<'f>(path: &Path, folders: &'f [PathBuf]) -> Result<(&'f Path, PathB
     Err(Fault::new(Kind::PathRefused { path: display(path), reason }).into())
 }
 
-/// Makes the folders down to `folder` that are missing, each with the rights of the one parent it.
+/// Creates missing folders, each with the permissions of its parent.
 fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     if folder.symlink_metadata().is_ok() || !folder.starts_with(root) {
         return Ok(());
@@ -110,7 +109,7 @@ fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     }
     match fs::DirBuilder::new().mode(metadata.mode() & 0o7777).create(folder) {
         Ok(()) => {
-            // Only a privileged process can give a folder away; others own it rightly.
+            // Only a privileged process may change the owner; for others their own is right.
             let _ = std::os::unix::fs::chown(folder, Some(metadata.uid()), Some(metadata.gid()));
             Ok(())
         }

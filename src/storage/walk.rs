@@ -1,7 +1,7 @@
-//! A lister goes through trees of folders: to list them, or to see whether they are as they were.
+//! Walks trees of folders, to list them or to verify that they are unchanged.
 //!
-//! Most of the time goes into the kernel. A folder is opened from the one ancestors it, which is the
-//! shorter relative, and several threads share a wide tree.
+//! Most of the time is spent in the kernel. Opening a folder relative to an open ancestor is faster, and
+//! several threads share a wide tree.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr};
@@ -23,24 +23,23 @@ use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
 use crate::base::parallel;
 
-/// From how many folders on, none of them ancestors another, threads share them. Until there are as
-/// many, one level after the other is listed by one.
+/// The number of folders in one level from which threads share them. Until then, one thread lists level by
+/// level.
 const PARALLEL_FOLDERS: usize = 64;
 
-/// How many levels of folders are opened from the one ancestors each, which is kept open for it: threads
-/// would run out of descriptors in deep trees. What is deeper is opened from the last of these.
+/// For this many levels, each folder stays open for its subfolders. More would exhaust the descriptors of
+/// threads in deep trees. Deeper folders are opened relative to the last of these.
 const MAX_OPEN_LEVELS: usize = 8;
 
-/// How many bytes the relative from there may have: the kernel takes 4,096 at a time.
+/// The longest relative path; the kernel accepts 4,096 bytes.
 const MAX_RELATIVE_PATH: usize = 2_000;
 
-/// How folders are opened.
+/// The flags for opening folders.
 const OPEN_FLAGS: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Lists trees: `.yml` and `.yaml` files, links followed. Hidden files and folders, `CVS` and
-/// `SCCS` are left out (S17); a link back to a folder ancestors it is not followed. More files and
-/// folders in one than `limits` allow are an error: links can bring a few folders together in ways
-/// without number.
+/// Lists the `.yml` and `.yaml` files of trees and follows links. Skips hidden files and folders, `CVS` and
+/// `SCCS` (S17), and links to an ancestor. Exceeding `limits` is an error: with links, a few folders can
+/// form an unbounded tree.
 pub fn list(roots: &[PathBuf], limits: TreeLimits, threads: usize) -> Result<Listing> {
     let mut listing = Listing::default();
     for root in roots {
@@ -50,14 +49,14 @@ pub fn list(roots: &[PathBuf], limits: TreeLimits, threads: usize) -> Result<Lis
     Ok(listing)
 }
 
-/// Whether the folders of listings are as they were; their new fingerprints are to prove it the next time.
+/// Whether listed folders are unchanged. Replaces their fingerprints for the next check.
 ///
-/// They are looked for from the outermost one on: that is the shorter relative to all the others.
+/// Opens each root once, because paths relative to it are shorter.
 pub fn are_unchanged(folders: &mut [(Arc<Folder>, DiskFingerprint)]) -> bool {
     let (young, mut root) = (SettledBefore::now(), None);
     folders.iter_mut().all(|(folder, before)| {
         let now = if folder.is_root() {
-            // Where it cannot be opened, its path still says what it is.
+            // If it cannot be opened, its path still has a fingerprint.
             root = rustix::fs::open(folder.path(), OPEN_FLAGS | OFlags::PATH, Mode::empty()).ok();
             root.as_ref().map_or_else(|| rustix::fs::stat(folder.path()), rustix::fs::fstat)
         } else {
@@ -76,28 +75,28 @@ pub fn are_unchanged(folders: &mut [(Arc<Folder>, DiskFingerprint)]) -> bool {
     })
 }
 
-/// A tree that is listed.
+/// A tree during listing.
 struct ListedTree<'a> {
     root: &'a Path,
     limits: TreeLimits,
-    /// How many files and folders were count.
+    /// The number of files and folders so far.
     count: AtomicUsize,
     young: SettledBefore,
 }
 
-/// A folder that is to be listed.
+/// A folder to list.
 struct Pending {
     folder: Folder,
-    /// One ancestors it, and the relative to it from there; nothing for the outermost one.
+    /// An open ancestor, and the path relative to it; `None` for the root.
     parent: Option<(Arc<OwnedFd>, CString)>,
-    /// Which folders are ancestors it.
+    /// The identities of its ancestors.
     ancestors: Arc<[(u64, u64)]>,
 }
 
-/// What a thread lists with.
+/// The lister of one thread.
 struct TreeLister<'t> {
     tree: &'t ListedTree<'t>,
-    /// What the kernel writes names into.
+    /// The kernel writes names into it.
     buffer: RefCell<Vec<MaybeUninit<u8>>>,
 }
 
@@ -123,7 +122,7 @@ impl ListedTree<'_> {
         Ok(())
     }
 
-    /// Adds what is in folders, each thread some of them.
+    /// Lists folders with several threads.
     fn share(&self, threads: usize, level: Vec<Pending>, listing: &mut Listing) -> Result<()> {
         let level: Vec<_> = level.into_iter().map(|pending| Mutex::new(Some(pending))).collect();
         let listed = parallel::each(
@@ -154,7 +153,7 @@ impl ListedTree<'_> {
 }
 
 impl TreeLister<'_> {
-    /// Lists a folder and all folders in it.
+    /// Lists a folder and all folders below it.
     fn all(&self, pending: Pending, listing: &mut Listing) -> Result<()> {
         let mut waiting = vec![pending];
         while let Some(pending) = waiting.pop() {
@@ -163,7 +162,7 @@ impl TreeLister<'_> {
         Ok(())
     }
 
-    /// Lists a folder; gives back the folders in it, by name.
+    /// Lists one folder, and returns its subfolders by name.
     fn one(
         &self,
         Pending { folder, parent, ancestors }: Pending,
@@ -179,7 +178,7 @@ impl TreeLister<'_> {
             DiskFingerprint::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
         let identity = fingerprint.identity();
         if ancestors.contains(&identity) {
-            // It may come to lead to another folder.
+            // The link may change to another folder.
             listing.add_link(folder, fingerprint);
             return Ok(Vec::new());
         }
@@ -194,7 +193,7 @@ impl TreeLister<'_> {
         if inner.is_empty() {
             return Ok(Vec::new());
         }
-        // The next ones are opened from here, or with it from a folder ancestors it.
+        // Subfolders are opened relative to this folder, or to the same ancestor.
         let (open, relative) = match parent {
             Some((outer, relative))
                 if ancestors.len() >= MAX_OPEN_LEVELS && relative.as_bytes().len() < MAX_RELATIVE_PATH =>
@@ -219,8 +218,8 @@ impl TreeLister<'_> {
         Ok(inner.into_iter().map(pending).collect())
     }
 
-    /// Adds the files of an open folder to a listing that has the folder under this number; gives back
-    /// the names of the folders in it, sorted.
+    /// Adds the files of an open folder to a listing, where the folder has this number. Returns the sorted
+    /// names of its subfolders.
     fn names(&self, open: &OwnedFd, number: usize, listing: &mut Listing) -> Result<Vec<CString>> {
         let failed = |listing: &Listing, error: Errno| unreadable(listing.folders[number].path(), error);
         let mut inner = Vec::new();
@@ -229,7 +228,7 @@ impl TreeLister<'_> {
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|error| failed(listing, error))?;
             let name = entry.file_name();
-            // The folder itself and the one ancestors it.
+            // The folder itself and its parent.
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
@@ -261,11 +260,11 @@ impl TreeLister<'_> {
         Ok(inner)
     }
 
-    /// What a link in an open folder leads to; it is a link itself where that is nothing. What is no
-    /// folder may become one: its fingerprint tells, or else that of the folder it is in proves nothing.
+    /// The type of a link's target; `Symlink` if there is none. A target that is no folder may become one.
+    /// The target's fingerprint shows that; without a target, the folder's fingerprint is distrusted.
     ///
-    /// Where it cannot be told, a name of a YAML file is one of a file, an error for who asks for it
-    /// alone. With any other name it may be a folder full of files: that is an error.
+    /// If the type is unknown, a name of a YAML file counts as a file, with an error only for those who
+    /// read it. Any other name may be a folder full of files, so it is an error.
     fn link_target_type(
         &self,
         open: &OwnedFd,
@@ -307,7 +306,7 @@ mod tests {
 
     const LIMITS: TreeLimits = TreeLimits { files: 1000, depth: 10, bytes: 100 };
 
-    /// A tree of `wide` folders with a folder in each, and a file in every folder.
+    /// A tree of `wide` folders, each with a subfolder, and a file in every folder.
     fn tree(wide: usize) -> tempfile::TempDir {
         let root = tempfile::tempdir().expect("a folder");
         for number in 0..wide {
@@ -351,7 +350,7 @@ mod tests {
     fn threads_meet_as_many_as_one_may() {
         let root = tree(100);
         let roots = [root.path().to_owned()];
-        // The folder `a`, and four for each.
+        // The folder `a`, and four entries for each of the others.
         for threads in [1, 3] {
             let limits = |files| TreeLimits { files, ..LIMITS };
             assert!(list(&roots, limits(401), threads).is_ok());
@@ -371,7 +370,7 @@ mod tests {
         assert!(listings.iter().all(|listing| listing.links && listing.len() == 160));
     }
 
-    /// What a child of the next test does, with 64 descriptors.
+    /// The child process of the next test, with 64 descriptors.
     #[test]
     #[ignore = "run by another in a process of its own"]
     fn list_with_few_descriptors() {

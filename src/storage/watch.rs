@@ -1,13 +1,11 @@
-//! A watch turns what the kernel noticed about an inventory's folders into the files and
-//! folders to look at again, without a thread: a descriptor that is read when somebody asks.
+//! A watch collects from inotify which files and folders of an inventory changed. It has no thread; its
+//! descriptor is read on demand.
 //!
-//! A watch belongs to one process. It is only set up where inotify tells the whole truth: on
-//! local file systems with nothing mounted inside, in trees without symbolic links whose folders
-//! have one path each. inotify tells of a file under the name that was used: the caller sees to it
-//! that no file is watched that has another (see [`DiskFingerprint::has_hard_links`]). Whatever is doubtful
-//! ends a watch, and the caller goes back to looking at every file.
-//!
-//! [`DiskFingerprint::has_hard_links`]: super::DiskFingerprint::has_hard_links
+//! A watch belongs to one process. It exists only if inotify reports every change: on local file systems
+//! without nested mounts, in trees without symbolic links, with one path for each folder. inotify reports a
+//! file only under the name that was used, so the caller must not rely on a watch if a file has several
+//! hard links (`DiskFingerprint::has_hard_links`). Any doubt ends the watch, and the caller checks every
+//! file again.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::ffi::OsStr;
@@ -28,41 +26,38 @@ use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 pub struct Watch {
     descriptor: OwnedFd,
     folders: FxHashMap<i32, PathBuf>,
-    /// The outermost folders: that they are still the same is looked up, since the kernel does
-    /// not tell when a folder further up is renamed.
+    /// The root folders. Their identity is verified, because the kernel does not report a renamed ancestor.
     roots: Vec<(PathBuf, (u64, u64))>,
     mounts: Mounts,
     process: u32,
 }
 
-/// What happened since the last look.
+/// The changes since the last call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum WatchEvents {
-    /// Nothing.
+    /// No changes.
     Quiet,
-    /// These YAML files were written or replaced, appeared or went; with `tree`, the permissions of a
-    /// folder changed, or a symbolic link appeared.
+    /// These YAML files were written, replaced, created or removed. With `tree`, permissions of a folder
+    /// changed or a symbolic link appeared.
     Changed {
-        /// The files, by path.
+        /// The paths of the files.
         files: Vec<PathBuf>,
         /// Whether folders may have changed.
         tree: bool,
     },
-    /// The watch cannot tell, or a folder went or appeared that it may not know. It must not be
-    /// descriptors again.
+    /// The watch missed changes, or a folder appeared or disappeared. It must not be used again.
     Lost,
 }
 
-/// File systems on which a write always passes the kernel that is descriptors: ext, xfs, btrfs,
-/// tmpfs, f2fs, zfs.
+/// File systems on which every write passes the local kernel: ext, xfs, btrfs, tmpfs, f2fs, zfs.
 const LOCAL_FILE_SYSTEMS: [u64; 6] =
     [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1];
 
-/// What is mounted where, as this process sees it: proc(5).
+/// The mount table of this process: proc(5).
 const MOUNTS: &str = "/proc/self/mountinfo";
 
 impl Watch {
-    /// Watches these folders; `None` where that cannot be relied on.
+    /// Watches these folders; `None` if that is not reliable.
     pub fn new(roots: &[PathBuf], folders: &[PathBuf]) -> Option<Watch> {
         for root in roots {
             #[expect(clippy::cast_sign_loss, reason = "a magic number, compared bit by bit")]
@@ -87,7 +82,7 @@ impl Watch {
         let mut watched = FxHashMap::default();
         for folder in folders {
             let number = inotify::add_watch(&descriptor, folder, events).ok()?;
-            // Of a folder with two paths, one alone would be told.
+            // For a folder with two paths, only one would be reported.
             if watched.insert(number, folder.clone()).is_some_and(|other| other != *folder) {
                 return None;
             }
@@ -95,13 +90,12 @@ impl Watch {
         Some(Watch { descriptor, folders: watched, roots, mounts, process: std::process::id() })
     }
 
-    /// Whether the watch was set up by this process: a forked child must not read what its
-    /// parent waits for.
+    /// Whether this process created the watch. A forked child must not read events that its parent needs.
     pub fn belongs_to_this_process(&self) -> bool {
         self.process == std::process::id()
     }
 
-    /// What happened since the last call. Never waits.
+    /// The changes since the last call. Never blocks.
     pub fn poll(&mut self) -> WatchEvents {
         if !self.belongs_to_this_process()
             || self.roots.iter().any(|(root, before)| identity(root) != Some(*before))
@@ -128,7 +122,7 @@ impl Watch {
                 return WatchEvents::Lost;
             }
             let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name()) else {
-                // The folder itself: its permissions, perhaps.
+                // The folder itself, for example its permissions.
                 tree = true;
                 continue;
             };
@@ -137,7 +131,7 @@ impl Watch {
             let appeared = what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
             let file = if appeared { fs::symlink_metadata(&path).ok() } else { None };
             if file.as_ref().is_some_and(|file| file.is_file() && file.nlink() > 1) {
-                // The other name may be that of a file that was read.
+                // The other name may belong to a file that was read.
                 return WatchEvents::Lost;
             }
             if name.starts_with(b".") {
@@ -145,15 +139,15 @@ impl Watch {
             }
             if what.contains(ReadFlags::ISDIR) {
                 if appeared || what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
-                    // While somebody holds a folder open that went, nothing tells that the one that took
-                    // its place is another.
+                    // While a removed folder is still open somewhere, no event shows that its replacement
+                    // is a different folder.
                     return WatchEvents::Lost;
                 }
                 tree = true;
             } else if name.ends_with(b".yml") || name.ends_with(b".yaml") {
                 files.push(path);
             } else if file.is_some_and(|file| file.is_symlink()) {
-                // A folder is behind it, or may come to be.
+                // It may lead to a folder now or later.
                 tree = true;
             }
         }
@@ -161,8 +155,8 @@ impl Watch {
     }
 }
 
-/// Whether a name that is listed, or is not, is still so. A symbolic link never is: a tree with
-/// one has to be listed, and is not watched from then on.
+/// Whether a file exists exactly if it was listed. A symbolic link always differs: a tree with one must be
+/// listed, and is not watched from then on.
 pub fn is_as_listed(path: &Path, listed: bool) -> bool {
     match fs::symlink_metadata(path) {
         Ok(metadata) => listed && !metadata.is_symlink(),
@@ -174,23 +168,23 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
-/// The table of mounts, held open: the kernel says when it changed.
+/// The mount table, kept open, because the kernel signals its changes.
 #[derive(Debug)]
 struct Mounts {
     table: fs::File,
-    /// The outermost folders, without links in their paths.
+    /// The root folders, without links in their paths.
     roots: Vec<PathBuf>,
 }
 
 impl Mounts {
-    /// Opens the table; `None` where something is mounted inside of these folders, or nothing tells.
+    /// Opens the table; `None` if there are mounts inside of the folders, or the table is unreadable.
     fn outside(roots: &[PathBuf]) -> Option<Mounts> {
         let roots = roots.iter().map(|root| fs::canonicalize(root).ok()).collect::<Option<_>>()?;
         let mut mounts = Mounts { table: fs::File::open(MOUNTS).ok()?, roots };
         mounts.read().then_some(mounts)
     }
 
-    /// Whether still nothing is mounted inside.
+    /// Whether there are still no mounts inside of the folders.
     fn are_outside(&mut self) -> bool {
         let mut descriptors = [PollFd::new(&self.table, PollFlags::PRI)];
         match poll(&mut descriptors, Some(&Timespec::default())) {
@@ -200,7 +194,7 @@ impl Mounts {
         }
     }
 
-    /// Reads the table from its start.
+    /// Reads the table from its beginning.
     fn read(&mut self) -> bool {
         let mut table = Vec::new();
         self.table.rewind().is_ok()
@@ -209,7 +203,7 @@ impl Mounts {
     }
 }
 
-/// Whether something is mounted on a folder or file below a folder without links in its path.
+/// Whether there is a mount below this folder, whose path has no links.
 fn is_mounted_on(folder: &Path, mounts: &[u8]) -> bool {
     let mut points =
         mounts.split(|byte| *byte == b'\n').filter_map(|line| line.split(|byte| *byte == b' ').nth(4));
@@ -220,7 +214,7 @@ fn is_mounted_on(folder: &Path, mounts: &[u8]) -> bool {
     })
 }
 
-/// A path of the table of mounts, in which `\040` is a space.
+/// Decodes a path of the mount table, in which `\040` is a space.
 fn unescape(mut escaped: &[u8]) -> Vec<u8> {
     let mut path = Vec::with_capacity(escaped.len());
     loop {
@@ -264,7 +258,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let watch = |root: &Path| Watch::new(&[root.to_owned()], &[root.to_owned()]);
         assert!(watch(folder.path()).is_some());
-        // At least `/proc` is mounted there.
+        // At least `/proc` is a mount there.
         assert!(watch(Path::new("/")).is_none());
         assert!(watch(Path::new("/proc/self")).is_none());
     }

@@ -1,10 +1,9 @@
-//! Writing turns new bytes into a file so that everybody else sees the old file or the new one,
-//! never anything between, whatever happens on the way.
+//! Replaces files atomically: everybody sees either the old file or the new one, whatever happens
+//! meanwhile.
 //!
-//! One lock for each tree makes writers wait for one another, and where trees are in one another,
-//! the lock of the folder itself while a file in it is replaced. A new file is made temporary the old
-//! one, flushed, and renamed over it. Readers need no lock. What a writer left behind that was
-//! ended in the middle is hidden, as is the lock, and goes with the next write of that file.
+//! Writers exclude each other by one lock for each tree. For nested trees, the file's folder is locked too.
+//! A new file is created next to the old one, flushed, and renamed over it. Readers need no lock. Leftovers
+//! of an interrupted write are hidden, like the lock, and the next write of the same file removes them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::ffi::OsStr;
@@ -23,15 +22,15 @@ use super::{beneath, permissions};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::failpoints::failpoint;
 
-/// The file that is locked, in the outermost folder of a tree. Hidden, so it is no node and no class.
+/// The lock file in the root folder of a tree. It is hidden, so it is no node and no class.
 const LOCK: &str = ".reclass.lock";
 /// How long to wait for another writer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 const LOCK_RETRY: Duration = Duration::from_millis(5);
-/// How long a lock file may be without the rights that it gets.
+/// How long a new lock file may lack its final permissions.
 const LOCK_FILE_GRACE: Duration = Duration::from_millis(50);
 
-/// The right to write in a tree. Ends with the value, or with the process.
+/// The right to write in a tree. It ends with the value or with the process.
 #[derive(Debug)]
 pub struct TreeLock {
     root: PathBuf,
@@ -39,37 +38,37 @@ pub struct TreeLock {
 }
 
 impl Drop for TreeLock {
-    /// Gives the lock back by name: a child that was forked meanwhile holds the same file open, and
-    /// closing ours would not be enough. Without it, the end of the process does the same.
+    /// Releases the lock explicitly: a child forked meanwhile shares the open file, so closing it here
+    /// would not be enough. The end of the process releases it too.
     fn drop(&mut self) {
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
-/// Where a write is, for tests that end the process there.
+/// The steps of a write, for tests that end the process there.
 #[doc(hidden)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum WriteStep {
-    /// Before there is a new file.
+    /// There is no new file yet.
     Begin,
-    /// The new file is there, and empty.
+    /// The new file exists and is empty.
     Created,
     /// Half of the bytes are written.
     Half,
-    /// All of them are.
+    /// All bytes are written.
     Written,
-    /// Owner, group and mode are set, the bytes are on disk.
+    /// Owner, group and mode are set, and the bytes are on disk.
     Flushed,
-    /// The new file has the name of the old one.
+    /// The new file has the final name.
     Renamed,
     /// The name is on disk.
     Done,
 }
 
 impl TreeLock {
-    /// Waits for the lock of the tree below `root`, half a minute at the most.
+    /// Waits up to half a minute for the lock of the tree below `root`.
     ///
-    /// The lock is that of the real folder: whatever path leads there, writers meet.
+    /// The lock is in the real folder, so writers meet whatever path they use.
     pub fn take(root: &Path) -> Result<TreeLock> {
         let path = root.join(LOCK);
         let unwritable = |error: io::Error| {
@@ -80,7 +79,7 @@ impl TreeLock {
         let started = Instant::now();
         loop {
             let file = match open_lock(root, &path) {
-                // Somebody has made the file and has still to give it its rights.
+                // Another writer has created the file but not yet set its permissions.
                 Err(error)
                     if error.kind() == io::ErrorKind::PermissionDenied
                         && started.elapsed() < LOCK_FILE_GRACE =>
@@ -92,7 +91,7 @@ impl TreeLock {
             };
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {
-                    // Somebody may have taken the file away while we waited for it.
+                    // The lock file may have been removed while we waited.
                     let ours = file.metadata().map_err(unwritable)?;
                     let there = fs::metadata(&path);
                     if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
@@ -110,19 +109,19 @@ impl TreeLock {
         }
     }
 
-    /// Puts `bytes` in the place of a file, which keeps its owner, group, mode and attributes; a
-    /// new file gets those of its folder.
+    /// Replaces the content of a file. The file keeps owner, group, mode and attributes; a new file gets
+    /// those of its folder.
     ///
-    /// `before` is the fingerprint of what the new bytes were made from, `None` for no file. Where that
-    /// is not what stands there any more, nothing is written and the answer is false.
+    /// `before` is the fingerprint that the new bytes are based on; `None` for a new file. If the file has
+    /// changed, nothing is written and the result is false.
     ///
-    /// After an error the file is what it was, but for [`Kind::FolderUnflushed`]: then the new bytes
-    /// stand there, and may be lost with the system.
+    /// After an error the file is unchanged, except for [`Kind::FolderUnflushed`]: then the new bytes are
+    /// in place, but a crash of the system may lose them.
     pub fn replace(&self, path: &Path, bytes: &[u8], before: Option<&DiskFingerprint>) -> Result<bool> {
         self.replace_by_steps(path, bytes, before, &mut |_| {})
     }
 
-    /// The same, telling each step.
+    /// Like [`TreeLock::replace`], and reports each step.
     #[doc(hidden)]
     pub fn replace_by_steps(
         &self,
@@ -147,7 +146,7 @@ impl TreeLock {
             })
             .map_err(unwritable);
         if !matches!(written, Ok(true)) {
-            // What cannot be taken away now goes with the next write.
+            // If this fails, the next write removes the file.
             let _ = unlinkat(&folder_file, &temporary, AtFlags::empty());
             return Ok(written?);
         }
@@ -157,11 +156,11 @@ impl TreeLock {
         Ok(true)
     }
 
-    /// Takes a file away, if it is still there. Errors are those of [`Lock::replace`].
+    /// Removes a file, if it exists. The errors are those of [`TreeLock::replace`].
     pub fn remove(&self, path: &Path) -> Result<()> {
         let (folder, name) = self.parts(path)?;
         let unwritable = |error: io::Error| unwritable(path, folder, &error);
-        // The path may lead through links that stay in the tree.
+        // The path may contain links that stay in the tree.
         let real = fs::canonicalize(folder).map_err(unwritable)?;
         let folder_file = beneath::folder(&self.root, &real).map_err(unwritable)?;
         let _lock = FolderLock::in_folder(&folder_file, folder)?;
@@ -171,7 +170,7 @@ impl TreeLock {
         }
     }
 
-    /// The folder of a file that this lock is for, and its name there.
+    /// The folder and name of a file, if this lock covers it.
     fn parts<'p>(&self, path: &'p Path) -> Result<(&'p Path, &'p OsStr)> {
         match (path.parent(), path.file_name()) {
             (Some(folder), Some(name)) if path.starts_with(&self.root) => Ok((folder, name)),
@@ -183,20 +182,20 @@ impl TreeLock {
     }
 }
 
-/// The right to replace files in one folder. Trees of two configurations may be in one another, so that
-/// one file is below two locks.
+/// The right to replace files in one folder. With nested trees of two configurations, two tree locks cover
+/// the same file.
 struct FolderLock<'f>(&'f File);
 
 impl Drop for FolderLock<'_> {
-    /// By name, as [`TreeLock`] is.
+    /// Explicitly, as for [`TreeLock`].
     fn drop(&mut self) {
         let _ = flock(self.0, FlockOperation::Unlock);
     }
 }
 
 impl FolderLock<'_> {
-    /// Waits until nobody else replaces a file there. Where folders cannot be locked, as over NFS, there
-    /// is nothing to wait for.
+    /// Waits until nobody else replaces a file in the folder. Without support for locks on folders, as on
+    /// NFS, it does not wait.
     fn in_folder<'f>(folder_file: &'f File, folder: &Path) -> Result<Option<FolderLock<'f>>> {
         let started = Instant::now();
         loop {
@@ -213,22 +212,22 @@ impl FolderLock<'_> {
     }
 }
 
-/// A file that cannot be replaced in its folder.
+/// The fault for a file that cannot be replaced.
 fn unwritable(path: &Path, folder: &Path, error: &io::Error) -> Fault {
     let message = reason_at(folder, Access::WRITE_OK, error);
     Fault::new(Kind::FileUnwritable { path: display(path), message })
 }
 
-/// For writing, which a lock over NFS needs; for reading where the file is another user's, as earlier
-/// versions made it.
+/// Opens the lock file for writing, which locks on NFS require, or for reading if another user owns the
+/// file, as with earlier versions.
 ///
-/// Who may write in the tree can lock it, and nobody else: the file has the owner and the group of the
-/// folder, and for each of them the right that they have to the folder.
+/// Exactly the users who may write in the tree may lock it: the file gets the owner and group of the
+/// folder, with their rights to it.
 fn open_lock(root: &Path, path: &Path) -> io::Result<File> {
     let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let open = |flags: OFlags| rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
     let file = match open(flags | OFlags::RDWR | OFlags::CREATE) {
-        // Without a file, the right to make one is missing.
+        // Without a lock file, the right to create one is missing.
         Err(Errno::ACCESS) => open(flags | OFlags::RDONLY).map_err(|_| Errno::ACCESS),
         opened => opened,
     };
@@ -237,7 +236,7 @@ fn open_lock(root: &Path, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Writes a new file temporary another, with its owner, mode and attributes.
+/// Writes the new file next to the old one, with its owner, mode and attributes.
 fn write(
     folder_file: &File,
     temporary: &OsStr,
@@ -249,7 +248,7 @@ fn write(
         Err(error) if error != Errno::NOENT => return Err(error.into()),
         _ => {}
     }
-    // Nobody else reads it before it has the rights of the old one.
+    // Nobody else may read it before it has the permissions of the old file.
     let mut file = beneath::file(folder_file, temporary, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL)?;
     on_step(WriteStep::Created);
     let (first, second) = bytes.split_at(bytes.len() / 2);
@@ -270,8 +269,8 @@ fn write(
     Ok(())
 }
 
-/// Puts on disk what has changed in a folder, the name of the file at `path`. Where a file system has
-/// no such thing, it does without.
+/// Flushes a changed folder to disk, for the file at `path`. File systems without support for this are
+/// fine.
 fn flush(folder: &File, path: &Path) -> Result<()> {
     match folder.sync_all() {
         Err(error) if !matches!(Errno::from_io_error(&error), Some(Errno::INVAL | Errno::NOTSUP)) => {
@@ -281,13 +280,13 @@ fn flush(folder: &File, path: &Path) -> Result<()> {
     }
 }
 
-/// The error of a change that is made, and whose folder cannot be put on disk.
+/// The fault for a completed change whose folder cannot be flushed to disk.
 #[doc(hidden)]
 pub fn unflushed(path: &Path, error: &io::Error) -> Fault {
     Fault::new(Kind::FolderUnflushed { path: display(path), message: reason(error) })
 }
 
-/// Whether a file is what it was when it was read.
+/// Whether a file is unchanged since it was read.
 fn is_unchanged(folder_file: &File, name: &OsStr, before: Option<&DiskFingerprint>) -> io::Result<bool> {
     let young = SettledBefore::now();
     match (statat(folder_file, name, AtFlags::SYMLINK_NOFOLLOW), before) {

@@ -91,8 +91,8 @@ fn escaped(c: char) -> Result<impl Iterator<Item = char>, String> {
     Ok(None.into_iter().chain(Some(one)))
 }
 
-/// Translates a Python pattern so that the regex crates match the same. In a character class, `[`, `&`, `~`
-/// and pairs of `-` are literal; `\<` and `\>` are no word boundaries; and a brace that is no repetition is
+/// Translates a Python pattern so that the regex crates match the same. In a character class, `[` and
+/// the pairs `&&`, `~~` and `--` are literal; `\<` and `\>` are no word boundaries; and a brace that is no repetition is
 /// literal. Syntax that Python lacks is an error, as in Python: a recursive pattern (`\g<0>`, `(?R)`) could
 /// take unbounded memory.
 pub fn translate(pattern: &str) -> Result<String, String> {
