@@ -1,23 +1,23 @@
-//! Points are where tests have the engine panic, one after the other, to show that nothing wrong is
-//! left behind: in the middle of its work, under its locks, in cells that are being written.
+//! Failpoints: named places where a test makes the engine panic, to show that a panic in the middle of
+//! work, under locks or in half-written cells leaves no wrong state.
 //!
-//! Only builds with debug assertions have them: in a wheel they are nothing.
+//! Only builds with debug assertions have them.
 
 #[cfg(debug_assertions)]
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// Which point panics, counted from [`arm`]; zero for none.
+/// The number of the failpoint that panics, counted from [`arm`]; zero for none.
 #[cfg(debug_assertions)]
 static AT: AtomicUsize = AtomicUsize::new(0);
-/// How many were passed since.
+/// Failpoints passed since.
 #[cfg(debug_assertions)]
 static PASSED: AtomicUsize = AtomicUsize::new(0);
 
-/// Passes a point of this name.
+/// Passes the failpoint of this name.
 ///
 /// # Panics
 ///
-/// If it is the one that a test has chosen.
+/// If a test has armed it.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn failpoint(name: &str) {
@@ -30,8 +30,8 @@ pub fn failpoint(name: &str) {
     let _ = name;
 }
 
-/// Has the point `at` panic that is passed from now on, in whatever thread; zero for none. Tells how many
-/// were passed since the last time.
+/// Arms the failpoint that will be passed as number `at` from now on, in any thread; zero for none.
+/// Returns the number of failpoints passed since the last call.
 #[cfg(debug_assertions)]
 pub fn arm(at: usize) -> usize {
     AT.store(at, SeqCst);

@@ -1,9 +1,9 @@
-//! Keys are the index of a table: keys in their order, with what became of them elsewhere.
+//! The index of a table: its keys in order, and a cache of the indexes derived from it.
 //!
-//! Nodes of one kind add the same few keys to the same hundreds. So keys remember which ones they
-//! became when others came to them, as the hidden classes of a language's objects do: whoever
-//! adds the same is given the same, without hashing. And where only a few come to many that others
-//! have too, the few stand behind the many, which are not copied.
+//! Similar nodes add the same few keys to the same hundreds. An index therefore caches its unions
+//! with other indexes, as the hidden classes of JavaScript engines do: the same union is the same
+//! index again, and no key is hashed. If few keys are added to many, the index shares the many as
+//! its base and owns only the tail.
 
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
@@ -18,218 +18,218 @@ use crate::base::value::Key;
 /// The keys of tables, in their order.
 #[derive(Default, Debug)]
 pub struct Keys {
-    /// The first ones, which others have too. They have no others before them.
-    first: Option<Arc<Keys>>,
-    /// Those behind them. The earlier pillar brings in keys that strangers choose, so the hash has a secret.
-    set: IndexSet<Key, DefaultHashBuilder>,
-    /// What they became. Nothing here keeps anything alive.
-    wider: Mutex<Option<Box<Wider>>>,
+    /// The shared first keys. A base has no base of its own.
+    base: Option<Arc<Keys>>,
+    /// The keys after the base. Keys of the earlier pillar can come from strangers, so the hash is seeded.
+    tail: IndexSet<Key, DefaultHashBuilder>,
+    /// A cache of derived indexes, by weak pointers.
+    derived: Mutex<Option<Box<Derived>>>,
 }
 
-/// The place of a key; the error is the place that a new one has now.
+/// The position of a key that was there (`Ok`) or that was added (`Err`).
 pub type KeyPosition = Result<usize, usize>;
 
-/// What keys became.
+/// The indexes derived from one index.
 #[derive(Default, Debug)]
-struct Wider {
-    /// By the address of the keys that were added to them behind the last one.
+struct Derived {
+    /// Unions, by the address of the other index.
     unions: FxHashMap<usize, Union>,
-    /// By the place and the one key that came there.
+    /// Indexes with one more key, by its position and the key.
     single: HashMap<(usize, Key), Weak<Keys>>,
 }
 
-/// What keys and others are together.
+/// The union with another index.
 #[derive(Debug)]
 struct Union {
-    /// The others: while they are held, no others have their address.
+    /// The other index. The weak pointer keeps its address from being used again.
     other: Weak<Keys>,
-    /// Where each of the others is, and all of them; nothing when they met for the first time.
-    known: Option<(Arc<[u32]>, Weak<Keys>)>,
+    /// The position of each key of the other index, and the union; `None` after the first request.
+    cached: Option<(Arc<[u32]>, Weak<Keys>)>,
 }
 
-/// Makes the secret of the hash. While it is made, others wait for it, which a fork must not catch: the
-/// module calls this under Python's lock, before there are threads.
+/// Initializes the seed of the hash. A fork during the initialization would block the child, so the
+/// Python module calls this under the GIL, before there are threads.
 pub fn seed() {
     let _ = DefaultHashBuilder::default();
 }
 
-/// From how many entries on those that are of no use any more are looked for.
-const CROWD: usize = 16;
+/// Number of cached entries from which dead ones are removed.
+const SWEEP_FROM: usize = 16;
 
-/// At least how many times as many as those behind them the first ones are: those behind are looked
-/// for in a second place.
-const FEW: usize = 4;
+/// Minimum base-to-tail ratio for sharing the base; keys in the tail cost a second probe.
+const BASE_RATIO: usize = 4;
 
 impl Keys {
-    /// No keys, with room for some.
+    /// No keys, with capacity for some.
     pub fn with_capacity(capacity: usize) -> Keys {
         Keys {
-            set: IndexSet::with_capacity_and_hasher(capacity, DefaultHashBuilder::default()),
+            tail: IndexSet::with_capacity_and_hasher(capacity, DefaultHashBuilder::default()),
             ..Keys::default()
         }
     }
 
-    /// The same keys, for others to come behind them.
+    /// The same keys, to be extended. Shares the base if that pays.
     pub fn extended(self: &Arc<Keys>) -> Keys {
-        match &self.first {
-            None if self.set.len() >= FEW => Keys { first: Some(self.clone()), ..Keys::default() },
-            Some(first) if first.len() >= FEW * (self.set.len() + 1) => {
-                Keys { first: Some(first.clone()), set: self.set.clone(), ..Keys::default() }
+        match &self.base {
+            None if self.tail.len() >= BASE_RATIO => Keys { base: Some(self.clone()), ..Keys::default() },
+            Some(base) if base.len() >= BASE_RATIO * (self.tail.len() + 1) => {
+                Keys { base: Some(base.clone()), tail: self.tail.clone(), ..Keys::default() }
             }
-            _ => self.alone(),
+            _ => self.flattened(),
         }
     }
 
-    /// The same keys in one place.
-    fn alone(&self) -> Keys {
-        let Some(first) = &self.first else { return Keys { set: self.set.clone(), ..Keys::default() } };
-        let mut set = first.set.clone();
-        set.extend(self.set.iter().cloned());
-        Keys { set, ..Keys::default() }
+    /// The same keys without a base.
+    fn flattened(&self) -> Keys {
+        let Some(base) = &self.base else { return Keys { tail: self.tail.clone(), ..Keys::default() } };
+        let mut tail = base.tail.clone();
+        tail.extend(self.tail.iter().cloned());
+        Keys { tail, ..Keys::default() }
     }
 
-    /// How many stand in the first place.
-    fn before(&self) -> usize {
-        self.first.as_ref().map_or(0, |first| first.set.len())
+    /// The number of keys in the base.
+    fn base_len(&self) -> usize {
+        self.base.as_ref().map_or(0, |base| base.tail.len())
     }
 
-    /// How many there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
-        self.before() + self.set.len()
+        self.base_len() + self.tail.len()
     }
 
-    /// Whether there are none.
+    /// True without keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The place of a key.
+    /// The position of a key.
     #[inline]
     pub fn get_index_of<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<usize> {
-        let Some(first) = &self.first else { return self.set.get_index_of(key) };
-        match first.set.get_index_of(key) {
-            None => Some(first.set.len() + self.set.get_index_of(key)?),
+        let Some(base) = &self.base else { return self.tail.get_index_of(key) };
+        match base.tail.get_index_of(key) {
+            None => Some(base.tail.len() + self.tail.get_index_of(key)?),
             index => index,
         }
     }
 
-    /// The key at a place.
+    /// The key at a position.
     pub fn get_index(&self, index: usize) -> Option<&Key> {
-        match &self.first {
-            Some(first) if index < first.set.len() => first.set.get_index(index),
-            Some(first) => self.set.get_index(index - first.set.len()),
-            None => self.set.get_index(index),
+        match &self.base {
+            Some(base) if index < base.tail.len() => base.tail.get_index(index),
+            Some(base) => self.tail.get_index(index - base.tail.len()),
+            None => self.tail.get_index(index),
         }
     }
 
-    /// All of them.
+    /// All keys in order.
     pub fn iter(&self) -> Iter<'_> {
-        let (first, set) = (self.first.as_deref().map_or(&self.set, |first| &first.set), &self.set);
-        Iter { now: first.iter(), then: self.first.is_some().then(|| set.iter()) }
+        let (base, tail) = (self.base.as_deref().map_or(&self.tail, |base| &base.tail), &self.tail);
+        Iter { now: base.iter(), then: self.base.is_some().then(|| tail.iter()) }
     }
 
-    /// Whether they are these, the very same allocations, in this order.
+    /// True if these are the keys, with equal types, in this order.
     pub fn are<'k>(&self, keys: impl ExactSizeIterator<Item = &'k Key>) -> bool {
         self.len() == keys.len() && self.iter().zip(keys).all(|(one, other)| one.same(other))
     }
 
-    /// Adds a key behind the last one, if it is new.
+    /// Appends a key if it is new.
     pub fn insert(&mut self, key: Key) -> KeyPosition {
-        *self.wider.get_mut() = None;
-        if let Some(index) = self.first.as_ref().and_then(|first| first.set.get_index_of(&key)) {
+        *self.derived.get_mut() = None;
+        if let Some(index) = self.base.as_ref().and_then(|base| base.tail.get_index_of(&key)) {
             return Ok(index);
         }
-        let (index, new) = self.set.insert_full(key);
-        let index = self.before() + index;
+        let (index, new) = self.tail.insert_full(key);
+        let index = self.base_len() + index;
         if new { Err(index) } else { Ok(index) }
     }
 
-    /// Adds a new key at a place.
+    /// Inserts a new key at a position.
     pub fn shift_insert(&mut self, index: usize, key: Key) {
-        *self.wider.get_mut() = None;
-        self.unite_places();
-        self.set.shift_insert(index, key);
+        *self.derived.get_mut() = None;
+        self.flatten();
+        self.tail.shift_insert(index, key);
     }
 
-    /// Takes a key out.
+    /// Removes a key.
     pub fn shift_remove_index(&mut self, index: usize) -> Option<Key> {
-        *self.wider.get_mut() = None;
-        self.unite_places();
-        self.set.shift_remove_index(index)
+        *self.derived.get_mut() = None;
+        self.flatten();
+        self.tail.shift_remove_index(index)
     }
 
-    fn unite_places(&mut self) {
-        if self.first.is_some() {
-            *self = self.alone();
+    fn flatten(&mut self) {
+        if self.base.is_some() {
+            *self = self.flattened();
         }
     }
 
-    /// These keys with a new one at a place: the same for all who ask.
+    /// These keys with a new one at a position. Cached.
     pub fn with(&self, index: usize, key: Key) -> Arc<Keys> {
-        let mut wider = self.wider.lock();
-        let single = &mut wider.get_or_insert_default().single;
-        if let Some(known) = single.get(&(index, key.clone())).and_then(Weak::upgrade) {
-            return known;
+        let mut derived = self.derived.lock();
+        let single = &mut derived.get_or_insert_default().single;
+        if let Some(cached) = single.get(&(index, key.clone())).and_then(Weak::upgrade) {
+            return cached;
         }
-        if single.len() >= CROWD && single.len().is_power_of_two() {
+        if single.len() >= SWEEP_FROM && single.len().is_power_of_two() {
             single.retain(|_, keys| keys.strong_count() > 0);
         }
-        let mut all = self.alone();
+        let mut all = self.flattened();
         all.shift_insert(index, key.clone());
         let all = Arc::new(all);
         single.insert((index, key), Arc::downgrade(&all));
         all
     }
 
-    /// These keys and those of the others that are new, in their order, and where each of the others
-    /// is: the same for all who ask. `None` where keys may well be added in place: when nobody else
-    /// has these, or they meet the others for the first time.
+    /// The union with another index, new keys last, and the position of each of its keys. Cached.
+    ///
+    /// `None` if the caller should insert key by key: on the first request for this pair, or if the
+    /// caller is the only owner and can insert in place.
     pub fn union(self: &Arc<Keys>, other: &Arc<Keys>) -> Option<(Arc<Keys>, Arc<[u32]>)> {
         if Arc::strong_count(self) == 1 && Arc::weak_count(self) == 0 {
             return None;
         }
-        let mut wider = self.wider.lock();
-        let unions = &mut wider.get_or_insert_default().unions;
+        let mut derived = self.derived.lock();
+        let unions = &mut derived.get_or_insert_default().unions;
         let address = Arc::as_ptr(other) as usize;
         let Some(union) = unions.get_mut(&address) else {
-            if unions.len() >= CROWD && unions.len().is_power_of_two() {
+            if unions.len() >= SWEEP_FROM && unions.len().is_power_of_two() {
                 unions.retain(|_, union| union.other.strong_count() > 0);
             }
-            unions.insert(address, Union { other: Arc::downgrade(other), known: None });
+            unions.insert(address, Union { other: Arc::downgrade(other), cached: None });
             return None;
         };
-        if let Some((places, all)) = &union.known {
-            if self.contains_all(places) {
-                return Some((self.clone(), places.clone()));
+        if let Some((positions, all)) = &union.cached {
+            if self.contains_positions(positions) {
+                return Some((self.clone(), positions.clone()));
             }
             if let Some(all) = all.upgrade() {
-                return Some((all, places.clone()));
+                return Some((all, positions.clone()));
             }
         }
-        let (all, places) = self.unite(other);
-        let wider = if Arc::ptr_eq(&all, self) { Weak::new() } else { Arc::downgrade(&all) };
-        union.known = Some((places.clone(), wider));
-        Some((all, places))
+        let (all, positions) = self.compute_union(other);
+        let derived = if Arc::ptr_eq(&all, self) { Weak::new() } else { Arc::downgrade(&all) };
+        union.cached = Some((positions.clone(), derived));
+        Some((all, positions))
     }
 
-    fn contains_all(&self, places: &[u32]) -> bool {
-        places.iter().all(|place| (*place as usize) < self.len())
+    fn contains_positions(&self, positions: &[u32]) -> bool {
+        positions.iter().all(|position| (*position as usize) < self.len())
     }
 
-    fn unite(self: &Arc<Keys>, other: &Keys) -> (Arc<Keys>, Arc<[u32]>) {
+    fn compute_union(self: &Arc<Keys>, other: &Keys) -> (Arc<Keys>, Arc<[u32]>) {
         let mut all = None;
-        let mut places = Vec::with_capacity(other.len());
+        let mut positions = Vec::with_capacity(other.len());
         for key in other {
-            let place = match (&mut all, self.get_index_of(key)) {
-                (_, Some(place)) => place,
+            let position = match (&mut all, self.get_index_of(key)) {
+                (_, Some(position)) => position,
                 (all, None) => {
                     let all = all.get_or_insert_with(|| self.extended());
                     all.insert(key.clone()).unwrap_or_else(|new| new)
                 }
             };
-            places.push(u32::try_from(place).unwrap_or(u32::MAX));
+            positions.push(u32::try_from(position).unwrap_or(u32::MAX));
         }
-        (all.map_or_else(|| self.clone(), Arc::new), places.into())
+        (all.map_or_else(|| self.clone(), Arc::new), positions.into())
     }
 }
 
@@ -278,8 +278,8 @@ impl IntoIterator for Keys {
     type Item = Key;
     type IntoIter = indexmap::set::IntoIter<Key>;
     fn into_iter(self) -> Self::IntoIter {
-        let all = if self.first.is_some() { self.alone() } else { self };
-        all.set.into_iter()
+        let all = if self.base.is_some() { self.flattened() } else { self };
+        all.tail.into_iter()
     }
 }
 
@@ -308,29 +308,29 @@ mod tests {
     }
 
     #[test]
-    fn a_few_keys_stand_behind_those_of_others() {
+    fn few_new_keys_share_the_base() {
         let many = keys(&["a", "b", "c", "d", "e", "f", "g", "h"]);
         let mut more = many.extended();
         assert_eq!((more.insert("b".into()), more.insert("i".into())), (Ok(1), Err(8)));
         assert_eq!(more.insert("i".into()), Ok(8));
         let more = Arc::new(more);
-        assert!(more.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, &many)), "nothing is copied");
+        assert!(more.base.as_ref().is_some_and(|base| Arc::ptr_eq(base, &many)), "nothing is copied");
         assert_eq!(names(&more), ["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
         assert_eq!((more.get_index(9), more.get_index_of("j")), (None, None));
 
         let mut third = more.extended();
         assert_eq!(third.insert("j".into()), Err(9));
-        assert!(third.first.as_ref().is_some_and(|first| Arc::ptr_eq(first, &many)), "no chain");
+        assert!(third.base.as_ref().is_some_and(|base| Arc::ptr_eq(base, &many)), "no chain");
         let third = Arc::new(third);
         let mut fourth = third.extended();
         assert_eq!(fourth.insert("k".into()), Err(10));
-        assert!(fourth.first.is_none(), "they are too many to stand behind");
+        assert!(fourth.base.is_none(), "the tail is too large for the base");
         assert_eq!(names(&fourth), ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k"]);
         assert_eq!(names(&many).len(), 8);
     }
 
     #[test]
-    fn keys_move_wherever_they_stand() {
+    fn keys_move_in_base_and_tail() {
         let many = keys(&["a", "b", "c", "d", "e", "f", "g", "h"]);
         let mut more = many.extended();
         assert_eq!(more.insert("i".into()), Err(8));

@@ -1,4 +1,4 @@
-//! Locks are those of the standard library, without poisoning: whoever catches a panic drops what it left.
+//! Mutexes of the standard library without poisoning: the code that catches a panic drops the shared state.
 //!
 //! A process may fork while its threads hold locks. A lock of the standard library is a word of its own, so
 //! the child can take each one that was free. Locks with a table of waiting threads for the whole process,
@@ -6,22 +6,22 @@
 
 use std::sync::{MutexGuard, PoisonError, TryLockError};
 
-/// A mutex.
+/// A mutex without poisoning.
 #[derive(Default, Debug)]
 pub struct Mutex<T>(std::sync::Mutex<T>);
 
 impl<T> Mutex<T> {
-    /// An open mutex.
+    /// An unlocked mutex.
     pub const fn new(value: T) -> Mutex<T> {
         Mutex(std::sync::Mutex::new(value))
     }
 
-    /// Waits for the mutex.
+    /// Locks the mutex; waits for it.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the mutex if it is free.
+    /// Locks the mutex if it is free.
     pub fn try_lock(&self) -> Option<MutexGuard<'_, T>> {
         match self.0.try_lock() {
             Ok(guard) => Some(guard),
@@ -30,12 +30,12 @@ impl<T> Mutex<T> {
         }
     }
 
-    /// The value, to whoever has the mutex alone.
+    /// The value, for an exclusive owner.
     pub fn get_mut(&mut self) -> &mut T {
         self.0.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The value alone.
+    /// The value without the mutex.
     pub fn into_inner(self) -> T {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }

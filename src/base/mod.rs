@@ -1,6 +1,6 @@
 //! Base: values, errors, settings, source positions, names and paths.
 //!
-//! The words that every other room uses. Base knows nothing of YAML, files or nodes.
+//! The vocabulary of every other room. Base knows nothing of YAML, files or nodes.
 
 pub mod base64;
 pub mod error;

@@ -1,42 +1,42 @@
-//! The place of a panic in our source, kept until the caller asks for it. The text of a panic may hold a
-//! parameter's value, so it is neither kept nor printed.
+//! Records where in our source a panic happened. The text of a panic may hold the value of a
+//! parameter, so it is neither recorded nor printed.
 
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 thread_local! {
-    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+    static LOCATION: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Has panics of all threads noted instead of printed.
+/// Records the locations of panics instead of printing them, for all threads.
 pub fn record_locations() {
     std::panic::set_hook(Box::new(|panic| {
-        let place = panic.location().map_or_else(String::new, ToString::to_string);
-        PLACE.with_borrow_mut(|noted| *noted = place);
+        let location = panic.location().map_or_else(String::new, ToString::to_string);
+        LOCATION.with_borrow_mut(|recorded| *recorded = location);
     }));
 }
 
-/// The place of the last panic that this thread met, its own or that of a thread it waited for.
+/// The location of the last panic of this thread, or of a thread that it joined.
 pub fn take_location() -> String {
-    PLACE.take()
+    LOCATION.take()
 }
 
-/// A panic on its way from one thread to another.
+/// A panic that moves from one thread to another.
 pub struct Caught {
     payload: Box<dyn Any + Send>,
-    place: String,
+    location: String,
 }
 
 impl Caught {
-    /// Goes on with the panic in this thread.
+    /// Continues the panic in this thread.
     pub fn resume(self) -> ! {
-        PLACE.set(self.place);
+        LOCATION.set(self.location);
         resume_unwind(self.payload)
     }
 }
 
-/// Does work in a thread that another one waits for.
+/// Catches a panic in a thread that another one joins.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Caught> {
-    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| Caught { payload, place: take_location() })
+    catch_unwind(AssertUnwindSafe(work)).map_err(|payload| Caught { payload, location: take_location() })
 }

@@ -1,4 +1,4 @@
-//! Parallel work: one piece of work for each of many items, shared by threads that end with the call.
+//! Parallel iteration with threads that end with the call: no thread may exist when the process forks.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,15 +7,15 @@ use std::thread::ScopedJoinHandle;
 use crate::base::failpoints::failpoint;
 use crate::base::panics::{Caught, catch};
 
-/// Fewer items than this are not worth a thread.
-const WORTH: usize = 64;
+/// Minimum number of items for which threads are started.
+const MIN_ITEMS: usize = 64;
 
-/// How many items a thread takes at a time.
-const PORTION: usize = 8;
+/// Number of items that a thread takes at a time.
+const CHUNK: usize = 8;
 
-/// How many threads work where settings ask for `wanted`; zero for as many as there are processors.
+/// The number of threads for the setting `threads`; zero means one per processor.
 pub fn threads(wanted: u32) -> usize {
-    /// The number of processors. The system reads files to tell it, and each query of a node asks.
+    /// The number of processors, cached: the system reads files to get it, and each query of a node needs it.
     static PROCESSORS: AtomicUsize = AtomicUsize::new(0);
     match (wanted as usize, PROCESSORS.load(Ordering::Relaxed)) {
         (0, 0) => {
@@ -28,31 +28,30 @@ pub fn threads(wanted: u32) -> usize {
     }
 }
 
-/// Some of the items, one after the other. Each thread has a range of its own to begin with: what
-/// stands side by side has much in common, and two threads at it would do the same work twice.
-struct Range {
+/// Consecutive items. Each thread starts with a range of its own: neighbours share intermediate
+/// results, which two threads would compute twice.
+struct WorkRange {
     next: AtomicUsize,
     end: usize,
 }
 
-impl Range {
-    fn split(items: usize, ranges: usize) -> Vec<Range> {
+impl WorkRange {
+    fn split(items: usize, ranges: usize) -> Vec<WorkRange> {
         let start = |range: usize| items * range / ranges;
         (0..ranges)
-            .map(|range| Range { next: AtomicUsize::new(start(range)), end: start(range + 1) })
+            .map(|range| WorkRange { next: AtomicUsize::new(start(range)), end: start(range + 1) })
             .collect()
     }
 
-    /// The next items that nobody has taken.
+    /// The next items that no thread has taken.
     fn take(&self) -> Option<std::ops::Range<usize>> {
-        let first = self.next.fetch_add(PORTION, Ordering::Relaxed);
-        (first < self.end).then(|| first..self.end.min(first + PORTION))
+        let first = self.next.fetch_add(CHUNK, Ordering::Relaxed);
+        (first < self.end).then(|| first..self.end.min(first + CHUNK))
     }
 }
 
-/// Does the work for all items, and gives back the results in their order. Each thread has a
-/// context of its own. Where `stop` says of a result that it is the last one of interest, the items
-/// behind it may be left out.
+/// Does the work for all items and returns the results in order. Each thread has its own context.
+/// If `stop` is true for a result, the items after it are left out.
 pub fn each<'i, T: Sync, C, R: Send>(
     threads: usize,
     items: &'i [T],
@@ -60,16 +59,16 @@ pub fn each<'i, T: Sync, C, R: Send>(
     work: impl Fn(&C, &'i T) -> R + Sync,
     stop: impl Fn(&R) -> bool + Sync,
 ) -> Vec<R> {
-    let others = if items.len() < WORTH { 0 } else { threads.saturating_sub(1) };
-    let ranges: Vec<Range> = Range::split(items.len(), others + 1);
+    let others = if items.len() < MIN_ITEMS { 0 } else { threads.saturating_sub(1) };
+    let ranges: Vec<WorkRange> = WorkRange::split(items.len(), others + 1);
     let end = AtomicUsize::new(items.len());
     let worker = |own: usize| {
         let context = context();
         let mut results = Vec::new();
-        // Its own range first, then what others have not come to.
+        // Its own range first, then the rest of the other ranges.
         for range in ranges[own..].iter().chain(&ranges[..own]) {
-            while let Some(portion) = range.take() {
-                for index in portion {
+            while let Some(chunk) = range.take() {
+                for index in chunk {
                     if index >= end.load(Ordering::Relaxed) {
                         break;
                     }
@@ -88,7 +87,7 @@ pub fn each<'i, T: Sync, C, R: Send>(
     };
     let worker = &worker;
     let mut results = std::thread::scope(|scope| {
-        // Where no thread can be had, this one does it all.
+        // If the system refuses a thread, this one does the work.
         let others: Vec<_> = (1..=others)
             .filter_map(|own| {
                 std::thread::Builder::new().spawn_scoped(scope, move || catch(|| worker(own))).ok()
@@ -105,7 +104,7 @@ pub fn each<'i, T: Sync, C, R: Send>(
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Does two pieces of work, the first in a thread of its own where one can be had.
+/// Does two tasks, the first in its own thread if the system allows one.
 pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
     std::thread::scope(|scope| {
         let other = std::thread::Builder::new().spawn_scoped(scope, || catch(&first));
@@ -114,7 +113,7 @@ pub fn both<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B
     })
 }
 
-/// The result of a thread; a panic of it goes on here.
+/// The result of a thread; its panic continues here.
 fn joined<T>(thread: ScopedJoinHandle<'_, Result<T, Caught>>) -> T {
     match thread.join() {
         Ok(result) => result.unwrap_or_else(|caught| caught.resume()),
@@ -127,7 +126,7 @@ mod tests {
     use super::each;
 
     #[test]
-    fn results_come_in_order_and_end_with_the_first_that_stops() {
+    fn results_are_in_order_and_end_with_the_first_that_stops() {
         let items: Vec<usize> = (0..1000).collect();
         for threads in [1, 2, 5] {
             let all = each(threads, &items, || (), |(), item| item * 2, |_| false);

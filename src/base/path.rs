@@ -1,8 +1,8 @@
-//! Paths of parameters: the notation `a:b:c` and its keys turn into one another.
+//! Parameter paths: converts between keys and the notation `a:b:c`.
 
 use crate::base::value::{Key, Text};
 
-/// A path in the notation of references: a delimiter inside of a key is escaped (R8).
+/// A path in the notation of references; a delimiter in a key is escaped (R8).
 pub fn join_path(path: &[Key], delimiter: &str) -> String {
     let escaped = format!("\\{delimiter}");
     let keys: Vec<String> =
@@ -10,7 +10,7 @@ pub fn join_path(path: &[Key], delimiter: &str) -> String {
     keys.join(delimiter)
 }
 
-/// Splits a path at the delimiters that are not escaped; `\:` is a delimiter inside of a key (R8).
+/// Splits a path at the unescaped delimiters; `\:` is a delimiter in a key (R8).
 pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
     let mut segments = Vec::new();
     let mut segment = String::new();
@@ -23,19 +23,19 @@ pub fn split_path(text: &str, delimiter: &str) -> Vec<Text> {
                 rest = &rest[at + delimiter.len()..];
             }
             Some(at) => {
-                segments.push(behind(&mut segment, &rest[..at]));
+                segments.push(append_to(&mut segment, &rest[..at]));
                 rest = &rest[at + delimiter.len()..];
             }
             None => {
-                segments.push(behind(&mut segment, rest));
+                segments.push(append_to(&mut segment, rest));
                 return segments;
             }
         }
     }
 }
 
-/// A text with what came before it, mostly nothing.
-fn behind(before: &mut String, text: &str) -> Text {
+/// A text after its prefix, which is mostly empty.
+fn append_to(before: &mut String, text: &str) -> Text {
     if before.is_empty() {
         return text.into();
     }
@@ -43,8 +43,8 @@ fn behind(before: &mut String, text: &str) -> Text {
     std::mem::take(before).into()
 }
 
-/// An index as Python's `int()` reads it: signs, spaces around, single underscores between
-/// digits; negative ones count from the end (R10).
+/// A list index as Python's `int()` reads it: with sign, outer spaces, single underscores between
+/// digits. Negative indexes count from the end (R10).
 pub fn list_index(text: &str, length: usize) -> Option<usize> {
     let trimmed = text.trim();
     let digits = trimmed.strip_prefix(['+', '-']).unwrap_or(trimmed);
@@ -57,7 +57,7 @@ pub fn list_index(text: &str, length: usize) -> Option<usize> {
     (at < length).then_some(at)
 }
 
-/// The first occurrence of a non-empty text in another. `str::find` prepares a search table, which
+/// The first occurrence of a non-empty text in another. `str::find` builds a search table, which
 /// costs more than scanning a short text.
 pub(crate) fn find(text: &str, wanted: &str) -> Option<usize> {
     if let [byte] = wanted.as_bytes() {

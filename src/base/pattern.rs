@@ -1,4 +1,4 @@
-//! Patterns turn what a person types into a choice of names and of paths.
+//! Patterns for names and paths, as users type them.
 //!
 //! A name is a glob as in class mappings (`*`, `?`, `[a-z]`). A path is written as in references,
 //! `linux:system:name`; each of its keys may be a glob, and `**` stands for any number of keys.
@@ -13,18 +13,18 @@ pub struct Glob {
     wild: bool,
 }
 
-/// Whether a text has wildcards: then it may find nothing, where a name has to be there.
+/// True if the text has wildcards. A pattern may match nothing; a name must exist.
 pub fn is_wild(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
 impl Glob {
-    /// Reads a glob; every text is one.
+    /// Parses a glob; every text is valid.
     pub fn new(text: &str) -> Glob {
         Glob { chars: text.chars().collect(), wild: is_wild(text) }
     }
 
-    /// Whether a name matches: a name without wildcards matches itself.
+    /// True if the name matches. A glob without wildcards matches only itself.
     pub fn matches(&self, name: &str) -> bool {
         if self.wild {
             glob_matches(&self.chars, &name.chars().collect::<Vec<_>>())
@@ -34,7 +34,7 @@ impl Glob {
     }
 }
 
-/// Whether any of the globs matches, or there is none.
+/// True if any of the globs matches, or if there are no globs.
 pub fn chosen(globs: &[Glob], name: &str) -> bool {
     globs.is_empty() || globs.iter().any(|glob| glob.matches(name))
 }
@@ -44,12 +44,12 @@ pub fn chosen(globs: &[Glob], name: &str) -> bool {
 enum Segment {
     /// `**`
     Any,
-    /// A key, as it is written.
+    /// A key, and its text.
     One(Glob, Text),
 }
 
 impl Segment {
-    /// Whether it is this key. One with a bracket in it goes by its own name too.
+    /// True if it matches the key. A name with a bracket also matches literally.
     fn is(glob: &Glob, written: &str, name: &str) -> bool {
         written == name || glob.matches(name)
     }
@@ -59,12 +59,12 @@ impl Segment {
 #[derive(Clone, Debug)]
 pub struct PathPattern {
     segments: Vec<Segment>,
-    /// The pattern as it was given.
+    /// The text of the pattern.
     pub source: String,
 }
 
 impl PathPattern {
-    /// Reads a pattern; every text is one.
+    /// Parses a pattern; every text is valid.
     pub fn new(text: &str, delimiter: &str) -> PathPattern {
         let segments = split_path(text, delimiter).into_iter().map(|segment| match &*segment {
             "**" => Segment::Any,
@@ -73,19 +73,18 @@ impl PathPattern {
         PathPattern { segments: segments.collect(), source: text.to_owned() }
     }
 
-    /// Where one is in the pattern before the first key.
+    /// The state before the first key.
     pub fn start(&self) -> Progress {
         self.closed(vec![0])
     }
 
-    /// Where one is after one more key.
+    /// The state after one more key.
     pub fn step(&self, progress: &Progress, key: &Key) -> Progress {
         let name = crate::base::pystr::str(&key.0);
         self.stepped(progress, |glob, written| Segment::is(glob, written, &name))
     }
 
-    /// Where one is after an item of a list: its index may be written as in references, from the end too
-    /// (R10).
+    /// The state after an item of a list. Its index may be negative, as in references (R10).
     pub fn step_item(&self, progress: &Progress, item: usize, length: usize) -> Progress {
         let name = item.to_string();
         self.stepped(progress, |glob, written| {
@@ -101,18 +100,18 @@ impl PathPattern {
         self.closed(next.collect())
     }
 
-    /// Whether the keys so far match the whole pattern.
+    /// True if the keys so far match the whole pattern.
     pub fn is_match(&self, progress: &Progress) -> bool {
         progress.0.contains(&self.segments.len())
     }
 
-    /// Whether a path matches.
+    /// True if the path matches.
     pub fn matches(&self, path: &[Key]) -> bool {
         let end = path.iter().fold(self.start(), |progress, key| self.step(&progress, key));
         self.is_match(&end)
     }
 
-    /// `**` may stand for no key at all.
+    /// Adds the positions reachable without a key: `**` matches zero keys.
     fn closed(&self, mut places: Vec<usize>) -> Progress {
         let mut at = 0;
         while let Some(place) = places.get(at).copied() {
@@ -127,12 +126,12 @@ impl PathPattern {
     }
 }
 
-/// How far the keys of a path have come in a pattern.
+/// The set of positions in a pattern that a path can have reached.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Progress(Vec<usize>);
 
 impl Progress {
-    /// Whether no further key can lead to a match.
+    /// True if no further key can lead to a match.
     pub fn is_dead(&self) -> bool {
         self.0.is_empty()
     }
@@ -173,7 +172,7 @@ pub(crate) fn glob_matches(glob: &[char], name: &[char]) -> bool {
     glob[g..].iter().all(|c| *c == '*')
 }
 
-/// A `[…]` of a glob: its length, and what it matches; `None` where it is not closed.
+/// A `[…]` of a glob: its length and its matcher; `None` if it is not closed.
 fn set(glob: &[char]) -> Option<(usize, impl Fn(char) -> bool + '_)> {
     let negated = glob.get(1) == Some(&'!');
     let start = if negated { 2 } else { 1 };
@@ -239,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn items_go_by_the_indexes_of_references() {
+    fn items_match_by_the_indexes_of_references() {
         for (pattern, item, expected) in [
             ("-1", 2, true),
             ("-1", 1, false),

@@ -1,16 +1,16 @@
-//! Similar turns a name that does not exist into the existing one that was meant.
+//! Suggests an existing name for a misspelled one.
 
 use rustc_hash::FxHashMap;
 
-/// How many characters of a name are compared: one bit of a number for each.
+/// Number of characters compared: one bit of a `u128` each.
 const LONGEST: usize = 128;
 
-/// The known name closest to `name`, if it is close enough to be a slip; of several, the first of the
-/// alphabet.
+/// The known name closest to `name`, if it may be a typing error; the first in alphabetical order if
+/// several are equally close.
 ///
-/// Distance is Damerau-Levenshtein; a third of the longer name may differ.
+/// The distance is Damerau-Levenshtein, and at most a third of the longer name.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let name = Pattern::new(name);
+    let name = BitPattern::new(name);
     let mut found: Option<(usize, &str)> = None;
     for candidate in known {
         let length = candidate.chars().take(LONGEST).count();
@@ -30,46 +30,45 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     found.map(|(_, candidate)| candidate)
 }
 
-/// A name that others are compared with: for each of its characters a number with a bit for each place
-/// where it occurs.
-struct Pattern {
-    places: FxHashMap<char, u128>,
+/// The name to compare with: for each character, the set of its positions as bits.
+struct BitPattern {
+    positions: FxHashMap<char, u128>,
     length: usize,
 }
 
-impl Pattern {
-    fn new(name: &str) -> Pattern {
-        let mut places = FxHashMap::default();
+impl BitPattern {
+    fn new(name: &str) -> BitPattern {
+        let mut positions = FxHashMap::default();
         let mut length = 0;
         for c in name.chars().take(LONGEST) {
-            *places.entry(c).or_insert(0) |= 1 << length;
+            *positions.entry(c).or_insert(0) |= 1 << length;
             length += 1;
         }
-        Pattern { places, length }
+        BitPattern { positions, length }
     }
 
-    /// The distance to a name of a length, if it is `most` at the most.
+    /// The distance to a name of this length, if it is at most `most`.
     ///
-    /// Each step computes a whole row of the table of distances: the bits say where it rises and falls
+    /// Each step computes a row of the table of distances: the bits say where it rises and falls
     /// (H. Hyyrö, "A bit-vector algorithm for computing Levenshtein and Damerau edit distances", 2003).
     fn distance(&self, other: &str, length: usize, most: usize) -> Option<usize> {
         let last = 1u128 << self.length.checked_sub(1)?;
         let (mut rises, mut falls, mut zero, mut before) = (u128::MAX, 0u128, 0u128, 0u128);
         let mut steps = self.length;
         for (index, c) in other.chars().take(LONGEST).enumerate() {
-            let places = self.places.get(&c).copied().unwrap_or(0);
-            let swapped = ((!zero & places) << 1) & before;
-            zero = ((places & rises).wrapping_add(rises) ^ rises) | places | falls | swapped;
+            let positions = self.positions.get(&c).copied().unwrap_or(0);
+            let swapped = ((!zero & positions) << 1) & before;
+            zero = ((positions & rises).wrapping_add(rises) ^ rises) | positions | falls | swapped;
             let (up, down) = (falls | !(zero | rises), zero & rises);
             steps = steps + usize::from(up & last != 0) - usize::from(down & last != 0);
-            // Each character to come takes one step back at the most.
+            // Each remaining character can reduce the distance by one.
             if steps > most + (length - index - 1) {
                 return None;
             }
             let up = up << 1 | 1;
             rises = down << 1 | !(zero | up);
             falls = up & zero;
-            before = places;
+            before = positions;
         }
         Some(steps).filter(|steps| *steps <= most)
     }
@@ -99,7 +98,7 @@ mod tests {
         table[a.len()][b.len()]
     }
 
-    /// Names of few letters, of all lengths up to beyond what is compared.
+    /// Names from a small alphabet, some longer than the compared part.
     fn names() -> Vec<String> {
         let mut state = 1u32;
         let mut next = |below: u32| {

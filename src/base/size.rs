@@ -1,5 +1,6 @@
-//! A measure says how large a value is when nothing in it is shared, as Python objects or text will
-//! have it: what a limit on the values of a node has to count, since sharing makes copies free here.
+//! The size of a value as if nothing in it were shared.
+//!
+//! Copies are free in the engine but not in Python or in text, so the limits count every copy.
 
 use crate::base::stack::grow;
 use crate::base::value::Value;
@@ -7,29 +8,29 @@ use crate::base::value::Value;
 /// Height and size of a value.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct ValueSize {
-    /// How deep containers are in one another; 0 for a scalar.
+    /// Nesting depth of containers; 0 for a scalar.
     pub height: usize,
-    /// How many values it has, itself included; a text counts once more for every [`TEXT_UNIT`] bytes.
+    /// Number of values, itself included; a text counts once more for every [`TEXT_UNIT`] bytes.
     pub size: usize,
 }
 
-/// How many bytes of a text count as one value: about what a value takes without any.
+/// Bytes of text that count as one value: about the memory of a value without text.
 pub const TEXT_UNIT: usize = 64;
 
 impl ValueSize {
-    /// Adds a part of a container.
+    /// Adds an item of a container.
     pub fn add(&mut self, part: ValueSize) {
         self.height = self.height.max(part.height);
         self.size = self.size.saturating_add(part.size);
     }
 
-    /// The container around parts.
+    /// The size of the container of these items.
     #[must_use]
     pub fn wrapped(self) -> ValueSize {
         ValueSize { height: self.height + 1, size: self.size.saturating_add(1) }
     }
 
-    /// The measure of a value.
+    /// The size of a value.
     pub fn of(value: &Value) -> ValueSize {
         let all = |parts: &mut dyn Iterator<Item = &Value>| {
             grow(|| {

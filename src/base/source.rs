@@ -1,27 +1,25 @@
-//! Sources turn the small numbers that values carry into places in files.
+//! Source positions: a value carries an [`Origin`], which a table per file turns into a [`Site`].
 //!
-//! A value carries an [`Origin`] (which file, which node of it), never a line:
-//! a comment added on top of a file changes the [`Spans`] of the file and
-//! nothing else, so nothing that was computed from it has to be computed again.
+//! An origin is a file and a node, never a line. A comment on top of a file changes its [`Spans`]
+//! and nothing else, so no result has to be computed again.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
 
-/// The number of a file within one engine. Never used again for another path.
+/// The number of a file in one engine. A number is never reused for another path.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct FileId(pub u32);
 
 impl FileId {
-    /// Values that no file wrote: automatic parameters, input data.
+    /// No file: automatic parameters, input data.
     pub const NONE: FileId = FileId(u32::MAX);
 }
 
-/// Where a value was written: a file and the number of a YAML node in it.
+/// The provenance of a value: a file and the number of a YAML node in it.
 ///
-/// Nodes are numbered in document order, so that the numbers depend on the
-/// structure of a document and not on its comments and blank lines.
+/// Nodes are numbered in document order. Comments and blank lines do not change the numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Origin {
     /// The file.
@@ -37,11 +35,11 @@ impl Default for Origin {
 }
 
 impl Origin {
-    /// The origin of values that no file wrote.
+    /// The origin of a value that comes from no file.
     pub const NONE: Origin = Origin { file: FileId::NONE, node: 0 };
 }
 
-/// The stretch of text of one YAML node. Lines and columns count from zero,
+/// The extent of one YAML node in the text. Lines and columns count from zero,
 /// columns in characters, offsets in bytes, as libyaml counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Span {
@@ -58,18 +56,18 @@ pub struct Span {
 /// The spans of all nodes of one file, by node index.
 pub type Spans = Arc<[Span]>;
 
-/// A place in a file, ready to be shown.
+/// A position in a file, for display.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Site {
-    /// The path as the user wrote the inventory: absolute, for display.
+    /// The path as the user spells it, absolute.
     #[serde(rename = "file")]
     pub path: Arc<str>,
-    /// Line, from one; zero where only the file is known.
+    /// Line, from one; zero if only the file is known.
     pub line: u32,
-    /// Column in characters, from one; zero where only the file is known.
+    /// Column in characters, from one; zero if only the file is known.
     pub column: u32,
-    /// Length in characters of what is meant, zero where unknown.
+    /// Length in characters, zero if unknown.
     #[serde(skip)]
     pub length: u32,
 }
@@ -81,7 +79,7 @@ impl Site {
         Site { path: path.into(), line: number(span.line), column: number(span.column), length: 0 }
     }
 
-    /// A place that is a whole file.
+    /// The position of a whole file.
     pub fn file(path: impl Into<Arc<str>>) -> Site {
         Site { path: path.into(), line: 0, column: 0, length: 0 }
     }

@@ -1,8 +1,7 @@
-//! A table is an ordered mapping whose keys other tables may share.
+//! An ordered mapping that can share its keys with other tables.
 //!
-//! A map of slots, the maps that are merged from it without a new key, and the maps of values that
-//! they come to have the same keys in the same order. They share one index ([`Keys`]), so that
-//! making one from another hashes nothing and stores the values alone.
+//! Merging a map without adding a key, and evaluating it, keep its keys and their order. All these
+//! maps share one index ([`Keys`]): making one from another hashes no key and stores only values.
 
 use std::hash::Hash;
 use std::sync::Arc;
@@ -16,22 +15,22 @@ use crate::base::value::Key;
 #[derive(Clone, Debug)]
 pub struct Table<V> {
     keys: Arc<Keys>,
-    /// In the order of the keys, as many.
+    /// One per key, in the order of the keys.
     values: Vec<V>,
 }
 
 impl<V> Table<V> {
-    /// An empty table with room for entries.
+    /// An empty table with capacity for entries.
     pub fn with_capacity(capacity: usize) -> Table<V> {
         Table { keys: Arc::new(Keys::with_capacity(capacity)), values: Vec::with_capacity(capacity) }
     }
 
-    /// A table with the same keys; `None` unless there is a value for each.
+    /// A table with the keys of another one; `None` unless each key has a value.
     pub fn with_keys_of<W>(other: &Table<W>, values: Vec<V>) -> Option<Table<V>> {
         Table::with_keys(other.keys.clone(), values)
     }
 
-    /// A table with these keys; `None` unless there is a value for each.
+    /// A table with these keys; `None` unless each key has a value.
     pub fn with_keys(keys: Arc<Keys>, values: Vec<V>) -> Option<Table<V>> {
         (values.len() == keys.len()).then_some(Table { keys, values })
     }
@@ -41,7 +40,7 @@ impl<V> Table<V> {
         &self.keys
     }
 
-    /// Takes an index in place of its own, if it has the same keys in the same order.
+    /// Replaces the index by another one that has the same keys in the same order. Returns true if it did.
     pub fn take_keys(&mut self, keys: &Arc<Keys>) -> bool {
         let same = keys.are(self.keys.iter());
         if same {
@@ -50,22 +49,22 @@ impl<V> Table<V> {
         same
     }
 
-    /// Whether both have the very same keys, in one allocation.
+    /// True if both use the same index.
     pub fn shares_keys<W>(&self, other: &Table<W>) -> bool {
         Arc::ptr_eq(&self.keys, &other.keys)
     }
 
-    /// How many entries there are.
+    /// The number of entries.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are none.
+    /// True without entries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The place of a key.
+    /// The position of a key.
     pub fn get_index_of<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> Option<usize> {
         if self.is_empty() { None } else { self.keys.get_index_of(key) }
     }
@@ -75,22 +74,22 @@ impl<V> Table<V> {
         self.get_index_of(key).map(|index| &self.values[index])
     }
 
-    /// The value of a key, to be changed.
+    /// The value of a key, mutable.
     pub fn get_mut<Q: ?Sized + Hash + Equivalent<Key>>(&mut self, key: &Q) -> Option<&mut V> {
         self.get_index_of(key).map(|index| &mut self.values[index])
     }
 
-    /// The entry at a place.
+    /// The entry at a position.
     pub fn get_index(&self, index: usize) -> Option<(&Key, &V)> {
         Some((self.keys.get_index(index)?, self.values.get(index)?))
     }
 
-    /// The entry at a place, its value to be changed.
+    /// The entry at a position, its value mutable.
     pub fn get_index_mut(&mut self, index: usize) -> Option<(&Key, &mut V)> {
         Some((self.keys.get_index(index)?, self.values.get_mut(index)?))
     }
 
-    /// Whether there is such a key.
+    /// True if the table has the key.
     pub fn contains_key<Q: ?Sized + Hash + Equivalent<Key>>(&self, key: &Q) -> bool {
         self.get_index_of(key).is_some()
     }
@@ -100,28 +99,28 @@ impl<V> Table<V> {
         self.get_index(0)
     }
 
-    /// Sets the value of a key; a new one comes last. Gives back the earlier value.
+    /// Sets the value of a key; a new key comes last. Returns the previous value.
     pub fn insert(&mut self, key: Key, value: V) -> Option<V> {
-        if let Ok(index) = self.place(key) {
+        if let Ok(index) = self.position_or_insert(key) {
             return Some(std::mem::replace(&mut self.values[index], value));
         }
         self.values.push(value);
         None
     }
 
-    /// Sets the value of a key to what `merge` makes of the earlier value, if there is one.
+    /// Sets the value of a key to the result of `merge`, which gets the previous value.
     pub fn merge(&mut self, key: Key, merge: impl FnOnce(Option<V>) -> V)
     where
         V: Default,
     {
-        match self.place(key) {
+        match self.position_or_insert(key) {
             Ok(index) => self.change(index, merge),
             Err(_) => self.values.push(merge(None)),
         }
     }
 
-    /// Merges the entries of another table one by one, as [`Table::merge`] does. Tables with the
-    /// same keys that were merged before have the same keys in the end, and nothing is hashed.
+    /// Merges the entries of another table one by one, as [`Table::merge`] does. If the same two
+    /// indexes were merged before, the result uses the same index, and no key is hashed.
     pub fn merge_all<W>(&mut self, other: &Table<W>, mut merge: impl FnMut(Option<V>, &W) -> V)
     where
         V: Default,
@@ -132,11 +131,11 @@ impl<V> Table<V> {
             }
             return;
         }
-        if let Some((keys, places)) = self.keys.union(&other.keys) {
+        if let Some((keys, positions)) = self.keys.union(&other.keys) {
             self.keys = keys;
-            for (place, later) in places.iter().zip(&other.values) {
-                match *place as usize {
-                    place if place < self.values.len() => self.change(place, |earlier| merge(earlier, later)),
+            for (position, later) in positions.iter().zip(&other.values) {
+                match *position as usize {
+                    at if at < self.values.len() => self.change(at, |earlier| merge(earlier, later)),
                     _ => self.values.push(merge(None, later)),
                 }
             }
@@ -155,21 +154,21 @@ impl<V> Table<V> {
         self.values[index] = merge(Some(earlier));
     }
 
-    /// The place of a key, or the place that it has now, without a value.
-    fn place(&mut self, key: Key) -> KeyPosition {
+    /// The position of a key, or the position of a new key, which has no value yet.
+    fn position_or_insert(&mut self, key: Key) -> KeyPosition {
         if let Some(keys) = Arc::get_mut(&mut self.keys) {
             keys.insert(key)
         } else if let Some(index) = self.keys.get_index_of(&key) {
             Ok(index)
         } else {
             let mut keys = self.keys.extended();
-            let place = keys.insert(key);
+            let position = keys.insert(key);
             self.keys = Arc::new(keys);
-            place
+            position
         }
     }
 
-    /// Sets the value of a new key that comes at a place; what was there and behind moves on.
+    /// Inserts an entry at a position; the entries from there on move back.
     pub fn shift_insert(&mut self, index: usize, key: Key, value: V) {
         if let Some(earlier) = self.keys.get_index_of(&key) {
             self.shift_remove_index(earlier);
@@ -182,7 +181,7 @@ impl<V> Table<V> {
         self.values.insert(index, value);
     }
 
-    /// Takes an entry out; what is behind moves up.
+    /// Removes an entry; the entries after it move up.
     pub fn shift_remove_index(&mut self, index: usize) -> Option<(Key, V)> {
         if Arc::get_mut(&mut self.keys).is_none() {
             self.keys = Arc::new(self.keys.extended());
@@ -201,12 +200,12 @@ impl<V> Table<V> {
         self.values.iter()
     }
 
-    /// The values, to be changed.
+    /// The values, mutable.
     pub fn values_mut(&mut self) -> std::slice::IterMut<'_, V> {
         self.values.iter_mut()
     }
 
-    /// The entries, their values to be changed.
+    /// The entries, their values mutable.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (&Key, &mut V)> {
         self.keys.iter().zip(self.values.iter_mut())
     }
@@ -226,7 +225,7 @@ impl<V> Default for Table<V> {
     }
 }
 
-/// Equal are tables with equal entries, in whatever order.
+/// The order of the entries does not count.
 impl<V: PartialEq> PartialEq for Table<V> {
     fn eq(&self, other: &Table<V>) -> bool {
         self.len() == other.len() && self.iter().all(|(key, value)| other.get(key) == Some(value))

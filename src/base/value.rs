@@ -1,10 +1,8 @@
-//! A value is what is left when every reference is resolved: plain data with
-//! the types that `PyYAML` gives to Python programs.
+//! Final data: every reference is resolved, and the types are those that `PyYAML` gives to Python.
 //!
-//! Values are immutable and shared: a clone copies a pointer. Values are equal
-//! where nobody can tell them apart: types, the order of keys and the sign of
-//! zero count, and `nan` is `nan`. [`Key`] has the looser equality of Python's
-//! dict keys, where `1`, `1.0` and `true` are one key.
+//! Values are immutable and shared: a clone copies a pointer. Equality is strict: types, the order
+//! of keys and the sign of zero count, and `nan` equals `nan`. [`Key`] has the looser equality of
+//! Python's dict keys, where `1`, `1.0` and `true` are one key.
 
 mod serialize;
 
@@ -19,10 +17,10 @@ use num_bigint::BigInt;
 
 pub use serialize::{INDEX, apart};
 
-/// What a text takes in memory beside its letters.
+/// Bytes of memory of a text, without its letters.
 pub const TEXT: usize = 24;
 
-/// What a container takes in memory beside its entries.
+/// Bytes of memory of a container, without its entries.
 pub const CONTAINER: usize = 96;
 
 /// Shared, immutable text, one word wide. Equal pointers are equal texts.
@@ -30,11 +28,11 @@ pub const CONTAINER: usize = 96;
 pub struct Text(ArcStr);
 
 impl Text {
-    /// Whether both are the very same allocation.
+    /// True if both are the same allocation.
     pub fn same(&self, other: &Text) -> bool {
         ArcStr::ptr_eq(&self.0, &other.0)
     }
-    /// Whether nobody else has the allocation.
+    /// True if this is the only owner of the allocation.
     pub fn is_alone(&self) -> bool {
         ArcStr::strong_count(&self.0) == Some(1)
     }
@@ -42,7 +40,7 @@ impl Text {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-    /// The address of the allocation: the key of caches of what was built from the text.
+    /// The address of the allocation, a key for caches of objects built from the text.
     pub fn address(&self) -> usize {
         self.0.as_ptr() as usize
     }
@@ -213,7 +211,7 @@ impl Value {
             _ => None,
         }
     }
-    /// What a user calls the type: `string`, `list`, `mapping` and so on.
+    /// The name of the type for users: `string`, `list`, `mapping` and so on.
     pub fn type_name(&self) -> &'static str {
         match self {
             Value::Null => "null",
@@ -240,7 +238,7 @@ impl Value {
 pub struct Key(pub Value);
 
 impl Key {
-    /// Whether nobody can tell two keys apart.
+    /// True if the keys are equal as values: `1` is not `1.0`.
     pub fn same(&self, other: &Key) -> bool {
         self.0 == other.0
     }
@@ -259,13 +257,13 @@ impl Key {
     }
 }
 
-/// A number in the one form that all equal numbers have.
+/// A number in canonical form: equal numbers have equal forms.
 #[derive(PartialEq, Hash)]
 enum Number<'a> {
     Int(i64),
     /// An integer outside of 64 bits.
     Big(Cow<'a, BigInt>),
-    /// The bits of a float that is no integer.
+    /// The bits of a float that is not an integer.
     Float(u64),
 }
 
@@ -273,7 +271,7 @@ impl Number<'_> {
     fn of(number: f64) -> Number<'static> {
         const BEYOND: f64 = 9_223_372_036_854_775_808.0;
         if number.is_nan() {
-            // The YAML constructor of Python has one object for all of them, and dicts compare objects first.
+            // PyYAML has one object for all of them, and dicts compare the identity of objects first.
             Number::Float(f64::NAN.to_bits())
         } else if number.is_infinite() || number.fract() != 0.0 {
             Number::Float(number.to_bits())
@@ -306,7 +304,7 @@ impl Eq for Key {}
 impl Hash for Key {
     fn hash<H: Hasher>(&self, state: &mut H) {
         match &self.0 {
-            // As `str` hashes, for look-ups by text.
+            // The hash of `str`, so that a text can look up a key.
             Value::Str(text) => text.hash(state),
             Value::Binary(bytes) => bytes.hash(state),
             Value::Date(date) => date.hash(state),
@@ -337,7 +335,7 @@ mod tests {
 
     use super::*;
 
-    /// The numbers of each row are one key for `CPython`; rows differ from one another.
+    /// The numbers of each row are one key for `CPython`; different rows are different keys.
     #[test]
     fn keys_are_those_of_python() {
         let big = |text: &str| Value::BigInt(Arc::new(text.parse().expect("a number")));
