@@ -17,8 +17,6 @@ pub enum Style {
     Faint,
     /// What went wrong, or is gone.
     Error,
-    /// What is worth a look.
-    Warning,
     /// What is new.
     Added,
 }
@@ -38,7 +36,6 @@ impl Paint {
             Style::Place => "34",
             Style::Faint => "2",
             Style::Error => "31",
-            Style::Warning => "33",
             Style::Added => "32",
         };
         if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }

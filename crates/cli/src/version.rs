@@ -3,10 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::{Arg, ArgAction};
-use reclass::Inventory;
 use reclass::files::display;
 use reclass::settings::{Shape, TABLE};
-use reclass::value::{Map, Value};
 
 use crate::configuration::found_on_path;
 use crate::folder::first_line;
@@ -28,14 +26,11 @@ pub fn long() -> String {
         Some(Shape::OneOf(words)) => words.join(" "),
         _ => String::new(),
     };
-    // What a setting may say, this build may not have.
-    let storage =
-        words("storage_type").split(' ').filter(|word| has_storage(word)).collect::<Vec<_>>().join(" ");
     let names = |names: &mut dyn Iterator<Item = &'static str>| names.collect::<Vec<_>>().join(" ");
     let lines = [
         ("compatible", "kapicorp-reclass 2.0.0, salt-formulas/reclass 1.7.0".to_owned()),
         ("yaml", "1.1 as PyYAML reads it".to_owned()),
-        ("storage", storage),
+        ("storage", words("storage_type")),
         ("output", words("output")),
         ("changes", words("cache")),
         ("programs", names(&mut PROGRAMS.iter().map(|program| program.name))),
@@ -74,9 +69,4 @@ fn on_path(name: &str) -> String {
         None if beside => shown,
         None => format!("{shown} (another program)"),
     }
-}
-
-fn has_storage(kind: &str) -> bool {
-    let options = Map::from_iter([("storage_type".into(), Value::text(kind))]);
-    !matches!(Inventory::open(&options), Err(error) if error.first().code() == "storage-unsupported")
 }

@@ -319,7 +319,7 @@ fn what_fails_alike_at_two_revisions_is_no_difference() {
     let settings = ENVIRONMENTS.replace("root: classes", "root: classes, branch: master");
     let output = site.program(&settings, &["diff", "master~1", "master"]);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let failing = "'broken' is not compared: it renders in neither state";
+    let failing = "3 nodes are not compared, they render in neither state: broken, dev1, web1";
     assert!(text.contains("plain") && text.contains(failing), "{output:?}");
     assert_eq!(text.matches("broken").count(), 1, "{output:?}");
 }
