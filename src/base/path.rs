@@ -1,6 +1,44 @@
 //! Parameter paths: converts between keys and the notation `a:b:c`.
 
+use std::fmt;
+use std::ops::Deref;
+
+use serde::{Serialize, Serializer};
+
 use crate::base::value::{Key, Text};
+
+/// A path that shows itself in the notation of references.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KeyPath {
+    keys: Vec<Key>,
+    delimiter: Text,
+}
+
+impl KeyPath {
+    /// The path of these keys.
+    pub fn new(keys: impl Into<Vec<Key>>, delimiter: &Text) -> KeyPath {
+        KeyPath { keys: keys.into(), delimiter: delimiter.clone() }
+    }
+}
+
+impl Deref for KeyPath {
+    type Target = [Key];
+    fn deref(&self) -> &[Key] {
+        &self.keys
+    }
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&join_path(&self.keys, &self.delimiter))
+    }
+}
+
+impl Serialize for KeyPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
 
 /// A path in the notation of references; a delimiter in a key is escaped (R8).
 pub fn join_path(path: &[Key], delimiter: &str) -> String {

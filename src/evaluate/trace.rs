@@ -3,6 +3,8 @@
 //!
 //! The fold of a stack reports to a [`Tracer`]. Rendering passes `()`, which compiles to nothing.
 
+use serde::Serialize;
+
 use super::{Evaluator, Found, Head, Stop};
 use crate::base::error::{Fault, Kind};
 use crate::base::source::Origin;
@@ -11,7 +13,9 @@ use crate::model::slot::{Slot, StackEntry};
 use crate::model::template::{Part, Reference, Template};
 
 /// What a layer's value does to the value that stands at its place.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Effect {
     /// It is the first to say anything.
     Sets,

@@ -321,7 +321,7 @@ fn check(seed: u64, generated: &inventory::Inventory, of: usize, tally: &mut Tal
 fn rewrite(seed: u64, inventory: &Inventory, node: &str, story: &Story, tally: &mut Tally) {
     let Some(last) = story.steps.iter().rev().find(|step| step.counts) else { return };
     let Some(site) = &last.place.site else { return };
-    let whole = last.depth == story.path.len();
+    let whole = last.path.len() == story.path.len();
     let scalar_there = !matches!(last.written, Value::List(_) | Value::Map(_));
     // In a list, what follows stays; a constant does not take it.
     if !whole || !scalar_there || matches!(story.value, Some(Value::List(_) | Value::Map(_)) | None) {
@@ -356,8 +356,8 @@ fn before(story: &Story) -> Before<'_> {
     let plain = |written: &Value| !format!("{written:?}").contains(['$', '%', '@', '<', '(']);
     // The prefix may stand further up, and stays then.
     if !last.counts
-        || (last.depth > 1 && !last.prefix.is_empty())
-        || last.depth != story.path.len()
+        || (last.path.len() > 1 && !last.prefix.is_empty())
+        || last.path.len() != story.path.len()
         || !matches!(last.effect.name(), "sets" | "replaces" | "extends")
     {
         return Before::Unknown;

@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use reclass::diff::Difference;
+use reclass::explain::Explanation;
 use reclass::report::Finding;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -19,7 +20,11 @@ fn schema<T: JsonSchema>(verb: &str) -> String {
 
 #[test]
 fn schemas_are_those_of_the_types() {
-    for (verb, schema) in [("lint", schema::<Vec<Finding>>("lint")), ("diff", schema::<Difference>("diff"))] {
+    for (verb, schema) in [
+        ("explain", schema::<Explanation>("explain")),
+        ("lint", schema::<Vec<Finding>>("lint")),
+        ("diff", schema::<Difference>("diff")),
+    ] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/schemas/{verb}.json"));
         if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {
             std::fs::write(&path, &schema).unwrap();

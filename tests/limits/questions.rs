@@ -55,7 +55,7 @@ fn explained(options: &Map, node: &str, selection: Selection) -> Result<usize, E
     let redaction = Redaction::of(inventory.settings());
     let selection = Selection { redaction: redaction.clone(), ..selection };
     let explanation = explain(&inventory, node, &Request::default(), &selection)?;
-    let data = reclass::json::dumps(&explanation.to_value(":", &redaction), false)?;
+    let data = reclass::report::to_json(&explanation);
     Ok(to_text(&explanation, ":", &redaction, Paint(false)).len() + data.len())
 }
 

@@ -149,7 +149,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     };
     let told = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
     let text = reclass::explain::to_text(&told, ":", &redaction, reclass::style::Paint(false));
-    let data = reclass::json::dumps(&told.to_value(":", &redaction), false).unwrap();
+    let data = reclass::report::to_json(&told);
     let page = reclass::graph::html(&graph);
     for shown in [&format!("{parameters:?}"), &page, &text, &data] {
         assert!(shown.contains("memcached") && shown.contains("SHOW-b"), "{shown}");
@@ -162,7 +162,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     }
     let value = |path: &str| {
         let path: Vec<Key> = path.split(':').map(Key::from).collect();
-        let story = told.parameters.iter().find(|story| story.path == path).unwrap();
+        let story = told.parameters.iter().find(|story| *story.path == *path).unwrap();
         redaction.value(&path, story.value.as_ref().unwrap()).as_str().map(str::to_owned)
     };
     for (path, expected) in [

@@ -158,7 +158,7 @@ impl Inventory {
                 if !explanation.missing.is_empty() {
                     return Err(Error::new(explanation.missing));
                 }
-                Ok(explanation.to_value(&engine.settings().delimiter, &selection.redaction))
+                Ok(explanation)
             })
         })
     }

@@ -1,8 +1,11 @@
 //! The context of a node turns into why it is so: which lists name a class, which layers add an
 //! application or take it away, what says the environment.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use super::place::{ValuePlace, ValuePlaces};
 use super::room::Room;
@@ -15,31 +18,34 @@ use crate::engine::node::{Computation, Layers};
 use crate::yaml::compose::{Data, compose};
 
 /// Why a class is here.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ClassStory {
     /// Its name.
     pub name: Text,
     /// Its file; `None` for a class that is missing and may be.
-    pub file: Option<Site>,
+    pub file: Option<Arc<str>>,
     /// Every entry of a list that names it, in the order in which they were met.
     pub listings: Vec<ClassListing>,
 }
 
 /// One entry of a list of classes.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ClassListing {
-    /// Where it stands; `None` in a class mapping.
-    pub site: Option<Site>,
-    /// The steps from the node down to the class.
-    pub chain: Vec<Link>,
     /// Whether this entry brought the class in: later ones change nothing.
     pub effective: bool,
     /// The entry as it is written, where references in it are part of the name.
     pub written: Option<Text>,
+    /// Where it stands; `None` in a class mapping.
+    pub site: Option<Site>,
+    /// The steps from the node down to the class.
+    pub chain: Vec<Link>,
 }
 
 /// Who added an application, and who took it away.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ApplicationStory {
     /// Its name.
     pub name: Text,
@@ -50,7 +56,8 @@ pub struct ApplicationStory {
 }
 
 /// What one layer did to an application.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ApplicationStep {
     /// `adds`, `repeats` where it was there already, `removes`, or `misses` where a removal finds nothing.
     pub effect: &'static str,
@@ -59,11 +66,13 @@ pub struct ApplicationStep {
 }
 
 /// What says the environment.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct EnvironmentStory {
     /// The environment.
     pub value: Value,
     /// `request`, `node`, or `default_environment` for the setting.
+    #[serde(rename = "from")]
     pub source: &'static str,
     /// Where the node says so.
     pub place: Option<ValuePlace>,
@@ -171,7 +180,7 @@ pub(super) fn classes(
             entries.sort_by_key(|listing: &ClassListing| !listing.effective);
             // A mapping may stand twice, or name a class twice: the first entry brings it in.
             entries.iter_mut().skip(1).for_each(|listing| listing.effective = false);
-            ClassStory { name: name.clone(), file: path.map(Site::file), listings: entries }
+            ClassStory { name: name.clone(), file: path, listings: entries }
         })
         .collect()
 }

@@ -7,15 +7,15 @@ use super::{ReferenceStory, Step, Story, ValuePart};
 use crate::base::error::Kind;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
-use crate::base::value::Value;
+use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
 
 impl Redaction {
     /// Hides values that secrets have a part in; `without` is the same story without the secrets.
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
         grow(|| {
-            let secret = self.secrets.covers(&story.path);
-            self.cover_value(&mut story.value, without.and_then(|story| story.value.as_ref()));
+            let secret = self.secrets.covers(&*story.path);
+            self.cover_value(&story.path, &mut story.value, without.and_then(|story| story.value.as_ref()));
             if let Some(Kind::ReferenceCycle { cycle }) = story.fault.as_mut().map(|fault| &mut fault.kind)
                 && !secret
                 && without.is_some_and(|without| without.fault.is_none())
@@ -25,7 +25,7 @@ impl Redaction {
             }
             let same = without.filter(|without| without.steps.len() == story.steps.len());
             for (at, step) in story.steps.iter_mut().enumerate() {
-                self.cover_step(step, same.and_then(|without| without.steps.get(at)));
+                self.cover_step(&story.path, step, same.and_then(|without| without.steps.get(at)));
                 if secret {
                     self.hide_found(&mut step.references);
                 }
@@ -36,45 +36,49 @@ impl Redaction {
                 let same = without.get(at).filter(|without| without.path == part.path);
                 let same = same.or_else(|| {
                     let by_path = by_path.get_or_insert_with(|| {
-                        without.iter().map(|part| (&part.path, part)).collect::<FxHashMap<_, _>>()
+                        without.iter().map(|part| (&*part.path, part)).collect::<FxHashMap<_, _>>()
                     });
-                    by_path.get(&part.path).copied()
+                    by_path.get(&*part.path).copied()
                 });
                 self.cover_part(part, same);
             }
         });
     }
 
-    fn cover_value(&self, value: &mut Option<Value>, without: Option<&Value>) {
+    /// Hides what is not in the same value without the secrets, and what its path hides.
+    fn cover_value(&self, path: &[Key], value: &mut Option<Value>, without: Option<&Value>) {
         if let Some(value) = value {
-            *value = self.unchanged(value, without);
+            *value = self.value(path, &self.unchanged(value, without));
         }
     }
 
-    fn cover_step(&self, step: &mut Step, without: Option<&Step>) {
-        self.cover_value(&mut step.after, without.and_then(|step| step.after.as_ref()));
+    fn cover_step(&self, path: &[Key], step: &mut Step, without: Option<&Step>) {
+        step.written = self.written(&step.path, &step.written);
+        self.cover_value(path, &mut step.after, without.and_then(|step| step.after.as_ref()));
         self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));
     }
 
     fn cover_part(&self, part: &mut ValuePart, without: Option<&ValuePart>) {
-        self.cover_value(&mut part.value, without.and_then(|part| part.value.as_ref()));
+        self.cover_value(&part.path, &mut part.value, without.and_then(|part| part.value.as_ref()));
         // It may be the text of a secret that a reference brings in.
-        if part.written != without.and_then(|part| part.written.clone()) {
-            part.written = part.written.as_ref().map(|written| self.written_of_secret(written));
-        }
+        let same = part.written == without.and_then(|part| part.written.clone());
+        part.written = part.written.as_ref().map(|written| {
+            if same { self.written(&part.path, written) } else { self.written_of_secret(written) }
+        });
     }
 
     fn cover_references(&self, references: &mut [ReferenceStory], without: Option<&[ReferenceStory]>) {
         let same = without.filter(|without| without.len() == references.len());
         for (at, reference) in references.iter_mut().enumerate() {
             let without = same.and_then(|without| without.get(at));
-            self.cover_value(&mut reference.value, without.and_then(|without| without.value.as_ref()));
             if without.is_none_or(|without| without.path != reference.path) {
                 // Where a secret is a key of the path, its place tells it.
                 reference.path = None;
                 reference.story = None;
                 reference.fault = None;
             }
+            let path = reference.path.as_deref().unwrap_or_default();
+            self.cover_value(path, &mut reference.value, without.and_then(|without| without.value.as_ref()));
             self.cover_references(&mut reference.inner, without.map(|without| without.inner.as_slice()));
             if let Some(story) = &mut reference.story {
                 self.cover(story, without.and_then(|without| without.story.as_deref()));

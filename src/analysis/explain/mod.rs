@@ -21,8 +21,10 @@ mod text;
 mod written;
 
 use rustc_hash::FxHashSet;
+use serde::Serialize;
 
 use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::path::KeyPath;
 use crate::base::pattern::{Glob, PathPattern, is_wild};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::OtherNodes;
@@ -37,10 +39,10 @@ pub use brief::{brief, briefs};
 pub use context::{
     ApplicationStep, ApplicationStory, ClassListing, ClassStory, EnvironmentStory, environment,
 };
-pub use parts::ValuePart;
+pub use parts::{ReferencePlace, ValuePart};
 pub use paths::Paths;
 pub use place::{ValuePlace, ValuePlaces};
-pub use references::ReferenceStory;
+pub use references::{QueryAnswer, ReferenceStory};
 pub use steps::Step;
 use teller::Teller;
 pub use teller::{Stands, Wanted, places, values_without};
@@ -78,8 +80,10 @@ impl Selection {
     }
 }
 
-/// Where everything that was asked for comes from.
-#[derive(Clone, Debug)]
+/// Where everything that was asked for comes from. `docs/explain.md` describes its form as JSON. Secrets are
+/// masked.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Explanation {
     /// The name of the node.
     pub node: Text,
@@ -94,8 +98,10 @@ pub struct Explanation {
     /// Exports.
     pub exports: Vec<Story>,
     /// What cannot be computed.
+    #[serde(skip)]
     pub faults: Vec<Fault>,
     /// Names that were asked for beside others and are not there.
+    #[serde(skip)]
     pub missing: Vec<Fault>,
 }
 
@@ -110,15 +116,20 @@ impl Explanation {
 }
 
 /// The history of one value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Story {
     /// Its path.
-    pub path: Vec<Key>,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub path: KeyPath,
     /// Whether it was asked for by this very path: then all of the value is shown.
+    #[serde(skip)]
     pub exact: bool,
     /// The value; `None` where it cannot be computed or was removed again.
     pub value: Option<Value>,
     /// Why there is none.
+    #[serde(rename = "error", serialize_with = "data::error")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<data::ErrorData>"))]
     pub fault: Option<Fault>,
     /// Where it was set: for what was merged of several layers, where the last of them stands.
     pub place: Option<ValuePlace>,

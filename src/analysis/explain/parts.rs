@@ -1,11 +1,12 @@
 //! Parts turn a container into its leaves and items, each with the place that it comes from.
 
 use rustc_hash::FxHashSet;
+use serde::Serialize;
 
 use super::place::ValuePlace;
-use super::room::Room;
 use super::teller::Teller;
 use super::written::written;
+use crate::base::path::KeyPath;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
@@ -14,34 +15,44 @@ use crate::evaluate::{Found, Head};
 use crate::model::slot::Slot;
 
 /// One leaf or item.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ValuePart {
     /// Its path, from the top.
-    pub path: Vec<Key>,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub path: KeyPath,
     /// Its value; `None` where it cannot be computed.
     pub value: Option<Value>,
     /// What is written there, where that is a reference or a query.
     pub written: Option<Value>,
     /// Where it is written.
     pub place: ValuePlace,
-    /// The references on the way that brought a container around it in, outermost first: what
-    /// they say, and where.
-    pub via: Vec<(Value, ValuePlace)>,
+    /// The references on the way that brought a container around it in, outermost first.
+    pub via: Vec<ReferencePlace>,
+}
+
+/// A reference that brings a container in.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ReferencePlace {
+    /// What it says.
+    pub written: Value,
+    /// Where it stands.
+    pub place: ValuePlace,
 }
 
 /// A reference that brings a container in.
 struct Bringing {
-    written: Value,
-    place: ValuePlace,
+    reference: ReferencePlace,
     /// Where what it brings is written, where other layers have a part in the container.
     origins: Option<FxHashSet<Origin>>,
 }
 
 impl Bringing {
-    /// What it says and where, if it brings in what is written at an origin.
-    fn of(&self, origin: Origin) -> Option<(Value, ValuePlace)> {
+    /// The reference, if it brings in what is written at an origin.
+    fn of(&self, origin: Origin) -> Option<ReferencePlace> {
         let brings = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
-        brings.then(|| (self.written.clone(), self.place.clone()))
+        brings.then(|| self.reference.clone())
     }
 }
 
@@ -70,7 +81,7 @@ impl Teller<'_> {
         let mut around = FxHashSet::default();
         let mut path = path.to_vec();
         match (&found.head, place) {
-            (Head::Value(value), Some(place)) => data_parts(value, &mut path, place, &mut parts, &self.room),
+            (Head::Value(value), Some(place)) => self.data_parts(value, &mut path, place, &mut parts),
             _ => self.collect(found, &mut path, &mut Vec::new(), &mut around, &mut parts),
         }
         parts
@@ -113,7 +124,7 @@ impl Teller<'_> {
                     value
                 });
                 let part = ValuePart {
-                    path: path.clone(),
+                    path: self.key_path(path),
                     value,
                     written: dynamic.then(|| written(said, &self.prefixes)),
                     place: self.places.of(said.origin(), elsewhere(path)),
@@ -126,6 +137,27 @@ impl Teller<'_> {
         }
         if let Some(address) = address {
             around.remove(&address);
+        }
+    }
+
+    /// The leaves of finished data: they stand where what brings it in does.
+    fn data_parts(&self, value: &Value, path: &mut Vec<Key>, place: &ValuePlace, parts: &mut Vec<ValuePart>) {
+        for Below { key, inner } in below(&Head::Value(value.clone())) {
+            let Inner::Data(value) = inner else { continue };
+            if self.room.is_full() {
+                break;
+            }
+            path.push(key);
+            let before = parts.len();
+            grow(|| self.data_parts(value, path, place, parts));
+            if parts.len() == before {
+                let (path, place) = (self.key_path(path), place.clone());
+                let part =
+                    ValuePart { path, value: Some(value.clone()), written: None, place, via: Vec::new() };
+                self.room.take_part(&part);
+                parts.push(part);
+            }
+            path.pop();
         }
     }
 
@@ -158,7 +190,8 @@ impl Teller<'_> {
                     origins
                 });
                 let place = self.places.of(reference.origin(), "input data");
-                Bringing { written: written(reference, &self.prefixes), place, origins }
+                let written = written(reference, &self.prefixes);
+                Bringing { reference: ReferencePlace { written, place }, origins }
             })
             .collect()
     }
@@ -208,33 +241,6 @@ pub(super) fn leaf(head: &Head) -> bool {
         Head::Raw(raw) => raw.entries.is_empty(),
         Head::List(list) => list.items.is_empty(),
         Head::Value(_) => true,
-    }
-}
-
-/// The leaves of finished data: they stand where what brings it in does.
-fn data_parts(
-    value: &Value,
-    path: &mut Vec<Key>,
-    place: &ValuePlace,
-    parts: &mut Vec<ValuePart>,
-    room: &Room,
-) {
-    let head = Head::Value(value.clone());
-    for Below { key, inner } in below(&head) {
-        let Inner::Data(value) = inner else { continue };
-        if room.is_full() {
-            break;
-        }
-        path.push(key);
-        let before = parts.len();
-        grow(|| data_parts(value, path, place, parts, room));
-        if parts.len() == before {
-            let (path, place) = (path.clone(), place.clone());
-            let part = ValuePart { path, value: Some(value.clone()), written: None, place, via: Vec::new() };
-            room.take_part(&part);
-            parts.push(part);
-        }
-        path.pop();
     }
 }
 

@@ -4,12 +4,14 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use super::Story;
+use serde::Serialize;
+
 use super::parts::winner;
 use super::place::{ValuePlace, ValuePlaces};
 use super::teller::{MAX_DEPTH, Teller};
+use super::{Story, data};
 use crate::base::error::Fault;
-use crate::base::path::list_index;
+use crate::base::path::{KeyPath, list_index};
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
@@ -19,24 +21,39 @@ use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 
 /// What a reference found, and where that comes from.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ReferenceStory {
     /// The reference as written, without its default.
     pub written: Text,
     /// The path that it names, once the references inside of it are resolved.
-    pub path: Option<Vec<Key>>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub path: Option<KeyPath>,
     /// What it came to; mappings are left out.
     pub value: Option<Value>,
+    /// Whether its default was taken.
+    pub default_used: bool,
     /// Whether it came to nothing.
     pub failed: bool,
     /// Why, where that was not told before.
+    #[serde(rename = "error", serialize_with = "data::error")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<data::ErrorData>"))]
     pub fault: Option<Fault>,
-    /// Whether its default was taken.
-    pub default_used: bool,
     /// The references inside of it.
     pub inner: Vec<ReferenceStory>,
     /// The history of what it found; `None` where it was told before.
+    #[serde(serialize_with = "data::story")]
     pub story: Option<Box<Story>>,
+}
+
+/// A node that answered a query.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct QueryAnswer {
+    /// Its name.
+    pub node: Text,
+    /// Where its export stands.
+    pub place: Option<ValuePlace>,
 }
 
 impl Teller<'_> {
@@ -78,11 +95,11 @@ impl Teller<'_> {
         };
         let told = ReferenceStory {
             written: traced.written,
-            path,
+            path: path.map(|path| self.key_path(&path)),
             value,
-            fault,
-            failed,
             default_used: traced.default_used,
+            failed,
+            fault,
             inner,
             story,
         };
@@ -115,7 +132,7 @@ impl Teller<'_> {
 
     /// The nodes that an inventory query found, and where those exports are written. `rest` is the way on
     /// into what the query came to: of what one node answered, only that node is named.
-    pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<(Text, Option<ValuePlace>)> {
+    pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<QueryAnswer> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
         let Answered { found, nodes, .. } = self.answered(query, slot);
         let (only, inside) = match (rest.split_first(), &query.value) {
@@ -143,7 +160,7 @@ impl Teller<'_> {
                     let origin = deepest(&layers.exports, &keys)?;
                     Some(ValuePlaces::new(self.computation, layers).of(origin, "node"))
                 });
-                (node.clone(), place)
+                QueryAnswer { node: node.clone(), place }
             })
             .collect()
     }

@@ -65,7 +65,7 @@ impl Room {
 
     /// Takes a part.
     pub fn take_part(&self, part: &ValuePart) -> bool {
-        let places = part.via.iter().map(|(_, place)| links(place)).sum::<usize>() + links(&part.place);
+        let places = part.via.iter().map(|one| links(&one.place)).sum::<usize>() + links(&part.place);
         self.take(EACH + part.path.len() + places)
             && self.take_value(part.value.as_ref())
             && self.take_value(part.written.as_ref())

@@ -9,45 +9,48 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use super::Story;
 use super::parts::elsewhere;
 use super::place::ValuePlace;
-use super::references::ReferenceStory;
+use super::references::{QueryAnswer, ReferenceStory};
 use super::teller::{MAX_DEPTH, Teller};
 use super::written::written;
 use crate::base::error::Fault;
+use crate::base::path::KeyPath;
 use crate::base::stack::grow;
-use crate::base::value::{Key, Text, Value};
+use crate::base::value::{Key, Value};
 use crate::engine::node::Layers;
 use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Head, Root, Run, Stop};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 
 /// What one layer did to a value.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Step {
     /// What it did.
     pub effect: Effect,
-    /// Where.
-    pub place: ValuePlace,
-    /// How many keys of the path stand at this place: fewer than all where it is about something
-    /// further up.
-    pub depth: usize,
-    /// What the layer says there, references as they are written.
-    pub written: Value,
-    /// The prefixes in front of the key, or of one further up, as the settings name them.
-    pub prefix: String,
-    /// What its references found.
-    pub references: Vec<ReferenceStory>,
-    /// The nodes that its inventory query was answered by, with the places of their exports.
-    pub answers: Vec<(Text, Option<ValuePlace>)>,
-    /// What stands at the path after this layer; mappings are left out.
-    pub after: Option<Value>,
     /// Whether the final value has something of it.
     pub counts: bool,
+    /// Where.
+    pub place: ValuePlace,
+    /// The path that stands there: shorter than that of the value where it is about something further up.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub path: KeyPath,
+    /// The prefixes in front of the key, or of one further up, as the settings name them.
+    pub prefix: String,
+    /// What the layer says there, references as they are written.
+    pub written: Value,
+    /// What stands at the path after this layer; mappings are left out.
+    pub after: Option<Value>,
     /// The setting that allows or decides it.
     pub setting: Option<&'static str>,
+    /// What its references found.
+    pub references: Vec<ReferenceStory>,
+    /// The nodes that answered its inventory query.
+    pub answers: Vec<QueryAnswer>,
 }
 
 /// What one layer says.
@@ -242,7 +245,7 @@ impl<'a> Teller<'a> {
         }
         self.refer(&mut steps, &said, list == path.len() && self.depth == 0);
         let place = steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone());
-        Story { path: path.to_vec(), exact: false, value, fault, place, steps, parts: Vec::new() }
+        Story { path: self.key_path(path), exact: false, value, fault, place, steps, parts: Vec::new() }
     }
 
     /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
@@ -327,15 +330,15 @@ impl<'a> Teller<'a> {
         let after = traced.after.and_then(|found| self.quietly(|evaluator| evaluator.deep_found(&found)));
         let step = Step {
             effect: traced.effect,
+            counts: traced.counts,
             place: self.places.of(slot.origin(), elsewhere),
-            depth,
-            written: written(&slot, &self.prefixes),
+            path: self.key_path(&path[..depth]),
             prefix: self.prefixes.text(prefix),
+            written: written(&slot, &self.prefixes),
+            after: after.filter(|value| !matches!(value, Value::Map(_))),
+            setting: traced.setting,
             references: Vec::new(),
             answers: self.answers(&slot, &path[depth..]),
-            after: after.filter(|value| !matches!(value, Value::Map(_))),
-            counts: traced.counts,
-            setting: traced.setting,
         };
         if !is_item {
             self.room.take_step(&step);

@@ -12,7 +12,7 @@ use super::place::{ValuePlace, ValuePlaces};
 use super::references::Answered;
 use super::room::Room;
 use super::steps::Folded;
-use crate::base::path::join_path;
+use crate::base::path::{KeyPath, join_path};
 use crate::base::secrets::Secrets;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
@@ -181,6 +181,11 @@ impl<'a> Teller<'a> {
         self
     }
 
+    /// A path that shows itself.
+    pub(super) fn key_path(&self, keys: &[Key]) -> KeyPath {
+        KeyPath::new(keys, &self.computation.settings.delimiter)
+    }
+
     pub(super) fn section(&self) -> &Section {
         if self.tells_exports { &self.exports } else { &self.parameters }
     }
@@ -191,8 +196,15 @@ impl<'a> Teller<'a> {
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
         let parts = self.parts(&[], &Found::from(Head::Map(merged)), None);
-        let story =
-            Story { path: Vec::new(), exact: false, value, fault, place: None, steps: Vec::new(), parts };
+        let story = Story {
+            path: self.key_path(&[]),
+            exact: false,
+            value,
+            fault,
+            place: None,
+            steps: Vec::new(),
+            parts,
+        };
         self.room.take_story(&story);
         story
     }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::brief::{brief, briefs, whole};
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
-use super::{Effect, ReferenceStory, Step, Story, ValuePart, ValuePlace};
+use super::{Effect, QueryAnswer, ReferencePlace, ReferenceStory, Step, Story, ValuePart, ValuePlace};
 use crate::base::error::inert;
 use crate::base::path::join_path;
 use crate::base::secrets::MASK;
@@ -54,7 +54,7 @@ pub fn explanation(
 
 /// What another layer wrote at the place of a step: the one before it, or the one after the first.
 fn beside<'s>(story: &'s Story, step: &Step) -> Option<&'s Value> {
-    let mut others = story.steps.iter().filter(|other| other.depth == step.depth);
+    let mut others = story.steps.iter().filter(|other| other.path.len() == step.path.len());
     let at = others.clone().position(|other| std::ptr::eq(other, step))?;
     others.nth(if at == 0 { 1 } else { at - 1 }).map(|other| &other.written)
 }
@@ -122,7 +122,7 @@ impl Writer<'_> {
         let name = self.paint.of(Style::Value, &inert(&story.name));
         let file = story.file.as_ref().map_or_else(
             || "no file, and may be missing".to_owned(),
-            |site| self.paint.of(Style::Place, &inert(&site.to_string())),
+            |file| self.paint.of(Style::Place, &inert(file)),
         );
         let _ = writeln!(self.out, "  {name}  {file}");
         for listing in &story.listings {
@@ -157,7 +157,7 @@ impl Writer<'_> {
         let path = self.path(&story.path);
         let heading = self.paint.of(Style::Heading, &path);
         match (&story.value, &story.fault) {
-            (Some(Value::Map(map)), _) if !self.redaction.secrets.covers(&story.path) => {
+            (Some(Value::Map(map)), _) if !self.redaction.secrets.covers(&*story.path) => {
                 let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
             }
             // Of a list the items stand below.
@@ -198,7 +198,7 @@ impl Writer<'_> {
     }
 
     fn step(&mut self, story: &Story, step: &Step, indent: usize) {
-        let here = &story.path[..step.depth.min(story.path.len())];
+        let here = &*step.path;
         let (place, chain) = (self.place(&step.place), self.chain(&step.place));
         let effect = if step.counts { Style::Plain } else { Style::Faint };
         let effect = self.paint.of(effect, &format!("{:<9}", step.effect.name()));
@@ -219,7 +219,7 @@ impl Writer<'_> {
             },
         };
         let mut what = written;
-        if step.depth < story.path.len() {
+        if here.len() < story.path.len() {
             what = format!("'{}' is {what}", self.path(here));
         }
         if !step.prefix.is_empty() {
@@ -236,8 +236,8 @@ impl Writer<'_> {
         for reference in &step.references {
             self.reference(reference, indent + 10);
         }
-        for (node, at) in &step.answers {
-            let at = at.as_ref().map_or_else(String::new, |place| self.place(place));
+        for QueryAnswer { node, place } in &step.answers {
+            let at = place.as_ref().map_or_else(String::new, |place| self.place(place));
             let _ = writeln!(self.out, "{pad}answered by node '{}' {at}", inert(node));
         }
     }
@@ -257,7 +257,7 @@ impl Writer<'_> {
         };
         let written = self.paint.of(Style::Reference, &inert(&reference.written));
         // Those inside may be references of the default alone.
-        let resolved = match reference.path.as_deref().map(|path| join_path(path, self.delimiter)) {
+        let resolved = match reference.path.as_ref().map(ToString::to_string) {
             Some(path) if !reference.inner.is_empty() && !reference.written.contains(&path) => {
                 format!(" is {},", inert(&path))
             }
@@ -288,9 +288,8 @@ impl Writer<'_> {
                 format!("  {}", self.paint.of(Style::Reference, &brief(&written)))
             });
         let _ = writeln!(self.out, "    {path}: {value}  {place}{written}");
-        for (written, at) in &part.via {
-            let written = brief(written);
-            let at = self.place(at);
+        for ReferencePlace { written, place } in &part.via {
+            let (written, at) = (brief(written), self.place(place));
             let _ = writeln!(self.out, "      by {written}  {at}");
         }
     }

@@ -129,11 +129,9 @@ fn rendered(
         {
             report(&error);
         }
-        let delimiter = &computation.settings.delimiter;
         let leaf = |part: &ValuePart| {
-            let value = part.value.as_ref().map(|value| brief(&redaction.value(&part.path, value)));
-            let site = part.place.site.as_ref().map(Site::to_string);
-            (join_path(&part.path, delimiter), value.unwrap_or_default(), site)
+            let value = part.value.as_ref().map_or_else(String::new, brief);
+            (part.path.to_string(), value, part.place.site.as_ref().map(Site::to_string))
         };
         Some(explanation.parameters.iter().flat_map(|story| &story.parts).map(leaf).collect())
     });

@@ -102,7 +102,7 @@ fn scalars(text: &str) -> Vec<(usize, usize)> {
                 out.push((head, piece.end));
             }
             NodeForm::Plain | NodeForm::SingleQuoted | NodeForm::DoubleQuoted => {
-                out.push((piece.content, piece.end))
+                out.push((piece.content, piece.end));
             }
             NodeForm::FlowSequence(items) | NodeForm::BlockSequence(items) => {
                 for item in items {

@@ -9,7 +9,6 @@ use reclass::internals::engine::node::Computation;
 use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::json::dumps;
 use reclass::list;
-use reclass::redact::Redaction;
 use reclass::report::to_json_line;
 use reclass::value::{Map, Value};
 
@@ -45,8 +44,8 @@ pub fn answers(inventory: &Inventory) -> String {
     tell("names", inventory.inspect(names));
     let classes = list::classes(inventory, &[], &list::NodeFilter::default());
     tell("classes", classes.map(|rows| Value::text(to_json_line(&rows))));
-    let (selection, redaction) = (Selection::default(), Redaction::none());
+    let selection = Selection::default();
     let explained = explain(inventory, "n0", &Request::default(), &selection);
-    tell("explained", explained.map(|explained| explained.to_value(":", &redaction)));
+    tell("explained", explained.map(|explained| Value::text(to_json_line(&explained))));
     out
 }

@@ -44,7 +44,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let explanation = explain(&question.inventory, node, &request, &selection)?;
     let delimiter = &question.inventory.settings().delimiter;
     let text = if question.output == "json" {
-        to_json(&explanation.to_value(delimiter, &selection.redaction))
+        to_json(&explanation)
     } else {
         to_text(&explanation, delimiter, &selection.redaction, question.paint)
     };
