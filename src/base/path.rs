@@ -19,6 +19,11 @@ impl KeyPath {
     pub fn new(keys: impl Into<Vec<Key>>, delimiter: &Text) -> KeyPath {
         KeyPath { keys: keys.into(), delimiter: delimiter.clone() }
     }
+
+    /// The path from `outer` on, which it begins with.
+    pub fn below(&self, outer: &[Key]) -> String {
+        join_path(&self.keys[outer.len().min(self.keys.len())..], &self.delimiter)
+    }
 }
 
 impl Deref for KeyPath {

@@ -48,12 +48,7 @@ fn played(text: &str) -> String {
         }
         let told = match explain(&inventory, &node, &Request::default(), &selection) {
             Ok(explanation) => {
-                let text = to_text(
-                    &explanation,
-                    &inventory.settings().delimiter,
-                    &selection.redaction,
-                    Paint(false),
-                );
+                let text = to_text(&explanation, Paint(false));
                 if explanation.missing.is_empty() {
                     text
                 } else {

@@ -79,7 +79,7 @@ fn check(inventory: &Inventory, node: &str) -> Option<(Vec<String>, usize)> {
         };
         let stories = if exports { explanation.exports } else { explanation.parameters };
         let stories: HashMap<String, &Story> =
-            stories.iter().map(|story| (format!("{:?}", story.path), story)).collect();
+            stories.iter().map(|story| (format!("{:?}", &*story.path), story)).collect();
         for (path, value) in &all {
             looked += 1;
             let told = stories.get(&format!("{path:?}"));

@@ -56,7 +56,7 @@ fn explained(options: &Map, node: &str, selection: Selection) -> Result<usize, E
     let selection = Selection { redaction: redaction.clone(), ..selection };
     let explanation = explain(&inventory, node, &Request::default(), &selection)?;
     let data = reclass::report::to_json(&explanation);
-    Ok(to_text(&explanation, ":", &redaction, Paint(false)).len() + data.len())
+    Ok(to_text(&explanation, Paint(false)).len() + data.len())
 }
 
 /// The options without a cache: each question begins anew.

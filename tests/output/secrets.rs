@@ -148,7 +148,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
         ..reclass::explain::Selection::default()
     };
     let told = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
-    let text = reclass::explain::to_text(&told, ":", &redaction, reclass::style::Paint(false));
+    let text = reclass::explain::to_text(&told, reclass::style::Paint(false));
     let data = reclass::report::to_json(&told);
     let page = reclass::graph::html(&graph);
     for shown in [&format!("{parameters:?}"), &page, &text, &data] {

@@ -15,6 +15,7 @@ impl Redaction {
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
         grow(|| {
             let secret = self.secrets.covers(&*story.path);
+            story.hidden = secret;
             self.cover_value(&story.path, &mut story.value, without.and_then(|story| story.value.as_ref()));
             if let Some(Kind::ReferenceCycle { cycle }) = story.fault.as_mut().map(|fault| &mut fault.kind)
                 && !secret
@@ -53,6 +54,7 @@ impl Redaction {
     }
 
     fn cover_step(&self, path: &[Key], step: &mut Step, without: Option<&Step>) {
+        step.hidden = self.secrets.covers(&*step.path);
         step.written = self.written(&step.path, &step.written);
         self.cover_value(path, &mut step.after, without.and_then(|step| step.after.as_ref()));
         self.cover_references(&mut step.references, without.map(|step| step.references.as_slice()));

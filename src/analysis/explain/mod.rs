@@ -125,6 +125,9 @@ pub struct Story {
     /// Whether it was asked for by this very path: then all of the value is shown.
     #[serde(skip)]
     pub exact: bool,
+    /// Whether a key of its path hides all of it.
+    #[serde(skip)]
+    pub hidden: bool,
     /// The value; `None` where it cannot be computed or was removed again.
     pub value: Option<Value>,
     /// Why there is none.

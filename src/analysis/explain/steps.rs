@@ -39,6 +39,9 @@ pub struct Step {
     /// The path that stands there: shorter than that of the value where it is about something further up.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: KeyPath,
+    /// Whether a key of this path hides all of it.
+    #[serde(skip)]
+    pub hidden: bool,
     /// The prefixes in front of the key, or of one further up, as the settings name them.
     pub prefix: String,
     /// What the layer says there, references as they are written.
@@ -245,7 +248,16 @@ impl<'a> Teller<'a> {
         }
         self.refer(&mut steps, &said, list == path.len() && self.depth == 0);
         let place = steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone());
-        Story { path: self.key_path(path), exact: false, value, fault, place, steps, parts: Vec::new() }
+        Story {
+            path: self.key_path(path),
+            exact: false,
+            hidden: false,
+            value,
+            fault,
+            place,
+            steps,
+            parts: Vec::new(),
+        }
     }
 
     /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
@@ -333,6 +345,7 @@ impl<'a> Teller<'a> {
             counts: traced.counts,
             place: self.places.of(slot.origin(), elsewhere),
             path: self.key_path(&path[..depth]),
+            hidden: false,
             prefix: self.prefixes.text(prefix),
             written: written(&slot, &self.prefixes),
             after: after.filter(|value| !matches!(value, Value::Map(_))),

@@ -199,6 +199,7 @@ impl<'a> Teller<'a> {
         let story = Story {
             path: self.key_path(&[]),
             exact: false,
+            hidden: false,
             value,
             fault,
             place: None,

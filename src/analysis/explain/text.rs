@@ -7,21 +7,14 @@ use super::brief::{brief, briefs, whole};
 use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
 use super::{Effect, QueryAnswer, ReferencePlace, ReferenceStory, Step, Story, ValuePart, ValuePlace};
 use crate::base::error::inert;
-use crate::base::path::join_path;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
-use crate::output::redact::Redaction;
 use crate::output::style::{Paint, Style};
 
 /// The text of an explanation.
-pub fn explanation(
-    explanation: &Explanation,
-    delimiter: &str,
-    redaction: &Redaction,
-    paint: Paint,
-) -> String {
-    let mut writer = Writer { out: String::new(), delimiter, redaction, paint };
+pub fn explanation(explanation: &Explanation, paint: Paint) -> String {
+    let mut writer = Writer { out: String::new(), paint };
     if let Some(story) = &explanation.environment {
         writer.environment(story);
     }
@@ -59,14 +52,12 @@ fn beside<'s>(story: &'s Story, step: &Step) -> Option<&'s Value> {
     others.nth(if at == 0 { 1 } else { at - 1 }).map(|other| &other.written)
 }
 
-struct Writer<'a> {
+struct Writer {
     out: String,
-    delimiter: &'a str,
-    redaction: &'a Redaction,
     paint: Paint,
 }
 
-impl Writer<'_> {
+impl Writer {
     fn heading(&mut self, text: &str) {
         let text = self.paint.of(Style::Heading, text);
         let _ = writeln!(self.out, "{text}");
@@ -76,10 +67,6 @@ impl Writer<'_> {
     fn line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
         self.out.push('\n');
-    }
-
-    fn path(&self, path: &[Key]) -> String {
-        inert(&join_path(path, self.delimiter))
     }
 
     /// `/srv/classes/a.yml:3:5`, or the name of what no file wrote.
@@ -103,12 +90,12 @@ impl Writer<'_> {
         self.paint.of(Style::Faint, &inert(&text))
     }
 
-    fn value(&self, path: &[Key], value: &Value) -> String {
-        self.paint.of(Style::Value, &brief(&self.redaction.value(path, value)))
+    fn value(&self, value: &Value) -> String {
+        self.paint.of(Style::Value, &brief(value))
     }
 
     fn environment(&mut self, story: &EnvironmentStory) {
-        let value = self.value(&[], &story.value);
+        let value = self.value(&story.value);
         let from = match (&story.place, story.source) {
             (Some(place), _) => self.place(place),
             (None, "request") => "asked for".into(),
@@ -154,15 +141,15 @@ impl Writer<'_> {
     }
 
     fn story(&mut self, story: &Story) {
-        let path = self.path(&story.path);
+        let path = inert(&story.path.to_string());
         let heading = self.paint.of(Style::Heading, &path);
         match (&story.value, &story.fault) {
-            (Some(Value::Map(map)), _) if !self.redaction.secrets.covers(&*story.path) => {
+            (Some(Value::Map(map)), _) if !story.hidden => {
                 let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
             }
             // Of a list the items stand below.
             (Some(value), _) if story.exact && !matches!(value, Value::List(_)) => {
-                let (first, lines) = whole(&self.redaction.value(&story.path, value));
+                let (first, lines) = whole(value);
                 let first = if lines.is_empty() { self.paint.of(Style::Value, &first) } else { first };
                 let _ = writeln!(self.out, "{heading}: {first}");
                 for line in lines {
@@ -171,7 +158,7 @@ impl Writer<'_> {
                 }
             }
             (Some(value), _) => {
-                let value = self.value(&story.path, value);
+                let value = self.value(value);
                 let _ = writeln!(self.out, "{heading}: {value}");
             }
             (None, Some(fault)) => {
@@ -198,7 +185,6 @@ impl Writer<'_> {
     }
 
     fn step(&mut self, story: &Story, step: &Step, indent: usize) {
-        let here = &*step.path;
         let (place, chain) = (self.place(&step.place), self.chain(&step.place));
         let effect = if step.counts { Style::Plain } else { Style::Faint };
         let effect = self.paint.of(effect, &format!("{:<9}", step.effect.name()));
@@ -206,28 +192,25 @@ impl Writer<'_> {
         self.line(&format!("{pad}{effect} {place}  {chain}"));
         let pad = " ".repeat(indent + 10);
         let written = match &step.written {
-            Value::Map(map) if !self.redaction.secrets.covers(here) && map.len() > 3 => {
+            Value::Map(map) if !step.hidden && map.len() > 3 => {
                 format!("a mapping of {}", keys(map.len()))
             }
             written => match beside(story, step) {
                 // Cut where it differs from what it replaces, or from what replaces it.
-                Some(other) => {
-                    let [written, other] = [written, other].map(|value| self.redaction.written(here, value));
-                    self.paint.of(Style::Value, &briefs(&written, &other).0)
-                }
-                None => self.paint.of(Style::Value, &brief(&self.redaction.written(here, written))),
+                Some(other) => self.paint.of(Style::Value, &briefs(written, other).0),
+                None => self.paint.of(Style::Value, &brief(written)),
             },
         };
         let mut what = written;
-        if here.len() < story.path.len() {
-            what = format!("'{}' is {what}", self.path(here));
+        if step.path.len() < story.path.len() {
+            what = format!("'{}' is {what}", inert(&step.path.to_string()));
         }
         if !step.prefix.is_empty() {
             what = format!("{what}, with the prefix {}", inert(&step.prefix));
         }
         let _ = writeln!(self.out, "{pad}{what}");
         if let (Effect::Extends, Some(after)) = (step.effect, &step.after) {
-            let after = self.value(&story.path, after);
+            let after = self.value(after);
             let _ = writeln!(self.out, "{pad}then it is {after}");
         }
         if let Some(setting) = step.setting {
@@ -244,14 +227,13 @@ impl Writer<'_> {
 
     fn reference(&mut self, reference: &ReferenceStory, indent: usize) {
         let pad = " ".repeat(indent);
-        let path = reference.path.as_deref().unwrap_or_default();
         let found = match (&reference.value, &reference.fault, reference.default_used) {
             (_, Some(fault), _) => self
                 .paint
                 .of(Style::Error, &format!("error[{}]: {}", fault.code(), inert(&fault.kind.to_string()))),
             _ if reference.failed => self.paint.of(Style::Error, "nothing, as told elsewhere"),
-            (Some(value), _, true) => format!("{}, its default", self.value(path, value)),
-            (Some(value), _, _) => self.value(path, value),
+            (Some(value), _, true) => format!("{}, its default", self.value(value)),
+            (Some(value), _, _) => self.value(value),
             (None, _, true) => "a mapping, its default".into(),
             (None, _, false) => "a mapping".into(),
         };
@@ -275,18 +257,16 @@ impl Writer<'_> {
     }
 
     fn part(&mut self, part: &ValuePart, below: &[Key]) {
-        let rest = &part.path[below.len().min(part.path.len())..];
-        let path = self.path(rest);
+        let path = inert(&part.path.below(below));
         let value = match &part.value {
-            Some(value) => self.value(&part.path, value),
+            Some(value) => self.value(value),
             None => self.paint.of(Style::Error, "cannot be computed"),
         };
         let place = self.place(&part.place);
-        let written = part.written.as_ref().map(|written| self.redaction.written(&part.path, written));
-        let written =
-            written.filter(|written| written.as_str() != Some(MASK)).map_or_else(String::new, |written| {
-                format!("  {}", self.paint.of(Style::Reference, &brief(&written)))
-            });
+        let written = part.written.as_ref().filter(|written| written.as_str() != Some(MASK));
+        let written = written.map_or_else(String::new, |written| {
+            format!("  {}", self.paint.of(Style::Reference, &brief(written)))
+        });
         let _ = writeln!(self.out, "    {path}: {value}  {place}{written}");
         for ReferencePlace { written, place } in &part.via {
             let (written, at) = (brief(written), self.place(place));

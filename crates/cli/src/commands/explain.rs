@@ -42,11 +42,7 @@ fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     };
     let request = flags::request(question.matches);
     let explanation = explain(&question.inventory, node, &request, &selection)?;
-    let delimiter = &question.inventory.settings().delimiter;
-    let text = if question.output == "json" {
-        to_json(&explanation)
-    } else {
-        to_text(&explanation, delimiter, &selection.redaction, question.paint)
-    };
+    let text =
+        if question.output == "json" { to_json(&explanation) } else { to_text(&explanation, question.paint) };
     Ok(Printout { text, missing: explanation.missing, ..Printout::default() })
 }
