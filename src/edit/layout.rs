@@ -43,7 +43,7 @@ impl IndentationFinder {
             let further = column(text, value.content).checked_sub(outer);
             match &value.form {
                 NodeForm::BlockMapping(_) if self.step.is_none() => {
-                    self.step = further.filter(|step| *step > 0)
+                    self.step = further.filter(|step| *step > 0);
                 }
                 NodeForm::BlockSequence(_) if self.list.is_none() => self.list = further,
                 _ => {}

@@ -25,7 +25,6 @@ pub(super) struct Mark {
 
 /// What libyaml says of a text that is no YAML.
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "the words of libyaml")]
 pub(super) struct SyntaxProblem {
     /// `while parsing a node`, or nothing.
     pub(super) context: &'static str,

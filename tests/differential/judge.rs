@@ -38,9 +38,9 @@ pub enum Verdict {
         /// What sort of difference.
         signature: String,
         /// What the oracle says.
-        theirs: Answer,
+        theirs: Box<Answer>,
         /// What we say.
-        ours: Answer,
+        ours: Box<Answer>,
     },
 }
 
@@ -191,7 +191,7 @@ fn equal(theirs: &Answer) -> Verdict {
 
 fn unexplained(theirs: &Answer, ours: &Answer) -> Verdict {
     let signature = format!("{} / {}", theirs.kind(), ours.kind());
-    Verdict::Unexplained { signature, theirs: theirs.clone(), ours: ours.clone() }
+    Verdict::Unexplained { signature, theirs: Box::new(theirs.clone()), ours: Box::new(ours.clone()) }
 }
 
 /// Whether two answers are the same. A warning of theirs is one of ours; we have more of them.
