@@ -8,10 +8,10 @@ use once_cell::race::OnceBox;
 use crate::base::error::{Fault, Result};
 use crate::base::value::{Text, Value};
 use crate::engine::files::Dependencies;
-use crate::engine::linearize::{LinearizationInput, Lookup};
+use crate::engine::linearize::LinearizationInput;
 use crate::engine::node::Computation;
 use crate::model::catalog::{NameIndex, TreeId};
-use crate::model::layer::{Layer, UnreadableFile};
+use crate::model::layer::{Incomplete, Layer};
 
 impl Computation<'_> {
     /// The classes available to a node. An error in their location matters only if the node has classes.
@@ -53,14 +53,16 @@ impl Computation<'_> {
 
 /// The classes of one environment.
 pub(super) struct ClassLookup<'a> {
-    computation: &'a Computation<'a>,
+    /// Records every lookup as a dependency.
+    pub computation: &'a Computation<'a>,
     /// The tree that contains them.
     pub tree: TreeId,
     names: &'a NameIndex,
 }
 
-impl Lookup for ClassLookup<'_> {
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, UnreadableFile> {
+impl ClassLookup<'_> {
+    /// The layer of a class; `None` if the class does not exist. An error is one of its file.
+    pub fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, Incomplete<Arc<Layer>>> {
         if let Some(item) = self.names.get(name) {
             return self.computation.read(item).map(Some);
         }
@@ -68,33 +70,15 @@ impl Lookup for ClassLookup<'_> {
         Ok(None)
     }
 
-    fn missing_hint(&self, name: &str) -> (String, Option<String>) {
+    /// The folder that was searched for a missing class, and a class with a similar name.
+    pub fn missing_hint(&self, name: &str) -> (String, Option<String>) {
         let names = self.names.keys().map(AsRef::as_ref);
         let folder = self.computation.inputs.trees.display_name(self.computation.catalog, self.tree);
         (folder, crate::base::similar::nearest(name, names).map(str::to_owned))
     }
 
-    fn may_be_missing(&self, name: &str) -> Result<bool, Fault> {
+    /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
+    pub fn may_be_missing(&self, name: &str) -> Result<bool, Fault> {
         self.computation.ignored.map_or(Ok(false), |ignored| ignored.matches(name))
-    }
-
-    fn begin_record(&self) {
-        self.computation.recorder.begin();
-    }
-
-    fn end_record(&self) -> Dependencies {
-        self.computation.recorder.end()
-    }
-
-    fn record(&self, dependencies: &Dependencies) {
-        self.computation.record(dependencies);
-    }
-
-    fn revision(&self) -> u64 {
-        self.computation.revision
-    }
-
-    fn is_current(&self, dependencies: &Dependencies) -> bool {
-        self.computation.is_current(dependencies)
     }
 }

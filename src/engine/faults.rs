@@ -10,30 +10,13 @@ use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
+use crate::model::layer::Incomplete;
 
-/// A node whose layers could not all be ordered.
-pub(super) struct IncompleteNode {
-    /// The faults found so far.
-    pub error: Error,
-    /// The layers that could be ordered.
-    pub rest: Option<Layers>,
-    /// Whether `rest` has all layers, except for unreadable values.
-    pub whole: bool,
-}
-
-impl From<Error> for Box<IncompleteNode> {
-    fn from(error: Error) -> Box<IncompleteNode> {
-        Box::new(IncompleteNode { error, rest: None, whole: false })
-    }
-}
-
-impl IncompleteNode {
-    /// The faults found so far, without a search for more.
-    pub fn known_faults(self, settings: &Settings) -> Error {
-        let mut faults = self.error.into_faults();
-        truncate_unless_grouped(&mut faults, settings.group_errors);
-        Error::new(faults)
-    }
+/// The faults found so far, without a search for more.
+pub(super) fn known_faults(error: Error, settings: &Settings) -> Error {
+    let mut faults = error.into_faults();
+    truncate_unless_grouped(&mut faults, settings.group_errors);
+    Error::new(faults)
 }
 
 /// An error after which no more faults are searched, together with the earlier ones.
@@ -64,11 +47,11 @@ impl Computation<'_> {
     }
 
     /// All faults of a node, with those already found first.
-    fn all_faults(&self, incomplete: IncompleteNode) -> Error {
+    fn all_faults(&self, incomplete: Incomplete<Layers>) -> Error {
         if !self.settings.group_errors {
-            return incomplete.known_faults(self.settings);
+            return known_faults(incomplete.error, self.settings);
         }
-        let IncompleteNode { error, rest, whole } = incomplete;
+        let Incomplete { error, rest, whole } = incomplete;
         let Some(layers) = rest else { return error };
         let mut more = if whole { self.evaluation_faults(&layers) } else { Vec::new() };
         self.add_embedded(&mut more, &layers);

@@ -1,7 +1,7 @@
 //! Linearization orders the layers of a node, as its class list demands.
 //!
 //! A class precedes the class that includes it. Only its first occurrence counts (S1). A class name may
-//! contain references; they see the parameters merged so far (S4). Classes come only through [`Lookup`],
+//! contain references; they see the parameters merged so far (S4). Classes come only through [`ClassLookup`],
 //! which records every lookup as a dependency.
 
 mod faults;
@@ -14,40 +14,21 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 
-use crate::base::error::{Error, Fault, Result, Warning, truncate_faults};
+use crate::base::error::{Fault, Warning, truncate_faults};
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
-use crate::engine::files::Dependencies;
+use crate::engine::classes::ClassLookup;
+use crate::engine::node::Computation;
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
-use crate::model::layer::{Layer, UnreadableFile};
+use crate::model::layer::Layer;
 use crate::model::mappings::MappedClass;
 use crate::model::merge::Prefixes;
 use crate::model::slot::MapSlot;
 
 pub use include_chains::IncludeChains;
 use parameters::sources;
-
-/// The source of classes.
-pub trait Lookup {
-    /// The layer of a class; `None` if the class does not exist. An error is one of its file.
-    fn class(&self, name: &str) -> Result<Option<Arc<Layer>>, UnreadableFile>;
-    /// The folder that was searched for a missing class, and a class with a similar name.
-    fn missing_hint(&self, name: &str) -> (String, Option<String>);
-    /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.
-    fn may_be_missing(&self, name: &str) -> Result<bool, Fault>;
-    /// Begins a record of dependencies.
-    fn begin_record(&self);
-    /// Ends the record and returns it.
-    fn end_record(&self) -> Dependencies;
-    /// Adds dependencies to the current record.
-    fn record(&self, dependencies: &Dependencies);
-    /// The revision of the inputs.
-    fn revision(&self) -> u64;
-    /// Whether files and names are unchanged.
-    fn is_current(&self, dependencies: &Dependencies) -> bool;
-}
 
 /// The parameters that come from no class and not from the node's file (S2).
 #[derive(Debug, Default)]
@@ -135,31 +116,21 @@ pub struct LinearizationInput<'a> {
     pub extra: &'a ExtraParameters,
 }
 
-/// A linearization that failed.
-#[derive(Debug)]
-pub struct FailedLinearization {
-    /// The faults.
-    pub error: Error,
-    /// The layers that were found, only to find more faults.
-    pub rest: Linearization,
-    /// Whether `rest` has all layers, except for unreadable values.
-    pub whole: bool,
-}
-
-/// Orders the layers of a node. Reports all missing classes and unreadable files at once.
-pub fn linearize(
+/// Orders the layers of a node. Returns all missing classes and unreadable files as faults, and whether all
+/// layers are there, except for unreadable values.
+pub(super) fn linearize(
     input: &LinearizationInput<'_>,
-    root: &Arc<Sequence>,
-    settings: &Settings,
-    lookup: &dyn Lookup,
-    sources: &dyn Locate,
-) -> Result<Linearization, Box<FailedLinearization>> {
+    lookup: &ClassLookup<'_>,
+) -> (Linearization, Vec<Fault>, bool) {
+    let computation = lookup.computation;
+    let (settings, root) = (computation.settings, computation.roots.of(lookup.tree));
     let mut linearizer = Linearizer {
         input,
         settings,
         prefixes: Prefixes::new(settings),
+        computation,
         lookup,
-        sources,
+        sources: computation.inputs,
         sequence: root.clone(),
         added: StepAdditions::default(),
         listed: Vec::new(),
@@ -199,19 +170,15 @@ pub fn linearize(
         warnings: linearizer.warnings,
     };
     let mut faults = linearizer.faults;
-    if faults.is_empty() {
-        Ok(linearization)
-    } else {
-        // A cached answer checks its sequence. An error has no sequence, so its dependencies are recorded
-        // here.
-        linearization.sequence.steps().iter().for_each(|step| lookup.record(&step.added.dependencies));
-        let whole = linearizer.completeness == Completeness::Complete && faults.len() <= MAX_FAULTS;
+    let complete = linearizer.completeness == Completeness::Complete && faults.len() <= MAX_FAULTS;
+    let whole = faults.is_empty() || complete;
+    if !faults.is_empty() {
+        // A cached answer checks its sequence. An error has no sequence, so its dependencies are recorded here.
+        linearization.sequence.steps().iter().for_each(|step| computation.record(&step.added.dependencies));
         truncate_faults(&mut faults, MAX_FAULTS);
-        for fault in &mut faults {
-            fault.node = Some(input.name.clone());
-        }
-        Err(Box::new(FailedLinearization { error: Error::new(faults), rest: linearization, whole }))
+        faults.iter_mut().for_each(|fault| fault.node = Some(input.name.clone()));
     }
+    (linearization, faults, whole)
 }
 
 /// How many of the classes were included.
@@ -229,7 +196,8 @@ struct Linearizer<'a> {
     input: &'a LinearizationInput<'a>,
     settings: &'a Settings,
     prefixes: Prefixes,
-    lookup: &'a dyn Lookup,
+    computation: &'a Computation<'a>,
+    lookup: &'a ClassLookup<'a>,
     sources: &'a dyn Locate,
     /// The complete steps.
     sequence: Arc<Sequence>,

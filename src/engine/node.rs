@@ -14,18 +14,18 @@ use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
 use crate::engine::automatic::{self, AutomaticKeys};
 use crate::engine::exports::{ExportIndex, OtherNodes, QueryRecord};
-use crate::engine::faults::{IncompleteNode, with_earlier, without_consequences};
+use crate::engine::faults::{known_faults, with_earlier, without_consequences};
 use crate::engine::files::DependencyRecorder;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::linearize::{
-    ExtraParameters, FailedLinearization, Linearization, LinearizationInput, linearize,
+    ExtraParameters, Linearization, LinearizationInput, linearize,
 };
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
 use crate::model::catalog::{Catalog, CatalogEntry};
-use crate::model::layer::{Applications, Layer, PartialLayer, UnreadableFile};
+use crate::model::layer::{Applications, Incomplete, Layer};
 use crate::model::mappings::{MappedClass, Mappings};
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
@@ -256,18 +256,16 @@ impl Computation<'_> {
 
     /// Orders the layers of a node.
     pub fn layers(&self, request: NodeRequest<'_>) -> Result<Layers> {
-        self.order(request).map_err(|incomplete| incomplete.known_faults(self.settings))
+        self.order(request).map_err(|incomplete| known_faults(incomplete.error, self.settings))
     }
 
     /// Like [`Self::layers`], but an error carries the layers that could be ordered.
-    pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<IncompleteNode>> {
+    pub(super) fn order(&self, request: NodeRequest<'_>) -> Result<Layers, Box<Incomplete<Layers>>> {
         let prefixes = Prefixes::new(self.settings);
         let (item, layer) = self.node(request.name, request.mapped)?;
         let (layer, mut faults, mut whole) = match layer {
             Ok(layer) => (layer, Vec::new(), true),
-            Err(UnreadableFile { error, rest: Some(PartialLayer { layer, whole }) }) => {
-                (layer, error.into_faults(), whole)
-            }
+            Err(Incomplete { error, rest: Some(layer), whole }) => (layer, error.into_faults(), whole),
             Err(unread) => return Err(unread.error.into()),
         };
         let environment = match request.environment {
@@ -275,7 +273,14 @@ impl Computation<'_> {
             None => self.original_environment(&layer),
         };
         let extra = ExtraParameters {
-            input: self.input(request.input, &prefixes),
+            // The strings are not parsed, so that the author of a pillar cannot use references to read the
+            // inventory.
+            input: match request.input {
+                Some(Value::Map(map)) if !map.is_empty() => {
+                    Some(Arc::new(map_of_values(map, Origin::NONE, &prefixes)))
+                }
+                _ => None,
+            },
             automatic: self
                 .settings
                 .automatic_parameters
@@ -292,21 +297,16 @@ impl Computation<'_> {
             extra: &extra,
         };
         let classes = self.classes(&input, &environment).map_err(|error| with_earlier(&mut faults, error))?;
-        let root = self.roots.of(classes.tree);
-        let linearized = linearize(&input, &root, self.settings, &classes, self.inputs);
-        let linearization = linearized.unwrap_or_else(|failed| {
-            let FailedLinearization { error, rest, whole: known } = *failed;
-            faults.extend(error.into_faults());
-            whole &= known;
-            rest
-        });
+        let (linearization, more, complete) = linearize(&input, &classes);
+        faults.extend(more);
+        whole &= complete;
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
         let layers = Layers { name: item.name.clone(), layer, linearization, exports, environment, extra };
         if faults.is_empty() {
             return Ok(layers);
         }
-        Err(Box::new(IncompleteNode { error: Error::new(faults), rest: Some(layers), whole }))
+        Err(Box::new(Incomplete { error: Error::new(faults), rest: Some(layers), whole }))
     }
 
     /// The parameters of a node, for an evaluation that needs only few of them.
@@ -316,7 +316,7 @@ impl Computation<'_> {
     }
 
     /// Reads the layer of a file as a dependency.
-    pub fn read(&self, item: &CatalogEntry) -> Result<Arc<Layer>, UnreadableFile> {
+    pub fn read(&self, item: &CatalogEntry) -> Result<Arc<Layer>, Incomplete<Arc<Layer>>> {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
@@ -333,7 +333,7 @@ impl Computation<'_> {
         }
     }
 
-    fn node(&self, name: &str, mapped: bool) -> Result<(CatalogEntry, Result<Arc<Layer>, UnreadableFile>)> {
+    fn node(&self, name: &str, mapped: bool) -> Result<(CatalogEntry, Result<Arc<Layer>, Incomplete<Arc<Layer>>>)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
                 let layer = self.read(item).map_err(|mut unread| {
@@ -362,17 +362,6 @@ impl Computation<'_> {
         layer.environment.clone().unwrap_or_else(|| self.settings.default_environment.clone())
     }
 
-    /// Input data as a layer. Its strings are not parsed, so that a pillar's author cannot use references
-    /// to read the inventory.
-    #[expect(clippy::unused_self, reason = "reads like its siblings")]
-    fn input(&self, input_data: Option<&Value>, prefixes: &Prefixes) -> Option<Arc<MapSlot>> {
-        match input_data {
-            Some(Value::Map(map)) if !map.is_empty() => {
-                Some(Arc::new(map_of_values(map, Origin::NONE, prefixes)))
-            }
-            _ => None,
-        }
-    }
 
     /// The scalars below the node's `scalar_parameters` key (S4).
     fn scalars(&self, layer: &Layer) -> Option<Arc<MapSlot>> {

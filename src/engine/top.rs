@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
 use crate::base::value::{Text, Value};
-use crate::engine::faults::IncompleteNode;
 use crate::engine::node::{Computation, Layers, NodeRequest, applications};
 use crate::engine::sequence::Sequence;
+use crate::model::layer::Incomplete;
 
 /// The top of a node.
 #[derive(Clone, Debug)]
@@ -23,12 +23,12 @@ impl Computation<'_> {
     /// unreadable class or application is a fault of the top.
     pub fn top(&self, request: NodeRequest<'_>) -> Result<(Top, Arc<Sequence>)> {
         let layers = self.order(request).or_else(|incomplete| match *incomplete {
-            IncompleteNode { error, rest: Some(layers), whole: true }
+            Incomplete { error, rest: Some(layers), whole: true }
                 if !error.faults().iter().any(is_of_applications) =>
             {
                 Ok(layers)
             }
-            IncompleteNode { error, .. } => {
+            Incomplete { error, .. } => {
                 let mut faults = error.into_faults();
                 // Faults with a parameter path come last: such a value matters only if a class name needs
                 // it, and then another fault says so.

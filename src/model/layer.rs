@@ -90,33 +90,33 @@ pub struct Applications {
     pub ineffective: Vec<(Text, Origin)>,
 }
 
-/// A file that cannot become a layer.
+/// A failed result, and the part of it that serves only to find more faults, never for an answer.
 #[derive(Clone, Debug)]
-pub struct UnreadableFile {
+pub struct Incomplete<T> {
     /// The faults.
     pub error: Error,
-    /// The part without faults.
-    pub rest: Option<PartialLayer>,
-}
-
-/// The readable part of a file with faults. It serves only to find more faults, never for an answer.
-#[derive(Clone, Debug)]
-pub struct PartialLayer {
-    /// The layer. An unreadable value is replaced by a template without parts, which fails silently.
-    pub layer: Arc<Layer>,
+    /// The part without faults. In a layer, a template without parts replaces an unreadable value and fails
+    /// silently.
+    pub rest: Option<T>,
     /// Whether classes and parameters are complete, except for unreadable values.
     pub whole: bool,
 }
 
-impl From<Error> for UnreadableFile {
-    fn from(error: Error) -> UnreadableFile {
-        UnreadableFile { error, rest: None }
+impl<T> From<Error> for Incomplete<T> {
+    fn from(error: Error) -> Incomplete<T> {
+        Incomplete { error, rest: None, whole: false }
     }
 }
 
-impl From<UnreadableFile> for Error {
-    fn from(unread: UnreadableFile) -> Error {
-        unread.error
+impl<T> From<Error> for Box<Incomplete<T>> {
+    fn from(error: Error) -> Box<Incomplete<T>> {
+        Box::new(error.into())
+    }
+}
+
+impl<T> From<Incomplete<T>> for Error {
+    fn from(incomplete: Incomplete<T>) -> Error {
+        incomplete.error
     }
 }
 
@@ -159,7 +159,7 @@ impl Layer {
         document: &Document,
         source: LayerSource<'_>,
         interner: &ThreadInterner<'_>,
-    ) -> Result<Layer, UnreadableFile> {
+    ) -> Result<Layer, Incomplete<Arc<Layer>>> {
         let prefixes = Prefixes::new(source.settings);
         let mut builder = Builder {
             source,
@@ -192,8 +192,8 @@ impl Layer {
         if faults.is_empty() {
             return Ok(layer);
         }
-        let rest = (!environment_lost).then(|| PartialLayer { layer: Arc::new(layer), whole });
-        Err(UnreadableFile { error: Error::new(faults), rest })
+        let rest = (!environment_lost).then(|| Arc::new(layer));
+        Err(Incomplete { error: Error::new(faults), rest, whole: whole && !environment_lost })
     }
 }
 

@@ -10,7 +10,7 @@ use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::Text;
 use crate::engine::sequence::SequenceStep;
-use crate::model::layer::{ClassEntry, Layer, LayerSource, UnreadableFile};
+use crate::model::layer::{ClassEntry, Incomplete, Layer, LayerSource};
 
 impl Linearizer<'_> {
     pub(super) fn mapped_classes(&mut self) {
@@ -114,8 +114,8 @@ impl Linearizer<'_> {
 
     /// Takes a step: reuses the step of another node, or computes it for all.
     fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
-        let revision = self.lookup.revision();
-        let next = self.sequence.next(&step, revision, |dependencies| self.lookup.is_current(dependencies));
+        let revision = self.computation.revision;
+        let next = self.sequence.next(&step, revision, |dependencies| self.computation.is_current(dependencies));
         if let Some(next) = next {
             self.sequence = next;
             return;
@@ -138,19 +138,19 @@ impl Linearizer<'_> {
     /// Appends the additions of this step to the sequence.
     fn complete(&mut self) {
         let mut added = std::mem::take(&mut self.added);
-        added.dependencies = self.lookup.end_record();
+        added.dependencies = self.computation.recorder.end();
         if added.layers.is_empty() && added.classes.is_empty() {
             // An included or missing class adds nothing, but its lookup is a dependency.
-            self.lookup.record(&added.dependencies);
+            self.computation.record(&added.dependencies);
             return;
         }
-        self.sequence = self.sequence.child(added, self.lookup.revision());
+        self.sequence = self.sequence.child(added, self.computation.revision);
         self.noted = self.sequence.clone();
     }
 
     /// Catches up with the additions of shared steps, and begins a record of dependencies.
     fn note(&mut self) {
-        self.lookup.begin_record();
+        self.computation.recorder.begin();
         if Arc::ptr_eq(&self.noted, &self.sequence) {
             return;
         }
@@ -218,16 +218,16 @@ impl Linearizer<'_> {
                     return shown;
                 }
                 Ok(None) => {}
-                Err(UnreadableFile { error, rest }) => {
+                Err(Incomplete { error, rest, whole }) => {
                     let chain = self.chain(by, name, entry.origin);
                     let room = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
                     let told = error.faults().iter().take(room);
                     self.faults.extend(told.map(|fault| Fault { chain: chain.clone(), ..fault.clone() }));
-                    if !rest.as_ref().is_some_and(|rest| rest.whole) {
+                    if !whole {
                         self.mark_incomplete();
                     }
                     match rest {
-                        Some(rest) => self.enter(name, &shown, &rest.layer, entry.origin, by),
+                        Some(rest) => self.enter(name, &shown, &rest, entry.origin, by),
                         None => drop(self.done.insert(name.clone())),
                     }
                     return shown;
