@@ -4,39 +4,20 @@ use std::sync::Arc;
 
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
-use crate::base::table::Table;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::linearize::AUTOMATIC;
 use crate::model::catalog::CatalogEntry;
 use crate::model::merge::{Prefixes, normalize};
-use crate::model::slot::{MapSlot, RawSlot, Slot, from_value};
-use crate::model::template::Parsed;
+use crate::model::slot::{Entries, MapSlot, RawSlot, Slot, from_value};
+use crate::model::template::{Parsed, ThreadInterner};
 
-/// The keys of the automatic parameters, shared by all nodes.
-#[derive(Debug)]
-pub struct AutomaticKeys {
-    outer: Table<()>,
-    about: Table<()>,
-    name: Table<()>,
-}
-
-impl Default for AutomaticKeys {
-    fn default() -> AutomaticKeys {
-        let table = |keys: &[&str]| keys.iter().map(|key| (Key::from(*key), ())).collect();
-        AutomaticKeys {
-            outer: table(&[AUTOMATIC]),
-            about: table(&["name", "environment"]),
-            name: table(&["full", "short", "path", "parts"]),
-        }
-    }
-}
-
-/// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters.
+/// `_reclass_: {name: {full, short, path, parts}, environment}` as one layer's parameters. All nodes share the
+/// keys of these maps.
 pub fn parameters(
     item: &CatalogEntry,
     environment: &Value,
     settings: &Settings,
-    keys: &AutomaticKeys,
+    interner: &ThreadInterner<'_>,
 ) -> Arc<MapSlot> {
     let parts = item.parts(settings);
     let composed = settings.compose_node_name || settings.compat_flags.split_literal_dots;
@@ -46,28 +27,28 @@ pub fn parameters(
         // Salt's users have a fork that takes the first label. kapicorp takes the last one.
         item.name.split('.').next().unwrap_or_default().into()
     };
-    let path = Value::text(join(&parts));
-    let parts = Value::list(parts.into_iter().map(Value::Str).collect());
-    let names = [Value::Str(item.name.clone()), Value::Str(short), path, parts];
     let prefixes = Prefixes::new(settings);
-    let name = map(&keys.name, names.map(|value| Slot::Value(value, Origin::NONE)).into(), &prefixes);
-    let about = map(&keys.about, vec![name, self::environment(environment, settings)], &prefixes);
-    match map(&keys.outer, vec![about], &prefixes) {
-        Slot::Map(map) => map,
-        _ => Arc::default(),
-    }
-}
-
-/// A map that shares its keys with all nodes.
-fn map(keys: &Table<()>, values: Vec<Slot>, prefixes: &Prefixes) -> Slot {
-    let entries = Table::with_keys_of(keys, values).unwrap_or_default();
-    // A setting may make any character a prefix, even a letter.
-    let map = if entries.keys().any(|key| prefixes.is_prefixed(key)) {
-        normalize(&RawSlot::new(entries, Origin::NONE), prefixes)
-    } else {
-        MapSlot::new(entries, Origin::NONE, false)
+    let map = |entries: Vec<(&str, Slot)>| {
+        let entries = entries.into_iter().map(|(key, slot)| (Key::from(interner.text(key)), slot));
+        let mut entries: Entries = entries.collect();
+        interner.share_keys(&mut entries);
+        // A setting may make any character a prefix, even a letter.
+        Arc::new(if entries.keys().any(|key| prefixes.is_prefixed(key)) {
+            normalize(&RawSlot::new(entries, Origin::NONE), &prefixes)
+        } else {
+            MapSlot::new(entries, Origin::NONE, false)
+        })
     };
-    Slot::Map(Arc::new(map))
+    let value = |value| Slot::Value(value, Origin::NONE);
+    let name = map(vec![
+        ("full", value(Value::Str(item.name.clone()))),
+        ("short", value(Value::Str(short))),
+        ("path", value(Value::text(join(&parts)))),
+        ("parts", value(Value::list(parts.into_iter().map(Value::Str).collect()))),
+    ]);
+    let environment = self::environment(environment, settings);
+    let about = map(vec![("name", Slot::Map(name)), ("environment", environment)]);
+    map(vec![(AUTOMATIC, Slot::Map(about))])
 }
 
 /// The forks resolve references in `_reclass_:environment`, as in any parameter, but not in the

@@ -11,7 +11,6 @@ use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::{Text, Value};
-use crate::engine::automatic::AutomaticKeys;
 use crate::engine::exports::{ExportIndex, QueryRecord};
 use crate::engine::files::Dependencies;
 use crate::engine::ignored::Ignored;
@@ -34,7 +33,6 @@ pub struct Database {
     ignored: Option<Ignored>,
     /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
-    automatic: AutomaticKeys,
     index: ExportIndex,
     /// Grows whenever an input may have changed.
     revision: u64,
@@ -94,7 +92,6 @@ impl Database {
             ignored,
             settings,
             roots: Roots::default(),
-            automatic: AutomaticKeys::default(),
             index: ExportIndex::default(),
             revision: 0,
             answers: FxHashMap::default(),
@@ -135,22 +132,34 @@ impl Database {
         Ok(catalog)
     }
 
-    /// The names of nodes and classes, from one consistent state of the folders.
-    pub fn names(&mut self) -> Result<Arc<Catalog>> {
-        let mut catalog = self.begin()?;
+    /// Repeats a computation until no input changed while it ran. `holds` verifies its dependencies.
+    fn settle<T>(
+        &mut self,
+        mut catalog: Arc<Catalog>,
+        mut compute: impl FnMut(&mut Database, &Arc<Catalog>) -> T,
+        mut holds: impl FnMut(&mut Database, &T, &Arc<Catalog>) -> bool,
+    ) -> Result<T> {
         for _ in 0..ATTEMPTS {
+            let computed = compute(self, &catalog);
             let now = self.recheck()?;
-            if Arc::ptr_eq(&now, &catalog) {
-                return Ok(now);
+            if Arc::ptr_eq(&now, &catalog) && holds(self, &computed, &now) {
+                return Ok(computed);
             }
             catalog = now;
         }
-        Err(self.keeps_changing())
+        let message = "the inventory keeps changing while it is read; ask again".to_owned();
+        Err(Fault::new(Kind::FileUnreadable { path: self.inputs.node_location(), message }).into())
+    }
+
+    /// The names of nodes and classes, from one consistent state of the folders.
+    pub fn names(&mut self) -> Result<Arc<Catalog>> {
+        let catalog = self.begin()?;
+        self.settle(catalog, |_, catalog| catalog.clone(), |_, _, _| true)
     }
 
     /// The answer for one node: from the cache if nothing changed.
     pub fn answer(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Arc<NodeInfo>> {
-        let mut catalog = self.begin()?;
+        let catalog = self.begin()?;
         let key = self.key(name, request);
         if is_cacheable(request, mapped)
             && let Some(info) = self.cached(&key, &catalog)
@@ -158,108 +167,98 @@ impl Database {
             self.inputs.counters.reused.add();
             return Ok(self.with_warnings(info));
         }
-        for _ in 0..ATTEMPTS {
-            let computed = compute(&self.computation(&catalog), &key, request, mapped);
-            let now = self.recheck()?;
-            if self.is_consistent(&key, &computed, &catalog, &now) {
-                let info = self.store(key, computed, &catalog, is_cacheable(request, mapped))?;
-                return Ok(self.with_warnings(info));
-            }
-            catalog = now;
-        }
-        Err(self.keeps_changing())
+        let computed = self.settle(
+            catalog,
+            |database, catalog| compute(&database.computation(catalog), &key, request, mapped),
+            |database, computed, now| database.is_consistent(&key, computed, now),
+        )?;
+        let info = self.store(key, computed, is_cacheable(request, mapped))?;
+        Ok(self.with_warnings(info))
     }
 
     /// The top of one node: from the cached answer, or from its layers alone.
     pub fn top(&mut self, name: &str, request: &Request, mapped: bool) -> Result<Top> {
-        let mut catalog = self.begin()?;
+        let catalog = self.begin()?;
         let key = self.key(name, request);
         // With propagated pillar data the answer may have other classes than the top, which has no earlier
         // pillar.
         let plain = is_cacheable(request, mapped) && !self.settings.propagate_pillar_data_to_reclass;
         if plain && let Some(info) = self.cached(&key, &catalog) {
             self.inputs.counters.reused.add();
-            return Ok(Top {
-                environment: info.environment.clone(),
-                applications: info.applications.clone(),
-            });
+            let (environment, applications) = (info.environment.clone(), info.applications.clone());
+            return Ok(Top { environment, applications });
         }
-        for _ in 0..ATTEMPTS {
-            let computation = self.computation(&catalog);
-            computation.recorder.begin();
-            let request = NodeRequest { name, environment: key.1.as_ref(), input: None, mapped, top: true };
-            let result = computation.top(request);
-            let dependencies = computation.recorder.end();
-            let now = self.recheck()?;
-            let computation = self.computation(&now);
-            if Arc::ptr_eq(&now, &catalog)
-                && computation.is_current(&dependencies)
-                && result.as_ref().map_or(true, |(_, sequence)| computation.sequence_holds(sequence))
-            {
-                return result.map(|(top, _)| top);
-            }
-            catalog = now;
-        }
-        Err(self.keeps_changing())
+        let environment = key.1.as_ref();
+        let (result, _) = self.settle(
+            catalog,
+            |database, catalog| {
+                let computation = database.computation(catalog);
+                computation.recorder.begin();
+                let result =
+                    computation.top(NodeRequest { name, environment, input: None, mapped, top: true });
+                (result, computation.recorder.end())
+            },
+            |database, (result, dependencies), now| {
+                let computation = database.computation(now);
+                computation.is_current(dependencies)
+                    && result.as_ref().map_or(true, |(_, sequence)| computation.sequence_holds(sequence))
+            },
+        )?;
+        result.map(|(top, _)| top)
     }
 
     /// The answers for all nodes, sorted by name, from one consistent state of the files. A name with
     /// several files is an error (S6). Otherwise the first node that fails is the error.
     pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
-        let mut first = true;
-        for _ in 0..ATTEMPTS {
-            let catalog = if std::mem::take(&mut first) { self.begin()? } else { self.recheck()? };
-            let mut known = FxHashMap::default();
-            let mut unknown = Vec::new();
-            for name in catalog.nodes.keys() {
-                let key = self.key(name, request);
-                if is_cacheable(request, false)
-                    && let Some(info) = self.cached(&key, &catalog)
-                {
-                    self.inputs.counters.reused.add();
-                    known.insert(name.clone(), info);
-                } else {
-                    unknown.push(key);
+        let catalog = self.begin()?;
+        let cacheable = is_cacheable(request, false);
+        let (mut known, computed) = self.settle(
+            catalog,
+            |database, catalog| {
+                let mut known = FxHashMap::default();
+                let mut unknown = Vec::new();
+                for name in catalog.nodes.keys() {
+                    let key = database.key(name, request);
+                    if cacheable && let Some(info) = database.cached(&key, catalog) {
+                        database.inputs.counters.reused.add();
+                        known.insert(name.clone(), info);
+                    } else {
+                        unknown.push(key);
+                    }
                 }
-            }
-            let context = self.context(&catalog);
-            let compute = |computation: &Computation<'_>, key: &_| compute(computation, key, request, false);
-            let computed = parallel::each(
-                context.threads(),
-                &unknown,
-                || context.computation(),
-                compute,
-                |computed| computed.result.is_err(),
-            );
-            let computed: Vec<_> = unknown.into_iter().zip(computed).collect();
-            let now = self.recheck()?;
-            // Cached answers must still be valid in the state that the new ones were computed from.
-            let mut still = |(name, info): (&Text, &Arc<NodeInfo>)| {
-                let now = self.cached(&self.key(name, request), &now);
-                now.is_some_and(|now| Arc::ptr_eq(&now, info))
-            };
-            if !known.iter().all(&mut still)
-                || !Arc::ptr_eq(&now, &catalog)
-                || !computed.iter().all(|(key, one)| self.is_consistent(key, one, &catalog, &now))
-            {
-                continue;
-            }
-            let clashes = catalog.clashes();
-            if !clashes.is_empty() {
-                return Err(Error::new(clashes));
-            }
-            for (key, one) in computed {
-                let name = key.0.clone();
-                let info = self.store(key, one, &catalog, is_cacheable(request, false))?;
-                known.insert(name, info);
-            }
-            let mut all: Vec<_> = catalog.nodes.keys().filter_map(|name| known.remove(name)).collect();
-            if let Some(first) = all.first_mut() {
-                *first = self.with_warnings(first.clone());
-            }
-            return Ok(all);
+                let context = database.context(catalog);
+                let computed = parallel::each(
+                    context.threads(),
+                    &unknown,
+                    || context.computation(),
+                    |computation, key| compute(computation, key, request, false),
+                    |computed| computed.result.is_err(),
+                );
+                (known, unknown.into_iter().zip(computed).collect::<Vec<_>>())
+            },
+            |database, (known, computed), now| {
+                // Cached answers must still be valid in the state that the new ones were computed from.
+                known.iter().all(|(name, info)| {
+                    let key = database.key(name, request);
+                    database.cached(&key, now).is_some_and(|now| Arc::ptr_eq(&now, info))
+                }) && computed.iter().all(|(key, one)| database.is_consistent(key, one, now))
+            },
+        )?;
+        let catalog = self.catalog.clone();
+        let clashes = catalog.clashes();
+        if !clashes.is_empty() {
+            return Err(Error::new(clashes));
         }
-        Err(self.keeps_changing())
+        for (key, one) in computed {
+            let name = key.0.clone();
+            let info = self.store(key, one, cacheable)?;
+            known.insert(name, info);
+        }
+        let mut all: Vec<_> = catalog.nodes.keys().filter_map(|name| known.remove(name)).collect();
+        if let Some(first) = all.first_mut() {
+            *first = self.with_warnings(first.clone());
+        }
+        Ok(all)
     }
 
     /// The answer with the current warnings about repositories, which are not cached with it.
@@ -286,19 +285,15 @@ impl Database {
 
     /// Calls `read` with one consistent state of the inventory. Calls it again if files changed meanwhile.
     pub fn inspect<T>(&mut self, read: &dyn Fn(&Computation<'_>) -> T) -> Result<T> {
-        let mut catalog = self.begin()?;
-        for _ in 0..ATTEMPTS {
-            let seen = read(&self.computation(&catalog));
-            let files = self.inputs.versions();
-            let now = self.recheck()?;
-            if Arc::ptr_eq(&now, &catalog)
-                && files.iter().all(|(file, version)| self.inputs.is_current(*file, *version, &now))
-            {
-                return Ok(seen);
-            }
-            catalog = now;
-        }
-        Err(self.keeps_changing())
+        let catalog = self.begin()?;
+        let (seen, _) = self.settle(
+            catalog,
+            |database, catalog| (read(&database.computation(catalog)), database.inputs.versions()),
+            |database, (_, files), now| {
+                files.iter().all(|(file, version)| database.inputs.is_current(*file, *version, now))
+            },
+        )?;
+        Ok(seen)
     }
 
     /// The names with several files, as of the last question.
@@ -313,17 +308,10 @@ impl Database {
 
     /// Whether no input changed during the computation. Otherwise the answer may mix two states of the
     /// files.
-    fn is_consistent(
-        &self,
-        key: &(Text, Option<Text>),
-        computed: &Computed,
-        before: &Arc<Catalog>,
-        now: &Arc<Catalog>,
-    ) -> bool {
-        Arc::ptr_eq(now, before)
-            && self.computation(now).is_current(&computed.dependencies)
+    fn is_consistent(&self, key: &(Text, Option<Text>), computed: &Computed, now: &Arc<Catalog>) -> bool {
+        let computation = self.computation(now);
+        computation.is_current(&computed.dependencies)
             && computed.result.as_ref().map_or(true, |answer| {
-                let computation = self.computation(now);
                 let original = &answer.original_environment;
                 computation.sequence_holds(&answer.sequence)
                     && computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
@@ -335,12 +323,11 @@ impl Database {
         &mut self,
         key: (Text, Option<Text>),
         computed: Computed,
-        catalog: &Catalog,
-        plain: bool,
+        cacheable: bool,
     ) -> Result<Arc<NodeInfo>> {
         let answer = computed.result?;
         let info = Arc::new(answer.info);
-        if plain && &*self.settings.cache != "off" {
+        if cacheable && &*self.settings.cache != "off" {
             self.uses += 1;
             let bytes = answer.bytes;
             let cached = CachedAnswer {
@@ -349,7 +336,7 @@ impl Database {
                 info: info.clone(),
                 position_changes: computed.position_changes,
                 sequence: answer.sequence,
-                item: catalog.nodes.get(&key.0).cloned(),
+                item: self.catalog.nodes.get(&key.0).cloned(),
                 dependencies: computed.dependencies,
                 original_environment: answer.original_environment,
                 queries: answer.queries,
@@ -412,11 +399,6 @@ impl Database {
         self.revision += 1;
     }
 
-    fn keeps_changing(&self) -> Error {
-        let message = "the inventory keeps changing while it is read; ask again".to_owned();
-        Fault::new(Kind::FileUnreadable { path: self.inputs.node_location(), message }).into()
-    }
-
     fn cached(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
         self.uses += 1;
         let cached = self.answers.get_mut(key)?;
@@ -453,7 +435,6 @@ impl Database {
             ignored: self.ignored.as_ref(),
             catalog,
             roots: &self.roots,
-            automatic: &self.automatic,
             index: &self.index,
             revision: self.revision,
         }

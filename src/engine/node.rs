@@ -12,15 +12,13 @@ use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
-use crate::engine::automatic::{self, AutomaticKeys};
+use crate::engine::automatic;
 use crate::engine::exports::{ExportIndex, OtherNodes, QueryRecord};
 use crate::engine::faults::{known_faults, with_earlier, without_consequences};
 use crate::engine::files::DependencyRecorder;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::linearize::{
-    ExtraParameters, Linearization, LinearizationInput, linearize,
-};
+use crate::engine::linearize::{ExtraParameters, Linearization, LinearizationInput, linearize};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
@@ -86,8 +84,6 @@ pub struct EngineContext<'a> {
     pub catalog: &'a Arc<Catalog>,
     /// The empty sequence of classes for each tree.
     pub roots: &'a Roots,
-    /// The keys of the automatic parameters.
-    pub automatic: &'a AutomaticKeys,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
     /// The revision of the inputs.
@@ -284,7 +280,7 @@ impl Computation<'_> {
             automatic: self
                 .settings
                 .automatic_parameters
-                .then(|| automatic::parameters(&item, &environment, self.settings, self.automatic)),
+                .then(|| automatic::parameters(&item, &environment, self.settings, &self.interner)),
             scalars: self.scalars(&layer),
             unknown_input: request.top && self.settings.propagate_pillar_data_to_reclass,
         };
@@ -333,7 +329,11 @@ impl Computation<'_> {
         }
     }
 
-    fn node(&self, name: &str, mapped: bool) -> Result<(CatalogEntry, Result<Arc<Layer>, Incomplete<Arc<Layer>>>)> {
+    fn node(
+        &self,
+        name: &str,
+        mapped: bool,
+    ) -> Result<(CatalogEntry, Result<Arc<Layer>, Incomplete<Arc<Layer>>>)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
                 let layer = self.read(item).map_err(|mut unread| {
@@ -361,7 +361,6 @@ impl Computation<'_> {
     pub fn original_environment(&self, layer: &Layer) -> Value {
         layer.environment.clone().unwrap_or_else(|| self.settings.default_environment.clone())
     }
-
 
     /// The scalars below the node's `scalar_parameters` key (S4).
     fn scalars(&self, layer: &Layer) -> Option<Arc<MapSlot>> {

@@ -10,7 +10,7 @@ use crate::base::settings::Settings;
 use crate::storage::git::GitFile;
 use crate::storage::location::Branch;
 use crate::storage::{Folder, FoundFile, Listing};
-use names::Naming;
+use names::index;
 pub use names::{CatalogEntry, FOLDER, NameIndex, REPOSITORY};
 
 /// The names of an inventory.
@@ -121,12 +121,12 @@ impl Catalog {
 
 /// The nodes in a listing of folders.
 pub fn nodes(listing: Listing, settings: &Settings) -> NameIndex {
-    Naming::new(false, FOLDER, |inside| node_prefix(inside, settings), whole).names(listing)
+    index(listing, (false, FOLDER), |inside| node_prefix(inside, settings), whole)
 }
 
 /// The classes in a listing of folders.
 pub fn classes(listing: Listing) -> NameIndex {
-    Naming::new(true, FOLDER, class_prefix, without_init).names(listing)
+    index(listing, (true, FOLDER), class_prefix, without_init)
 }
 
 /// The name of the node in this file.
@@ -196,15 +196,15 @@ pub fn is_below(root: &str, folders: &[String], stem: &str) -> bool {
 /// The nodes of a commit. As in the Python programs, composed names and the paths for class mappings begin
 /// at the top of the repository.
 pub fn nodes_of_commit(commit: &Commit, files: &[GitFile], settings: &Settings) -> NameIndex {
-    Naming::new(false, REPOSITORY, |inside| node_prefix(inside, settings), whole)
-        .names(listing(&top(commit), files))
+    let listing = listing(&top(commit), files);
+    index(listing, (false, REPOSITORY), |inside| node_prefix(inside, settings), whole)
 }
 
 /// The classes of a commit, named from the root on.
 pub fn classes_of_commit(commit: &Commit, files: &[GitFile]) -> NameIndex {
     let root = commit.branch.root.replace('/', ".");
-    Naming::new(true, REPOSITORY, class_prefix, |name, folder| below(&root, name, folder))
-        .names(listing(&top(commit), files))
+    let listing = listing(&top(commit), files);
+    index(listing, (true, REPOSITORY), class_prefix, |name, folder| below(&root, name, folder))
 }
 
 /// The name of a class relative to the root.

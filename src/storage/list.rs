@@ -200,48 +200,14 @@ impl Listing {
         FoundFile { folder: self.folder(file).clone(), file: self.name(file).into() }
     }
 
-    /// The file names without `.yml` or `.yaml`.
-    pub fn stems(&self) -> Stems<'_> {
-        Stems { listing: self, whole: std::str::from_utf8(&self.names).ok() }
+    /// The file name without `.yml` or `.yaml`.
+    pub fn stem(&self, file: usize) -> Cow<'_, str> {
+        text(stem(&self.names[self.range(file)]).unwrap_or_default())
     }
 
     /// Whether a file is the same as one in another listing.
     pub fn is_same_file(&self, file: usize, other: &Listing, others: usize) -> bool {
         self.name(file) == other.name(others) && self.folder(file) == other.folder(others)
-    }
-
-    /// The files of each tree in path order, those of a folder before those of its subfolders.
-    #[cfg(test)]
-    pub fn by_path(&self) -> Vec<usize> {
-        let mut files: Vec<usize> = (0..self.len()).collect();
-        files.sort_by_cached_key(|file| {
-            let folder = self.folder(*file);
-            let inside: Vec<String> = folder.relative_text().split('/').map(str::to_owned).collect();
-            let before = &self.folders[..=self.files[*file].0];
-            let tree = before.iter().filter(|folder| folder.is_root()).count();
-            (tree, inside, text(self.name(*file).as_bytes()).into_owned(), folder.join(self.name(*file)))
-        });
-        files
-    }
-}
-
-/// The file names of a listing without `.yml` or `.yaml`.
-pub struct Stems<'l> {
-    listing: &'l Listing,
-    /// All names as text, if they are UTF-8.
-    whole: Option<&'l str>,
-}
-
-impl<'l> Stems<'l> {
-    /// The stem of a file.
-    pub fn get(&self, file: usize) -> Cow<'l, str> {
-        let range = self.listing.range(file);
-        let name = &self.listing.names[range.clone()];
-        let length = stem(name).map_or(0, <[u8]>::len);
-        match self.whole.and_then(|whole| whole.get(range.start..range.start + length)) {
-            Some(stem) => Cow::Borrowed(stem),
-            None => String::from_utf8_lossy(&name[..length]),
-        }
     }
 }
 

@@ -3,7 +3,6 @@
 //! Most of the time is spent in the kernel. Opening a folder relative to an open ancestor is faster, and
 //! several threads share a wide tree.
 
-use std::cell::RefCell;
 use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::mem::MaybeUninit;
@@ -93,29 +92,21 @@ struct Pending {
     ancestors: Arc<[(u64, u64)]>,
 }
 
-/// The lister of one thread.
-struct TreeLister<'t> {
-    tree: &'t ListedTree<'t>,
-    /// The kernel writes names into it.
-    buffer: RefCell<Vec<MaybeUninit<u8>>>,
-}
-
 impl ListedTree<'_> {
     /// Adds all files and folders to a listing.
     fn list(&self, threads: usize, listing: &mut Listing) -> Result<()> {
-        let lister = self.lister();
         let mut level =
             vec![Pending { folder: Folder::root(self.root), parent: None, ancestors: Arc::default() }];
         while !level.is_empty() {
             if threads < 2 {
-                return level.into_iter().try_for_each(|pending| lister.all(pending, listing));
+                return level.into_iter().try_for_each(|pending| self.all(pending, listing));
             }
             if level.len() >= PARALLEL_FOLDERS {
                 return self.share(threads, level, listing);
             }
             let mut next = Vec::new();
             for pending in level {
-                next.extend(lister.one(pending, listing)?);
+                next.extend(self.one(pending, listing)?);
             }
             level = next;
         }
@@ -128,10 +119,10 @@ impl ListedTree<'_> {
         let listed = parallel::each(
             threads,
             &level,
-            || self.lister(),
-            |lister, pending| {
+            || (),
+            |(), pending| {
                 let mut listing = Listing::default();
-                let all = pending.lock().take().map_or(Ok(()), |pending| lister.all(pending, &mut listing));
+                let all = pending.lock().take().map_or(Ok(()), |pending| self.all(pending, &mut listing));
                 all.map(|()| listing)
             },
             Result::is_err,
@@ -142,17 +133,11 @@ impl ListedTree<'_> {
         })
     }
 
-    fn lister(&self) -> TreeLister<'_> {
-        TreeLister { tree: self, buffer: RefCell::new(vec![MaybeUninit::uninit(); 32768]) }
-    }
-
     fn limit_error(&self, what: &str, limit: usize, setting: &'static str) -> Error {
         let what = format!("the {what} in '{}'", display(self.root));
         Fault::new(Kind::YamlLimit { what, limit, setting: Some(setting) }).into()
     }
-}
 
-impl TreeLister<'_> {
     /// Lists a folder and all folders below it.
     fn all(&self, pending: Pending, listing: &mut Listing) -> Result<()> {
         let mut waiting = vec![pending];
@@ -175,16 +160,16 @@ impl TreeLister<'_> {
         };
         let open = open.map_err(|error| failed(&folder, error))?;
         let fingerprint =
-            DiskFingerprint::of_open(&open, self.tree.young).map_err(|error| failed(&folder, error))?;
+            DiskFingerprint::of_open(&open, self.young).map_err(|error| failed(&folder, error))?;
         let identity = fingerprint.identity();
         if ancestors.contains(&identity) {
             // The link may change to another folder.
             listing.add_link(folder, fingerprint);
             return Ok(Vec::new());
         }
-        let limits = self.tree.limits;
+        let limits = self.limits;
         if ancestors.len() > limits.depth {
-            return Err(self.tree.limit_error("depth of folders", limits.depth, "limit_folder_depth"));
+            return Err(self.limit_error("depth of folders", limits.depth, "limit_folder_depth"));
         }
         let number = listing.folders.len();
         listing.add_folder(folder);
@@ -223,7 +208,7 @@ impl TreeLister<'_> {
     fn names(&self, open: &OwnedFd, number: usize, listing: &mut Listing) -> Result<Vec<CString>> {
         let failed = |listing: &Listing, error: Errno| unreadable(listing.folders[number].path(), error);
         let mut inner = Vec::new();
-        let mut buffer = self.buffer.borrow_mut();
+        let mut buffer = vec![MaybeUninit::uninit(); 32768];
         let mut entries = RawDir::new(open, &mut buffer);
         while let Some(entry) = entries.next() {
             let entry = entry.map_err(|error| failed(listing, error))?;
@@ -232,9 +217,9 @@ impl TreeLister<'_> {
             if matches!(name.to_bytes(), b"." | b"..") {
                 continue;
             }
-            let limit = self.tree.limits.files;
-            if self.tree.count.fetch_add(1, Ordering::Relaxed) >= limit {
-                return Err(self.tree.limit_error("number of files and folders", limit, "limit_files"));
+            let limit = self.limits.files;
+            if self.count.fetch_add(1, Ordering::Relaxed) >= limit {
+                return Err(self.limit_error("number of files and folders", limit, "limit_files"));
             }
             if name.to_bytes().starts_with(b".") {
                 continue;
@@ -278,7 +263,7 @@ impl TreeLister<'_> {
                 let kind = FileType::from_raw_mode(stat.st_mode);
                 if kind != FileType::Directory {
                     let link = listing.folders[number].inner(OsStr::from_bytes(bytes));
-                    listing.add_link(link, DiskFingerprint::of(&stat, self.tree.young));
+                    listing.add_link(link, DiskFingerprint::of(&stat, self.young));
                 }
                 return Ok(kind);
             }
@@ -318,7 +303,9 @@ mod tests {
     }
 
     fn paths(listing: &Listing) -> Vec<PathBuf> {
-        listing.by_path().into_iter().map(|file| listing.found(file).path()).collect()
+        let mut paths: Vec<PathBuf> = (0..listing.len()).map(|file| listing.found(file).path()).collect();
+        paths.sort();
+        paths
     }
 
     #[test]

@@ -115,7 +115,8 @@ impl Linearizer<'_> {
     /// Takes a step: reuses the step of another node, or computes it for all.
     fn step(&mut self, step: SequenceStep, take: impl FnOnce(&mut Self)) {
         let revision = self.computation.revision;
-        let next = self.sequence.next(&step, revision, |dependencies| self.computation.is_current(dependencies));
+        let next =
+            self.sequence.next(&step, revision, |dependencies| self.computation.is_current(dependencies));
         if let Some(next) = next {
             self.sequence = next;
             return;
@@ -220,9 +221,9 @@ impl Linearizer<'_> {
                 Ok(None) => {}
                 Err(Incomplete { error, rest, whole }) => {
                     let chain = self.chain(by, name, entry.origin);
-                    let room = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
-                    let told = error.faults().iter().take(room);
-                    self.faults.extend(told.map(|fault| Fault { chain: chain.clone(), ..fault.clone() }));
+                    let remaining = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
+                    let reported = error.faults().iter().take(remaining);
+                    self.faults.extend(reported.map(|fault| Fault { chain: chain.clone(), ..fault.clone() }));
                     if !whole {
                         self.mark_incomplete();
                     }

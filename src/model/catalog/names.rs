@@ -220,59 +220,42 @@ fn nth<'t>(text: &'t str, ends: &[(usize, bool)], number: usize) -> &'t str {
     &text[start..ends[number].0]
 }
 
-/// How files of a tree get their names.
-pub(super) struct Naming<P, N> {
-    is_class: bool,
-    scheme: &'static str,
-    prefix: P,
-    name: N,
-}
-
-impl<P: Fn(&str) -> String, N: Fn(&str, usize) -> (&str, bool)> Naming<P, N> {
-    /// Arguments: whether the files are classes; the URI scheme; the common name prefix in a folder; and a
-    /// function from a full name and the length of its prefix to the final name and whether the file is an
-    /// `init.yml`.
-    pub(super) fn new(is_class: bool, scheme: &'static str, prefix: P, name: N) -> Naming<P, N> {
-        Naming { is_class, scheme, prefix, name }
-    }
-
-    /// The names of listed files. A name with several files has all of them.
-    pub(super) fn names(&self, listing: Listing) -> NameIndex {
-        let mut table = self.spell(&listing);
-        NameIndex {
-            is_class: self.is_class,
-            scheme: self.scheme,
-            items: (0..listing.len()).map(|_| OnceLock::new()).collect(),
-            duplicates: table.duplicates(&listing),
-            listing,
-            table,
-            order: OnceLock::new(),
+/// The names of listed files. `prefix` returns the common name prefix in a folder. `name` receives a full name
+/// and the length of its prefix, and returns the final name and whether the file is an `init.yml`.
+pub(super) fn index(
+    listing: Listing,
+    (is_class, scheme): (bool, &'static str),
+    prefix: impl Fn(&str) -> String,
+    name: impl Fn(&str, usize) -> (&str, bool),
+) -> NameIndex {
+    let count = listing.len();
+    let mut table = NameTable {
+        text: String::with_capacity(count * 24),
+        ends: Vec::with_capacity(count),
+        index: HashTable::with_capacity(count),
+        repeated: Vec::new(),
+    };
+    let (mut folder, mut whole, mut begin) = (None, String::new(), 0);
+    for file in 0..count {
+        let inside = listing.folder(file);
+        if folder.is_none_or(|before| !Arc::ptr_eq(before, inside)) {
+            folder = Some(inside);
+            whole = prefix(&inside.relative_text());
+            begin = whole.len();
         }
+        whole.truncate(begin);
+        whole.push_str(&listing.stem(file));
+        let (name, init) = name(&whole, begin);
+        table.add(name, init);
     }
-
-    fn spell(&self, listing: &Listing) -> NameTable {
-        let stems = listing.stems();
-        let count = listing.len();
-        let mut table = NameTable {
-            text: String::with_capacity(count * 24),
-            ends: Vec::with_capacity(count),
-            index: HashTable::with_capacity(count),
-            repeated: Vec::new(),
-        };
-        let (mut folder, mut whole, mut begin) = (None, String::new(), 0);
-        for file in 0..count {
-            let inside = listing.folder(file);
-            if folder.is_none_or(|before| !Arc::ptr_eq(before, inside)) {
-                folder = Some(inside);
-                whole = (self.prefix)(&inside.relative_text());
-                begin = whole.len();
-            }
-            whole.truncate(begin);
-            whole.push_str(&stems.get(file));
-            let (name, init) = (self.name)(&whole, begin);
-            table.add(name, init);
-        }
-        table
+    NameIndex {
+        is_class,
+        scheme,
+        items: (0..count).map(|_| OnceLock::new()).collect(),
+        duplicates: table.duplicates(&listing),
+        listing,
+        table,
+        order: OnceLock::new(),
     }
 }
 
