@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use once_cell::race::OnceBox;
-
 use crate::base::error::{Fault, Result};
 use crate::base::value::{Text, Value};
 use crate::engine::files::Dependencies;
@@ -20,13 +18,12 @@ impl Computation<'_> {
         input: &LinearizationInput<'_>,
         environment: &Value,
     ) -> Result<ClassLookup<'_>> {
-        static NONE: OnceBox<NameIndex> = OnceBox::new();
         let found = self.inputs.trees.tree(self.catalog, environment);
         let found = found.and_then(|tree| Ok((tree, self.inputs.classes(self.catalog, tree)?)));
         let (tree, names) = match found {
             Ok(found) => found,
             Err(_) if input.layer.classes.is_empty() && input.mapped.is_empty() => {
-                (TreeId::default(), NONE.get_or_init(Box::default))
+                (TreeId::default(), NameIndex::none())
             }
             Err(mut error) => {
                 error.faults_mut().iter_mut().for_each(|fault| fault.node = Some(input.name.clone()));

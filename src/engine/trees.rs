@@ -7,7 +7,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use once_cell::race::OnceBox;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::error::{Fault, Kind, Result, Warning};
@@ -194,11 +193,9 @@ impl Trees {
 
     /// The names of a tree, read on first use.
     pub fn names<'a>(&self, catalog: &'a Catalog, tree: TreeId, files: &Files) -> Result<&'a NameIndex> {
-        // Must never block: the thread that was writing it during a fork does not exist in the child.
-        static NONE: OnceBox<NameIndex> = OnceBox::new();
         match catalog.trees.get(tree.0 as usize) {
             Some(Some(classes)) => self.list(classes, None, files),
-            _ => Ok(NONE.get_or_init(Box::default)),
+            _ => Ok(NameIndex::none()),
         }
     }
 

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::ops::Range;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -52,33 +52,21 @@ impl Folder {
         self.path.as_os_str().as_bytes().get(self.root..).unwrap_or_default()
     }
 
-    /// The separator between this path and a name.
-    fn separator(&self) -> &'static [u8] {
-        if self.path.as_os_str().len() == self.root { b"" } else { b"/" }
-    }
-
     /// Whether it is the root folder of its tree.
     pub(super) fn is_root(&self) -> bool {
         self.path.as_os_str().len() <= self.root
     }
 
-    /// Whether `path` is the path of `name` in this folder.
-    fn has_at(&self, name: &OsStr, path: &Path) -> bool {
-        let (path, name) = (path.as_os_str().as_bytes(), name.as_bytes());
-        let (folder, separator) = (self.path.as_os_str().as_bytes(), self.separator());
-        path.len() == folder.len() + separator.len() + name.len()
-            && path.ends_with(name)
-            && path.starts_with(folder)
-            && path[folder.len()..].starts_with(separator)
-    }
-
+    /// The path of an entry. The root of a repository ends without a slash, because its paths begin with other
+    /// text.
     pub(super) fn join(&self, name: &OsStr) -> PathBuf {
-        let (folder, separator) = (self.path.as_os_str().as_bytes(), self.separator());
-        let mut path = Vec::with_capacity(folder.len() + separator.len() + name.len());
-        path.extend_from_slice(folder);
-        path.extend_from_slice(separator);
-        path.extend_from_slice(name.as_bytes());
-        OsString::from_vec(path).into()
+        let mut path = OsString::with_capacity(self.path.as_os_str().len() + 1 + name.len());
+        path.push(&self.path);
+        if path.len() != self.root {
+            path.push("/");
+        }
+        path.push(name);
+        path.into()
     }
 }
 
@@ -112,7 +100,8 @@ impl FoundFile {
 
     /// Whether this is its absolute path.
     pub fn is_at(&self, path: &Path) -> bool {
-        self.folder.has_at(&self.file, path)
+        // A comparison of bytes: `Path` ignores repeated slashes.
+        self.path().as_os_str() == path.as_os_str()
     }
 }
 

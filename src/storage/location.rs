@@ -127,8 +127,16 @@ impl TreeLocations {
             let options = TreeOptions { setting: "classes_uri", maps: &[&classes] };
             let location = locations.location(settings, options, None)?;
             locations.classes.push(location);
-            for (environment, options) in overrides {
-                locations.override_classes(settings, environment, &options, &classes)?;
+            for (environment, mut options) in overrides {
+                // In `mixed`, an override without a branch has the one of the default location.
+                if &*settings.storage_type == "yaml_git" && options.get("branch").is_none() {
+                    let branch = crate::base::pystr::str(&environment.0);
+                    options.insert("branch".into(), Value::Str(branch.into()));
+                }
+                let options = TreeOptions { setting: "classes_uri", maps: &[&options, &classes] };
+                let location = locations.location(settings, options, None)?;
+                locations.overrides.push((environment, locations.classes.len()));
+                locations.classes.push(location);
             }
         }
         locations.check_apart()?;
@@ -205,26 +213,6 @@ impl TreeLocations {
             }
         }
         Ok(((**map).clone(), overrides))
-    }
-
-    /// If an override names no branch, `yaml_git` uses the one with the name of the environment, and
-    /// `mixed` uses the default location's branch.
-    fn override_classes(
-        &mut self,
-        settings: &Settings,
-        environment: Key,
-        options: &Map,
-        classes: &Map,
-    ) -> Result<()> {
-        let mut own = options.clone();
-        if &*settings.storage_type == "yaml_git" && options.get("branch").is_none() {
-            own.insert("branch".into(), Value::Str(crate::base::pystr::str(&environment.0).into()));
-        }
-        let location =
-            self.location(settings, TreeOptions { setting: "classes_uri", maps: &[&own, classes] }, None)?;
-        self.overrides.push((environment, self.classes.len()));
-        self.classes.push(location);
-        Ok(())
     }
 
     fn location(

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
+use once_cell::race::OnceBox;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::base::error::{Fault, Kind};
@@ -260,6 +261,13 @@ pub(super) fn index(
 }
 
 impl NameIndex {
+    /// The index without names.
+    pub fn none() -> &'static NameIndex {
+        // Must never block: the thread that was writing it during a fork does not exist in the child.
+        static NONE: OnceBox<NameIndex> = OnceBox::new();
+        NONE.get_or_init(Box::default)
+    }
+
     fn path(&self, number: usize) -> Arc<Path> {
         self.listing.found(number).path().into()
     }

@@ -19,22 +19,17 @@ pub fn class_entry(
     if written.is_empty() {
         return Err(invalid("it is empty"));
     }
-    let (name, mut alternatives): (Text, Vec<String>) = if written.starts_with('.') {
-        let at_home = absolute(source.name, written);
-        let documented = source.init.then(|| absolute(&format!("{}.init", source.name), written));
-        let documented = documented.into_iter().filter(|name| *name != at_home).collect();
-        (Text::from(at_home), documented)
-    } else {
-        (written.clone(), Vec::new())
-    };
+    let (mut name, mut alternatives) = (written.clone(), Vec::new());
     if written.starts_with('.') {
+        let relative_to_file = absolute(source.name, written);
+        let documented = source.init.then(|| absolute(&format!("{}.init", source.name), written));
+        alternatives.extend(documented.filter(|name| *name != relative_to_file));
         // `..init` is the class of the parent folder, whose name has no `init` (docs).
-        let bare: Vec<String> = std::iter::once(name.as_str())
-            .chain(alternatives.iter().map(String::as_str))
-            .filter_map(|name| name.strip_suffix(".init").map(str::to_owned))
-            .filter(|name| !name.is_empty())
-            .collect();
+        let names = std::iter::once(&relative_to_file).chain(&alternatives);
+        let bare = names.filter_map(|name| name.strip_suffix(".init").filter(|name| !name.is_empty()));
+        let bare: Vec<String> = bare.map(str::to_owned).collect();
         alternatives.extend(bare);
+        name = relative_to_file.into();
     }
     for (c, what) in [(' ', "a space"), ('/', "a slash")] {
         if name.contains(c) {
