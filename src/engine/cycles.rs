@@ -29,12 +29,12 @@ impl Computation<'_> {
         evaluator.evaluate(&parameters);
         evaluator.examine_replaced();
         evaluator.evaluate_exports(&exports);
-        let mut known = evaluator.finish();
-        let mut told = Vec::new();
-        collect(&mut known, &mut told);
-        let told: FxHashSet<BTreeSet<String>> = told.iter().map(|fault| places(fault)).collect();
+        let mut without_secrets = evaluator.finish();
+        let mut harmless = Vec::new();
+        collect(&mut without_secrets, &mut harmless);
+        let harmless: FxHashSet<BTreeSet<String>> = harmless.iter().map(|fault| places(fault)).collect();
         for fault in cycles {
-            if !told.contains(&places(fault)) {
+            if !harmless.contains(&places(fault)) {
                 fault.kind = Kind::ReferenceCycle { cycle: MASK.into() };
                 fault.path = None;
                 fault.notes.clear();

@@ -212,33 +212,33 @@ impl Database {
     pub fn inventory(&mut self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
         let catalog = self.begin()?;
         let cacheable = is_cacheable(request, false);
-        let (mut known, computed) = self.settle(
+        let (mut ready, computed) = self.settle(
             catalog,
             |database, catalog| {
-                let mut known = FxHashMap::default();
-                let mut unknown = Vec::new();
+                let mut ready = FxHashMap::default();
+                let mut missing = Vec::new();
                 for name in catalog.nodes.keys() {
                     let key = database.key(name, request);
                     if cacheable && let Some(info) = database.cached(&key, catalog) {
                         database.inputs.counters.reused.add();
-                        known.insert(name.clone(), info);
+                        ready.insert(name.clone(), info);
                     } else {
-                        unknown.push(key);
+                        missing.push(key);
                     }
                 }
                 let context = database.context(catalog);
                 let computed = parallel::each(
                     context.threads(),
-                    &unknown,
+                    &missing,
                     || context.computation(),
                     |computation, key| compute(computation, key, request, false),
                     |computed| computed.result.is_err(),
                 );
-                (known, unknown.into_iter().zip(computed).collect::<Vec<_>>())
+                (ready, missing.into_iter().zip(computed).collect::<Vec<_>>())
             },
-            |database, (known, computed), now| {
+            |database, (ready, computed), now| {
                 // Cached answers must still be valid in the state that the new ones were computed from.
-                known.iter().all(|(name, info)| {
+                ready.iter().all(|(name, info)| {
                     let key = database.key(name, request);
                     database.cached(&key, now).is_some_and(|now| Arc::ptr_eq(&now, info))
                 }) && computed.iter().all(|(key, one)| database.is_consistent(key, one, now))
@@ -252,9 +252,9 @@ impl Database {
         for (key, one) in computed {
             let name = key.0.clone();
             let info = self.store(key, one, cacheable)?;
-            known.insert(name, info);
+            ready.insert(name, info);
         }
-        let mut all: Vec<_> = catalog.nodes.keys().filter_map(|name| known.remove(name)).collect();
+        let mut all: Vec<_> = catalog.nodes.keys().filter_map(|name| ready.remove(name)).collect();
         if let Some(first) = all.first_mut() {
             *first = self.with_warnings(first.clone());
         }

@@ -108,8 +108,8 @@ impl<'a> OtherNodes<'a> {
     pub fn still_holds(&self, queries: &[QueryRecord]) -> bool {
         queries.iter().all(|QueryRecord { question, outcome }| {
             let nodes = self.nodes(question.all_environments());
-            let told = nodes.map(|nodes| self.exports(nodes, &question.paths(), question.ignore_errors));
-            matches!(told, Ok(Ok(told)) if question.outcome(&told) == *outcome)
+            let exports = nodes.map(|nodes| self.exports(nodes, &question.paths(), question.ignore_errors));
+            matches!(exports, Ok(Ok(exports)) if question.outcome(&exports) == *outcome)
         })
     }
 }
@@ -142,9 +142,9 @@ impl Computation<'_> {
 
     /// The ordered layers of a node, from the memo if its files are unchanged.
     pub(crate) fn memoized_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
-        let mut known = self.index.nodes.lock();
+        let mut memos = self.index.nodes.lock();
         failpoint("the exports are looked up");
-        if let Some(entry) = known.get_mut(node) {
+        if let Some(entry) = memos.get_mut(node) {
             if entry.verified_at != self.revision {
                 let current = entry.item.as_ref() == self.catalog.nodes.get(node)
                     && self.is_current(&entry.dependencies)
@@ -155,14 +155,14 @@ impl Computation<'_> {
                 if current {
                     entry.verified_at = self.revision;
                 } else {
-                    known.remove(node);
+                    memos.remove(node);
                 }
             }
-            if let Some(entry) = known.get(node) {
+            if let Some(entry) = memos.get(node) {
                 return entry.layers.clone().map_err(|fault| *fault);
             }
         }
-        drop(known);
+        drop(memos);
         self.recorder.begin();
         let layers = self
             .layers(NodeRequest::plain(node))
@@ -184,7 +184,7 @@ impl Computation<'_> {
 
     /// The value of an export. A failed one is computed again if its message is shown and outdated.
     fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> ExportResult {
-        if let Some(value) = self.index.nodes.lock().get(node).and_then(|known| known.values.get(path))
+        if let Some(value) = self.index.nodes.lock().get(node).and_then(|entry| entry.values.get(path))
             && value
                 .as_ref()
                 .err()
@@ -209,8 +209,8 @@ impl Computation<'_> {
                 Err(Box::new(FailedExport { fault, rest, revision }))
             }
         };
-        if let Some(known) = self.index.nodes.lock().get_mut(node) {
-            known.values.insert(path.to_vec(), exported.clone());
+        if let Some(entry) = self.index.nodes.lock().get_mut(node) {
+            entry.values.insert(path.to_vec(), exported.clone());
         }
         exported
     }
@@ -224,15 +224,15 @@ impl Computation<'_> {
         path: &[Text],
         secrets: &Secrets,
     ) -> Option<Value> {
-        let known = {
-            let known = self.index.nodes.lock();
-            let entry = known.get(node);
+        let memo = {
+            let memos = self.index.nodes.lock();
+            let entry = memos.get(node);
             if let Some(value) = entry.and_then(|entry| entry.values_without_secrets.get(path)) {
                 return value.clone();
             }
             entry.and_then(|entry| entry.without.clone())
         };
-        let exports = known.unwrap_or_else(|| without(secrets, &layers.exports, References::Hidden));
+        let exports = memo.unwrap_or_else(|| without(secrets, &layers.exports, References::Hidden));
         let root = self.root(layers).without(secrets);
         let value = Evaluator::new(root, self.settings, self.inputs).unseen().export(&exports, path, true);
         if let Some(entry) = self.index.nodes.lock().get_mut(node) {
@@ -278,18 +278,17 @@ impl Others for OtherNodes<'_> {
         paths: &[&[Text]],
         ignore_errors: bool,
     ) -> Result<Told, (Text, Fault)> {
-        let base = **self.computation;
+        let context = **self.computation;
         let without = self.without.as_ref();
-        let told = parallel::each(
-            base.threads(),
+        let results = parallel::each(
+            context.threads(),
             &nodes,
-            || base.computation(),
+            || context.computation(),
             |computation, node| computation.exports(node, paths, ignore_errors, without),
             Result::is_err,
         );
-        let told = nodes.into_iter().zip(told);
-        told.map(|(node, told)| match told {
-            Ok(told) => Ok((node, told)),
+        nodes.into_iter().zip(results).map(|(node, result)| match result {
+            Ok(values) => Ok((node, values)),
             Err(fault) => Err((node, fault)),
         })
         .collect()

@@ -27,16 +27,16 @@ pub(super) fn with_earlier(faults: &mut Vec<Fault>, error: Error) -> Error {
 
 /// Removes queries that fail because of an export of the same node, if that export's fault is reported too.
 pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
-    let told: Vec<(Option<Origin>, Kind)> = faults
+    let reported: Vec<(Option<Origin>, Kind)> = faults
         .iter()
         .filter(|fault| fault.causes.is_empty())
         .map(|fault| (fault.origin, fault.kind.clone()))
         .collect();
-    let is_told = |cause: &Fault| {
-        told.iter()
+    let is_reported = |cause: &Fault| {
+        reported.iter()
             .any(|(origin, kind)| *origin == cause.origin && kind.to_string() == cause.kind.to_string())
     };
-    faults.retain(|fault| fault.causes.is_empty() || !fault.causes.iter().all(is_told));
+    faults.retain(|fault| fault.causes.is_empty() || !fault.causes.iter().all(is_reported));
 }
 
 impl Computation<'_> {
@@ -69,7 +69,7 @@ impl Computation<'_> {
         let all = layers.all();
         for fault in all.flat_map(|layer| &layer.embedded_queries) {
             let refused =
-                |told: &Fault| matches!(told.kind, Kind::QueryInExport { .. }) && told.origin == fault.origin;
+                |reported: &Fault| matches!(reported.kind, Kind::QueryInExport { .. }) && reported.origin == fault.origin;
             if !faults.iter().any(refused) {
                 if faults.len() > MAX_FAULTS {
                     return;

@@ -507,7 +507,7 @@ pub fn duplicate_keys(document: &Document, file: FileId) -> Vec<Fault> {
                 (&warning.kind, document.spans.get(*earlier as usize))
             {
                 let text =
-                    format!("the first one stands at line {}, column {}", span.line + 1, span.column + 1);
+                    format!("the first one is at line {}, column {}", span.line + 1, span.column + 1);
                 warning = warning.note(text, None);
             }
             warning

@@ -73,7 +73,7 @@ impl Registry {
 /// The inventory for these options.
 pub fn shared(options: &Map) -> Result<Arc<Inventory>> {
     let mut inventories = Registry::current().inventories();
-    let is_it = |known: &RegistryEntry| known.options == *options && known.paths.is_current();
+    let is_it = |entry: &RegistryEntry| entry.options == *options && entry.paths.is_current();
     if let Some(at) = inventories.iter().position(is_it) {
         let entry = inventories.remove(at);
         let inventory = entry.inventory.clone();

@@ -124,11 +124,11 @@ impl Sequence {
     /// The next sequence with these additions.
     pub fn child(self: &Arc<Sequence>, added: StepAdditions, revision: u64) -> Arc<Sequence> {
         let prefix = added.layers.iter().fold(self.prefix.clone(), |prefix, layer| prefix.child(layer));
-        let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
+        let sets_automatic = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
         Arc::new(Sequence {
             parent: Some(self.clone()),
             file_count: self.file_count + added.included.len(),
-            automatic: self.automatic || added.layers.iter().any(says),
+            automatic: self.automatic || added.layers.iter().any(sets_automatic),
             prefix,
             added,
             parameters: OnceLock::new(),

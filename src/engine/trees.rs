@@ -54,7 +54,7 @@ impl Trees {
     /// Reads the current commits of all branches, and returns whether any changed.
     pub fn refresh(&self) -> Result<bool> {
         let mut changed = false;
-        let mut now = Vec::with_capacity(self.locations.repositories.len());
+        let mut new = Vec::with_capacity(self.locations.repositories.len());
         for (number, repository) in self.locations.repositories.iter().enumerate() {
             let record = repository.look()?;
             let before = self.state(number);
@@ -69,9 +69,9 @@ impl Trees {
                 !Arc::ptr_eq(&before.record, &record) && before.record.heads != record.heads
                     || before.revision != revision
             });
-            now.push(RepositoryState { record, revision });
+            new.push(RepositoryState { record, revision });
         }
-        *self.states.lock() = now;
+        *self.states.lock() = new;
         Ok(changed)
     }
 
@@ -82,8 +82,8 @@ impl Trees {
     /// The warnings about failed fetches.
     pub fn warnings(&self) -> Vec<Warning> {
         let states = self.states.lock();
-        let known = self.locations.repositories.iter().zip(&*states);
-        known.filter_map(|(repository, states)| repository.warning(&states.record)).collect()
+        let repositories = self.locations.repositories.iter().zip(&*states);
+        repositories.filter_map(|(repository, state)| repository.warning(&state.record)).collect()
     }
 
     /// Whether any repository has the requested revision.
@@ -93,7 +93,7 @@ impl Trees {
 
     /// The commit of a branch; `None` if the branch does not exist.
     fn commit(&self, branch: &Branch, name: &Text) -> Option<Commit> {
-        let states = self.state(branch.repository)?;
+        let state = self.state(branch.repository)?;
         let (name, commit) = match states.revision {
             Some(revision) => revision,
             None => (name.clone(), states.record.heads.get(&**name)?.clone()),
@@ -152,17 +152,17 @@ impl Trees {
                 trees[at] = commit.map(|commit| Arc::new(ClassTree::of(commit)));
             }
         }
-        for (number, known) in before.map_or(&[][..], |before| &before.trees).iter().enumerate() {
-            let Some(known) = known.as_ref().filter(|known| known.commit.is_some()) else { continue };
+        for (number, old) in before.map_or(&[][..], |before| &before.trees).iter().enumerate() {
+            let Some(old) = old.as_ref().filter(|old| old.commit.is_some()) else { continue };
             match trees.get_mut(number).and_then(Option::as_mut) {
-                Some(now) if now == known => now.clone_from(known),
-                Some(now) => {
-                    if let Some(names) = known.get() {
-                        self.list(now, Some(names), files)?;
+                Some(new) if new == old => new.clone_from(old),
+                Some(new) => {
+                    if let Some(names) = old.get() {
+                        self.list(new, Some(names), files)?;
                     }
                 }
                 None => {
-                    let items = known.get().into_iter().flat_map(NameIndex::values);
+                    let items = old.get().into_iter().flat_map(NameIndex::values);
                     items.flat_map(catalog::CatalogEntry::paths).for_each(|path| files.remove(path));
                 }
             }
@@ -255,9 +255,9 @@ impl Trees {
     }
 
     fn missing(&self, branch: &Branch, name: &str) -> Fault {
-        let states = self.state(branch.repository).unwrap_or_default();
-        let known = states.record.heads.keys().map(String::as_str);
-        let similar = crate::base::similar::nearest(name, known).map(str::to_owned);
+        let state = self.state(branch.repository).unwrap_or_default();
+        let branches = state.record.heads.keys().map(String::as_str);
+        let similar = crate::base::similar::nearest(name, branches).map(str::to_owned);
         Fault::new(Kind::GitBranch { repo: branch.repo.to_string(), branch: name.to_owned(), similar })
     }
 }

@@ -324,14 +324,14 @@ mod tests {
             ("z", vec![shown("z.yaml"), shown("z.yml")]),
         ];
         let clashes = names.clashes();
-        let told: Vec<_> = clashes
+        let reported: Vec<_> = clashes
             .iter()
             .map(|fault| match &fault.kind {
                 Kind::DuplicateDefinition { name, files, .. } => (name.as_str(), files.clone()),
                 _ => panic!("{fault:?}"),
             })
             .collect();
-        assert_eq!(told, expected);
+        assert_eq!(reported, expected);
         let sorted: Vec<&str> = names.keys().map(AsRef::as_ref).collect();
         assert_eq!(sorted, ["b", "c.d", "e", "z"]);
         for path in ["z.yml", "z.yaml"] {

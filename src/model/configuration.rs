@@ -152,10 +152,10 @@ pub fn unread_file(options: &Map, settings: &Settings) -> Option<Warning> {
         .filter(|row| !PROGRAM_SETTINGS.contains(&row.name))
         .filter_map(|row| {
             let spellings = || std::iter::once(&row.name).chain(row.aliases).copied();
-            let said = spellings().find_map(|name| file.options.get(name))?;
+            let value = spellings().find_map(|name| file.options.get(name))?;
             let rest = options.iter().filter(|(key, _)| !spellings().any(|name| key.as_str() == Some(name)));
             let mut options: Map = rest.map(|(key, value)| (key.clone(), value.clone())).collect();
-            options.insert(row.name.into(), said.clone());
+            options.insert(row.name.into(), value.clone());
             let (other, _) = Settings::from_options(&options).ok()?;
             (!same(row.name, settings, &other, &base)).then_some(row.name)
         })

@@ -94,13 +94,13 @@ impl Mappings {
     /// The classes for a node with these names, each class once.
     pub fn classes(&self, names: &[&str]) -> Result<Vec<MappedClass>> {
         let mut found: Vec<MappedClass> = Vec::new();
-        let mut known: FxHashMap<Text, usize> = FxHashMap::default();
+        let mut positions: FxHashMap<Text, usize> = FxHashMap::default();
         for mapping in &self.mappings {
             for name in names {
                 let classes = mapping.classes(name)?;
                 let Some(classes) = classes else { continue };
                 for mapped in classes {
-                    let first = *known.entry(mapped.class.clone()).or_insert(found.len());
+                    let first = *positions.entry(mapped.class.clone()).or_insert(found.len());
                     match found.get_mut(first) {
                         Some(first) => first.repeated.push(mapped.mapping),
                         None => found.push(mapped),

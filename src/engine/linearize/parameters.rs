@@ -114,8 +114,8 @@ pub(super) fn sources(
 /// Whether parameters of this node come between shared layers. Input data does; automatic parameters do if
 /// a class also sets them.
 fn is_between(sequence: &Sequence, added: &[Arc<Layer>], extra: &ExtraParameters) -> bool {
-    let says = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
-    extra.input.is_some() || (extra.automatic.is_some() && (sequence.automatic || added.iter().any(says)))
+    let sets_automatic = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
+    extra.input.is_some() || (extra.automatic.is_some() && (sequence.automatic || added.iter().any(sets_automatic)))
 }
 
 fn sources_between(

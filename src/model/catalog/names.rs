@@ -177,11 +177,11 @@ impl NameTable {
     /// Adds the name of the next file.
     fn add(&mut self, name: &str, init: bool) {
         let hash = FxBuildHasher.hash_one(name);
-        let known = self.index.find(hash, |number| self.name(*number) == name).is_some();
+        let exists = self.index.find(hash, |number| self.name(*number) == name).is_some();
         let number = self.ends.len();
         self.text.push_str(name);
         self.ends.push((self.text.len(), init));
-        if known {
+        if exists {
             self.repeated.push(number);
             return;
         }
@@ -200,13 +200,13 @@ impl NameTable {
         }
         duplicates
             .into_iter()
-            .map(|(known, mut files)| {
-                files.push(known);
+            .map(|(first_listed, mut files)| {
+                files.push(first_listed);
                 files.sort_by_cached_key(|file| listing.found(*file).path());
                 let first = files.remove(0);
                 let NameTable { text, ends, index, .. } = &mut *self;
-                let name = nth(text, ends, known);
-                if let Some(number) = index.find_mut(FxBuildHasher.hash_one(name), |number| *number == known)
+                let name = nth(text, ends, first_listed);
+                if let Some(number) = index.find_mut(FxBuildHasher.hash_one(name), |number| *number == first_listed)
                 {
                     *number = first;
                 }

@@ -22,10 +22,10 @@ const DEFAULT_FILE_ROOT: &str = "/srv/salt";
 /// Whether a file is a Salt configuration, by its content or its name.
 pub(super) fn is_salt_configuration(path: &Path, file: Option<&ConfigurationFile>) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
-    let says = |file: &ConfigurationFile| {
+    let has_salt_keys = |file: &ConfigurationFile| {
         ["ext_pillar", "master_tops"].iter().any(|key| file.options.contains_key(*key))
     };
-    file.is_some_and(says) || matches!(name, Some("master" | "minion"))
+    file.is_some_and(has_salt_keys) || matches!(name, Some("master" | "minion"))
 }
 
 /// Reads the `reclass` entry of `ext_pillar`, or of `master_tops` if only that has one.

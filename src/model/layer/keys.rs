@@ -12,7 +12,7 @@ use crate::yaml::compose::{Data, Document, Entry, Node};
 /// A warning for each such key in parameters and exports, without sites, at most as many as are reported.
 /// Mappings in lists keep the types of their keys.
 pub fn keys_with_same_text(document: &Document, file: FileId) -> Vec<Fault> {
-    let mut check = KeyCheck { document, file, known: FxHashSet::default(), found: Vec::new() };
+    let mut check = KeyCheck { document, file, checked: FxHashSet::default(), found: Vec::new() };
     if let Some(Node { data: Data::Map(sections), .. }) = &document.root {
         let sections = sections.iter();
         for section in sections.filter(|one| matches!(one.key.as_str(), Some("parameters" | "exports"))) {
@@ -27,14 +27,14 @@ struct KeyCheck<'a> {
     document: &'a Document,
     file: FileId,
     /// The mappings already checked. Aliases refer to the same ones.
-    known: FxHashSet<u32>,
+    checked: FxHashSet<u32>,
     found: Vec<Fault>,
 }
 
 impl KeyCheck<'_> {
     fn at(&mut self, node: &Node) {
         let Data::Map(entries) = &node.data else { return };
-        if self.found.len() > MAX_FAULTS || !self.known.insert(node.index) {
+        if self.found.len() > MAX_FAULTS || !self.checked.insert(node.index) {
             return;
         }
         if entries.iter().any(|entry| entry.key.as_str().is_none()) {
@@ -63,7 +63,7 @@ impl KeyCheck<'_> {
         match self.document.spans.get(earlier.key_index as usize) {
             Some(span) => {
                 let (line, column) = (span.line + 1, span.column + 1);
-                fault.note(format!("the first one stands at line {line}, column {column}"), None)
+                fault.note(format!("the first one is at line {line}, column {column}"), None)
             }
             None => fault,
         }

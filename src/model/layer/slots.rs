@@ -18,9 +18,9 @@ impl Builder<'_> {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.merging(&entry.value)).collect();
         let keys = || entries.iter().map(|entry| &entry.key);
         if !keys().any(|key| self.prefixes.is_prefixed(key))
-            && let Some(known) = self.interner.keys(keys())
+            && let Some(shared) = self.interner.keys(keys())
         {
-            let entries = Entries::with_keys(known, slots).unwrap_or_default();
+            let entries = Entries::with_keys(shared, slots).unwrap_or_default();
             return MapSlot::new(entries, origin, false);
         }
         let mut map = Normalized::with_capacity(entries.len());
@@ -47,8 +47,8 @@ impl Builder<'_> {
     fn raw(&mut self, entries: &[Entry], origin: Origin) -> RawSlot {
         let slots: Vec<Slot> = entries.iter().map(|entry| self.slot(&entry.value)).collect();
         let keys = entries.iter().map(|entry| &entry.key);
-        if let Some(known) = self.interner.keys(keys.clone()) {
-            return RawSlot::new(Entries::with_keys(known, slots).unwrap_or_default(), origin);
+        if let Some(shared) = self.interner.keys(keys.clone()) {
+            return RawSlot::new(Entries::with_keys(shared, slots).unwrap_or_default(), origin);
         }
         let mut slots: Entries = keys.cloned().zip(slots).collect();
         self.interner.share_keys(&mut slots);

@@ -29,7 +29,7 @@ pub struct Interner {
 
 #[derive(Debug, Default)]
 struct StringTable {
-    known: FxHashSet<Text>,
+    texts: FxHashSet<Text>,
     /// The number of strings in use after the last sweep.
     used: usize,
 }
@@ -45,20 +45,20 @@ impl Interner {
 
     fn text(&self, text: &str) -> Text {
         let strings = &mut *self.strings.lock();
-        if let Some(known) = strings.known.get(text) {
+        if let Some(known) = strings.texts.get(text) {
             return known.clone();
         }
-        if strings.known.len() > SWEEP_THRESHOLD + 2 * strings.used {
+        if strings.texts.len() > SWEEP_THRESHOLD + 2 * strings.used {
             self.templates.lock().retain(|_, template| Arc::strong_count(template) > 1);
-            strings.known.retain(|text| !text.is_alone());
-            strings.used = strings.known.len();
-            strings.known.shrink_to(2 * strings.used);
+            strings.texts.retain(|text| !text.is_alone());
+            strings.used = strings.texts.len();
+            strings.texts.shrink_to(2 * strings.used);
         }
         let text = Text::from(text);
-        if strings.known.is_empty() {
-            strings.known.reserve(STRINGS_PER_NODE);
+        if strings.texts.is_empty() {
+            strings.texts.reserve(STRINGS_PER_NODE);
         }
-        strings.known.insert(text.clone());
+        strings.texts.insert(text.clone());
         text
     }
 }
@@ -155,7 +155,7 @@ mod tests {
             let interner = shared.for_thread();
             interner.parse(&interner.text(&format!("${{a{number}}}")), &settings).expect("a reference");
         }
-        assert!(shared.strings.lock().known.len() <= SWEEP_THRESHOLD + 10);
+        assert!(shared.strings.lock().texts.len() <= SWEEP_THRESHOLD + 10);
         assert!(shared.templates.lock().len() <= SWEEP_THRESHOLD + 10);
         assert!(shared.for_thread().text("${kept}").same(&kept));
         let (Parsed::Template(before), Ok(Parsed::Template(now))) =
