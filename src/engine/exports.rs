@@ -287,11 +287,14 @@ impl Others for OtherNodes<'_> {
             |computation, node| computation.exports(node, paths, ignore_errors, without),
             Result::is_err,
         );
-        nodes.into_iter().zip(results).map(|(node, result)| match result {
-            Ok(values) => Ok((node, values)),
-            Err(fault) => Err((node, fault)),
-        })
-        .collect()
+        nodes
+            .into_iter()
+            .zip(results)
+            .map(|(node, result)| match result {
+                Ok(values) => Ok((node, values)),
+                Err(fault) => Err((node, fault)),
+            })
+            .collect()
     }
 
     fn answered(&self, question: Question, outcome: Outcome) {

@@ -33,7 +33,8 @@ pub(super) fn without_consequences(faults: &mut Vec<Fault>) {
         .map(|fault| (fault.origin, fault.kind.clone()))
         .collect();
     let is_reported = |cause: &Fault| {
-        reported.iter()
+        reported
+            .iter()
             .any(|(origin, kind)| *origin == cause.origin && kind.to_string() == cause.kind.to_string())
     };
     faults.retain(|fault| fault.causes.is_empty() || !fault.causes.iter().all(is_reported));
@@ -68,8 +69,9 @@ impl Computation<'_> {
     pub(super) fn add_embedded(&self, faults: &mut Vec<Fault>, layers: &Layers) {
         let all = layers.all();
         for fault in all.flat_map(|layer| &layer.embedded_queries) {
-            let refused =
-                |reported: &Fault| matches!(reported.kind, Kind::QueryInExport { .. }) && reported.origin == fault.origin;
+            let refused = |reported: &Fault| {
+                matches!(reported.kind, Kind::QueryInExport { .. }) && reported.origin == fault.origin
+            };
             if !faults.iter().any(refused) {
                 if faults.len() > MAX_FAULTS {
                     return;

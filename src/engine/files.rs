@@ -21,7 +21,7 @@ use crate::engine::counts::Counters;
 use crate::engine::fingerprint::{ByteSource, Fingerprint, read};
 use crate::evaluate::Locate;
 use crate::model::catalog::{Catalog, CatalogEntry, TreeId};
-use crate::model::layer::{Incomplete, Layer, LayerSource, keys_with_same_text};
+use crate::model::layer::{Layer, LayerResult, LayerSource, keys_with_same_text};
 use crate::model::template::{Interner, ThreadInterner};
 use crate::storage::fs::{display, fingerprint};
 use crate::yaml::compose::{Document, compose_with};
@@ -123,7 +123,7 @@ struct FileEntry {
 struct LoadedFile {
     fingerprint: Fingerprint,
     bytes: Arc<[u8]>,
-    layer: Result<Arc<Layer>, Incomplete<Arc<Layer>>>,
+    layer: LayerResult,
     version: Version,
 }
 
@@ -135,7 +135,7 @@ pub struct CurrentLayer {
     /// Its version.
     pub version: Version,
     /// Its layer.
-    pub layer: Result<Arc<Layer>, Incomplete<Arc<Layer>>>,
+    pub layer: LayerResult,
 }
 
 impl Files {
@@ -371,7 +371,7 @@ impl Files {
         item: &CatalogEntry,
         (shown, bytes): (&Arc<str>, &[u8]),
         interner: &ThreadInterner<'_>,
-    ) -> Result<Arc<Layer>, Incomplete<Arc<Layer>>> {
+    ) -> LayerResult {
         let in_file = |mut error: Error| {
             for fault in error.faults_mut() {
                 let remarks = fault.notes.iter_mut().filter_map(|note| note.site.as_mut());
@@ -506,8 +506,7 @@ pub fn duplicate_keys(document: &Document, file: FileId) -> Vec<Fault> {
             if let (Kind::DuplicateKey { .. }, Some(span)) =
                 (&warning.kind, document.spans.get(*earlier as usize))
             {
-                let text =
-                    format!("the first one is at line {}, column {}", span.line + 1, span.column + 1);
+                let text = format!("the first one is at line {}, column {}", span.line + 1, span.column + 1);
                 warning = warning.note(text, None);
             }
             warning

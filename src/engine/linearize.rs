@@ -176,7 +176,9 @@ pub(super) fn linearize(
         // A cached answer checks its sequence. An error has no sequence, so its dependencies are recorded here.
         linearization.sequence.steps().iter().for_each(|step| computation.record(&step.added.dependencies));
         truncate_faults(&mut faults, MAX_FAULTS);
-        faults.iter_mut().for_each(|fault| fault.node = Some(input.name.clone()));
+        for fault in &mut faults {
+            fault.node = Some(input.name.clone());
+        }
     }
     (linearization, faults, whole)
 }

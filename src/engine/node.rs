@@ -23,7 +23,7 @@ use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
 use crate::model::catalog::{Catalog, CatalogEntry};
-use crate::model::layer::{Applications, Incomplete, Layer};
+use crate::model::layer::{Applications, Incomplete, Layer, LayerResult};
 use crate::model::mappings::{MappedClass, Mappings};
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
@@ -312,7 +312,7 @@ impl Computation<'_> {
     }
 
     /// Reads the layer of a file as a dependency.
-    pub fn read(&self, item: &CatalogEntry) -> Result<Arc<Layer>, Incomplete<Arc<Layer>>> {
+    pub fn read(&self, item: &CatalogEntry) -> LayerResult {
         if let Some(clash) = item.clash() {
             return Err(Error::from(clash).into());
         }
@@ -329,11 +329,7 @@ impl Computation<'_> {
         }
     }
 
-    fn node(
-        &self,
-        name: &str,
-        mapped: bool,
-    ) -> Result<(CatalogEntry, Result<Arc<Layer>, Incomplete<Arc<Layer>>>)> {
+    fn node(&self, name: &str, mapped: bool) -> Result<(CatalogEntry, LayerResult)> {
         match self.catalog.nodes.get(name) {
             Some(item) => {
                 let layer = self.read(item).map_err(|mut unread| {

@@ -94,9 +94,9 @@ impl Trees {
     /// The commit of a branch; `None` if the branch does not exist.
     fn commit(&self, branch: &Branch, name: &Text) -> Option<Commit> {
         let state = self.state(branch.repository)?;
-        let (name, commit) = match states.revision {
+        let (name, commit) = match state.revision {
             Some(revision) => revision,
-            None => (name.clone(), states.record.heads.get(&**name)?.clone()),
+            None => (name.clone(), state.record.heads.get(&**name)?.clone()),
         };
         Some(Commit { branch: Branch { branch: Some(name), ..branch.clone() }, commit })
     }

@@ -102,6 +102,9 @@ pub struct Incomplete<T> {
     pub whole: bool,
 }
 
+/// The layer of a file, or its faults.
+pub type LayerResult = Result<Arc<Layer>, Incomplete<Arc<Layer>>>;
+
 impl<T> From<Error> for Incomplete<T> {
     fn from(error: Error) -> Incomplete<T> {
         Incomplete { error, rest: None, whole: false }

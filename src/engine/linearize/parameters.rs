@@ -115,7 +115,8 @@ pub(super) fn sources(
 /// a class also sets them.
 fn is_between(sequence: &Sequence, added: &[Arc<Layer>], extra: &ExtraParameters) -> bool {
     let sets_automatic = |layer: &Arc<Layer>| layer.parameters.entries.contains_key(AUTOMATIC);
-    extra.input.is_some() || (extra.automatic.is_some() && (sequence.automatic || added.iter().any(sets_automatic)))
+    extra.input.is_some()
+        || (extra.automatic.is_some() && (sequence.automatic || added.iter().any(sets_automatic)))
 }
 
 fn sources_between(

@@ -206,7 +206,8 @@ impl NameTable {
                 let first = files.remove(0);
                 let NameTable { text, ends, index, .. } = &mut *self;
                 let name = nth(text, ends, first_listed);
-                if let Some(number) = index.find_mut(FxBuildHasher.hash_one(name), |number| *number == first_listed)
+                if let Some(number) =
+                    index.find_mut(FxBuildHasher.hash_one(name), |number| *number == first_listed)
                 {
                     *number = first;
                 }
