@@ -1,11 +1,9 @@
-//! Composition turns events into a tree of nodes, aliases shared, scalars resolved.
+//! The composer: events to a graph of nodes, in which an alias and its anchor are one node.
 //!
-//! There are two passes, as in `PyYAML`: this file builds the graph of the nodes as they
-//! are written (its composer), `construct` makes data of it (its constructor).
-//! So an error of the syntax anywhere comes before any error of the data.
+//! As in `PyYAML`, there are two passes: this one, and `construct`, which makes data of the graph. So
+//! a syntax error anywhere precedes any error of the data.
 //!
-//! Errors have a [`Site`](crate::base::source::Site) with line and column and an empty
-//! path, which the caller fills in.
+//! Errors have a [`Site`](crate::base::source::Site) with an empty path, which the caller sets.
 
 use std::sync::Arc;
 
@@ -19,83 +17,82 @@ use crate::base::size::TEXT_UNIT;
 use crate::base::source::{Site, Span, Spans};
 use crate::base::value::{Key, Text, Value};
 
-/// How large a document may be, with aliases followed.
+/// Limits on a document with expanded aliases.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DocumentLimits {
-    /// How deep collections may be in one another.
+    /// Maximum nesting depth of collections.
     pub depth: usize,
-    /// How many nodes it may have.
+    /// Maximum number of nodes.
     pub nodes: usize,
 }
 
 impl DocumentLimits {
-    /// The limits that settings name.
+    /// The limits of the settings.
     pub fn of(settings: &Settings) -> DocumentLimits {
         DocumentLimits { depth: settings.limit_depth as usize, nodes: settings.limit_file_values as usize }
     }
-    /// What no settings can go beyond.
+    /// The maximum of the limits.
     pub const HIGHEST: DocumentLimits = DocumentLimits { depth: 1_000, nodes: 10_000_000 };
 }
 
-/// A YAML document: the tree, and beside it where everything stands.
+/// A YAML document: the tree and the spans of its nodes.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The root; `None` for an empty stream (`PyYAML` gives `None` for it as for `null`).
     pub root: Option<Node>,
     /// The spans of all nodes, by [`Node::index`].
     pub spans: Spans,
-    /// Duplicate keys, with [`crate::base::error::Fault::site`] still to be filled in from `spans`:
-    /// the `u32` is the index of the later key, the second that of the earlier.
+    /// Duplicate keys. The caller sets [`crate::base::error::Fault::site`] from `spans`.
     pub warnings: Vec<Duplicate>,
 }
 
-/// The later key, the earlier key, and the warning.
+/// The index of the later key, the index of the earlier key, and the warning.
 pub type Duplicate = (u32, u32, Warning);
 
 /// One node of a document.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Node {
-    /// The number of the node, in document order. Keys count, aliases do not.
+    /// The number of the node in document order. Keys are nodes, aliases are not.
     pub index: u32,
-    /// What it is.
+    /// The content.
     pub data: Data,
 }
 
 /// The content of a node.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
-    /// A scalar, a set, an `!!omap`: finished data that reclass does not look into.
+    /// A scalar, a set or an `!!omap`: final data that reclass does not inspect.
     Value(Value),
     /// A sequence.
     List(Arc<[Node]>),
-    /// A mapping, merge keys (`<<`) already applied, in Python's order of keys.
+    /// A mapping with merge keys (`<<`) applied, in Python's order of keys.
     Map(Arc<[Entry]>),
 }
 
 /// One entry of a mapping.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// The key. Where `1`, `1.0` and `true` meet it is the first of them, as in Python.
+    /// The key. Of equal keys such as `1`, `1.0` and `true`, it is the first, as in Python.
     pub key: Key,
-    /// The number of the node of the key: of the one that brought the value.
+    /// The node of the key that has the value.
     pub key_index: u32,
     /// The value.
     pub value: Node,
 }
 
-// `1: x` is not `1.0: x`, though their keys meet in a mapping.
+// `1: x` is not `1.0: x`, although the keys are equal.
 impl PartialEq for Entry {
     fn eq(&self, other: &Entry) -> bool {
         self.key.same(&other.key) && self.key_index == other.key_index && self.value == other.value
     }
 }
 
-/// Reads the text of a file. `bytes` as they are on disk.
+/// Reads the bytes of a file.
 pub fn compose(bytes: &[u8]) -> Result<Document> {
     compose_with(bytes, &|text| text.into(), DocumentLimits::HIGHEST)
 }
 
-/// The same within limits, with every string made by `intern`.
+/// Reads the bytes of a file within limits; `intern` makes the strings.
 pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
     let graph = Graph::read(bytes, limits)?;
     let Some(root) = graph.root else {
@@ -112,7 +109,7 @@ pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: Documen
 }
 
 impl Document {
-    /// Says of duplicate keys how they are written, where that is not the key itself: `yes` and `on`.
+    /// Adds the spelling to duplicate keys, if it differs from the key: `yes` and `on`.
     fn quote_duplicates(&mut self, text: &str) {
         let written = |index: u32| {
             let span = self.spans.get(index as usize)?;
@@ -135,16 +132,16 @@ impl Document {
     }
 }
 
-/// A document as it is written: nodes by number, aliases as the number of their node.
+/// A document before construction: nodes by number, an alias as the number of its node.
 pub(super) struct Graph {
     pub(super) nodes: Vec<GraphNode>,
     pub(super) spans: Vec<Span>,
     pub(super) root: Option<u32>,
-    /// Whether a node may stand in more than one place.
+    /// True if a node can have several parents.
     pub(super) shared: bool,
 }
 
-/// A node as it is written.
+/// A node before construction.
 pub(super) struct GraphNode {
     pub(super) tag: Option<Box<str>>,
     pub(super) content: GraphContent,
@@ -152,7 +149,7 @@ pub(super) struct GraphNode {
 
 /// The content of a [`GraphNode`] node.
 pub(super) enum GraphContent {
-    /// The text, and whether it says the type.
+    /// The text; `plain` if it decides the type.
     Scalar {
         text: String,
         plain: bool,
@@ -161,23 +158,23 @@ pub(super) enum GraphContent {
     Mapping(Vec<(u32, u32)>),
 }
 
-/// A collection that is not closed yet.
+/// An open collection.
 struct OpenCollection {
     index: u32,
     children: Vec<u32>,
     mapping: bool,
     anchored: bool,
-    /// Nodes in it so far, itself and expanded aliases included.
+    /// Number of nodes so far, with itself and expanded aliases.
     size: usize,
-    /// Levels of collections in it so far.
+    /// Nesting depth so far.
     height: usize,
 }
 
-/// What an anchor names.
+/// The node of an anchor.
 struct AnchorTarget {
     index: u32,
     /// Size and height; `None` while the collection is open.
-    measure: Option<(usize, usize)>,
+    size_and_height: Option<(usize, usize)>,
 }
 
 struct Composer<'a> {
@@ -187,8 +184,7 @@ struct Composer<'a> {
     /// The anchors of open collections, by the number of the collection.
     open_anchors: FxHashMap<u32, String>,
     open: Vec<OpenCollection>,
-    /// The error of a node that holds itself. `PyYAML` makes a value of it, with which
-    /// nothing can be done; so errors of the syntax come first.
+    /// The error of a node that contains itself. `PyYAML` accepts it, so syntax errors come first.
     recursive: Option<Error>,
     limits: DocumentLimits,
 }
@@ -270,7 +266,7 @@ impl Composer<'_> {
         &mut self,
         anchor: String,
         index: u32,
-        measure: Option<(usize, usize)>,
+        size_and_height: Option<(usize, usize)>,
         span: Span,
     ) -> Result<()> {
         if let Some(first) = self.anchors.get(&anchor) {
@@ -279,17 +275,17 @@ impl Composer<'_> {
             let place = Site::at("", first);
             return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }
-        self.anchors.insert(anchor, AnchorTarget { index, measure });
+        self.anchors.insert(anchor, AnchorTarget { index, size_and_height });
         Ok(())
     }
 
     fn alias(&mut self, anchor: &str, span: Span) -> Result<()> {
         let Some(target) = self.anchors.get(anchor) else {
-            // What looks like an alias may be a password: messages hold no text of the file.
+            // A password can look like an alias, so messages contain no text of the file.
             return Err(refuse("found an undefined alias", span));
         };
-        // PyYAML builds a value that holds itself; nothing can be done with one.
-        let Some((size, height)) = target.measure else {
+        // PyYAML builds a value that contains itself, which no answer can contain.
+        let Some((size, height)) = target.size_and_height else {
             return Err(refuse("the alias stands within its own anchor", span));
         };
         let index = target.index;
@@ -331,12 +327,12 @@ impl Composer<'_> {
             && let Some(anchor) = self.open_anchors.remove(&closed.index)
             && let Some(anchored) = self.anchors.get_mut(&anchor)
         {
-            anchored.measure = Some((closed.size, closed.height));
+            anchored.size_and_height = Some((closed.size, closed.height));
         }
         self.attach(closed.index, closed.size, closed.height, span)
     }
 
-    /// Puts a finished node into the collection around it.
+    /// Adds a node to its parent collection.
     fn attach(&mut self, index: u32, size: usize, height: usize, span: Span) -> Result<()> {
         let depth = self.open.len();
         let Some(parent) = self.open.last_mut() else {

@@ -1,8 +1,7 @@
-//! Construction turns the graph of a document into data: `PyYAML`'s `SafeConstructor`.
+//! The constructor: the graph of a document to data, as in `PyYAML`'s `SafeConstructor`.
 //!
-//! `PyYAML` constructs level by level, so of several errors it reports one on the
-//! highest level. Construction here goes on after an error and keeps the first of
-//! the highest level that it met.
+//! `PyYAML` constructs level by level, so it reports an error on the highest level. This code works
+//! depth first, continues after an error, and reports the first error on the highest level.
 
 use std::sync::Arc;
 
@@ -18,12 +17,12 @@ use crate::base::pystr;
 use crate::base::source::Span;
 use crate::base::value::{Key, Text, Value};
 
-/// From this many entries on, keys are looked for by their hash.
+/// Minimum number of entries for looking up keys by hash.
 const FEW: usize = 12;
-/// After this many errors no more are looked for.
+/// Construction stops after this many errors.
 const FAILURES: usize = 1000;
 
-/// Makes data of the node `root` of a graph.
+/// Constructs the node `root` of a graph.
 pub(super) fn construct(
     graph: &Graph,
     root: u32,
@@ -52,20 +51,20 @@ struct Constructor<'a> {
     graph: &'a Graph,
     /// Makes a string.
     intern: &'a dyn Fn(&str) -> Text,
-    /// What is constructed already, where nodes may be shared.
+    /// Constructed nodes, if nodes can have several parents.
     nodes: FxHashMap<u32, Node>,
-    /// Entries of mappings with their merge keys applied, where there are any.
+    /// Entries of mappings with merge keys, after they were applied.
     flat: FxHashMap<u32, Arc<[KeyValue]>>,
-    /// Entries that merge keys brought in.
+    /// Number of entries added by merge keys.
     merged: usize,
     limits: DocumentLimits,
-    /// The error to report, and its level.
+    /// The error on the highest level, and its level.
     worst: Option<(usize, Error)>,
     failures: usize,
     warnings: Vec<Duplicate>,
 }
 
-/// The numbers of a key and its value, and whether the mapping has it from a merge key.
+/// The numbers of a key and its value; `merged` if it comes from a merge key.
 #[derive(Clone, Copy)]
 struct KeyValue {
     key: u32,
@@ -85,7 +84,7 @@ impl<'a> Constructor<'a> {
         self.fail(level, fault_at(kind, self.span(index)));
     }
 
-    /// An error about a collection, reported where a part of it stands.
+    /// Reports a syntax error at a node.
     fn refuse(&mut self, level: usize, index: u32, message: &str) {
         self.fail_at(level, index, Kind::YamlSyntax { message: message.into() });
     }
@@ -99,7 +98,7 @@ impl<'a> Constructor<'a> {
         self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
     }
 
-    /// The tag of a node; an unknown one as it is written.
+    /// The tag of a node; the error is the text of an unknown tag.
     fn tag(&self, index: u32) -> Result<Tag, &'a str> {
         let written = self.written(index);
         match &written.tag {
@@ -142,14 +141,14 @@ impl<'a> Constructor<'a> {
             },
         };
         let node = Node { index, data };
-        // What failed is done again: it may stand on a higher level, too.
+        // Failed nodes are not cached: they can occur on a higher level, too.
         if self.graph.shared && self.failures == failures {
             self.nodes.insert(index, node.clone());
         }
         node
     }
 
-    /// The text of a scalar. A mapping may stand for one that it holds under `=`.
+    /// The text of a scalar. A mapping with the key `=` has the text of that value.
     fn text(&self, index: u32) -> Result<&'a str, &'static str> {
         let mut index = index;
         loop {
@@ -183,7 +182,7 @@ impl<'a> Constructor<'a> {
             return Value::Str((self.intern)(text));
         }
         match resolve::construct(tag, text) {
-            // As PyYAML: the pattern of timestamps is asked about the node itself.
+            // As PyYAML: a timestamp must be a scalar itself, without `=`.
             Ok(Value::Date(_) | Value::DateTime(_))
                 if !matches!(self.written(index).content, GraphContent::Scalar { .. }) =>
             {
@@ -249,10 +248,10 @@ impl<'a> Constructor<'a> {
         }
     }
 
-    /// Entries as Python's dict has them: a key stays where it was first, its last value counts.
+    /// The entries of Python's dict: the position of the first equal key, the value of the last.
     fn entries(&mut self, pairs: impl Iterator<Item = KeyValue>, length: usize, level: usize) -> Vec<Entry> {
         let mut entries: Vec<Entry> = Vec::with_capacity(length);
-        // For each entry the key that the mapping itself wrote last.
+        // For each entry, the last key of the mapping itself, not of merge keys.
         let mut own: Vec<Option<u32>> = Vec::with_capacity(length);
         let mut places: FxHashMap<Key, usize> = FxHashMap::default();
         for KeyValue { key: key_index, value, merged } in pairs {
@@ -306,8 +305,8 @@ impl<'a> Constructor<'a> {
         }
     }
 
-    /// `PyYAML`'s `flatten_mapping`: what merge keys bring in comes first, so
-    /// that the mapping's own entries win; of a list the first mapping wins.
+    /// `PyYAML`'s `flatten_mapping`: merged entries come first, so that the mapping's own entries win;
+    /// in a list, the first mapping wins.
     fn flatten(&mut self, index: u32, level: usize) -> Arc<[KeyValue]> {
         if let Some(pairs) = self.flat.get(&index) {
             return pairs.clone();
@@ -357,7 +356,7 @@ impl<'a> Constructor<'a> {
         let pairs = grow(|| self.flatten(index, level));
         self.merged = self.merged.saturating_add(pairs.len());
         if self.merged > self.limits.nodes {
-            // Above all other errors, or the entries would be constructed.
+            // Level 0 precedes all other errors.
             self.fail(0, too_many_nodes(self.limits, self.span(index)));
             return;
         }

@@ -1,9 +1,9 @@
-//! Emission turns a value into the text that `PyYAML` writes for it.
+//! The emitter: a value to the text that `PyYAML` writes for it.
 //!
 //! Byte for byte `yaml.dump(value, Dumper=CSafeDumper, default_flow_style=not pretty)`:
 //! the types and the order of the keys as in `representer.py`, anchors as in the
 //! serializer of `_yaml.pyx`, the layout as in `emitter.c`. Plain lists and
-//! mappings are never the same object twice here, so only dates, sets and tuples
+//! mappings are never the same object here, so only dates, sets and tuples
 //! get anchors.
 
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use crate::base::value::{Map, Value};
 /// How to write YAML.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct EmitOptions {
-    /// One line an entry; else everything in braces and brackets.
+    /// One line per entry; otherwise flow style.
     pub pretty: bool,
     /// No anchors and aliases.
     pub no_refs: bool,
@@ -32,17 +32,17 @@ pub struct EmitOptions {
 pub fn emit(value: &Value, options: &EmitOptions) -> Result<String> {
     let mut anchors = Anchors::default();
     if !options.no_refs && has_objects(value) {
-        anchors.meet(value);
+        anchors.collect(value);
     }
     let mut emitter = Emitter { layout: Layout::new(), pretty: options.pretty, anchors };
     emitter.node(value, NodeContext::Root);
     Ok(emitter.layout.finish())
 }
 
-/// The objects that may get an anchor.
+/// The objects that can get an anchor.
 #[derive(Default)]
 struct Anchors {
-    /// By what Python's `id()` would be: the number, for what is met twice.
+    /// By identity; the anchor, if the object occurs several times.
     numbers: FxHashMap<usize, Option<Anchor>>,
     last: usize,
 }
@@ -53,19 +53,19 @@ struct Anchor {
     written: bool,
 }
 
-/// What Python's `id()` would be, for those that aliases are made of.
+/// The identity of the Python object, for types that get aliases.
 fn identity(value: &Value) -> Option<usize> {
     match value {
         Value::Date(date) => Some(Arc::as_ptr(date).addr()),
         Value::DateTime(time) => Some(Arc::as_ptr(time).addr()),
-        // Python has only one empty tuple, and makes no alias of it.
+        // PyYAML makes no alias of an empty tuple.
         Value::Tuple(items) if items.is_empty() => None,
         Value::Set(items) | Value::Tuple(items) => Some(Arc::as_ptr(items).addr()),
         _ => None,
     }
 }
 
-/// Whether there is any of those: mostly there is none, and nothing to be numbered in the order of keys.
+/// Fast path: true if the value contains such an object. Mostly it does not, and needs no numbering.
 fn has_objects(value: &Value) -> bool {
     match value {
         Value::List(items) => grow(|| items.iter().any(has_objects)),
@@ -75,8 +75,8 @@ fn has_objects(value: &Value) -> bool {
 }
 
 impl Anchors {
-    /// Numbers the objects that are met twice, in the order in which they are.
-    fn meet(&mut self, value: &Value) {
+    /// Numbers the objects that occur several times, in the order of their second occurrence.
+    fn collect(&mut self, value: &Value) {
         if let Some(object) = identity(value) {
             if let Some(anchor) = self.numbers.get_mut(&object) {
                 if anchor.is_none() {
@@ -90,18 +90,18 @@ impl Anchors {
         match value {
             Value::List(items) | Value::Tuple(items) => grow(|| {
                 for item in items.iter() {
-                    self.meet(item);
+                    self.collect(item);
                 }
             }),
             Value::Set(items) => grow(|| {
                 for item in sorted_items(items) {
-                    self.meet(item);
+                    self.collect(item);
                 }
             }),
             Value::Map(map) => grow(|| {
                 for (key, value) in sorted_entries(map) {
-                    self.meet(key);
-                    self.meet(value);
+                    self.collect(key);
+                    self.collect(value);
                 }
             }),
             _ => {}
@@ -230,7 +230,7 @@ impl Emitter {
     }
 }
 
-/// What `SafeRepresenter` makes of a scalar.
+/// The scalar of `SafeRepresenter`.
 fn with_scalar<T>(value: &Value, write: impl FnOnce(ScalarText<'_>) -> T) -> T {
     let (tag, name, text) = match value {
         Value::Str(text) => {

@@ -1,18 +1,17 @@
-//! Events turn the bytes of a file into the events of libyaml, each with its span.
+//! The events of libyaml for the bytes of a file, each with its span.
 //!
-//! The scanner and the parser are libyaml's (`scan`, `parse`), written anew, as
-//! the crate `libyaml-safer` panics on `[!!str, a]`, on a last block scalar
-//! without a line break and on others, and counts the length of keys in bytes.
-//! Here is what stands around them: the encoding, as Python's `open()` in text
-//! mode has it, the characters that libyaml's reader refuses, and errors.
+//! The scanner and the parser (`scan`, `parse`) are rewritten from libyaml, because the crate
+//! `libyaml-safer` panics on `[!!str, a]`, on a last block scalar without a line break and on others,
+//! and counts the length of keys in bytes. This file adds the encoding, as Python's `open()` in text
+//! mode has it, the characters that libyaml's reader rejects, and errors.
 //!
-//! Every error has a site with an empty path: the caller knows the path.
+//! Every error has a site with an empty path: only the caller knows the path.
 
 use super::parse::Parser;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::source::{Site, Span};
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Mark {
     /// In bytes.
@@ -23,10 +22,10 @@ pub(super) struct Mark {
     pub(super) column: u32,
 }
 
-/// What libyaml says of a text that is no YAML.
+/// A syntax error in the words of libyaml.
 #[derive(Debug)]
 pub(super) struct SyntaxProblem {
-    /// `while parsing a node`, or nothing.
+    /// `while parsing a node`, or empty.
     pub(super) context: &'static str,
     pub(super) context_mark: Mark,
     pub(super) problem: &'static str,
@@ -48,7 +47,7 @@ impl SyntaxProblem {
 /// An event of libyaml, without its marks.
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
-    /// The end of everything.
+    /// The end of the stream.
     StreamEnd,
     /// The beginning of a document.
     DocumentStart,
@@ -56,7 +55,7 @@ pub(super) enum Event {
     DocumentEnd,
     /// `*anchor`.
     Alias { anchor: String },
-    /// A scalar; `plain` if its tag is to be found from its text.
+    /// A scalar; `plain` if its text decides its tag.
     Scalar { anchor: Option<String>, tag: Option<String>, value: String, plain: bool },
     /// The beginning of a sequence.
     SequenceStart { anchor: Option<String>, tag: Option<String> },
@@ -68,7 +67,7 @@ pub(super) enum Event {
     MappingEnd,
 }
 
-/// A place in the file `""`, from a line and a column that count from zero.
+/// A position in the file `""`; line and column count from zero.
 pub(super) fn site(line: u32, column: u32) -> Site {
     Site::at("", Span { line, column, ..Span::default() })
 }
@@ -83,7 +82,7 @@ pub(super) struct Events<'a> {
 }
 
 impl<'a> Events<'a> {
-    /// Checks the encoding and makes ready to read.
+    /// Checks the encoding and starts the parser.
     pub(super) fn new(bytes: &'a [u8]) -> Result<Events<'a>> {
         if u32::try_from(bytes.len()).is_err() {
             let what = "the size of a YAML file in bytes".to_owned();
@@ -111,21 +110,21 @@ impl<'a> Events<'a> {
         Ok(Events { parser: Parser::new(text), text, mark_length })
     }
 
-    /// The next event and its span. The beginning of the stream is no event here.
+    /// The next event and its span. The start of the stream is not an event.
     pub(super) fn next(&mut self) -> Result<(Event, Span)> {
         let (event, start, end) = self.parsed().map_err(|problem| error(&problem, self.text))?;
         let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
         Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
     }
 
-    /// The same with both marks, or what libyaml says.
+    /// The next event with both marks, or libyaml's error.
     pub(super) fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), SyntaxProblem> {
         let (mut event, start, end) = self.parser.next()?;
         if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
             &mut event
             && tag.as_deref() == Some("!")
         {
-            // Says nothing that the event does not say already.
+            // `plain` of the event has the same information.
             *tag = None;
         }
         Ok((event, start, end))
@@ -169,13 +168,13 @@ fn place_after(text: &str) -> (u32, u32) {
     (line, column)
 }
 
-/// The offset of the first character that libyaml's reader refuses.
+/// The offset of the first character that libyaml's reader rejects.
 fn find_control(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     bytes.iter().enumerate().position(|(offset, byte)| match byte {
         0x20..=0x7e | b'\t' | b'\n' | b'\r' => false,
         0..=0x1f | 0x7f => true,
-        // U+0080 to U+009F but for U+0085.
+        // U+0080 to U+009F except U+0085.
         0xc2 => bytes.get(offset + 1).is_some_and(|next| *next < 0xa0 && *next != 0x85),
         // U+FFFE and U+FFFF.
         0xef => {

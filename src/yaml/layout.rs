@@ -1,37 +1,37 @@
-//! Layout turns scalars and indicators into lines: the writing half of libyaml's emitter.
+//! The layout of emitted YAML: scalars and indicators to lines.
 //!
-//! A port of `emitter.c` (libyaml 0.2.5) for what `yaml.dump` asks of it: indent
-//! 2, width 80, ASCII only, one document. The names are those of the C functions.
+//! The writing half of `emitter.c` (libyaml 0.2.5) with the options of `yaml.dump`: indent 2, width 80,
+//! ASCII only, one document. The names are those of the C functions.
 
 use std::fmt::Write;
 
 const BEST_INDENT: usize = 2;
 const BEST_WIDTH: usize = 80;
-/// Longer keys get a `?`.
+/// Maximum length of a key without `?`.
 const SIMPLE_KEY_LENGTH: usize = 128;
 
-/// Where a node stands.
+/// The position of a node in its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NodeContext {
     Root,
     Item,
     /// A key before a `:` on the same line.
     SimpleKey,
-    /// A key behind a `?`, or a value.
+    /// A key after a `?`, or a value.
     Entry,
 }
 
-/// A scalar on its way out.
+/// A scalar to write.
 #[derive(Clone, Copy)]
 pub(super) struct ScalarText<'a> {
     pub(super) text: &'a str,
     /// `timestamp` for `!!timestamp`.
     pub(super) tag: &'a str,
-    /// Written plain it has its type again.
+    /// Without quotes it is read with its type.
     pub(super) plain_implicit: bool,
-    /// Written in quotes it has its type again.
+    /// In quotes it is read with its type.
     pub(super) quoted_implicit: bool,
-    /// To be written as a block, if it can be.
+    /// Write it as a literal block if possible.
     pub(super) literal: bool,
 }
 
@@ -39,7 +39,7 @@ impl ScalarText<'_> {
     fn needs_tag(&self) -> bool {
         !self.plain_implicit && !self.quoted_implicit
     }
-    /// Whether it may be a key before a `:` on the same line.
+    /// True if it can be a key before a `:` on the same line.
     pub(super) fn is_simple_key(&self, anchor: Option<usize>) -> bool {
         let tag = if self.needs_tag() { 2 + self.tag.len() } else { 0 };
         let anchor = anchor.map_or(0, |number| anchor_name(number).len());
@@ -47,7 +47,7 @@ impl ScalarText<'_> {
     }
 }
 
-/// Whether there is any line break of YAML. Nearly all texts are printable ASCII, which is quickly seen.
+/// True if the text contains a line break of YAML. The check for printable ASCII is a fast path.
 fn has_break(text: &str) -> bool {
     !text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
         && text.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
@@ -65,11 +65,11 @@ enum ScalarStyle {
     Literal,
 }
 
-/// The text written so far and what decides how to go on.
+/// The text so far and the state of the emitter.
 pub(super) struct Layout {
     out: String,
     column: usize,
-    /// `None` outside of everything.
+    /// `None` outside of collections.
     indent: Option<usize>,
     pub(super) flow_level: usize,
     whitespace: bool,
@@ -139,14 +139,14 @@ impl Layout {
         self.indention = true;
     }
 
-    /// Starts a new line in braces and brackets where the line is full.
+    /// Starts a new line in a flow collection if the line is full.
     pub(super) fn wrap_flow(&mut self) {
         if self.column > BEST_WIDTH {
             self.write_indent();
         }
     }
 
-    /// One level in; gives the indent to go back to.
+    /// Increases the indent; returns the previous one for `restore_indent`.
     pub(super) fn increase_indent(&mut self, flow: bool, indentless: bool) -> Option<usize> {
         let before = self.indent;
         self.indent = Some(match before {
@@ -162,7 +162,7 @@ impl Layout {
         self.indent = before;
     }
 
-    /// Whether a sequence starts on the line of its key, without an indent of its own.
+    /// True if a block sequence has the indent of its key.
     pub(super) fn is_indentless(&self, context: NodeContext) -> bool {
         matches!(context, NodeContext::SimpleKey | NodeContext::Entry) && !self.indention
     }
@@ -201,7 +201,7 @@ impl Layout {
         if scalar.needs_tag() {
             self.write_tag(scalar.tag);
         } else if !scalar.quoted_implicit && style != ScalarStyle::Plain {
-            // In quotes it would be a string; `!` says that it is not.
+            // In quotes it would be a string; `!` prevents that.
             if !self.whitespace {
                 self.put(' ');
             }
@@ -240,7 +240,7 @@ impl Layout {
         }
     }
 
-    /// Whether a text of printable ASCII goes on this line as it is.
+    /// Fast path: true if a text of printable ASCII fits on this line.
     fn fits(&self, text: &str, allow_breaks: bool) -> bool {
         !allow_breaks || self.column + text.len() <= BEST_WIDTH
     }
@@ -383,7 +383,7 @@ impl Layout {
         self.put(letter);
     }
 
-    /// Only base64 is written so: it has no leading space and one line break at its end.
+    /// Only for base64, which has no leading space and one final line break.
     fn write_literal(&mut self, text: &str) {
         self.write_indicator("|", true, false, false);
         self.put_break();
@@ -409,7 +409,7 @@ struct ScalarAnalysis {
     block_allowed: bool,
 }
 
-/// Whether a text that is not empty has nothing to be looked at: most are words.
+/// Fast path: true if a text needs no analysis, as most words.
 fn is_harmless(text: &[u8]) -> bool {
     let blank_last = text.ends_with(b" ");
     let mut bytes = text.iter();
@@ -420,8 +420,8 @@ fn is_harmless(text: &[u8]) -> bool {
         })
 }
 
-/// `yaml_emitter_analyze_scalar` without `allow_unicode`: what is neither printable
-/// ASCII nor a line feed leaves only double quotes.
+/// `yaml_emitter_analyze_scalar` without `allow_unicode`: a character that is neither printable ASCII
+/// nor a line feed needs double quotes.
 fn analyze(text: &str) -> ScalarAnalysis {
     if text.is_empty() {
         return ScalarAnalysis {

@@ -1,5 +1,4 @@
-//! YAML turns text into documents whose scalars are what `PyYAML` makes of them,
-//! and values into the text that `PyYAML` writes for them.
+//! Reads and writes YAML exactly as `PyYAML` does, because inventories were written for it.
 
 pub mod compose;
 mod construct;
@@ -32,13 +31,13 @@ pub fn parse_value(text: &str) -> Result<Value> {
     Ok(document.root.as_ref().map_or(Value::Null, to_value))
 }
 
-/// The value of a text that is one word or number, as most defaults are.
+/// Fast path: the value of a single word or number, as most defaults are.
 fn word(text: &str) -> Option<Value> {
     let is_word = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     is_word.then(|| resolve::construct(resolve::implicit(text), text).ok()).flatten()
 }
 
-/// The value of a node, without its places.
+/// The value of a node, without positions.
 pub fn to_value(node: &Node) -> Value {
     match &node.data {
         Data::Value(value) => value.clone(),

@@ -1,4 +1,4 @@
-//! Order puts keys into the order in which Python's `sorted()` puts them.
+//! Sorts keys as Python's `sorted()` does, because `yaml.dump` writes sorted mappings.
 
 use std::cmp::Ordering;
 
@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 
 use crate::base::value::{DateTime, Value};
 
-/// Sorts by key, or leaves the order as it is where Python cannot compare two of the keys.
+/// Sorts by key; keeps the order if Python cannot compare two of the keys.
 pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> Vec<T> {
     let mut groups = items.iter().map(|item| sort_group(key(item)));
     let first = groups.next();
@@ -26,7 +26,7 @@ pub(super) fn sort_by_key<T>(mut items: Vec<T>, key: impl Fn(&T) -> &Value) -> V
     items
 }
 
-/// What can be compared with one another.
+/// Types that Python can compare with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SortGroup {
     Number,
@@ -73,7 +73,7 @@ fn integer(value: &Value) -> Option<BigInt> {
     }
 }
 
-/// Exact, as in Python: the integer is not made a float.
+/// Exact, as in Python: the integer is not converted to a float.
 fn compare_float(float: f64, integer: &BigInt) -> Option<Ordering> {
     if float.is_nan() {
         return None;
@@ -85,7 +85,7 @@ fn compare_float(float: f64, integer: &BigInt) -> Option<Ordering> {
     Some(whole.cmp(integer).then(float.fract().partial_cmp(&0.0)?))
 }
 
-/// Since the year zero; an offset moves it to UTC.
+/// Microseconds since the year zero, in UTC if the time has an offset.
 fn microseconds(time: &DateTime) -> i64 {
     let (year, month, day) =
         (i64::from(time.date.year), i64::from(time.date.month), i64::from(time.date.day));

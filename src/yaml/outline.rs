@@ -1,9 +1,8 @@
-//! The outline turns text into the tree that is written there: each node with its stretch of
-//! text, its style and its anchor, each mapping with every entry that stands in it.
+//! The outline: the syntax tree of a text, with spans, styles, anchors and all written entries.
 //!
-//! Composition answers what a file means, and forgets what an editor has to know: where an alias
-//! stands, which keys a merge key brought in, which key stands twice. An outline is only made of
-//! text that [`compose`](super::compose::compose) accepts, so limits and errors are dealt with there.
+//! The composer drops details that an editor needs: the spans of aliases, merge keys, duplicate keys.
+//! An outline is only made of text that [`compose`](super::compose::compose) accepts, which checks
+//! limits and reports errors.
 
 use rustc_hash::FxHashMap;
 
@@ -13,37 +12,36 @@ use crate::base::error::Result;
 use crate::base::source::Span;
 use crate::base::value::{Key, Value};
 
-/// A document as it is written.
+/// The syntax tree of a document.
 #[derive(Debug, Default)]
 pub struct Outline {
     /// The outermost node; `None` for an empty stream.
     pub root: Option<OutlineNode>,
-    /// How often each anchor is referred to.
+    /// The number of aliases of each anchor.
     uses: FxHashMap<String, usize>,
 }
 
-/// A node as it is written. Offsets are bytes of the file.
+/// A node of the syntax tree. Offsets are bytes of the file.
 #[derive(Debug)]
 pub struct OutlineNode {
-    /// The first character, which may be that of an anchor or a tag.
+    /// The first character, with anchor and tag.
     pub start: usize,
-    /// The first character behind anchor and tag. Where a block collection begins, its first
-    /// entry begins.
+    /// The first character after anchor and tag. A block collection begins with its first entry.
     pub content: usize,
-    /// Behind the last character. Of a block collection, where its first entry begins.
+    /// After the last character; for a block collection, the start of its first entry.
     pub end: usize,
     /// The name of its anchor.
     pub anchor: Option<String>,
-    /// What it is.
+    /// The form.
     pub form: NodeForm,
 }
 
-/// How a node is written.
+/// The syntax of a node.
 #[derive(Debug)]
 pub enum NodeForm {
     /// `*name`.
     Alias,
-    /// Nothing, which means null. Where it stands is only known if a `:` stands before it.
+    /// No text, which means null. Its position is only known after a `:`.
     Empty,
     /// A scalar without quotes.
     Plain,
@@ -51,7 +49,7 @@ pub enum NodeForm {
     SingleQuoted,
     /// `"…"`.
     DoubleQuoted,
-    /// `|` or `>`. The end is that of the last line that belongs to the value.
+    /// `|` or `>`. It ends with the last line of the value.
     BlockScalar,
     /// `[…]`.
     FlowSequence(Vec<OutlineNode>),
@@ -63,25 +61,25 @@ pub enum NodeForm {
     BlockMapping(Vec<OutlineEntry>),
 }
 
-/// An entry of a mapping as it is written.
+/// An entry of a mapping.
 #[derive(Debug)]
 pub struct OutlineEntry {
     /// The key.
     pub key: OutlineNode,
-    /// What the key says.
+    /// The meaning of the key.
     pub name: KeyName,
     /// The value.
     pub value: OutlineNode,
 }
 
-/// What a key says.
+/// The meaning of a key.
 #[derive(Clone, PartialEq, Debug)]
 pub enum KeyName {
     /// A scalar.
     Key(Key),
     /// `<<`.
     Merge,
-    /// What no mapping can have as a key.
+    /// Not a valid key of a mapping.
     Other,
 }
 
@@ -104,13 +102,13 @@ impl Outline {
         }
     }
 
-    /// Whether an alias refers to the anchor of a node.
+    /// True if an alias refers to the anchor of the node.
     pub fn is_used(&self, node: &OutlineNode) -> bool {
         node.anchor.as_ref().is_some_and(|anchor| self.uses.contains_key(anchor))
     }
 }
 
-/// A collection that is not closed yet: itself, empty, and its parts so far.
+/// An open collection: the empty node and its children so far.
 struct OpenNode {
     node: OutlineNode,
     parts: Vec<(OutlineNode, KeyName)>,
@@ -121,7 +119,7 @@ struct OpenNode {
 struct OutlineReader<'a> {
     text: &'a [u8],
     open: Vec<OpenNode>,
-    /// What the scalars with an anchor say as keys.
+    /// The meaning as a key of scalars with an anchor.
     names: FxHashMap<String, KeyName>,
     outline: Outline,
 }
@@ -157,7 +155,7 @@ impl OutlineReader<'_> {
 
     fn scalar(&self, start: usize, end: usize, anchor: Option<String>) -> OutlineNode {
         let mut content = start;
-        // Anchor and tag, each with what separates it from what follows.
+        // Skip anchor and tag with the white space and comments after them.
         while content < end && matches!(self.byte(content), b'&' | b'!') {
             while content < end && !self.byte(content).is_ascii_whitespace() {
                 content += 1;
@@ -184,7 +182,7 @@ impl OutlineReader<'_> {
         OutlineNode { start, content, end, anchor, form }
     }
 
-    /// Behind the last line of a block scalar. Blank lines after it belong to it with `+` alone.
+    /// The end of the last line of a block scalar. Trailing blank lines belong to it only with `+`.
     fn block_end(&self, content: usize, end: usize) -> usize {
         let body = self.text.get(content..end).unwrap_or_default();
         let header = body.iter().take_while(|byte| !byte.is_ascii_whitespace());
@@ -199,11 +197,11 @@ impl OutlineReader<'_> {
     fn begin(&mut self, start: usize, end: usize, anchor: Option<String>, mapping: bool) {
         let inside = self.open.last().is_some_and(|open| open.flow);
         let opens = end > start && matches!(self.byte(end - 1), b'{' | b'[');
-        // In brackets everything is flow; only a pair without braces has none.
+        // In brackets everything is flow style, also a pair without braces.
         let flow = inside || opens;
         let content = match self.byte(end) {
             _ if opens => end - 1,
-            // A sequence as far out as the key before it begins with the event of its first `-`.
+            // The event of an unindented sequence includes its first `-`.
             byte if !mapping && byte != b'-' => end.saturating_sub(1),
             _ => end,
         };
@@ -242,7 +240,7 @@ fn pairs(parts: Vec<(OutlineNode, KeyName)>) -> Vec<OutlineEntry> {
     pairs
 }
 
-/// What a scalar says as a key.
+/// The meaning of a scalar as a key.
 fn name(tag: Option<&str>, text: &str, plain: bool) -> KeyName {
     let tag = match tag {
         Some(tag) => Tag::from_uri(tag),
@@ -261,7 +259,7 @@ fn name(tag: Option<&str>, text: &str, plain: bool) -> KeyName {
 }
 
 impl KeyName {
-    /// What reclass makes of the key: the text that Python's `str()` writes (M7).
+    /// The key of reclass: Python's `str()` of the key (M7).
     pub fn text(&self) -> Option<String> {
         match self {
             KeyName::Key(Key(Value::Str(text))) => Some(text.to_string()),

@@ -1,4 +1,4 @@
-//! Parsing turns tokens into events: the parser of libyaml 0.2.5, a machine of states.
+//! The parser: tokens to events, with the state machine of libyaml 0.2.5.
 
 use rustc_hash::FxHashMap;
 
@@ -34,7 +34,7 @@ pub(super) struct Parser<'a> {
     scanner: Scanner<'a>,
     state: State,
     states: Vec<State>,
-    /// Where the open collections began.
+    /// The start marks of the open collections.
     marks: Vec<Mark>,
     /// Handles and their prefixes.
     tag_directives: FxHashMap<String, String>,
@@ -59,7 +59,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The next event. Behind the end there is one more end.
+    /// The next event; `StreamEnd` repeats.
     pub(super) fn next(&mut self) -> Parsed {
         match self.state {
             State::ImplicitDocumentStart => self.document_start(true),
@@ -99,7 +99,7 @@ impl<'a> Parser<'a> {
         Ok((token.start, token.end))
     }
 
-    /// Goes over the token and gives its marks.
+    /// Consumes the token and returns its marks.
     fn skip(&mut self) -> Result<(Mark, Mark), SyntaxProblem> {
         let marks = self.peek_marks()?;
         self.scanner.skip_token();
@@ -120,7 +120,7 @@ impl<'a> Parser<'a> {
         Err(SyntaxProblem { context, context_mark, problem, mark })
     }
 
-    /// A collection that is not closed where it should be.
+    /// The error of a collection that is not closed.
     fn fail_within<T>(&mut self, context: &'static str, problem: &'static str) -> Result<T, SyntaxProblem> {
         let began = self.marks.pop().unwrap_or_default();
         self.fail(context, began, problem)
@@ -226,8 +226,8 @@ impl<'a> Parser<'a> {
         end = start;
         let (mut anchor, mut tag) = (None, None);
         let mut tag_mark = start;
-        // Each once, in any order.
-        for place in 0..2 {
+        // An anchor and a tag, each at most once, in any order.
+        for number in 0..2 {
             let token = self.scanner.peek()?;
             match &mut token.data {
                 TokenData::Anchor(name) if anchor.is_none() => anchor = Some(std::mem::take(name)),
@@ -237,7 +237,7 @@ impl<'a> Parser<'a> {
                 }
                 _ => break,
             }
-            if place == 0 {
+            if number == 0 {
                 start = token.start;
             }
             end = token.end;
@@ -287,7 +287,7 @@ impl<'a> Parser<'a> {
         Ok((event, start, token_end))
     }
 
-    /// The tag of a handle and what follows it.
+    /// The full tag of a handle and a suffix.
     fn full_tag(
         &self,
         handle: &str,
@@ -310,7 +310,7 @@ impl<'a> Parser<'a> {
         Ok(prefix.clone() + &suffix)
     }
 
-    /// Remembers where a collection begins.
+    /// Records the start mark of a collection.
     fn begin(&mut self, first: bool) -> Result<(), SyntaxProblem> {
         if first {
             let (start, _) = self.skip()?;
@@ -326,7 +326,7 @@ impl<'a> Parser<'a> {
         Ok((event, start, end))
     }
 
-    /// A node, after which `next` comes.
+    /// A node, followed by the state `next`.
     fn node_then(&mut self, next: State, block: bool, indentless_sequence: bool) -> Parsed {
         self.states.push(next);
         self.node(block, indentless_sequence)
@@ -419,7 +419,7 @@ impl<'a> Parser<'a> {
     fn flow_sequence_mapping_key(&mut self) -> Parsed {
         let next = self.peek()?;
         if matches!(next, TokenData::Value | TokenData::FlowEntry | TokenData::FlowSequenceEnd) {
-            // libyaml goes over the token here, whichever it is.
+            // As libyaml: any token is skipped here.
             let (_, end) = self.skip()?;
             self.state = State::FlowSequenceEntryMappingValue;
             return empty_scalar(end);

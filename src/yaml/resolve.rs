@@ -1,10 +1,8 @@
-//! Resolution turns the text of a scalar into a value, as `PyYAML`'s `SafeLoader` does.
+//! Scalars: the text of a scalar to a value, as in `PyYAML`'s `SafeLoader` (ruling Y1).
 //!
-//! Ruling Y1. [`implicit`] is the resolver: which type a plain scalar has; the
-//! regular expressions of `PyYAML` (`resolver.py`) as code. [`construct`] is the
-//! constructor: the value of a text under a tag that the resolver or the document
-//! gave it (`constructor.py`); explicit tags let more through than the resolver
-//! would, because Python's `int()` and `float()` do.
+//! [`implicit`] decides the type of a plain scalar; it is `resolver.py` with code in place of
+//! regular expressions. [`construct`] makes the value for a tag (`constructor.py`). With an explicit
+//! tag more texts are valid, because Python's `int()` and `float()` accept more than the resolver.
 
 use std::sync::Arc;
 
@@ -15,12 +13,11 @@ use crate::base::base64;
 use crate::base::error::Kind;
 use crate::base::value::Value;
 
-/// Decimal digits of the largest integer. Python 3.11 reads and writes no more,
-/// `sys.int_info.default_max_str_digits`.
+/// Maximum decimal digits of an integer, `sys.int_info.default_max_str_digits` of Python 3.11.
 const INT_DIGITS: u32 = 4300;
-/// Bits of the largest integer with so many digits.
+/// Bits of the largest integer with that many digits.
 const INT_BITS: u64 = 14_285;
-/// Parts of a sexagesimal number; their value grows with the square of them.
+/// Maximum parts of a sexagesimal number; the cost grows with their square.
 const SEXAGESIMAL_PARTS: usize = 10_000;
 
 /// The tags that the loader knows.
@@ -95,7 +92,7 @@ pub(super) fn implicit(text: &str) -> Tag {
     ) {
         return Tag::Str;
     }
-    // Python's `$` matches before a line break at the end, too.
+    // Python's `$` also matches before a final line break.
     let text = text.strip_suffix('\n').unwrap_or(text);
     match first {
         b'0'..=b'9' | b'+' | b'-' | b'.' => implicit_number(text.as_bytes()),
@@ -130,7 +127,7 @@ fn unsigned(text: &[u8]) -> &[u8] {
     }
 }
 
-/// The text after its longest beginning of such bytes.
+/// The text without its longest prefix of such bytes.
 fn skip(text: &[u8], belongs: impl Fn(u8) -> bool) -> &[u8] {
     let length = text.iter().position(|byte| !belongs(*byte)).unwrap_or(text.len());
     &text[length..]
@@ -140,7 +137,7 @@ fn digit_or_underscore(byte: u8) -> bool {
     byte.is_ascii_digit() || byte == b'_'
 }
 
-/// `(?::[0-5]?[0-9])+`: what follows it, `None` if there is none.
+/// The text after `(?::[0-5]?[0-9])+`; `None` without a match.
 fn skip_sexagesimal(mut text: &[u8]) -> Option<&[u8]> {
     let mut found = None;
     while let [b':', rest @ ..] = text {
@@ -207,7 +204,7 @@ fn is_timestamp(text: &[u8]) -> bool {
     }
 }
 
-/// The value of a text under a tag; the tags of collections have none.
+/// The value of a text with a tag; tags of collections are errors.
 pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
     match tag {
         Tag::Str => Ok(Value::text(text)),
@@ -267,7 +264,7 @@ fn int(text: &str) -> Result<Value, Kind> {
     })
 }
 
-/// Decimals of at most 18 digits, by far the most.
+/// Fast path for decimals of at most 18 digits.
 fn small_int(text: &[u8]) -> Option<i64> {
     let digits = unsigned(text);
     let leading_zero = digits.first() == Some(&b'0') && digits.len() > 1;
@@ -312,7 +309,7 @@ fn python_int(text: &str, radix: u32) -> Result<BigInt, Kind> {
     if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(radix)) {
         return Err(invalid("integer"));
     }
-    // Python counts the digits of a decimal as they are written; `int` looks at the others once more.
+    // Python counts the digits of a decimal with leading zeros; `int` checks the other radixes again.
     let bits = match radix {
         10 => 0,
         radix => digits.trim_start_matches('0').len() as u64 * u64::from(radix.ilog2()),
@@ -334,11 +331,11 @@ fn float(text: &str) -> Result<f64, Kind> {
     } else if digits == ".nan" {
         return Ok(f64::NAN);
     } else if digits.contains(':') {
-        // From the last part, with an exact power of sixty: the order decides the rounding.
+        // From the last part, with exact powers of sixty: the order affects rounding.
         let mut number = 0.0;
         let mut base = BigInt::from(1);
         for part in sexagesimal(digits)?.rev() {
-            // A power that is no float any more is Python's OverflowError.
+            // In Python, a power that exceeds a float is an OverflowError.
             let weight: f64 = base.to_string().parse().map_err(|_| invalid("float"))?;
             if weight.is_infinite() {
                 return Err(invalid("float"));
@@ -364,7 +361,7 @@ fn is_python_space(character: char) -> bool {
     character.is_whitespace() || ('\x1c'..='\x1f').contains(&character)
 }
 
-/// The zeros of the scripts whose digits `int()` and `float()` read (Unicode 14, category Nd).
+/// The zeros of all scripts with digits for `int()` and `float()` (Unicode 14, category Nd).
 const ZEROS: [u32; 66] = [
     0x30, 0x660, 0x6f0, 0x7c0, 0x966, 0x9e6, 0xa66, 0xae6, 0xb66, 0xbe6, 0xc66, 0xce6, 0xd66, 0xde6, 0xe50,
     0xed0, 0xf20, 0x1040, 0x1090, 0x17e0, 0x1810, 0x1946, 0x19d0, 0x1a80, 0x1a90, 0x1b50, 0x1bb0, 0x1c40,
@@ -374,7 +371,7 @@ const ZEROS: [u32; 66] = [
     0x1e140, 0x1e2f0, 0x1e950, 0x1fbf0,
 ];
 
-/// The text with every digit of another script as an ASCII digit.
+/// Replaces digits of other scripts by ASCII digits.
 fn plain_digits(text: &str) -> std::borrow::Cow<'_, str> {
     if text.is_ascii() {
         return text.into();

@@ -1,14 +1,14 @@
-//! Scanning turns text into tokens: the scanner of libyaml 0.2.5.
+//! The scanner: text to tokens, as in libyaml 0.2.5.
 //!
-//! Its states, its look-ahead and its errors, because each of them can be seen in
-//! what `PyYAML` accepts and where it complains. The names are those of the C
-//! functions. Scalars, tags and directives are read in `scan_scalar` and `scan_tag`.
+//! It has libyaml's states, look-ahead and errors, because they decide which documents `PyYAML`
+//! accepts and where it reports errors. The names are those of the C functions. `scan_scalar` and
+//! `scan_tag` read scalars, tags and directives.
 
 use std::collections::VecDeque;
 
 use super::events::{Mark, SyntaxProblem};
 
-/// A token and its place.
+/// A token and its position.
 #[derive(Debug)]
 pub(super) struct Token {
     pub(super) data: TokenData,
@@ -40,17 +40,17 @@ pub(super) enum TokenData {
     Scalar { value: String, plain: bool },
 }
 
-/// A token that turns out to be a key if a `:` follows.
+/// A token that is a key if a `:` follows.
 #[derive(Clone, Copy, Default)]
 struct SimpleKey {
     possible: bool,
-    /// At the indent of its mapping nothing but a key can stand.
+    /// At the indent of a mapping, a token must be a key.
     required: bool,
     token_number: usize,
     mark: Mark,
 }
 
-/// Longer keys need a `?`; in characters.
+/// Maximum length of a key without `?`, in characters.
 const SIMPLE_KEY_LENGTH: u32 = 1024;
 
 pub(super) struct Scanner<'a> {
@@ -62,7 +62,7 @@ pub(super) struct Scanner<'a> {
     pub(super) indent: i64,
     indents: Vec<i64>,
     tokens: VecDeque<Token>,
-    /// Tokens handed out so far.
+    /// Number of consumed tokens.
     tokens_parsed: usize,
     token_available: bool,
     stream_ended: bool,
@@ -88,7 +88,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token. Behind the end there is one more end.
+    /// The next token; `StreamEnd` repeats.
     pub(super) fn peek(&mut self) -> Scanned<&mut Token> {
         if !self.token_available {
             self.fetch_more_tokens()?;
@@ -100,19 +100,19 @@ impl<'a> Scanner<'a> {
         Ok(&mut self.tokens[0])
     }
 
-    /// Takes the token that was peeked at.
+    /// Consumes the token that `peek` returned.
     pub(super) fn skip_token(&mut self) {
         self.token_available = false;
         self.tokens_parsed += 1;
         self.tokens.pop_front();
     }
 
-    /// The byte `ahead` of the position; zero at the end, as no text holds one.
+    /// The byte at an offset from the position; zero at the end, because texts contain no zero.
     pub(super) fn byte(&self, ahead: usize) -> u8 {
         self.text.as_bytes().get(self.mark.offset + ahead).copied().unwrap_or(0)
     }
 
-    /// The length of the line break at a byte ahead, zero if there is none.
+    /// The length of the line break at an offset, zero if there is none.
     pub(super) fn break_length(&self, ahead: usize) -> usize {
         match self.byte(ahead) {
             b'\r' if self.byte(ahead + 1) == b'\n' => 2,
@@ -142,7 +142,7 @@ impl<'a> Scanner<'a> {
         matches!(self.byte(0), b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'_' | b'-')
     }
 
-    /// Goes over one character.
+    /// Skips one character.
     pub(super) fn skip(&mut self) {
         self.mark.offset += match self.byte(0) {
             0..=0x7f => 1,
@@ -154,7 +154,7 @@ impl<'a> Scanner<'a> {
         self.mark.column += 1;
     }
 
-    /// Goes over characters that mean nothing wherever they stand within a scalar or comment.
+    /// Skips characters that are ordinary everywhere in a scalar or comment.
     pub(super) fn skip_word(&mut self) {
         let rest = &self.text.as_bytes()[self.mark.offset.min(self.text.len())..];
         let ordinary =
@@ -166,7 +166,7 @@ impl<'a> Scanner<'a> {
         self.mark.column += characters;
     }
 
-    /// Goes over a line break.
+    /// Skips a line break.
     pub(super) fn skip_line(&mut self) {
         let length = self.break_length(0);
         if length == 0 {
@@ -178,7 +178,7 @@ impl<'a> Scanner<'a> {
         self.mark.line += 1;
     }
 
-    /// Goes over a line break and keeps it, as a line feed but for U+2028 and U+2029.
+    /// Appends a line break to the text, as a line feed except for U+2028 and U+2029, and skips it.
     pub(super) fn read_line(&mut self, into: &mut String) {
         match self.break_length(0) {
             0 => return,
@@ -298,7 +298,7 @@ impl<'a> Scanner<'a> {
         (self.byte(1) == byte && self.byte(2) == byte && self.is_blankz(3)).then_some(data)
     }
 
-    /// Keys that are too long or run over a line are none.
+    /// Drops key candidates that are too long or span lines.
     fn stale_simple_keys(&mut self) -> Scanned<()> {
         let mark = self.mark;
         for key in &mut self.simple_keys {
@@ -338,7 +338,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// Opens a block collection if the column is deeper than the last one.
+    /// Opens a block collection if the column is deeper than the current indent.
     fn roll_indent(&mut self, column: u32, number: Option<usize>, data: TokenData, mark: Mark) {
         if self.flow_level > 0 || self.indent >= i64::from(column) {
             return;
@@ -364,8 +364,8 @@ impl<'a> Scanner<'a> {
     }
 
     fn insert_token(&mut self, number: usize, token: Token) {
-        let place = number.saturating_sub(self.tokens_parsed).min(self.tokens.len());
-        self.tokens.insert(place, token);
+        let index = number.saturating_sub(self.tokens_parsed).min(self.tokens.len());
+        self.tokens.insert(index, token);
     }
 
     /// Closes the block collections that are deeper than the column.
@@ -379,7 +379,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Closes everything, before something that stands between documents.
+    /// Closes all block collections, before a token between documents.
     fn end_block(&mut self) -> Scanned<()> {
         self.unroll_indent(-1);
         self.remove_simple_key()?;
@@ -465,7 +465,7 @@ impl<'a> Scanner<'a> {
             {
                 self.skip();
             }
-            // A tab must not stand where an indent decides.
+            // A tab must not be part of an indent.
             let tabs = self.flow_level > 0 || !self.simple_key_allowed;
             while self.byte(0) == b' ' || tabs && self.byte(0) == b'\t' {
                 self.skip();

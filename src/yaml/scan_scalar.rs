@@ -1,9 +1,9 @@
-//! Scanning of scalars: their lines become one text.
+//! The scanner for scalars: folds their lines into one text.
 
 use super::events::{Mark, SyntaxProblem};
 use super::scan::{Scanner, Token, TokenData};
 
-/// The white space between two words of a scalar that runs over lines.
+/// The white space between two words of a scalar.
 #[derive(Default)]
 struct Gap {
     /// Blanks on one line.
@@ -11,12 +11,12 @@ struct Gap {
     /// The first line break, and those after it.
     leading_break: String,
     trailing_breaks: String,
-    /// There is a line break in the gap.
+    /// True after a line break.
     leading_blanks: bool,
 }
 
 impl Gap {
-    /// Puts the gap into the text: one line break is a space, of more all but the first count.
+    /// Appends the gap to the text: one line break is a space; of several, the first is dropped.
     fn fold(&mut self, text: &mut String) {
         if self.leading_blanks {
             if self.leading_break.starts_with('\n') {
@@ -37,7 +37,7 @@ impl Gap {
 }
 
 impl Scanner<'_> {
-    /// Reads blanks and line breaks. Plain scalars must not have tabs left of `indent`.
+    /// Reads blanks and line breaks. A plain scalar must not have tabs left of `indent`.
     fn scan_gap(&mut self, gap: &mut Gap, indent: Option<(i64, Mark)>) -> Result<(), SyntaxProblem> {
         loop {
             if self.is_blank(0) {
@@ -254,7 +254,7 @@ impl Scanner<'_> {
         Ok(Token { data: TokenData::Scalar { value, plain: false }, start, end })
     }
 
-    /// What follows `|` and `>`: whether `+` or `-`, and the indent.
+    /// The header after `|` and `>`: chomping (`+` is true, `-` false) and indent.
     fn scan_block_header(&mut self, start: Mark) -> Result<(Option<bool>, Option<i64>), SyntaxProblem> {
         const CONTEXT: &str = "while scanning a block scalar";
         let (mut keep, mut increment) = (None, None);
@@ -276,7 +276,7 @@ impl Scanner<'_> {
         Ok((keep, increment))
     }
 
-    /// Reads empty lines and the indent of the next; finds out the indent if it is zero.
+    /// Reads empty lines and the indent of the next line; detects the indent if it is zero.
     fn scan_block_breaks(
         &mut self,
         indent: &mut i64,

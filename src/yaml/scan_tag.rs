@@ -1,9 +1,9 @@
-//! Scanning of directives, anchors and tags.
+//! The scanner for directives, anchors and tags.
 
 use super::events::{Mark, SyntaxProblem};
 use super::scan::{Scanner, Token, TokenData};
 
-/// Digits of a version number.
+/// Maximum number of digits of a version number.
 const NUMBER_LENGTH: usize = 9;
 
 impl Scanner<'_> {
@@ -129,7 +129,7 @@ impl Scanner<'_> {
                 (handle, suffix) = (head, self.scan_tag_uri(false, false, "", start)?);
             } else {
                 let rest = self.scan_tag_uri(false, false, &head, start)?;
-                // `!` alone is a tag of its own.
+                // A single `!` is a complete tag.
                 (handle, suffix) = if rest.is_empty() { (rest, "!".into()) } else { ("!".into(), rest) };
             }
         }
@@ -155,7 +155,7 @@ impl Scanner<'_> {
         Ok(handle)
     }
 
-    /// A URI with its escapes read; `head` is the handle that turned out to be its beginning.
+    /// A decoded URI; `head` is its beginning, if that was read as a handle.
     fn scan_tag_uri(
         &mut self,
         uri_char: bool,

@@ -1,18 +1,18 @@
-//! Narrowing turns the position of a scalar and an offset in its value into the position of that part.
+//! Locates a part of a scalar in the file, for labels of references in strings.
 //!
-//! The value of a scalar is not its text: quotes, escapes, indentation and folded lines are gone
-//! from it. So the text is read once more, character by character, with the value's bytes counted
-//! along. Approximate where YAML folds lines in unusual ways; never outside of the file.
+//! The value of a scalar has no quotes, escapes, indentation and folded lines. So this code reads the
+//! text again and counts the bytes of the value. The result is approximate for unusual folding, but
+//! never outside of the file.
 
 use crate::base::source::Site;
 
-/// How many bytes of a scalar are read: each problem in it reads them once more.
+/// Maximum bytes of a scalar to read: each diagnostic reads it again.
 const MOST_BYTES: usize = 64 * 1024;
 
 /// The position of `within` (byte offset and length in the value of the scalar at `site`).
 ///
-/// `scalar` is the file from the scalar on. Where the scalar is not as expected, or the part is far inside
-/// of it, the position of the whole scalar stays.
+/// `scalar` is the file from the scalar on. Returns the position of the whole scalar if the part cannot
+/// be located, or is too far from its start.
 pub fn sub_span(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
     let text = String::from_utf8_lossy(scalar.get(..MOST_BYTES).unwrap_or(scalar));
     let (offset, length) = (within.0 as usize, within.1 as usize);
@@ -39,7 +39,7 @@ pub fn sub_span(site: &Site, within: (u32, u32), scalar: &[u8]) -> Site {
     }
 }
 
-/// Where one character of the value stands.
+/// The position of one character of the value.
 struct CharPosition {
     /// The offset in the value.
     value: usize,
@@ -55,7 +55,7 @@ fn positions(site: &Site, text: &str, limit: usize) -> Option<Vec<CharPosition>>
     let mut reader = ScalarReader { positions: Vec::new(), value: 0, limit };
     let mut column = (site.column as usize).checked_sub(1)?;
     let mut rest: Vec<char> = lines.first()?.chars().collect();
-    // Anchors and tags stand before the scalar and belong to its node.
+    // Anchor and tag are part of the node.
     while matches!(rest.first(), Some('&' | '!')) {
         let word = rest.iter().take_while(|c| !c.is_whitespace()).count();
         let gap = rest.iter().skip(word).take_while(|c| c.is_whitespace()).count();
@@ -81,20 +81,20 @@ struct ScalarReader {
 }
 
 impl ScalarReader {
-    /// Whether enough of the value has been read.
+    /// True if enough of the value has been read.
     fn done(&self) -> bool {
         self.value >= self.limit
     }
 
-    /// Notes a character of the value, `bytes` long there, at a column from zero.
+    /// Records a character of the value with its bytes and its column, from zero.
     fn push(&mut self, bytes: usize, line: u32, column: usize) {
         let column = u32::try_from(column).unwrap_or(u32::MAX - 1) + 1;
         self.positions.push(CharPosition { value: self.value, line, column });
         self.value += bytes;
     }
 
-    /// A literal or folded scalar: the lines below its header, without their indentation. A line
-    /// break counts one byte in both (a newline or a space).
+    /// A literal or folded scalar: the lines after the header, without indentation. A line break is one
+    /// byte (a newline or a space).
     fn block(&mut self, lines: &[&str], first: u32) {
         let body = lines.get(1..).unwrap_or_default();
         let blank = |line: &&&str| line.trim_start_matches(' ').is_empty();
@@ -111,8 +111,7 @@ impl ScalarReader {
         }
     }
 
-    /// A plain or quoted scalar; further lines are joined with a space, or with newlines for
-    /// blank lines between them.
+    /// A plain or quoted scalar; lines are joined with a space, or with one newline per blank line.
     fn flow(&mut self, rest: &[char], column: usize, lines: &[&str], first: u32, quote: Option<char>) {
         let Some(gap) = self.line(rest, column, first, quote) else { return };
         let mut joined = gap;
@@ -136,8 +135,8 @@ impl ScalarReader {
         }
     }
 
-    /// One line of a plain or quoted scalar. `None` at the closing quote, false where an escaped
-    /// line break joins the next line without a space.
+    /// One line of a plain or quoted scalar. `None` at the closing quote, false if an escaped line break
+    /// joins the next line without a space.
     fn line(&mut self, text: &[char], column: usize, number: u32, quote: Option<char>) -> Option<bool> {
         let trailing = text.iter().rev().take_while(|c| c.is_whitespace()).count();
         let text = text.get(..text.len() - trailing).unwrap_or_default();
@@ -181,7 +180,7 @@ fn escaped(escape: char, digits: &[char]) -> (usize, usize) {
 mod tests {
     use super::*;
 
-    /// The marked part, in the text of the scalar that begins after `a: `.
+    /// The located part of the scalar after `a: `.
     fn part(text: &str, offset: u32, length: u32) -> (u32, u32, u32) {
         let site = Site { path: "f".into(), line: 1, column: 4, length: 0 };
         let narrowed = sub_span(&site, (offset, length), text.as_bytes().get(3..).unwrap_or_default());
@@ -201,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_stays_as_it_is() {
+    fn an_unknown_part_is_the_whole_scalar() {
         assert_eq!(part("", 3, 4), (1, 4, 0));
         assert_eq!(part("a: x", 30, 4), (1, 4, 0));
         let far = format!("a: \"\\n{}${{b}}\"", "x".repeat(MOST_BYTES));

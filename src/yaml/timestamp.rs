@@ -1,4 +1,4 @@
-//! Timestamp turns the text of a YAML 1.1 timestamp into a date or a date and time.
+//! Parses YAML 1.1 timestamps to dates, or dates and times, as `PyYAML` does.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) struct Parts {
     year: u32,
     month: u32,
     day: u32,
-    /// What stands behind the date.
+    /// The time after the date.
     pub(super) time: Option<Time>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Time {
     offset: Option<i32>,
 }
 
-/// One or two digits.
+/// A number of `fewest` to `most` digits.
 fn number(text: &mut &[u8], fewest: usize, most: usize) -> Option<u32> {
     let length = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
     if length < fewest {
@@ -51,7 +51,7 @@ fn skip_blanks(text: &mut &[u8]) -> bool {
     length > 0
 }
 
-/// `PyYAML`'s `timestamp_regexp`: two digits for month and day are not asked for here.
+/// `PyYAML`'s `timestamp_regexp`: month and day may have one digit.
 pub(super) fn split(mut text: &[u8]) -> Option<Parts> {
     let text = &mut text;
     let mut parts = Parts { year: number(text, 4, 4)?, ..Parts::default() };
@@ -86,7 +86,7 @@ fn split_time(text: &mut &[u8]) -> Option<Time> {
         let length = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (digits, rest) = text.split_at(length);
         *text = rest;
-        // What is more exact than a microsecond is cut off.
+        // Digits after microseconds are dropped.
         time.microsecond = (0..6).fold(0, |number, place| {
             number * 10 + digits.get(place).map_or(0, |digit| u32::from(digit - b'0'))
         });
@@ -112,7 +112,7 @@ fn split_time(text: &mut &[u8]) -> Option<Time> {
     Some(time)
 }
 
-/// The value of a timestamp; dates and times that do not exist are errors.
+/// The value of a timestamp; nonexistent dates and times are errors.
 pub(super) fn construct(text: &str) -> Result<Value, Kind> {
     let invalid = || Kind::YamlSyntax { message: "invalid timestamp".into() };
     let parts = split(text.strip_suffix('\n').unwrap_or(text).as_bytes()).ok_or_else(invalid)?;

@@ -1,5 +1,4 @@
-//! Traces turn the events of a text, and what is wrong with it, into plain data that can be
-//! compared with what another reader of YAML says.
+//! The events and the syntax error of a text as plain data, for tests that compare YAML readers.
 
 use super::events::{Event, Events, Mark, SyntaxProblem};
 use crate::base::error::{Error, Result};
@@ -12,28 +11,28 @@ pub type LineColumn = (u32, u32);
 pub struct Traced {
     /// `Scalar`, `MappingStart` and so on.
     pub name: &'static str,
-    /// Where it begins.
+    /// Its start.
     pub start: LineColumn,
-    /// Where it ends.
+    /// Its end.
     pub end: LineColumn,
     /// Its anchor, or that of an alias.
     pub anchor: Option<String>,
     /// Its tag; a lone `!` counts as none.
     pub tag: Option<String>,
-    /// The text of a scalar, and whether its tag is to be found from it.
+    /// The text of a scalar, and true if it decides the tag.
     pub scalar: Option<(String, bool)>,
 }
 
-/// What keeps a text from being YAML.
+/// Why a text is not YAML.
 #[derive(Debug)]
 pub enum Trouble {
-    /// It cannot be read: its bytes, its characters, its size.
+    /// Invalid bytes, characters or size.
     Unreadable(Error),
-    /// What libyaml says: what it was doing since where, if it says so, what is wrong and where.
+    /// libyaml's error: context and its position, problem and its position.
     Syntax(&'static str, LineColumn, &'static str, LineColumn),
 }
 
-/// All events up to the end, or up to what is wrong.
+/// All events, up to the end or to the error.
 pub fn trace(bytes: &[u8]) -> (Vec<Traced>, Option<Trouble>) {
     let mut traced = Vec::new();
     match events(bytes, &mut traced) {
