@@ -1,4 +1,4 @@
-//! Blocks turn changes of block collections into splices: the value behind a key, whole lines.
+//! Splices for block collections: the value after a key, whole lines.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::base::value::{Map, Value};
 use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Splicer<'_> {
-    /// Everything, into a text that says nothing yet.
+    /// Writes all data into a text without data.
     pub(super) fn first_entry(&self, after: &Value, style: CollectionStyle) -> Result<Splice, Refusal> {
         let mut lines = Vec::new();
         for (key, value) in after.as_map().into_iter().flat_map(Map::iter) {
@@ -24,7 +24,7 @@ impl Splicer<'_> {
         Ok(self.below(at, &lines))
     }
 
-    /// Another value for an entry of a block mapping.
+    /// Replaces the value of an entry of a block mapping.
     pub(super) fn replace(
         &self,
         mapping: &OutlineNode,
@@ -40,7 +40,7 @@ impl Splicer<'_> {
         let Rendered { head, lines } =
             render::value(value, column, &self.indentation, style, Self::quotes(old))?;
         let apart = self.text[colon..old.content.max(colon)].contains(is_break);
-        // What stands on the line of the key, and the lines below it.
+        // The end of the old value on the line of the key, and the lines below it.
         let (inline, below) = match &old.form {
             NodeForm::Empty => (old.end.max(colon), None),
             NodeForm::BlockMapping(_) | NodeForm::BlockSequence(_) => {
@@ -55,7 +55,7 @@ impl Splicer<'_> {
                 let below = (end < old.end).then(|| self.lines(end + break_length(self.text, end), old.end));
                 (header, below)
             }
-            // The value stands on lines of its own, behind a comment perhaps.
+            // The value starts on another line than its key, maybe after a comment.
             _ if apart && lines.is_empty() => {
                 let text =
                     format!("{}{head}", anchor.strip_prefix(' ').map_or(String::new(), |a| format!("{a} ")));
@@ -64,7 +64,7 @@ impl Splicer<'_> {
             _ if apart => (colon, Some(self.lines(old.start, old.end))),
             _ => (old.end, None),
         };
-        // Blanks that align the value with its neighbours stay.
+        // Keep blanks that align the value with its neighbours.
         let blanks = &self.text[colon..old.start.max(colon)];
         let is_blank = !blanks.is_empty() && blanks.chars().all(|character| matches!(character, ' ' | '\t'));
         let blanks = if is_blank && !matches!(old.form, NodeForm::Empty) { blanks } else { " " };
@@ -118,20 +118,20 @@ impl Splicer<'_> {
         }
     }
 
-    /// Lines below the line of a location. What ends that line ends the last of them.
+    /// Inserts lines below the line of an offset. The last of them ends as that line does.
     pub(super) fn below(&self, at: usize, lines: &[String]) -> Splice {
         let end = line_end(self.text, at);
         Splice { range: end..end, text: self.broken(at, lines) }
     }
 
-    /// Lines with a line break before each, for a place below the line of another.
+    /// Lines with a line break before each, for insertion below the line of an offset.
     pub(super) fn broken(&self, at: usize, lines: &[String]) -> String {
         let line_break = break_near(self.text, at);
         lines.iter().flat_map(|line| [line_break, line.as_str()]).collect()
     }
 
-    /// The lines from one place to another with what ends them, so that no other line ends anew. The
-    /// last line of a text may have no line break; then that before them goes.
+    /// The lines between two offsets with their line breaks. If the last line of the text has no line
+    /// break, the range has the line break before them instead.
     pub(super) fn whole_lines(&self, from: usize, to: usize) -> Range<usize> {
         let (start, end) = (line_start(self.text, from), line_end(self.text, to));
         match break_length(self.text, end) {
@@ -140,7 +140,7 @@ impl Splicer<'_> {
         }
     }
 
-    /// The lines from one place to another, with the line break before them if there is one.
+    /// The lines between two offsets, with the line break before them if there is one.
     pub(super) fn lines(&self, from: usize, to: usize) -> Range<usize> {
         let (start, end) = (line_start(self.text, from), line_end(self.text, to));
         if start == 0 || !self.text[..start].ends_with(is_break) {

@@ -1,4 +1,4 @@
-//! Braces turn changes of collections in brackets into splices: parts between commas.
+//! Splices for flow collections: items between commas.
 
 use super::layout::{line_end, line_start};
 use super::render;
@@ -7,7 +7,7 @@ use crate::base::value::Value;
 use crate::yaml::outline::{NodeForm, OutlineEntry};
 
 impl Splicer<'_> {
-    /// Another value for an entry of a mapping in braces.
+    /// Replaces the value of an entry of a flow mapping.
     pub(super) fn replace_in_braces(&self, pair: &OutlineEntry, value: &Value) -> Result<Splice, Refusal> {
         let anchor = self.anchor(&pair.value)?;
         self.keeps_anchors(&pair.value)?;
@@ -20,7 +20,7 @@ impl Splicer<'_> {
                 Splice { range: colon..end, text: format!("{anchor} {text}") }
             }
             (Some(colon), _) => {
-                // `"a":1` has no space, and `"a":b` would be another thing.
+                // `"a":1` has no space, but `"a":b` would be one scalar.
                 let gap = if colon == old.start { " " } else { "" };
                 let anchor = anchor.strip_prefix(' ').map_or(String::new(), |a| format!("{a} "));
                 Splice { range: old.start..old.end, text: format!("{gap}{anchor}{text}") }
@@ -36,7 +36,7 @@ impl Splicer<'_> {
         self.insert_behind(self.pair_end(last), entry)
     }
 
-    /// A part behind the last part of a collection in brackets.
+    /// Inserts an item after the last item of a flow collection.
     pub(super) fn insert_behind(&self, at: usize, part: &str) -> Splice {
         match self.comma(at) {
             Some(comma) => Splice { range: comma..comma, text: format!(" {part}") },
@@ -44,7 +44,7 @@ impl Splicer<'_> {
         }
     }
 
-    /// Behind the comma that follows; `None` if the collection ends.
+    /// The offset after the next comma; `None` if the collection ends before it.
     pub(super) fn comma(&self, at: usize) -> Option<usize> {
         let mut at = at;
         loop {
@@ -77,7 +77,7 @@ impl Splicer<'_> {
                     start..comma + blanks
                 }
             }
-            // The comma before the last entry goes with it, but not a comment.
+            // Remove the comma before the last entry, but no comment.
             (None, Some(previous)) if !self.text[previous..start].contains('#') => previous..end,
             (None, _) => start..end,
         };

@@ -1,4 +1,4 @@
-//! Cluster metadata: the soft parameters (`parameters:_param`) of a class file of a cluster.
+//! Soft metadata of clusters: the parameters below `parameters:_param` of a class file.
 //!
 //! The file is `classes/cluster/<cluster>/overrides.yml`, as salt-formula-reclass has it; the settings
 //! `cluster_folder` and `cluster_file` name others.
@@ -13,25 +13,25 @@ use crate::base::value::Value;
 use crate::storage::fs::display;
 use crate::storage::tree_path::{self, MissingFolders};
 
-/// Where soft parameters stand in a class file.
+/// The path of soft parameters in a class file.
 pub const PARAMETERS: [&str; 2] = ["parameters", "_param"];
 
-/// Which file of which cluster. Empty for none and for the default.
+/// The name of a cluster and of a file in it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ClusterFile<'a> {
-    /// A folder below `cluster_folder`, or nothing for that folder itself.
+    /// A folder below `cluster_folder`; empty for that folder itself.
     pub cluster: &'a str,
-    /// The name of the file, or nothing for `cluster_file`.
+    /// The name of the file; empty for `cluster_file`.
     pub name: &'a str,
 }
 
-/// Where the file is, or would be. A folder that is missing is an error.
+/// The path of the file, which may be missing. A missing folder is an error.
 pub fn path(settings: &Settings, file: ClusterFile<'_>) -> Result<PathBuf> {
     let (root, relative) = locate(settings, file, tree::SHOWN)?;
     tree_path::file(&tree_path::root(&root)?, &relative, MissingFolders::Refuse)
 }
 
-/// What the file says; null where there is none.
+/// The data of the file; null without a file.
 pub fn data(settings: &Settings, file: ClusterFile<'_>) -> Result<Value> {
     let (root, relative) = locate(settings, file, tree::SHOWN)?;
     match tree::read_below(settings, &root, &relative)? {
@@ -40,7 +40,7 @@ pub fn data(settings: &Settings, file: ClusterFile<'_>) -> Result<Value> {
     }
 }
 
-/// Gives a soft parameter a value.
+/// Sets a soft parameter.
 pub fn set(
     settings: &Settings,
     file: ClusterFile<'_>,
@@ -55,7 +55,7 @@ pub fn set(
     edit(settings, file, &change, options)
 }
 
-/// Takes a soft parameter away. Without one, nothing is done.
+/// Removes a soft parameter if it exists.
 pub fn delete(
     settings: &Settings,
     file: ClusterFile<'_>,
@@ -75,8 +75,7 @@ fn edit(settings: &Settings, file: ClusterFile<'_>, change: &Change, options: Ed
     EditTree::open(&root, settings, options)?.edit(&relative, std::slice::from_ref(change), false)
 }
 
-/// The root and the path below it: in the first folder of `classes_uri` that has the file, or else
-/// in the first.
+/// The root and the path below it: the first folder of `classes_uri` with the file, or the first folder.
 fn locate(settings: &Settings, file: ClusterFile<'_>, operation: &'static str) -> Result<(PathBuf, PathBuf)> {
     let file_name = if file.name.is_empty() { &*settings.cluster_file } else { file.name };
     name::path("file", file_name)?;

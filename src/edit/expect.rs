@@ -1,4 +1,4 @@
-//! Expectation turns the data of a file and a change into the data that the changed file must have.
+//! The data that a file must have after a change. The edited text is checked against it.
 
 use super::splice::Refusal;
 use super::{Action, Change};
@@ -7,7 +7,7 @@ use crate::base::pystr;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 
-/// The change without the items that are in the list already, and each of the others once.
+/// The change without duplicate items and without items that are in the list.
 pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Change {
     let mut change = change.clone();
     if let Action::Append(items) = &mut change.action {
@@ -32,7 +32,7 @@ pub(super) fn without_known_items(before: Option<&Value>, change: &Change) -> Ch
     change
 }
 
-/// The data after a change; `None` where nothing would change.
+/// The data after a change; `None` if nothing changes.
 pub(super) fn after(before: Option<&Value>, change: &Change) -> Result<Option<Value>, Refusal> {
     step(before, &change.keys, &change.action)
 }
@@ -83,12 +83,12 @@ fn last(value: Option<&Value>, action: &Action) -> Result<Option<Value>, Refusal
             let all = || items.iter().chain(wanted).cloned().collect();
             Ok((!wanted.is_empty()).then(|| Value::list(all())))
         }
-        // Asked for one level further out.
+        // `step` deletes in the parent.
         Action::Delete => Ok(None),
     }
 }
 
-/// The entry that reclass reads as `name`: `12` and `'12'` are one key to it (M7).
+/// The entry with the name of a parameter: `12` and `'12'` have the same name (M7).
 fn find(map: &Map, name: &str) -> Result<Option<usize>, Refusal> {
     let mut found = map.iter().enumerate().filter(|(_, (key, _))| match &key.0 {
         Value::Str(text) => &**text == name,
@@ -100,7 +100,7 @@ fn find(map: &Map, name: &str) -> Result<Option<usize>, Refusal> {
     }
 }
 
-/// Whether two values are the same in all that a program can see, the order of keys included.
+/// True if no program can tell the values apart, not even by the order of keys.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     let all = |some: &[Value], others: &[Value]| {
         some.len() == others.len() && grow(|| some.iter().zip(others).all(|(one, other)| same(one, other)))

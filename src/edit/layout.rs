@@ -1,18 +1,18 @@
-//! Layout learns from a file how its author writes: indentation, lists below keys, and where lines end.
+//! The layout of a file: its indentation and line breaks, so that new lines look like the others.
 
 use crate::base::stack::grow;
 use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
-/// The indentation of a file.
+/// The indentation of a file, taken from its first block collections.
 #[derive(Clone, Debug)]
 pub(super) struct Indentation {
-    /// How much further in a mapping stands than the one around it.
+    /// The indent of a mapping relative to its parent.
     pub(super) step: usize,
-    /// How much further in a list stands than the key before it.
+    /// The indent of a list relative to its key.
     pub(super) list: usize,
 }
 
-/// What people use who use anything.
+/// The default indent.
 const STEP: usize = 2;
 
 impl Indentation {
@@ -32,7 +32,7 @@ struct IndentationFinder {
 }
 
 impl IndentationFinder {
-    /// The first mapping and the first list below a key count.
+    /// Takes the indents of the first mapping and the first list below a key.
     fn find(&mut self, text: &str, node: &OutlineNode) {
         let NodeForm::BlockMapping(pairs) = &node.form else { return };
         let outer = column(text, node.content);
@@ -53,7 +53,7 @@ impl IndentationFinder {
     }
 }
 
-/// The first byte of the line of a place; a byte order mark is before it.
+/// The start of the line of an offset, after a byte order mark.
 pub(super) fn line_start(text: &str, at: usize) -> usize {
     let before = &text[..at];
     let start = before
@@ -62,22 +62,22 @@ pub(super) fn line_start(text: &str, at: usize) -> usize {
     if start == 0 && text.starts_with('\u{feff}') { '\u{feff}'.len_utf8().min(at) } else { start }
 }
 
-/// Where the line of a place ends: its line break, or the end of the text.
+/// The end of the line of an offset: its line break, or the end of the text.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     text[at..].find(is_break).map_or(text.len(), |length| at + length)
 }
 
-/// The length of the line break at a place; zero at the end of the text.
+/// The length of the line break at an offset; zero at the end of the text.
 pub(super) fn break_length(text: &str, at: usize) -> usize {
     let rest = &text[at..];
     if rest.starts_with("\r\n") { 2 } else { rest.chars().next().map_or(0, char::len_utf8) }
 }
 
-/// How a new line below the line of a place ends: as that line does, or else the one before it.
+/// The line break for a new line below an offset: that of its line, or of the line before it.
 pub(super) fn break_near(text: &str, at: usize) -> &'static str {
     let mut end = line_end(text, at);
     if end == text.len() {
-        // The last character of the break before the line.
+        // The last character of the previous line break.
         end = text[..line_start(text, at)].char_indices().next_back().map_or(end, |(place, _)| place);
         if text[..end].ends_with('\r') {
             end -= 1;
@@ -90,7 +90,7 @@ pub(super) fn break_near(text: &str, at: usize) -> &'static str {
     }
 }
 
-/// In bytes: before a block collection stand only spaces and indicators.
+/// The column in bytes; the text before a block collection is ASCII.
 pub(super) fn column(text: &str, at: usize) -> usize {
     at - line_start(text, at)
 }

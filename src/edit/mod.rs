@@ -1,8 +1,8 @@
-//! Edits turn a operation (this key, this value) into a file in which that entry differs and nothing else.
+//! Edits: changes one entry of a file and keeps every other byte.
 //!
-//! [`Change::apply`] is the editor of texts: only the bytes of the entry change, and the new text
-//! is read back before anybody sees it. [`cluster`] and [`node`] know which files hold soft
-//! metadata and nodes; [`name`] says what may be a name. The storage locks and writes ([`tree`]).
+//! [`Change::apply`] edits a text and reads the result back before it returns it. [`cluster`] and
+//! [`node`] find the files of soft metadata and nodes, [`name`] checks names, and [`tree`] locks and
+//! writes through the storage.
 
 mod block;
 mod braces;
@@ -34,19 +34,18 @@ use splice::{Refusal, Splicer};
 pub struct Change {
     /// The keys that lead to the entry, as reclass reads them: `parameters`, `_param`, `address`.
     pub keys: Vec<Text>,
-    /// What becomes of it.
+    /// The new state of the entry.
     pub action: Action,
 }
 
-/// What becomes of an entry.
+/// The new state of an entry.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Action {
-    /// It has this value. A key that is not there yet comes last in its mapping; mappings that are
-    /// missing on the way are made.
+    /// Sets the value. A new key comes last in its mapping; missing mappings are created.
     Set(Value),
-    /// It goes. Its mapping stays, empty if need be.
+    /// Removes the entry. Its mapping stays, even if it is empty.
     Delete,
-    /// These items come last in its list, each once, but for those that are in it. A missing list is made.
+    /// Appends these items to the list, without duplicates. A missing list is created.
     Append(Vec<Value>),
 }
 
@@ -56,17 +55,16 @@ impl Change {
         Change { keys: keys.iter().map(|key| Text::from(*key)).collect(), action }
     }
 
-    /// The keys in the notation of references.
+    /// The keys joined with `:`.
     pub fn notation(&self) -> String {
         self.keys.join(":")
     }
 
-    /// The text with the change made; `None` where it says so already.
+    /// The changed text; `None` if the entry already has the new state.
     ///
-    /// `path` is the file's, for errors. Everything but the entry stays as it is, byte for byte:
-    /// comments, order, quotes, anchors, line breaks, the end of the file. What cannot be changed
-    /// without touching more is an error (`edit-refused`), so is an entry that the mapping has with
-    /// another prefix, and so is a text that is not YAML.
+    /// `path` is for errors. Everything except the entry stays, byte for byte: comments, order, quotes,
+    /// anchors, line breaks, the end of the file. It is an error (`edit-refused`) if more would have to
+    /// change, or if the mapping has the key with another prefix. Text that is not YAML is an error, too.
     pub fn apply(&self, bytes: &[u8], path: &str, prefixes: &Prefixes) -> Result<Option<Vec<u8>>> {
         let before = read(bytes, path)?;
         let refused = |refusal: Refusal| -> Error {
@@ -86,7 +84,7 @@ impl Change {
         };
         let splicer = Splicer::read(bytes)?;
         let mut refusal = None;
-        // A block is what people write; a comment or a missing line break can be in its way.
+        // People write block style. A comment or a missing line break can make it impossible.
         for style in [CollectionStyle::Block, CollectionStyle::Flow] {
             let text = match splicer.with(&change, &after, style) {
                 Ok(text) => text,
@@ -102,7 +100,7 @@ impl Change {
         Err(refused(refusal.unwrap_or_else(|| Refusal::new("the text around it would change its meaning"))))
     }
 
-    /// Where the value stands that the keys lead to, or no further than to.
+    /// The start of the value at the keys, or of the last value on the path to it.
     fn misshapen(&self, bytes: &[u8]) -> Option<usize> {
         let document = compose(bytes).ok()?;
         let mut node = document.root.as_ref()?;
@@ -117,7 +115,7 @@ impl Change {
         document.spans.get(node.index as usize).map(|span| span.start as usize)
     }
 
-    /// Why the entry cannot be changed beside its variant.
+    /// The refusal to change an entry beside its prefix variant.
     fn refused_for(&self, depth: usize, variant: &Text, splicer: &Splicer<'_>) -> Refusal {
         let name = &self.keys[depth];
         let way_out = if depth + 1 == self.keys.len() { "; use that name" } else { "" };
@@ -129,13 +127,13 @@ impl Change {
         }
     }
 
-    /// Refuses text that reclass would take for a reference or a query (R1, Q1).
+    /// Refuses text that contains a reference or a query (R1, Q1).
     pub fn without_references(&self, settings: &Settings) -> Result<()> {
         let opens = [&*settings.reference_sentinels.0, &*settings.export_sentinels.0, "${", "$["];
-        let speaks = |text: &str| opens.iter().any(|open| text.contains(open));
+        let has_reference = |text: &str| opens.iter().any(|open| text.contains(open));
         let found = match &self.action {
-            Action::Set(value) => any_text(value, &speaks),
-            Action::Append(items) => items.iter().any(|item| any_text(item, &speaks)),
+            Action::Set(value) => any_text(value, &has_reference),
+            Action::Append(items) => items.iter().any(|item| any_text(item, &has_reference)),
             Action::Delete => false,
         };
         if found {
@@ -145,7 +143,7 @@ impl Change {
     }
 }
 
-/// Makes several changes, one after the other; `None` where all of them were made before.
+/// Applies several changes in order; `None` if none of them changes the text.
 pub fn apply_all(
     changes: &[Change],
     bytes: &[u8],
@@ -162,7 +160,7 @@ pub fn apply_all(
     Ok(text)
 }
 
-/// What a text says; `None` for one that is empty.
+/// The data of a text; `None` for an empty text.
 pub fn read(bytes: &[u8], path: &str) -> Result<Option<Value>> {
     match compose(bytes) {
         Ok(document) => Ok(document.root.as_ref().map(to_value)),
@@ -179,10 +177,11 @@ pub fn read(bytes: &[u8], path: &str) -> Result<Option<Value>> {
     }
 }
 
-fn any_text(value: &Value, speaks: &dyn Fn(&str) -> bool) -> bool {
-    let any = |items: &[Value]| grow(|| items.iter().any(|item| any_text(item, speaks)));
+/// True if `matches` is true for any text in the value.
+fn any_text(value: &Value, matches: &dyn Fn(&str) -> bool) -> bool {
+    let any = |items: &[Value]| grow(|| items.iter().any(|item| any_text(item, matches)));
     match value {
-        Value::Str(text) => speaks(text),
+        Value::Str(text) => matches(text),
         Value::List(items) | Value::Tuple(items) | Value::Set(items) => any(items),
         Value::Map(map) => map
             .iter()

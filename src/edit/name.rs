@@ -1,14 +1,14 @@
-//! Names are checked before anything is done with them: what a name may be, letter by letter.
+//! Checks names, because they come from command lines, states and events of minions, and become keys
+//! and paths.
 //!
-//! Names come from command lines, states and the events of minions, and become keys and paths. So
-//! they consist of letters and digits of ASCII, `_`, `-` and `.`, and do not begin with `-` or `.`.
+//! A name consists of ASCII letters and digits, `_`, `-` and `.`, and does not begin with `-` or `.`.
 
 use crate::base::error::{Error, Fault, Kind, Result};
 
-/// The longest name, in characters: that of a file, with room for what writing puts around it.
+/// Maximum characters of a name: a file name, with space for the affixes of temporary files.
 const LONGEST: usize = 200;
 
-/// Checks the name of a soft parameter. It may begin with `~` or `=`, which mean something (M4, M5).
+/// Checks the name of a soft parameter. It may have a prefix `~` or `=` (M4, M5).
 pub fn parameter(name: &str) -> Result<()> {
     let bare = name.strip_prefix(['~', '=']).unwrap_or(name);
     check("parameter", name, bare, &[])
@@ -19,14 +19,14 @@ pub fn node(name: &str) -> Result<()> {
     check("node", name, name, &[])
 }
 
-/// Checks the name of a class; it may begin with `.` (a relative class). With `interpolate`, parts
-/// of it may be references.
+/// Checks the name of a class. It may begin with `.` (a relative class); with `interpolate`, it may
+/// contain references.
 pub fn class(name: &str, interpolate: bool) -> Result<()> {
     let bare = name.trim_start_matches('.');
     check("class", name, bare, if interpolate { &['$', '{', '}', ':'] } else { &[] })
 }
 
-/// Checks a cluster, a folder or a file: names with `/` between them.
+/// Checks a cluster, a folder or a file: names separated by `/`.
 pub fn path(what: &'static str, path: &str) -> Result<()> {
     if path.starts_with('/') {
         return Err(refused(what, path, "it is an absolute path"));

@@ -1,4 +1,4 @@
-//! Node files: made, changed and taken away by the name of the node.
+//! Creates, changes and deletes node files by the name of the node.
 
 use std::path::{Path, PathBuf};
 
@@ -15,20 +15,21 @@ use crate::model::catalog::{self, NameIndex};
 use crate::storage::fs::display;
 use crate::storage::{FoundFile, TreeLimits, walk};
 
-/// What a node file is to say.
+/// The content for a node file.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct NodeContent {
-    /// Classes: those that it does not list yet come last.
+    /// Classes; new ones are appended.
     pub classes: Vec<Text>,
     /// Soft parameters, `parameters:_param`.
     pub parameters: Map,
-    /// More entries, by the keys that lead to them.
+    /// More entries, by their keys.
     pub entries: IndexMap<Vec<Text>, Value>,
 }
 
-/// Makes the file of a node in a folder below `nodes_uri`, empty for none. A node that has a file
-/// is an error (`node-exists`), but for one that somebody else has made meanwhile with the same content:
-/// then there is nothing left to do.
+/// Creates the file of a node in a folder below `nodes_uri`; an empty folder means `nodes_uri` itself.
+///
+/// An existing node is an error (`node-exists`), except if another process has just created it with the
+/// same content.
 pub fn create(
     settings: &Settings,
     node: &str,
@@ -42,7 +43,7 @@ pub fn create(
     }
     let mut changes = changes(settings, content, options)?;
     if changes.is_empty() {
-        // An empty file is taken for a mistake.
+        // An empty file would be a warning.
         changes.push(Change::new(&["classes"], Action::Set(Value::list(Vec::new()))));
     }
     let exists = |path: &Path| Fault::new(Kind::NodeExists { name: node.into(), path: display(path) });
@@ -59,14 +60,14 @@ pub fn create(
     }
     let relative = Path::new(folder).join(format!("{node}.yml"));
     if catalog::node_name(&FoundFile::below(&root, &relative), settings) != node {
-        // With `compose_node_name`, the folder would become a part of the name.
+        // With `compose_node_name`, the folder is part of the name.
         let reason = "the node would have another name there (compose_node_name)";
         return Err(Fault::new(Kind::PathRefused { path: display(&relative), reason }).into());
     }
     tree.edit(&relative, &changes, true)
 }
 
-/// Changes the file of a node: adds classes, gives parameters their values.
+/// Changes the file of a node: adds classes, sets parameters.
 pub fn update(
     settings: &Settings,
     node: &str,
@@ -79,7 +80,7 @@ pub fn update(
     tree.change(&relative, &changes)
 }
 
-/// Takes the file of a node away. Where somebody else does so meanwhile, there is nothing left to do.
+/// Deletes the file of a node. It is no error if another process deletes it meanwhile.
 pub fn delete(settings: &Settings, node: &str, options: EditOptions) -> Result<Edited> {
     name::node(node)?;
     let (_, _, path) = existing(settings, node)?;
@@ -92,11 +93,11 @@ pub fn delete(settings: &Settings, node: &str, options: EditOptions) -> Result<E
     }
 }
 
-/// How often a node may move from one folder of nodes to another one while its file is looked for.
+/// Maximum number of attempts to lock a node that moves between folders.
 const ATTEMPTS: usize = 10;
 
-/// The tree of a node under its lock, and the path of the file in it. Somebody may have moved it, or
-/// taken it away, before the lock was ours: it is looked for again.
+/// The locked tree of a node, and the path of its file. Another process may move or delete the file
+/// before the lock is acquired, so it is located again.
 fn locked(settings: &Settings, node: &str, options: EditOptions) -> Result<(EditTree, PathBuf)> {
     let (mut root, _, mut path) = existing(settings, node)?;
     for _ in 0..ATTEMPTS {
@@ -147,7 +148,7 @@ fn names(settings: &Settings) -> Result<NameIndex> {
     Ok(catalog::nodes(walk::list(&roots(settings)?, TreeLimits::of(settings), 1)?, settings))
 }
 
-/// The path of a node. A name that several files have is an error.
+/// The path of a node. A name of several files is an error.
 fn find(names: &NameIndex, node: &str) -> Result<Option<PathBuf>> {
     match names.get(node) {
         Some(item) => {

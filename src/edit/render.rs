@@ -1,8 +1,7 @@
-//! Rendering turns a new value into the text that stands behind its key: plain where that says
-//! the same, quoted where it must be, lists and mappings as blocks.
+//! Renders a new value as people write it, while `yaml::emit` writes as `PyYAML` does.
 //!
-//! Unlike `yaml::emit`, which is `PyYAML`'s writer to the byte, this one writes as people do:
-//! letters outside of ASCII stay, long lines are not folded, text of several lines is a block.
+//! Strings are plain if possible, lists and mappings are blocks, characters outside of ASCII are not
+//! escaped, long lines are not folded, text of several lines is a literal block.
 
 use std::fmt::Write as _;
 
@@ -15,32 +14,32 @@ use crate::base::value::{Map, Value};
 use crate::yaml::emit::{EmitOptions, emit};
 use crate::yaml::parse_value;
 
-/// How to write what has parts.
+/// The style of lists and mappings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum CollectionStyle {
-    /// A line for each part.
+    /// One line per item.
     Block,
     /// All on one line.
     Flow,
 }
 
-/// How to quote.
+/// The quotes of strings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum QuoteStyle {
-    /// Where they are needed.
+    /// Only if they are needed.
     Needed,
     Single,
     Double,
 }
 
-/// A value as text: what stands on the line of its key, and the lines below.
+/// A value as text: the rest of the line of its key, and the lines below.
 #[derive(Debug, Default)]
 pub(super) struct Rendered {
     pub(super) head: String,
     pub(super) lines: Vec<String>,
 }
 
-/// A value whose key stands at `column`.
+/// A value whose key is at `column`.
 pub(super) fn value(
     value: &Value,
     column: usize,
@@ -86,7 +85,7 @@ pub(super) fn entry(
     Ok([vec![first], lines].concat())
 }
 
-/// The lines of a list or mapping that is not empty and stands at `column`.
+/// The lines of a list or mapping at `column`, which is not empty.
 fn block(value: &Value, column: usize, indentation: &Indentation) -> Result<Vec<String>, Refusal> {
     let mut lines = Vec::new();
     match value {
@@ -121,7 +120,7 @@ pub(super) fn item(
         _ => 0,
     };
     if parts > 0 && style == CollectionStyle::Block {
-        // The first line has the `-` where the others are indented.
+        // The `-` replaces the indent of the first line.
         let mut lines = block(value, column + 2, indentation)?;
         if let Some(first) = lines.first_mut() {
             *first = format!("{indent}- {}", first.trim_start_matches(' '));
@@ -132,7 +131,7 @@ pub(super) fn item(
     Ok([vec![format!("{indent}- {head}")], lines].concat())
 }
 
-/// A value on one line, in brackets if it has parts.
+/// A value on one line, in flow style.
 pub(super) fn flow(value: &Value, quotes: QuoteStyle) -> Result<String, Refusal> {
     let list = |items: &[Value]| -> Result<String, Refusal> {
         let items: Result<Vec<String>, Refusal> =
@@ -154,7 +153,7 @@ fn flow_map(map: &Map) -> Result<String, Refusal> {
     Ok(format!("{{{}}}", entries.join(", ")))
 }
 
-/// An entry of a mapping in braces.
+/// An entry of a flow mapping.
 pub(super) fn flow_entry(key: &Value, value: &Value) -> Result<String, Refusal> {
     Ok(format!("{}: {}", scalar(key, true, QuoteStyle::Needed)?, flow(value, QuoteStyle::Needed)?))
 }
@@ -178,7 +177,7 @@ fn scalar(value: &Value, in_flow: bool, quotes: QuoteStyle) -> Result<String, Re
     })
 }
 
-/// A string, in quotes if it would not be itself without, or if quotes are wanted.
+/// A string, in quotes if it needs them or if they are wanted.
 fn string(text: &str, in_flow: bool, quotes: QuoteStyle) -> String {
     let single = text.chars().all(is_shown);
     match quotes {
@@ -188,19 +187,19 @@ fn string(text: &str, in_flow: bool, quotes: QuoteStyle) -> String {
     }
 }
 
-/// Whether the text means itself without quotes. What looks odd is quoted, though YAML might take it.
+/// True if the text needs no quotes. Unusual texts get quotes even if YAML does not need them.
 fn is_plain(text: &str, in_flow: bool) -> bool {
     let odd_start =
         text.starts_with(|first: char| "-?:,[]{}#&*!|>'\"%@`=~<.".contains(first) || first == ' ');
     let odd_end = text.ends_with([' ', ':']);
     let odd_inside = text.contains(": ") || text.contains(" #");
-    // `?` is for PyYAML without libyaml, which takes it for a key.
+    // PyYAML without libyaml reads `?` as the start of a key.
     let odd_in_flow = in_flow && text.contains([',', '[', ']', '{', '}', ':', '#', '?']);
     !(text.is_empty() || odd_start || odd_end || odd_inside || odd_in_flow)
         && parse_value(text).is_ok_and(|value| value == Value::text(text))
 }
 
-/// Whether a text of several lines can stand as a block.
+/// True if a text of several lines can be a literal block.
 fn is_literal(text: &str) -> bool {
     text.contains('\n')
         && !text.starts_with([' ', '\n'])
@@ -208,7 +207,7 @@ fn is_literal(text: &str) -> bool {
         && text.chars().all(|character| is_shown(character) || character == '\n')
 }
 
-/// Whether a character may stand in a file as it is.
+/// True if a character needs no escape.
 fn is_shown(character: char) -> bool {
     !character.is_control()
         && !is_break(character)

@@ -1,5 +1,4 @@
-//! Sources: the files of an inventory as they are written, each on its own, without what classes
-//! and references make of them.
+//! The raw data of single files of an inventory, without merging and evaluation.
 
 use std::path::{Path, PathBuf};
 
@@ -18,18 +17,18 @@ pub struct EditSource {
     pub kind: &'static str,
     /// The name of the class or node.
     pub name: Text,
-    /// The folder below `classes_uri` or `nodes_uri`, with `/`; empty for none.
+    /// The folder below `classes_uri` or `nodes_uri`, with `/`; empty for the top.
     pub folder: String,
     /// The file.
     pub path: PathBuf,
-    /// What it says, or why it cannot be read.
+    /// Its data, or the error of reading it.
     pub data: Result<Value, Error>,
 }
 
 /// All classes, then all nodes, each sorted by name.
 ///
-/// A file that a symbolic link has led to is read if it is in the inventory or in `linked_folders`;
-/// otherwise its data are the error (`path-refused`). So they are of a name that several files have.
+/// The target of a symbolic link is read if it is in the inventory or in `linked_folders`; otherwise its
+/// data is the error `path-refused`. The data of a name with several files is an error, too.
 pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
     let (class_roots, node_roots) = roots(settings)?;
     let limits = TreeLimits::of(settings);
@@ -61,7 +60,7 @@ pub fn roots(settings: &Settings) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
     Ok((roots(&settings.classes_uri, "classes_uri")?, roots(&settings.nodes_uri, "nodes_uri")?))
 }
 
-/// The real folders whose files may be shown. One that is not there has none.
+/// The real folders whose files may be read; missing folders are skipped.
 fn readable(settings: &Settings, roots: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let linked = settings.linked_folders.iter().cloned().map(Value::Str).collect::<Vec<_>>();
     let linked = match &linked[..] {

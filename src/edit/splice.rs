@@ -1,10 +1,10 @@
-//! A page turns a change into the stretches of text that go and those that come in their location.
+//! Splices: a change of an entry to replacements of byte ranges.
 //!
-//! Here is where an entry stands and where it ends; `block` and `braces` cut and write.
+//! This file locates the entry; `block` and `braces` make the splices.
 //!
-//! Every stretch belongs to the entry alone: the value behind a key, the lines of an entry, a line
-//! below the last entry of a mapping. Whether the new text says what it should is asked afterwards
-//! ([`super::Change::apply`]), so what is rare may be cut wrong here, and is then refused.
+//! A splice touches only the entry: the value after a key, the lines of an entry, a line below the
+//! last entry of a mapping. [`super::Change::apply`] checks the data of the result and refuses the
+//! edit if it differs, so rare syntax need not be handled here.
 
 use std::ops::Range;
 
@@ -16,11 +16,11 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::yaml::outline::{NodeForm, Outline, OutlineEntry, OutlineNode};
 
-/// Why an entry cannot be changed in place, and where that is seen.
+/// The reason why an entry cannot be changed in place.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) reason: String,
-    /// A byte of the text.
+    /// The offset of the cause in the text.
     pub(super) place: Option<usize>,
 }
 
@@ -34,42 +34,42 @@ impl Refusal {
     }
 }
 
-/// A stretch of the text and what takes its location.
+/// A range of the text and its replacement.
 pub(super) struct Splice {
     pub(super) range: Range<usize>,
     pub(super) text: String,
 }
 
-/// A text, what stands in it, and how it is written.
+/// A text with its outline and its indentation.
 pub(super) struct Splicer<'a> {
     pub(super) text: &'a str,
     pub(super) outline: Outline,
     pub(super) indentation: Indentation,
 }
 
-/// The mapping that holds the entry or would hold it.
+/// The location of an entry, which may be missing.
 pub(super) struct EntryLocation<'p> {
     pub(super) mapping: &'p OutlineNode,
     pub(super) pairs: &'p [OutlineEntry],
-    /// The entries with the key; the last one counts.
+    /// The entries with the key; the last one wins.
     pub(super) found: Vec<usize>,
-    /// The mapping around and the entry whose value this mapping is; `None` for the outermost.
+    /// The parent mapping and the entry of this mapping in it; `None` for the root.
     pub(super) outer: Option<(&'p OutlineNode, &'p OutlineEntry)>,
-    /// The key, and those of the mappings that are missing below it.
+    /// The key, and the keys of missing mappings below it.
     pub(super) keys: &'p [Text],
 }
 
 impl<'a> Splicer<'a> {
-    /// A page of a text that is YAML.
+    /// A splicer for a text that is YAML.
     pub(super) fn read(bytes: &'a [u8]) -> Outcome<Splicer<'a>> {
         let outline = Outline::read(bytes)?;
-        // The outline is only there for UTF-8.
+        // An outline exists only for UTF-8.
         let text = std::str::from_utf8(bytes).unwrap_or_default();
         let indentation = Indentation::of(text, &outline);
         Ok(Splicer { text, outline, indentation })
     }
 
-    /// The text with the change made. `after` is what the whole text is to say.
+    /// The changed text. `after` is the data of the whole text after the change.
     pub(super) fn with(
         &self,
         change: &Change,
@@ -110,7 +110,7 @@ impl<'a> Splicer<'a> {
         out.into_bytes()
     }
 
-    /// Where the entry stands or belongs; `None` for a text without a mapping.
+    /// The location of the entry; `None` for a text without a mapping.
     fn locate<'p>(&'p self, keys: &'p [Text]) -> Result<Option<EntryLocation<'p>>, Refusal> {
         let Some(root) = self.outline.root.as_ref().filter(|root| !matches!(root.form, NodeForm::Empty))
         else {
@@ -122,16 +122,16 @@ impl<'a> Splicer<'a> {
         loop {
             if self.outline.is_used(mapping) {
                 let anchor = mapping.anchor.as_deref().unwrap_or_default();
-                let reason = format!("aliases refer to the anchor '&{anchor}' around it");
+                let reason = format!("aliases refer to the anchor '&{anchor}' of its mapping");
                 return Err(Refusal::new(reason).at(mapping.start));
             }
             let pairs = match &mapping.form {
                 NodeForm::BlockMapping(pairs) | NodeForm::FlowMapping(pairs) => pairs.as_slice(),
                 NodeForm::Alias => {
-                    let reason = "it stands in an alias; change what the alias refers to";
+                    let reason = "it is in an alias; change the mapping of the anchor";
                     return Err(Refusal::new(reason).at(mapping.start));
                 }
-                _ => return Err(Refusal::new("it does not stand in a mapping").at(mapping.start)),
+                _ => return Err(Refusal::new("it is not in a mapping").at(mapping.start)),
             };
             let Some((name, below)) = keys.split_first() else {
                 return Err(Refusal::new("no key is named"));
@@ -151,7 +151,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// Where the last of some keys is written.
+    /// The offset of the last key of a path.
     pub(super) fn key(&self, keys: &[Text]) -> Option<usize> {
         let location = self.locate(keys).ok().flatten()?;
         let pair =
@@ -169,7 +169,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// Behind the `:` of an entry; `None` for a key without one.
+    /// The offset after the `:` of an entry; `None` without `:`.
     pub(super) fn colon(&self, pair: &OutlineEntry) -> Option<usize> {
         let mut at = pair.key.end;
         let bytes = self.text.as_bytes();
@@ -193,7 +193,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// Behind the last character of a node and all that is in it.
+    /// The end of a node with its children.
     pub(super) fn end(&self, node: &OutlineNode) -> usize {
         let mut node = node;
         loop {
@@ -215,7 +215,7 @@ impl<'a> Splicer<'a> {
 
     pub(super) fn pair_end(&self, pair: &OutlineEntry) -> usize {
         match &pair.value.form {
-            // The place of what is not written is only sure behind a `:`.
+            // The position of an empty value is only reliable after a `:`.
             NodeForm::Empty if pair.value.end == pair.value.start => self.colon(pair).unwrap_or(pair.key.end),
             _ => self.end(&pair.value),
         }
@@ -247,7 +247,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// Items behind the last one of a list.
+    /// Appends items to a list.
     fn append(
         &self,
         sequence: &OutlineNode,
@@ -279,7 +279,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// The quotes that stand there now.
+    /// The quotes of the old value.
     pub(super) fn quotes(node: &OutlineNode) -> QuoteStyle {
         match node.form {
             NodeForm::SingleQuoted => QuoteStyle::Single,
@@ -288,7 +288,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// The anchor of a value that goes. One that is needed elsewhere has to stay with its value.
+    /// The anchor of a value to replace. An anchor with aliases must keep its value.
     pub(super) fn anchor(&self, node: &OutlineNode) -> Result<String, Refusal> {
         match &node.anchor {
             Some(anchor) if self.outline.is_used(node) => {
@@ -299,7 +299,7 @@ impl<'a> Splicer<'a> {
         }
     }
 
-    /// Refuses to take away a part that an alias elsewhere refers to.
+    /// Refuses to remove a node that aliases refer to.
     pub(super) fn keeps_anchors(&self, node: &OutlineNode) -> Result<(), Refusal> {
         self.anchor(node)?;
         grow(|| match &node.form {

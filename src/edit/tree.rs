@@ -1,5 +1,4 @@
-//! A tree turns changes of one file into an edit of it: found inside of its root, locked, read,
-//! changed, written, all or nothing.
+//! Applies changes to one file of a tree atomically: locks the tree, reads, changes and writes the file.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -16,62 +15,62 @@ use crate::storage::write::TreeLock;
 /// How to edit.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct EditOptions {
-    /// Say what would be done, and do nothing.
+    /// Only report the result; write nothing.
     pub test: bool,
-    /// Let values hold references and queries.
+    /// Allow references and queries in values.
     pub interpolate: bool,
 }
 
-/// What an edit did, or would do.
+/// The result of an edit.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Edited {
     /// The file.
     pub path: PathBuf,
-    /// Its text before; `None` for no file.
+    /// Its text before; `None` without a file.
     pub before: Option<Vec<u8>>,
-    /// Its text after; `None` for no file. The same as before where nothing was to be done.
+    /// Its text after; `None` without a file.
     pub after: Option<Vec<u8>>,
 }
 
 impl Edited {
-    /// Whether there was something to do.
+    /// True if the text changed.
     pub fn changed(&self) -> bool {
         self.before != self.after
     }
 
-    /// What the file said before.
+    /// The data before.
     pub fn data_before(&self) -> Result<Value> {
         data(self.before.as_deref(), &self.path)
     }
 
-    /// What it says now, or would say.
+    /// The data after.
     pub fn data_after(&self) -> Result<Value> {
         data(self.after.as_deref(), &self.path)
     }
 }
 
-/// What a text says; null for no file and for an empty one.
+/// The data of a text; null without a file and for an empty file.
 fn data(text: Option<&[u8]>, path: &Path) -> Result<Value> {
     Ok(text.map(|text| read(text, &display(path))).transpose()?.flatten().unwrap_or_default())
 }
 
-/// One tree of an inventory, under its lock.
+/// A locked tree of an inventory.
 #[derive(Debug)]
 pub struct EditTree {
     root: PathBuf,
     prefixes: Prefixes,
-    /// The largest file, in bytes.
+    /// Maximum size of a file in bytes.
     most: usize,
     settle: Duration,
-    /// `None` where nothing is to be written.
+    /// `None` in test mode.
     lock: Option<TreeLock>,
 }
 
-/// How often an edit begins anew because somebody without the lock wrote meanwhile.
+/// Maximum number of attempts if programs without the lock write meanwhile.
 const ATTEMPTS: usize = 10;
 
 impl EditTree {
-    /// Opens a tree to write in it, once nobody else does; for a test, without waiting.
+    /// Opens a tree; waits for its lock, except in test mode.
     pub fn open(root: &Path, settings: &Settings, options: EditOptions) -> Result<EditTree> {
         let root = tree_path::root(root)?;
         let lock = if options.test { None } else { Some(TreeLock::take(&root)?) };
@@ -84,7 +83,7 @@ impl EditTree {
         })
     }
 
-    /// Changes a file, which is made where it is missing. `folders`: so is its folder.
+    /// Changes a file or creates it; with `folders`, also its folder.
     pub fn edit(&self, relative: &Path, changes: &[Change], folders: bool) -> Result<Edited> {
         let missing = match (folders, &self.lock) {
             (false, _) => MissingFolders::Refuse,
@@ -94,7 +93,7 @@ impl EditTree {
         self.edit_at(tree_path::file(&self.root, relative, missing)?, changes, false)
     }
 
-    /// Changes a file that has to be there.
+    /// Changes an existing file.
     pub fn change(&self, relative: &Path, changes: &[Change]) -> Result<Edited> {
         self.edit_at(tree_path::file(&self.root, relative, MissingFolders::Refuse)?, changes, true)
     }
@@ -126,24 +125,24 @@ impl EditTree {
         Err(Fault::new(Kind::FileUnwritable { path: display(&path), message }).into())
     }
 
-    /// Takes a file away.
+    /// Deletes a file.
     pub fn remove(&self, relative: &Path) -> Result<Edited> {
         let path = tree_path::file(&self.root, relative, MissingFolders::Refuse)?;
         let before = read_if_there(&self.root, &path, self.most, self.settle)?.map(|(text, _)| text);
         if let (Some(lock), Some(_)) = (&self.lock, &before) {
-            // The link itself, where there is one: its target may be used elsewhere.
+            // Of a symbolic link, only the link: its target may be used elsewhere.
             lock.remove(&self.root.join(relative))?;
         }
         Ok(Edited { path, before, after: None })
     }
 }
 
-/// What is done with a file that is edited.
+/// The operation on edited files, for errors.
 pub const EDITED: &str = "edited";
-/// What is done with a file that is read alone, without what classes and references make of it.
+/// The operation on files of which only the raw data is read, for errors.
 pub const SHOWN: &str = "shown as they are written";
 
-/// The text of a file below a root; `None` where there is none, or no folder for it.
+/// The text of a file below a root; `None` without the file or its folder.
 pub fn read_below(settings: &Settings, root: &Path, relative: &Path) -> Result<Option<(PathBuf, Vec<u8>)>> {
     if !root.join(relative).parent().is_some_and(Path::is_dir) {
         return Ok(None);
@@ -166,7 +165,7 @@ fn read_if_there(
     fs::read_beneath(root, path, most, settle).map(Some)
 }
 
-/// The folders of a setting, absolute. `operation` says what is to be done with their files, for errors.
+/// The absolute folders of a setting. `operation` is for errors.
 pub fn roots(
     settings: &Settings,
     uri: &Value,
