@@ -1,7 +1,7 @@
-//! Errors turn what went wrong into data: what, where, how one got there, and a way out.
+//! Diagnostics as data: the message, the position, the include chain, notes and help.
 //!
-//! The [`Kind`] holds the data of one problem and knows its stable code, its sentence and its way out;
-//! `concise` holds the one-line form, and `report` the others.
+//! A [`Kind`] holds the data of one diagnostic and has its stable code, message and help. `concise`
+//! has the one-line form, and the room `output` the other forms.
 
 mod concise;
 mod help;
@@ -22,10 +22,10 @@ use serde::Serialize;
 use crate::base::source::{Origin, Site};
 use crate::base::value::Text;
 
-/// The result of everything that can fail because of an inventory.
+/// The result of an operation that can fail because of an inventory.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// One step of an include chain: who listed which class, and where.
+/// One step of an include chain: a file, the class it includes, and the position of the entry.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Link {
@@ -37,75 +37,75 @@ pub struct Link {
     pub site: Option<Site>,
 }
 
-/// A remark with or without a place: `'network' is set in …`.
+/// A note, with or without a position: `'network' is set in …`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Note {
-    /// The sentence, lower case, without a full stop.
+    /// The message, lower case, without a full stop.
     pub text: String,
-    /// The place it speaks of.
+    /// The position that the note is about.
     pub site: Option<Site>,
 }
 
-/// One problem, an error or a warning.
+/// One diagnostic, an error or a warning.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
-    /// What went wrong.
+    /// The kind of diagnostic, with its data.
     pub kind: Kind,
-    /// The value it is about, until [`Fault::site`] is filled in from it.
+    /// The origin of the value, until [`Fault::site`] is set from it.
     pub origin: Option<Origin>,
-    /// Byte offset in the text of the scalar at `origin`, and the length meant.
+    /// A part of the scalar at `origin`: byte offset and length in its text.
     pub sub_span: Option<(u32, u32)>,
-    /// The place.
+    /// The position in a file.
     pub site: Option<Site>,
-    /// The setting it comes from, and what in it, where that is no file of the inventory.
+    /// The setting that caused it, and the part of its value, if no file of the inventory did.
     pub setting: Option<(&'static str, Text)>,
-    /// The node that was rendered.
+    /// The node that was evaluated.
     pub node: Option<Text>,
     /// The parameter or export that holds the value, in the notation of references.
     pub path: Option<String>,
-    /// Whether it is an export.
+    /// True if `path` is an export.
     pub export: bool,
-    /// How the file came in, from the node down to the file; empty for the node's own file.
+    /// The include chain from the node to the file; empty for the node's own file.
     pub chain: Vec<Link>,
-    /// More to know.
+    /// Notes.
     pub notes: Vec<Note>,
-    /// Problems of other nodes that caused this one.
+    /// Diagnostics of other nodes that caused this one.
     pub causes: Vec<Fault>,
 }
 
-/// A problem that does not stop anything.
+/// A diagnostic that does not prevent a result.
 pub type Warning = Fault;
 
-/// The largest number of problems in an [`Error`], and of warnings about one node or file.
+/// Maximum number of faults in an [`Error`], and of warnings about one node or file.
 pub const MAX_FAULTS: usize = 1_000;
 
-/// Adds a problem to a list that will be cut by [`truncate_faults`]: one more than fit shows that there are more.
-pub fn push_fault(told: &mut Vec<Fault>, fault: Fault) {
-    if told.len() <= MAX_FAULTS {
-        told.push(fault);
+/// Adds a fault, up to one more than [`MAX_FAULTS`]: the surplus one tells [`truncate_faults`] that there are more.
+pub fn push_fault(faults: &mut Vec<Fault>, fault: Fault) {
+    if faults.len() <= MAX_FAULTS {
+        faults.push(fault);
     }
 }
 
-/// Cuts a list of problems; the last one then says that there are more.
-pub fn truncate_faults(told: &mut Vec<Fault>, most: usize) {
-    if told.len() > most {
-        told.truncate(most);
-        let note = Note { text: "more than this are not told at once".into(), site: None };
-        if let Some(last) = told.last_mut().filter(|last| !last.notes.contains(&note)) {
+/// Truncates a list of faults; the last one then gets a note that there are more.
+pub fn truncate_faults(faults: &mut Vec<Fault>, most: usize) {
+    if faults.len() > most {
+        faults.truncate(most);
+        let note = Note { text: "there are more; only the first ones are reported".into(), site: None };
+        if let Some(last) = faults.last_mut().filter(|last| !last.notes.contains(&note)) {
             last.notes.push(note);
         }
     }
 }
 
-/// Leaves out all but the first problem, unless all are asked for (`group_errors`, R5).
-pub fn truncate_unless_grouped(told: &mut Vec<Fault>, all: bool) {
+/// Keeps only the first fault, unless the setting `group_errors` asks for all (R5).
+pub fn truncate_unless_grouped(faults: &mut Vec<Fault>, all: bool) {
     if !all {
-        told.truncate(1);
+        faults.truncate(1);
     }
 }
 
 impl Fault {
-    /// A problem without a place yet.
+    /// A fault without a position.
     pub fn new(kind: Kind) -> Fault {
         Fault {
             kind,
@@ -121,37 +121,37 @@ impl Fault {
             causes: Vec::new(),
         }
     }
-    /// The same with the value it is about.
+    /// Sets the origin of the value.
     #[must_use]
     pub fn at(mut self, origin: Origin) -> Fault {
         self.origin = Some(origin);
         self
     }
-    /// The same with its place.
+    /// Sets the position.
     #[must_use]
     pub fn at_site(mut self, site: Site) -> Fault {
         self.site = Some(site);
         self
     }
-    /// The same with the part of the scalar that is meant, in bytes of its text.
+    /// Sets the part of the scalar, in bytes of its text.
     #[must_use]
     pub fn sub_span(mut self, offset: usize, length: usize) -> Fault {
         self.sub_span = u32::try_from(offset).ok().zip(u32::try_from(length).ok());
         self
     }
-    /// The same with the path of the parameter that holds it.
+    /// Sets the path of the parameter that holds the value.
     #[must_use]
     pub fn in_path(mut self, path: impl Into<String>) -> Fault {
         self.path = Some(path.into());
         self
     }
-    /// The same with a remark.
+    /// Adds a note.
     #[must_use]
     pub fn note(mut self, text: impl Into<String>, site: Option<Site>) -> Fault {
         self.notes.push(Note { text: text.into(), site });
         self
     }
-    /// The setting that it is about, and what in it: a key or a text of its value.
+    /// The setting that caused it, and the key or text in its value.
     pub fn setting(&self) -> Option<(&str, Option<&str>)> {
         match &self.setting {
             Some((name, part)) => Some((name, Some(part))),
@@ -167,13 +167,13 @@ impl Fault {
     }
 }
 
-/// One to [`MAX_FAULTS`] problems that leave no result. A clone shares them: the error of a file is the
+/// One to [`MAX_FAULTS`] faults in place of a result. A clone shares them: the error of a file is the
 /// error of each node that includes it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Error(Arc<Vec<Fault>>);
 
 impl Error {
-    /// An error of at least one problem; without any it becomes an internal error.
+    /// An error of at least one fault; none is an internal error.
     pub fn new(mut faults: Vec<Fault>) -> Error {
         if faults.is_empty() {
             return Fault::new(Kind::Internal { message: "an error without a problem".into() }).into();
@@ -181,23 +181,23 @@ impl Error {
         truncate_faults(&mut faults, MAX_FAULTS);
         Error(Arc::new(faults))
     }
-    /// The problems, at least one.
+    /// The faults, at least one.
     pub fn faults(&self) -> &[Fault] {
         &self.0
     }
-    /// The problems, to complete them.
+    /// The faults, mutable.
     pub fn faults_mut(&mut self) -> &mut [Fault] {
         Arc::<Vec<Fault>>::make_mut(&mut self.0)
     }
-    /// The problems themselves.
+    /// The owned faults.
     pub fn into_faults(self) -> Vec<Fault> {
         Arc::unwrap_or_clone(self.0)
     }
-    /// The first problem.
+    /// The first fault.
     pub fn first(&self) -> &Fault {
         &self.0[0]
     }
-    /// The exit code of a program that stops for it (ruling Y8).
+    /// The exit code of a program that ends with this error (Y8).
     pub fn exit_code(&self) -> u8 {
         self.first().kind.exit_code()
     }
@@ -210,7 +210,7 @@ impl From<Fault> for Error {
 }
 
 impl fmt::Display for Error {
-    /// The concise form: one line a problem, no source text, no values.
+    /// The concise form: one line per fault, no source text, no values.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&concise(self))
     }

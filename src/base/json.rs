@@ -13,7 +13,7 @@ use crate::base::pystr;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 
-/// JSON as the Python programs print it: two spaces of indent if `pretty`, else on one line.
+/// JSON as the Python programs print it: indented by two spaces if `pretty`, else on one line.
 pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
     let mut writer = Writer { out: String::new(), indent: pretty.then_some(0) };
     writer.value(value);
@@ -22,7 +22,7 @@ pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
 
 struct Writer {
     out: String,
-    /// Levels of indent; none on one line.
+    /// Levels of indent; `None` for one line.
     indent: Option<usize>,
 }
 
@@ -93,7 +93,7 @@ impl Writer {
     fn string(&mut self, text: &str) {
         self.out.reserve(text.len() + 2);
         self.out.push('"');
-        // Nearly all text is plain, up to its end.
+        // Fast path: nearly all texts need no escape.
         let plain = text.bytes().position(|byte| !PLAIN[usize::from(byte)]).unwrap_or(text.len());
         let (plain, rest) = text.split_at(plain);
         self.out.push_str(plain);
@@ -118,7 +118,7 @@ impl Writer {
     }
 }
 
-/// The bytes that stand for themselves in a string.
+/// The bytes that need no escape in a string.
 const PLAIN: [bool; 256] = {
     let mut plain = [false; 256];
     let mut byte = b' ';

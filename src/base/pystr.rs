@@ -1,7 +1,7 @@
-//! Pystr turns a value into the text that Python's `str()` gives for it.
+//! Python's `str()` and `repr()` of a value, because a value embedded in text looks as the Python
+//! programs print it (R2).
 //!
-//! Ruling R2: a value embedded in text looks as the Python programs print it.
-//! Sets have the order of the document, where Python has none to speak of.
+//! Sets keep the order of the document; Python has no defined order.
 
 mod printable;
 
@@ -35,7 +35,7 @@ pub(crate) fn float(number: f64) -> String {
     if number.is_infinite() {
         return if number < 0.0 { "-inf".into() } else { "inf".into() };
     }
-    // Rust finds as many digits, but where two texts are as near Python takes the even one.
+    // Rust finds as many digits, but Python prefers an even last digit if two texts are equally near.
     let mut scientific = format!("{number:e}");
     let digits = scientific.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
     let even = format!("{number:.*e}", digits.saturating_sub(1));
@@ -53,13 +53,13 @@ pub(crate) fn float(number: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
 }
 
-/// Digits behind the point.
+/// Number of digits after the point.
 fn mantissa_places(mantissa: &str) -> u32 {
     let places = mantissa.split_once('.').map_or(0, |(_, places)| places.len());
     u32::try_from(places).unwrap_or(0)
 }
 
-/// `date.isoformat()` and `datetime.isoformat(separator)`; nothing for other values.
+/// `date.isoformat()` and `datetime.isoformat(separator)`; empty for other values.
 pub(crate) fn iso(value: &Value, separator: char) -> String {
     match value {
         Value::Date(date) => format!("{:04}-{:02}-{:02}", date.year, date.month, date.day),

@@ -1,14 +1,14 @@
-//! Secrets are known by the names of their keys: the setting `secret_keys` lists globs.
+//! Which values are secret: the setting `secret_keys` lists globs for the names of their keys.
 //!
-//! This is the policy alone. [`Redaction`](crate::output::redact::Redaction) hides values of answers by it, and
-//! the room `evaluate` takes secrets out of parameters by it.
+//! This is only the policy. [`Redaction`](crate::output::redact::Redaction) applies it to answers, and the
+//! room `evaluate` to parameters.
 
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 
-/// The text that is shown for a secret.
+/// The text in place of a secret.
 pub const MASK: &str = "***";
 
 /// The values that a secret key hides.
@@ -17,7 +17,7 @@ pub enum Cover {
     /// None.
     #[default]
     Open,
-    /// The scalar at the key, and those of the lists at it. A mapping has keys of its own.
+    /// The scalar at the key, and the scalars of a list at the key. The keys of a mapping decide for themselves.
     Scalars,
     /// Everything at the key and below it.
     All,
@@ -30,7 +30,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets that settings name.
+    /// The secrets of the setting `secret_keys`.
     pub fn of(settings: &Settings) -> Secrets {
         let key = |text: &String| match text.strip_suffix('=') {
             Some(glob) => (Glob::new(glob), Cover::Scalars),
@@ -45,14 +45,14 @@ impl Secrets {
         Secrets::default()
     }
 
-    /// The secrets of both.
+    /// Adds the secrets of another policy.
     #[must_use]
     pub fn and(mut self, other: Secrets) -> Secrets {
         self.keys.extend(other.keys);
         self
     }
 
-    /// Whether nothing is secret.
+    /// True if nothing is secret.
     pub fn is_none(&self) -> bool {
         self.keys.is_empty()
     }
@@ -63,36 +63,36 @@ impl Secrets {
             return Cover::Open;
         }
         let name = name.to_lowercase();
-        // In a list, the prefixes of a key are a part of its name.
+        // Mappings in lists are not merged, so their keys still have prefixes.
         let bare = name.trim_start_matches(|c: char| !c.is_alphanumeric());
         let matching = self.keys.iter().filter(|(glob, _)| glob.matches(&name) || glob.matches(bare));
         matching.map(|(_, cover)| *cover).max().unwrap_or_default()
     }
 
-    /// The values that are hidden at a key, where `above` are those that the keys above it hide.
+    /// The values hidden at a key; `above` is the cover of its parent.
     pub fn below(&self, above: Cover, key: &Key) -> Cover {
         match (above, key.as_str()) {
             (Cover::All, _) => Cover::All,
             (Cover::Scalars, None) => Cover::Scalars,
-            // Paths of references write the index of a list as a text.
+            // In paths of references, the index of a list is a text.
             (Cover::Scalars, Some(name)) if name.bytes().all(|byte| byte.is_ascii_digit()) => Cover::Scalars,
             (_, Some(name)) => self.cover(name),
             (Cover::Open, None) => Cover::Open,
         }
     }
 
-    /// The values that are hidden at a path.
+    /// The values hidden at a path.
     pub fn at<'k>(&self, path: impl IntoIterator<Item = &'k Key>) -> Cover {
         path.into_iter().fold(Cover::Open, |above, key| self.below(above, key))
     }
 
-    /// Whether a scalar at a path is secret.
+    /// True if a scalar at the path is secret.
     pub fn covers<'k>(&self, path: impl IntoIterator<Item = &'k Key>) -> bool {
         !self.is_none() && self.at(path) != Cover::Open
     }
 
-    /// A value with a mask for each secret in it; `keeps` says which texts are shown all the same. Null,
-    /// true and false are no secrets.
+    /// Replaces each secret in a value by the mask, except texts for which `keeps` is true. Null, true and
+    /// false are never secret.
     pub fn hide(&self, value: &Value, cover: Cover, keeps: &dyn Fn(&str) -> bool) -> Value {
         match value {
             Value::Map(map) => grow(|| {

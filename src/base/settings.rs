@@ -1,11 +1,10 @@
-//! Settings turn the options of a configuration (a YAML file, Salt's master
-//! configuration, the command line) into one checked [`Settings`].
+//! Checks the options of a configuration (a YAML file, Salt's configuration, the command line) and
+//! makes [`Settings`] of them.
 //!
-//! All names of the Python forks and of reclass-rs stand in one table,
-//! [`TABLE`], with their defaults; nothing else knows a default. An unknown
-//! name is a warning with the nearest known one, a value of the wrong type an
-//! error (ruling Y6). A value of the wrong type that the Python programs work with
-//! counts as it does there, with a warning.
+//! [`TABLE`] lists all names of the Python forks and of reclass-rs, with their defaults; no other
+//! module knows a default. An unknown name is a warning with the nearest known name, a value of the
+//! wrong type an error (Y6). If the Python programs accept a wrong value, it has the same meaning
+//! here, with a warning.
 
 mod value;
 
@@ -14,22 +13,22 @@ use crate::base::value::{Map, Text, Value};
 use value::FromValue;
 pub use value::{parse_bool, unknown_word};
 
-/// The names of a settings file, the first one first.
+/// The names of a settings file, by precedence.
 pub const FILE_NAMES: [&str; 2] = ["reclass-config.yml", "kapicorp-reclass-config.yml"];
 
-/// The settings that only the programs use. The library takes no notice of them.
+/// The settings that only the programs use. The library ignores them.
 pub const PROGRAM_SETTINGS: [&str; 5] =
     ["applications_postfix", "group_form", "output", "pretty_print", "no_refs"];
 
-/// A second spelling of a word, as Kapitan's examples write it.
+/// The canonical spelling of a word: Kapitan's examples write `yml`.
 pub fn canonical_word(word: &str) -> &str {
     if word == "yml" { "yaml" } else { word }
 }
 
-/// The largest settings file that is read, in bytes: its own settings cannot say so.
+/// Maximum size of a settings file in bytes; a setting cannot limit its own file.
 pub const LARGEST_FILE: usize = 4 * 1024 * 1024;
 
-/// What a setting may hold.
+/// The type of a setting.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// `true` or `false`.
@@ -44,15 +43,15 @@ pub enum Shape {
     Words,
     /// A pair of strings: opening and closing sentinel.
     Pair,
-    /// A whole number from zero on.
+    /// A whole number, zero or more.
     Count,
-    /// A whole number from one up to this one.
+    /// A whole number from one to this maximum.
     UpTo(u32),
     /// A path, a list of paths, or the mapping of a storage.
     Uri,
-    /// One of the words given.
+    /// One of these words.
     OneOf(&'static [&'static str]),
-    /// Taken and not looked at here.
+    /// Any value; it is checked elsewhere.
     Any,
 }
 
@@ -63,7 +62,7 @@ pub struct SettingRow {
     pub name: &'static str,
     /// Other spellings that are accepted (ruling S16).
     pub aliases: &'static [&'static str],
-    /// What it may hold.
+    /// The type.
     pub shape: Shape,
     /// The default, as YAML: null, true, false, a number, a word, or a list of texts in single quotes.
     pub default: &'static str,
@@ -72,7 +71,7 @@ pub struct SettingRow {
 }
 
 impl SettingRow {
-    /// The default. `tests/base/settings_page.rs` compares it with what YAML reads.
+    /// The default. `tests/base/settings_page.rs` compares it with the YAML reader.
     pub fn default_value(&self) -> Value {
         let quoted =
             |text: &str| text.strip_prefix('\'').and_then(|text| text.strip_suffix('\'')).map(Text::from);
@@ -90,7 +89,7 @@ impl SettingRow {
     }
 }
 
-/// The compatibility flags of reclass-rs, and those of our own rulings.
+/// The compatibility flags of reclass-rs and of this project.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub struct CompatFlags {
@@ -104,7 +103,7 @@ pub struct CompatFlags {
     pub expand_tabs: bool,
 }
 
-/// What to do for a Salt minion that has no node file (ruling S14).
+/// The answer for a Salt minion without a node file (S14).
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum NodeNotFound {
     /// An error.
@@ -294,15 +293,15 @@ settings! {
 }
 
 impl Settings {
-    /// How long a file has to be left alone before it is believed.
+    /// How long a file must be unchanged before its content is used.
     pub fn settle(&self) -> std::time::Duration {
         std::time::Duration::from_millis(self.settle_time.into())
     }
-    /// The largest file in bytes.
+    /// Maximum size of a file in bytes.
     pub fn max_file_bytes(&self) -> usize {
         self.limit_file_size as usize * 1024 * 1024
     }
-    /// Reads settings from options by name. Unknown names are warnings, the first of them at least.
+    /// Reads settings from options by name. Unknown names are warnings.
     pub fn from_options(options: &Map) -> Result<(Settings, Vec<Warning>)> {
         let (mut warnings, mut odd) = (Vec::new(), Vec::new());
         for key in options.keys() {
@@ -321,7 +320,7 @@ impl Settings {
             std::iter::once(&row.name).chain(row.aliases).find_map(|name| options.get(*name)).cloned()
         };
         let mut value = |row: &'static SettingRow| match given(row) {
-            // As in the forks, nothing reads it where no class may be missing.
+            // As in the forks, it is not read unless missing classes are ignored.
             Some(value) if row.name == "ignore_class_notfound_regexp" && !value::is_read(row, &value) => {
                 let skips = TABLE.iter().find(|row| row.name == "ignore_class_notfound").and_then(given);
                 if skips.is_some_and(|skips| value::python_truth(&skips)) {

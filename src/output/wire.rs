@@ -320,7 +320,10 @@ mod tests {
         let value = map(vec![(text(&"x".repeat(1_000_000)), value)]);
         let error = carry(&value, "parameters", ":").unwrap_err();
         assert_eq!(error.faults().len(), MAX_FAULTS);
-        assert_eq!(error.faults()[MAX_FAULTS - 1].notes[0].text, "more than this are not told at once");
+        assert_eq!(
+            error.faults()[MAX_FAULTS - 1].notes[0].text,
+            "there are more; only the first ones are reported"
+        );
         assert!(error.faults().iter().all(|fault| fault.path.as_ref().unwrap().len() < 3_000));
     }
 

@@ -290,7 +290,7 @@ fn problems_of_settings_stand_in_the_configuration_file() {
             "lint_levels: {tab: off, tba: off}\n",
             "reclass-config.yml:1:25: setting 'lint_levels': no",
         ),
-        (&["lint"], "no_refs: true\nno_refs: false\n", "reclass-config.yml:2:1: key 'no_refs' stands twice"),
+        (&["lint"], "no_refs: true\nno_refs: false\n", "reclass-config.yml:2:1: duplicate key 'no_refs'"),
         (&["lint"], "pretty_pint: true\n", "reclass-config.yml:1:1: unknown setting 'pretty_pint'"),
         (&["lint"], "class_mappings: ['* nowhere']\n", "reclass-config.yml:1:18: "),
         (

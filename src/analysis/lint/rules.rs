@@ -20,7 +20,7 @@ const fn new(id: &'static str, level: Level, about: &'static str) -> Rule {
 /// All rules beside the errors, which are findings under their own codes. The order is that of precedence: of
 /// several rules that find one place, the first is reported.
 pub const RULES: &[Rule] = &[
-    new("duplicate-key", Level::Warning, "A key stands twice in a mapping; the last one counts."),
+    new("duplicate-key", Level::Warning, "A mapping has a duplicate key; the last one wins."),
     new("file-empty", Level::Warning, "A node or class file is empty, as a full disk leaves it."),
     new("unknown-section", Level::Warning, "A top-level key of a file means nothing."),
     new("unknown-setting", Level::Warning, "A setting that nobody knows."),

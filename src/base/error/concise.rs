@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use super::{Error, Fault, Kind, Warning, short};
 
-/// One line a problem: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
+/// One line per fault: `path:line:column: node 'web1': …, at 'a:b' (code)`. No source text, no values.
 pub fn concise(error: &Error) -> String {
     let mut lines = Vec::new();
     for fault in error.faults() {
@@ -23,7 +23,7 @@ pub fn concise_warning(warning: &Warning) -> String {
     lines.join("\n")
 }
 
-/// Appends the line of a problem, and those of its causes, each level two spaces further in.
+/// Appends the line of a fault, and the lines of its causes, indented.
 fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
     let mut line = "  ".repeat(depth);
     // Writing to a string cannot fail.
@@ -44,7 +44,7 @@ fn concise_fault(fault: &Fault, depth: usize, lines: &mut Vec<String>) {
     }
     lines.push(inert(&line));
     for cause in &fault.causes {
-        // Causes of causes stand on one level: the text stays readable whatever the depth.
+        // Causes of causes have the same indent: deep chains stay readable.
         concise_fault(cause, 1, lines);
     }
 }
@@ -59,8 +59,7 @@ pub(crate) fn names_its_path(kind: &Kind) -> bool {
     matches!(kind, Kind::Lint { .. })
 }
 
-/// The text with every control character and every character that reorders text written out,
-/// so that a file cannot talk to a terminal.
+/// Escapes control characters and characters that reorder text, so that a file cannot control a terminal.
 pub fn inert(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

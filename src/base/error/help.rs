@@ -1,14 +1,14 @@
-//! Help turns a problem into a way out, where there is one.
+//! The help of a diagnostic: how to repair the cause, if that is known.
 
 use super::{Kind, short};
 
 impl Kind {
-    /// The way out, where there is one: 2,000 characters at the most.
+    /// The help, if there is one, abbreviated to 2,000 characters.
     pub fn help(&self) -> Option<String> {
-        self.way_out().map(|text| short(&text).into_owned())
+        self.full_help().map(|text| short(&text).into_owned())
     }
 
-    fn way_out(&self) -> Option<String> {
+    fn full_help(&self) -> Option<String> {
         match self {
             Kind::UnknownSetting { similar: Some(name), .. }
             | Kind::SettingValue { similar: Some(name), .. }
@@ -42,17 +42,17 @@ impl Kind {
             }
             // An integer of too many digits or parts.
             Kind::YamlLimit { setting: None, .. } => Some("in quotes it is text, of any length".into()),
-            Kind::YamlSyntax { message } => slip(message).map(str::to_owned),
+            Kind::YamlSyntax { message } => syntax_help(message).map(str::to_owned),
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             Kind::DirectoryNotFound { message, .. }
             | Kind::DirectoryUnreadable { message, .. }
             | Kind::FileUnreadable { message, .. }
             | Kind::FileUnwritable { message, .. }
             | Kind::FolderUnflushed { message, .. }
-            | Kind::ConfigFile { message, .. } => refusal(message).map(str::to_owned),
+            | Kind::ConfigFile { message, .. } => system_help(message).map(str::to_owned),
             Kind::GitCache { message, .. } => {
-                let help =
-                    refusal(message).unwrap_or("remove what is in the way: all in it is fetched again");
+                let help = system_help(message)
+                    .unwrap_or("remove what blocks it: its content will be fetched again");
                 Some(help.to_owned())
             }
             Kind::GitProgram { message } if message.contains("cannot allocate memory") => {
@@ -63,9 +63,9 @@ impl Kind {
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
             }
-            Kind::FileEmpty { .. } => Some(
-                "write '{}' into it if it is meant to say nothing; a full disk leaves empty files".into(),
-            ),
+            Kind::FileEmpty { .. } => {
+                Some("write '{}' into it if it is empty on purpose; a full disk leaves empty files".into())
+            }
             Kind::DuplicateDefinition { .. } => Some("remove or rename all of these files but one".into()),
             Kind::ClassNeedsPillar { .. } => Some("set the parameter in the inventory".into()),
             Kind::EditReference { .. } => Some("pass 'interpolate' to have it resolved".into()),
@@ -77,9 +77,9 @@ impl Kind {
     }
 }
 
-/// What mostly leads to a message of YAML.
-fn slip(message: &str) -> Option<&'static str> {
-    const SLIPS: [(&str, &str); 2] = [
+/// The usual cause of a message of YAML.
+fn syntax_help(message: &str) -> Option<&'static str> {
+    const CAUSES: [(&str, &str); 2] = [
         (
             "found character that cannot start",
             "indent with spaces, not with a tab; a text that begins with another such character needs quotes",
@@ -89,27 +89,27 @@ fn slip(message: &str) -> Option<&'static str> {
             "a text with ': ' in it needs quotes; a key needs the indentation of its neighbours",
         ),
     ];
-    SLIPS.iter().find(|(begin, _)| message.starts_with(begin)).map(|(_, help)| *help)
+    CAUSES.iter().find(|(begin, _)| message.starts_with(begin)).map(|(_, help)| *help)
 }
 
-/// What helps where the operating system refuses something.
-fn refusal(message: &str) -> Option<&'static str> {
-    const WAYS_OUT: [(&str, &str); 14] = [
+/// The help for an error of the operating system.
+fn system_help(message: &str) -> Option<&'static str> {
+    const HELPS: [(&str, &str); 14] = [
         ("it changes while it is", "ask again once it is written"),
         ("its owner", "edit it as that user or as root, or give the file to the user that edits"),
         ("its group", "edit it as a member of that group or as root, or give the file another group"),
         ("cannot be kept", "edit it as a user who may set the attribute, or take the attribute away"),
-        ("permission denied", "give the user that runs this the right to it, and to the folders around it"),
-        ("no such file or directory", "look for a wrong name, and for a link that leads nowhere"),
-        ("input/output error", "look into the log of the system for what is wrong with the disk"),
+        ("permission denied", "give the user that runs this the right to it, and to the folders above it"),
+        ("no such file or directory", "look for a wrong name, and for a broken link"),
+        ("input/output error", "look for the failure of the disk in the system log"),
         ("no space left on device", "make room on the disk"),
         ("file too large", "raise the limit of the size of files, 'ulimit -f'"),
-        ("interrupted system call", "ask again: a signal came between"),
+        ("interrupted system call", "ask again: a signal interrupted the call"),
         ("disk quota exceeded", "make room on the disk, or raise the quota"),
         ("read-only file system", "mount it so that it can be written"),
         ("too many open files", "raise the limit of open files, 'ulimit -n'"),
         ("not a regular file", "put a regular file in its place"),
     ];
     let message = message.to_lowercase();
-    WAYS_OUT.iter().find(|(said, _)| message.contains(said)).map(|(_, help)| *help)
+    HELPS.iter().find(|(part, _)| message.contains(part)).map(|(_, help)| *help)
 }

@@ -1,5 +1,5 @@
-//! Names turn a problem into what its sentence quotes of an inventory, to be masked, shown otherwise, or
-//! looked for: queries, files, settings.
+//! The texts that a message quotes from an inventory: queries, paths and settings, to be redacted,
+//! replaced or located.
 
 use super::{Fault, Kind};
 use crate::base::path::split_path;
@@ -7,8 +7,8 @@ use crate::base::secrets::{MASK, Secrets};
 use crate::base::value::Key;
 
 impl Fault {
-    /// Hides the query in its sentence if that is the value of a secret key, or names one: a query has
-    /// texts that it compares with.
+    /// Redacts the query in the message if it is the value of a secret key or names a secret key: a query
+    /// contains texts for comparison.
     pub fn redact_query(&mut self, secrets: &Secrets, delimiter: &str) {
         if let Some(query) = self.kind.query_mut() {
             let keys =
@@ -28,7 +28,7 @@ impl Fault {
 }
 
 impl Kind {
-    /// The inventory query in its sentence.
+    /// The inventory query in the message.
     pub fn query_mut(&mut self) -> Option<&mut String> {
         match self {
             Kind::QueryEmbedded { query }
@@ -39,8 +39,7 @@ impl Kind {
         }
     }
 
-    /// The files and folders of the inventory in its sentence. Where one stands for another, as a
-    /// folder for a revision, they are shown by its name.
+    /// The paths in the message. For a revision of git, the caller replaces them by display names.
     pub fn paths_mut(&mut self) -> Vec<&mut String> {
         match self {
             Kind::DirectoryNotFound { path, .. }
@@ -52,7 +51,7 @@ impl Kind {
         }
     }
 
-    /// The setting that it is about, and what in it: a key or a text of its value.
+    /// The setting that caused it, and the key or text in its value.
     pub(super) fn setting(&self) -> Option<(&str, Option<&str>)> {
         match self {
             Kind::UnknownSetting { name, .. }

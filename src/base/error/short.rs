@@ -1,19 +1,19 @@
-//! Short texts are those that a log can hold: a key or a name of 16 MiB is shown by its ends.
+//! Abbreviates long texts for messages: a key can have 16 MiB, and a log must hold it.
 
 use std::borrow::Cow;
 
 use crate::base::path::join_path;
 use crate::base::value::Key;
 
-/// How many characters are shown of one text: the sentence of a problem, a path in it, a remark, a way out.
+/// Maximum number of characters of a message, a path, a note or a help.
 pub const MOST: usize = 2_000;
 
-/// How many of them come from the end, where the names of references and files tell most.
+/// Characters kept from the end, which is the significant part of names of references and files.
 const LAST: usize = 500;
 
 /// The text itself, or its beginning and end, with the number of characters between them.
 pub fn short(text: &str) -> Cow<'_, str> {
-    // No character is less than a byte.
+    // A character has at least one byte.
     if text.len() <= MOST {
         return Cow::Borrowed(text);
     }
@@ -21,15 +21,14 @@ pub fn short(text: &str) -> Cow<'_, str> {
     if count <= MOST {
         return Cow::Borrowed(text);
     }
-    // The words in the middle count too.
+    // Reserve space for the text in the middle.
     let first = MOST - LAST - 40;
     let begin = text.char_indices().nth(first).map_or(text, |(offset, _)| &text[..offset]);
     let end = text.char_indices().nth_back(LAST - 1).map_or(text, |(offset, _)| &text[offset..]);
     Cow::Owned(format!("{begin} … {} characters … {end}", count - first - LAST))
 }
 
-/// The path of a parameter for a problem: [`join_path`] with short keys. A key of many MiB is not copied for
-/// each of the problems below it.
+/// [`join_path`] with abbreviated keys. A key of many MiB is not copied for each diagnostic below it.
 pub fn short_path(path: &[Key], delimiter: &str) -> String {
     let keys = path.iter().map(|key| match key.as_str() {
         Some(text) if text.len() > MOST => Key::from(&*short(text)),

@@ -1,7 +1,7 @@
-//! Printable tells which characters Python's `repr()` writes as they are.
+//! The characters that Python's `repr()` writes unescaped.
 
-/// Characters from U+0080 on: the lengths of runs that are printable and runs
-/// that are not, in turn (`str.isprintable` of Python 3.11, Unicode 14).
+/// From U+0080 on, the lengths of printable and unprintable runs in turn (`str.isprintable` of Python
+/// 3.11, Unicode 14).
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "generated")]
 const RUNS: [u32; 1400] = [

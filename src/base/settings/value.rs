@@ -1,13 +1,12 @@
-//! Values are what a configuration gives to settings: each type of a field reads its own, and says what
-//! is wrong with another one.
+//! Reads the values of settings: one implementation of [`FromValue`] per field type.
 //!
-//! A value that is odd, and that the Python programs work with, counts as it does there: that is a warning.
+//! A wrong value that the Python programs accept has the same meaning here, with a warning.
 
 use super::{CompatFlags, NodeNotFound, SettingRow, Shape, canonical_word};
 use crate::base::error::{Fault, Kind, Result, Warning, article};
 use crate::base::value::{Text, Value};
 
-/// How a field reads its value; the error names the setting and both types.
+/// Reads the value of a field; the error names the setting and both types.
 pub(super) trait FromValue: Sized {
     fn from_value(row: &'static SettingRow, value: &Value, odd: &mut Vec<Warning>) -> Result<Self>;
 }
@@ -20,8 +19,8 @@ fn wrong(row: &'static SettingRow, value: &Value, expected: &str) -> Fault {
     })
 }
 
-/// Takes note of a value that should have been another one.
-fn note(odd: &mut Vec<Warning>, row: &'static SettingRow, value: &Value, expected: &str, counts: &str) {
+/// Warns about a wrong value that is accepted.
+fn warn(odd: &mut Vec<Warning>, row: &'static SettingRow, value: &Value, expected: &str, counts: &str) {
     let given = match value {
         Value::Null => "no value".to_owned(),
         Value::Str(text) => format!("the text '{text}'"),
@@ -31,24 +30,24 @@ fn note(odd: &mut Vec<Warning>, row: &'static SettingRow, value: &Value, expecte
     odd.push(Warning::new(Kind::SettingOdd { name: row.name.into(), message, similar: None }));
 }
 
-/// The default of a setting that has a null for a value.
+/// The default, in place of null.
 fn default<T: FromValue>(
     row: &'static SettingRow,
     value: &Value,
     expected: &str,
     odd: &mut Vec<Warning>,
 ) -> Result<T> {
-    note(odd, row, value, expected, &format!("the default, {}", row.default));
+    warn(odd, row, value, expected, &format!("the default, {}", row.default));
     T::from_value(row, &row.default_value(), odd)
 }
 
-/// A word that is none of the known ones, and the one that may have been meant.
+/// The error for a word that is not allowed, with the nearest one that is.
 pub fn unknown_word(name: String, word: &str, known: &[&str]) -> Fault {
     let similar = crate::base::similar::nearest(word, known.iter().copied()).map(str::to_owned);
     Fault::new(Kind::SettingValue { name, allowed: known.join(", "), similar })
 }
 
-/// What a word means where true or false is expected (Y8).
+/// Parses a boolean word (Y8).
 pub fn parse_bool(word: &str) -> Option<bool> {
     match word.to_ascii_lowercase().as_str() {
         "true" | "yes" | "on" | "1" => Some(true),
@@ -57,12 +56,12 @@ pub fn parse_bool(word: &str) -> Option<bool> {
     }
 }
 
-/// Whether a value is a list of strings for this setting.
+/// True if the value is a list of strings for this setting.
 pub(super) fn is_read(row: &'static SettingRow, value: &Value) -> bool {
     Vec::<Text>::from_value(row, value, &mut Vec::new()).is_ok()
 }
 
-/// Whether Python takes a value for true.
+/// Python's `bool(value)`.
 pub(super) fn python_truth(value: &Value) -> bool {
     match value {
         Value::Null => false,
@@ -88,7 +87,7 @@ impl FromValue for bool {
         };
         Ok(word.unwrap_or_else(|| {
             let flag = python_truth(value);
-            note(odd, row, value, "true or false", if flag { "true" } else { "false" });
+            warn(odd, row, value, "true or false", if flag { "true" } else { "false" });
             flag
         }))
     }
@@ -133,7 +132,7 @@ impl FromValue for Text {
             // Python compares them with the first character of a key, and finds none or any text.
             _ if row.name.starts_with("dict_key_") => Ok(crate::base::pystr::str(value).into()),
             Value::Str(_) if row.name == "escape_character" => {
-                note(odd, row, value, "a character", "no character: nothing can be escaped");
+                warn(odd, row, value, "a character", "no character: nothing can be escaped");
                 Ok("".into())
             }
             Value::Str(_) => Err(wrong(row, value, "a string that is not empty").into()),
@@ -165,15 +164,15 @@ impl FromValue for Vec<Text> {
             // Python goes through the characters of a text, none of which can be a mapping, unless it is a
             // space, and through the keys of a mapping.
             Value::Str(text) if row.name == "class_mappings" && !text.contains(char::is_whitespace) => {
-                note(odd, row, value, expected, "an empty list");
+                warn(odd, row, value, expected, "an empty list");
                 Ok(Vec::new())
             }
             Value::Map(map) if row.name == "class_mappings" => {
-                note(odd, row, value, expected, "the list of its keys");
+                warn(odd, row, value, expected, "the list of its keys");
                 map.keys().map(|key| word(&key.0)).collect()
             }
             _ if row.name == "class_mappings" && !python_truth(value) => {
-                note(odd, row, value, expected, "an empty list");
+                warn(odd, row, value, expected, "an empty list");
                 Ok(Vec::new())
             }
             _ => Err(wrong(row, value, expected).into()),
@@ -194,7 +193,7 @@ impl FromValue for (Text, Text) {
             }
             Value::Str(text) => {
                 if let &[open, close] = text.chars().collect::<Vec<_>>().as_slice() {
-                    note(odd, row, value, expected, "its two characters");
+                    warn(odd, row, value, expected, "its two characters");
                     return Ok((open.to_string().into(), close.to_string().into()));
                 }
             }
