@@ -24,7 +24,7 @@ pub const TEXT: usize = 24;
 pub const CONTAINER: usize = 96;
 
 /// Shared, immutable text, one word wide. Equal pointers are equal texts.
-#[derive(Clone, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Text(ArcStr);
 
 impl Text {
@@ -43,17 +43,6 @@ impl Text {
     /// The address of the allocation, a key for caches of objects built from the text.
     pub fn address(&self) -> usize {
         self.0.as_ptr() as usize
-    }
-}
-impl PartialEq for Text {
-    fn eq(&self, other: &Text) -> bool {
-        self.same(other) || self.0.as_str() == other.0.as_str()
-    }
-}
-impl Eq for Text {}
-impl Hash for Text {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.hash(state);
     }
 }
 impl Deref for Text {

@@ -13,28 +13,28 @@ use crate::base::source::{Site, Span};
 
 /// A position in the text.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mark {
+pub struct Mark {
     /// In bytes.
-    pub(super) offset: usize,
+    pub offset: usize,
     /// The same in characters.
-    pub(super) characters: u32,
-    pub(super) line: u32,
-    pub(super) column: u32,
+    pub characters: u32,
+    pub line: u32,
+    pub column: u32,
 }
 
 /// A syntax error in the words of libyaml.
 #[derive(Debug)]
-pub(super) struct SyntaxProblem {
+pub struct SyntaxProblem {
     /// `while parsing a node`, or empty.
-    pub(super) context: &'static str,
-    pub(super) context_mark: Mark,
-    pub(super) problem: &'static str,
-    pub(super) mark: Mark,
+    pub context: &'static str,
+    pub context_mark: Mark,
+    pub problem: &'static str,
+    pub mark: Mark,
 }
 
 impl SyntaxProblem {
     /// A key without its value.
-    pub(super) fn missing_value(context_mark: Mark, mark: Mark) -> SyntaxProblem {
+    pub fn missing_value(context_mark: Mark, mark: Mark) -> SyntaxProblem {
         SyntaxProblem {
             context: "while scanning a simple key",
             context_mark,
@@ -46,7 +46,7 @@ impl SyntaxProblem {
 
 /// An event of libyaml, without its marks.
 #[derive(Debug, PartialEq)]
-pub(super) enum Event {
+pub enum Event {
     /// The end of the stream.
     StreamEnd,
     /// The beginning of a document.
@@ -68,12 +68,12 @@ pub(super) enum Event {
 }
 
 /// A position in the file `""`; line and column count from zero.
-pub(super) fn site(line: u32, column: u32) -> Site {
+pub fn site(line: u32, column: u32) -> Site {
     Site::at("", Span { line, column, ..Span::default() })
 }
 
 /// The events of one text.
-pub(super) struct Events<'a> {
+pub struct Events<'a> {
     parser: Parser<'a>,
     /// Without the byte order mark.
     text: &'a str,
@@ -83,7 +83,7 @@ pub(super) struct Events<'a> {
 
 impl<'a> Events<'a> {
     /// Checks the encoding and starts the parser.
-    pub(super) fn new(bytes: &'a [u8]) -> Result<Events<'a>> {
+    pub fn new(bytes: &'a [u8]) -> Result<Events<'a>> {
         if u32::try_from(bytes.len()).is_err() {
             let what = "the size of a YAML file in bytes".to_owned();
             let setting = Some("limit_file_size");
@@ -118,7 +118,7 @@ impl<'a> Events<'a> {
     }
 
     /// The next event with both marks, or libyaml's error.
-    pub(super) fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), SyntaxProblem> {
+    pub fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), SyntaxProblem> {
         let (mut event, start, end) = self.parser.next()?;
         if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
             &mut event

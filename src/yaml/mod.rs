@@ -3,7 +3,8 @@
 pub mod compose;
 mod construct;
 pub mod emit;
-mod events;
+#[allow(missing_docs, reason = "the fields have the names of libyaml")]
+pub mod events;
 mod layout;
 mod order;
 pub mod outline;
@@ -14,8 +15,6 @@ mod scan_scalar;
 mod scan_tag;
 pub mod sub_span;
 mod timestamp;
-#[cfg(feature = "internals")]
-pub mod trace;
 
 use crate::base::error::Result;
 use crate::base::stack::grow;

@@ -39,29 +39,26 @@ pub(super) enum Tag {
     Value,
 }
 
-const TAGS: [(&str, Tag); 14] = [
-    ("str", Tag::Str),
-    ("int", Tag::Int),
-    ("null", Tag::Null),
-    ("bool", Tag::Bool),
-    ("float", Tag::Float),
-    ("binary", Tag::Binary),
-    ("timestamp", Tag::Timestamp),
-    ("omap", Tag::Omap),
-    ("pairs", Tag::Pairs),
-    ("set", Tag::Set),
-    ("seq", Tag::Seq),
-    ("map", Tag::Map),
-    ("merge", Tag::Merge),
-    ("value", Tag::Value),
-];
-const PREFIX: &str = "tag:yaml.org,2002:";
-
 impl Tag {
     /// The tag of a full name, `tag:yaml.org,2002:int`.
     pub(super) fn from_uri(uri: &str) -> Option<Tag> {
-        let name = uri.strip_prefix(PREFIX)?;
-        TAGS.iter().find(|(known, _)| *known == name).map(|(_, tag)| *tag)
+        Some(match uri.strip_prefix("tag:yaml.org,2002:")? {
+            "str" => Tag::Str,
+            "int" => Tag::Int,
+            "null" => Tag::Null,
+            "bool" => Tag::Bool,
+            "float" => Tag::Float,
+            "binary" => Tag::Binary,
+            "timestamp" => Tag::Timestamp,
+            "omap" => Tag::Omap,
+            "pairs" => Tag::Pairs,
+            "set" => Tag::Set,
+            "seq" => Tag::Seq,
+            "map" => Tag::Map,
+            "merge" => Tag::Merge,
+            "value" => Tag::Value,
+            _ => return None,
+        })
     }
 }
 
@@ -70,28 +67,6 @@ pub(super) fn implicit(text: &str) -> Tag {
     let Some(first) = text.bytes().next() else {
         return Tag::Null;
     };
-    if !matches!(
-        first,
-        b'0'..=b'9'
-            | b'+'
-            | b'-'
-            | b'.'
-            | b'y'
-            | b'Y'
-            | b'n'
-            | b'N'
-            | b't'
-            | b'T'
-            | b'f'
-            | b'F'
-            | b'o'
-            | b'O'
-            | b'~'
-            | b'<'
-            | b'='
-    ) {
-        return Tag::Str;
-    }
     // Python's `$` also matches before a final line break.
     let text = text.strip_suffix('\n').unwrap_or(text);
     match first {
@@ -99,12 +74,13 @@ pub(super) fn implicit(text: &str) -> Tag {
         b'~' if text == "~" => Tag::Null,
         b'<' if text == "<<" => Tag::Merge,
         b'=' if text == "=" => Tag::Value,
-        _ => match text {
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => match text {
             "null" | "Null" | "NULL" => Tag::Null,
             "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false" | "False"
             | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Tag::Bool,
             _ => Tag::Str,
         },
+        _ => Tag::Str,
     }
 }
 
