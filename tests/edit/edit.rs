@@ -201,12 +201,7 @@ fn what_cannot_be_done_is_refused_with_its_place() {
             "1",
             "f.yml:1:4: cannot change 'p:n' in place: aliases refer to the anchor '&x'",
         ),
-        (
-            "b: &x\n  a: 1\np: *x\n",
-            "p:n",
-            "1",
-            "f.yml:3:4: cannot change 'p:n' in place: it stands in an alias",
-        ),
+        ("b: &x\n  a: 1\np: *x\n", "p:n", "1", "f.yml:3:4: cannot change 'p:n' in place: it is in an alias"),
         (
             "a: &x 1\nb: *x\n",
             "a",
@@ -239,7 +234,7 @@ fn what_cannot_be_done_is_refused_with_its_place() {
         ("12: 1\n'12': 2\n", "12", "3", "two keys are read as '12'"),
         ("a: |\n  x", "n", "3", "the text around it would change its meaning"),
         ("a: [1\n", "a", "3", "f.yml:2:1: "),
-        ("null\n", "a", "3", "it does not stand in a mapping"),
+        ("null\n", "a", "3", "it is not in a mapping"),
     ] {
         let error = edit(text, keys, Action::Set(yaml(value))).expect_err(text);
         assert!(error.contains(message), "{text:?}: {error}");
