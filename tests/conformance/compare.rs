@@ -132,6 +132,8 @@ fn canonical(json: &Json) -> Json {
                 }
                 (key.clone(), value)
             })
+            .collect::<BTreeMap<_, _>>()
+            .into_iter()
             .collect(),
         _ => json.clone(),
     }
