@@ -10,7 +10,7 @@ use rustc_hash::FxHashSet;
 use crate::base::error::{Fault, Kind};
 use crate::base::secrets::{MASK, Secrets};
 use crate::engine::node::{Computation, Layers};
-use crate::evaluate::{Evaluator, Extent, References, Root, without};
+use crate::evaluate::{Evaluator, Extent, Mode, References, Root, without};
 
 impl Computation<'_> {
     /// Masks the cycles among these faults that do not exist without the secrets.
@@ -24,8 +24,9 @@ impl Computation<'_> {
         let parameters = without(&secrets, &self.merge(layers), References::Kept);
         let exports = without(&secrets, &layers.exports, References::Kept);
         let root = Root::whole(parameters.clone());
-        let mut evaluator =
-            Evaluator::new(root, self.settings, self.inputs).in_extent(Extent::Readable).unseen();
+        let mut evaluator = Evaluator::new(root, self.settings, self.inputs)
+            .in_extent(Extent::Readable)
+            .in_mode(Mode::Silent);
         evaluator.evaluate(&parameters);
         evaluator.examine_replaced();
         evaluator.evaluate_exports(&exports);

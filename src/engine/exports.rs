@@ -16,7 +16,7 @@ use crate::base::secrets::Secrets;
 use crate::base::value::{Text, Value};
 use crate::engine::files::Dependencies;
 use crate::engine::node::{Computation, Layers, NodeRequest};
-use crate::evaluate::{Evaluator, Others, Outcome, Question, References, Told, python_equal, without};
+use crate::evaluate::{Evaluator, Mode, Others, Outcome, Question, References, Told, python_equal, without};
 use crate::model::catalog::{Catalog, CatalogEntry};
 use crate::model::query::Query;
 use crate::model::slot::MapSlot;
@@ -196,7 +196,7 @@ impl Computation<'_> {
         let root = self.root(layers);
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs);
         if ignore_errors {
-            evaluator = evaluator.unseen();
+            evaluator = evaluator.in_mode(Mode::Silent);
         }
         let value = evaluator.export(&layers.exports, path, false);
         let exported = match evaluator.finish().into_iter().next() {
@@ -205,7 +205,7 @@ impl Computation<'_> {
                 self.complete(&mut fault, layers);
                 self.redact_cycles(std::slice::from_mut(&mut fault), layers);
                 let revision = (!ignore_errors).then_some(self.revision);
-                let rest = evaluator.unseen().export(&layers.exports, path, true);
+                let rest = evaluator.in_mode(Mode::Silent).export(&layers.exports, path, true);
                 Err(Box::new(FailedExport { fault, rest, revision }))
             }
         };
@@ -234,7 +234,9 @@ impl Computation<'_> {
         };
         let exports = memo.unwrap_or_else(|| without(secrets, &layers.exports, References::Hidden));
         let root = self.root(layers).without(secrets);
-        let value = Evaluator::new(root, self.settings, self.inputs).unseen().export(&exports, path, true);
+        let value = Evaluator::new(root, self.settings, self.inputs)
+            .in_mode(Mode::Silent)
+            .export(&exports, path, true);
         if let Some(entry) = self.index.nodes.lock().get_mut(node) {
             entry.without = Some(exports);
             entry.values_without_secrets.insert(path.to_vec(), value.clone());

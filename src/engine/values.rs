@@ -13,7 +13,7 @@ use crate::engine::exports::OtherNodes;
 use crate::engine::linearize::AUTOMATIC;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::prefix::Prefix;
-use crate::evaluate::{Evaluator, Known, Own, Root};
+use crate::evaluate::{Evaluator, Known, Mode, Own, Root};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
@@ -38,7 +38,7 @@ struct Plan<'l> {
     /// The memo to reuse.
     known: Option<Arc<Known>>,
     /// Whether to evaluate without the names needed for messages.
-    quiet: bool,
+    fast: bool,
     learn: Option<Learn<'l>>,
 }
 
@@ -61,13 +61,13 @@ impl Computation<'_> {
     /// Merges and evaluates the layers of a node.
     pub fn evaluate(&self, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
         let plan = self.plan(layers);
-        let quiet = plan.quiet;
+        let fast = plan.fast;
         let evaluated = self.carry_out(plan, layers, others);
-        if evaluated.faults.is_empty() && (!quiet || evaluated.warnings.is_empty()) {
+        if evaluated.faults.is_empty() && (!fast || evaluated.warnings.is_empty()) {
             return evaluated;
         }
         others.queries.take();
-        self.carry_out(Plan { quiet: false, ..self.plan_alone(layers) }, layers, others)
+        self.carry_out(Plan { fast: false, ..self.plan_alone(layers) }, layers, others)
     }
 
     fn plan<'l>(&self, layers: &'l Layers) -> Plan<'l> {
@@ -78,12 +78,12 @@ impl Computation<'_> {
         let Some(all) = linearization.shared(&layers.extra) else { return self.plan_alone(layers) };
         if let Some(known) = all.known(&[&**own]) {
             let classes = linearization.with_automatic(known.classes(), &layers.extra, &prefixes, merges);
-            let quiet = known.is_quiet();
+            let fast = known.is_fast();
             merges.add();
             return Plan {
                 parameters: merge_maps(classes, own, &prefixes),
                 known: Some(known),
-                quiet,
+                fast,
                 learn: None,
             };
         }
@@ -99,8 +99,8 @@ impl Computation<'_> {
         merges.add();
         self.share_keys(&mut parameters, own);
         let learn = Own::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
-        let quiet = known.is_quiet();
-        Plan { parameters, known: Some(known), quiet, learn }
+        let fast = known.is_fast();
+        Plan { parameters, known: Some(known), fast, learn }
     }
 
     /// The plan for a node without a memo.
@@ -118,7 +118,7 @@ impl Computation<'_> {
         });
         let mut parameters = self.merge(layers);
         self.share_keys(&mut parameters, own);
-        Plan { parameters, known: None, quiet: true, learn }
+        Plan { parameters, known: None, fast: true, learn }
     }
 
     /// Shares the keys of the maps that this node changed with equal maps of other nodes.
@@ -133,13 +133,13 @@ impl Computation<'_> {
     }
 
     fn carry_out(&self, plan: Plan<'_>, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
-        let Plan { parameters, known, quiet, learn } = plan;
+        let Plan { parameters, known, fast, learn } = plan;
         let counters = &self.inputs.counters;
         let evaluated = if known.is_some() { &counters.partial } else { &counters.whole };
         evaluated.add();
         let root = Root::whole(parameters.clone());
         let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
-        let mut evaluator = evaluator.quiet(quiet).relying_on(known);
+        let mut evaluator = evaluator.in_mode(if fast { Mode::Fast } else { Mode::Full }).relying_on(known);
         if let Some(Learn { own, .. }) = &learn {
             let automatic = layers.extra.automatic.is_some().then_some(AUTOMATIC);
             evaluator.mark(own, automatic, &parameters);
@@ -152,7 +152,7 @@ impl Computation<'_> {
         let warnings = std::mem::take(&mut evaluator.warnings);
         let mut bytes = evaluator.weight;
         if faults.is_empty()
-            && (!quiet || warnings.is_empty())
+            && (!fast || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
             && let Some(known) =
                 evaluator.into_known(own, &classes, [&parameters, &layers.exports], &self.interner)

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashSet;
 
 use super::trace::{Effect, Tracer};
-use super::{Evaluator, Found, Head, Stop};
+use super::{Evaluator, Found, Head, Mode, Stop};
 use crate::base::error::{Fault, Kind};
 use crate::base::path::join_path;
 use crate::base::source::Origin;
@@ -242,7 +242,7 @@ impl Evaluator<'_> {
     /// As many values of layers as are merged at most: fewer for an explanation, which asks more than once.
     fn most_folded(&self) -> usize {
         let limit = self.settings.limit_values as usize;
-        if self.curt { limit / 8 } else { limit }
+        if self.mode == Mode::Explain { limit / 8 } else { limit }
     }
 
     fn too_many(&self, origin: Origin) -> Stop {
@@ -266,7 +266,7 @@ impl Evaluator<'_> {
     /// then it is their number. Without names all of it is asked again where this is a problem.
     fn never_ends(&self, found: &Found) -> bool {
         let home = || found.home.as_deref().is_some_and(|home| self.path_keys().starts_with(home));
-        let inside = || self.is_quiet() || home();
+        let inside = || self.is_fast() || home();
         self.nesting() > self.settings.limit_depth as usize / 2
             || self.folded > MANY && self.nesting() > FEW && inside()
     }
@@ -387,7 +387,8 @@ impl Evaluator<'_> {
     }
 
     fn warn_overwritten(&mut self, fault: &Fault) {
-        if let (Kind::ReferenceNotFound { reference, .. }, false) = (&fault.kind, self.curt) {
+        if let (Kind::ReferenceNotFound { reference, .. }, false) = (&fault.kind, self.mode == Mode::Explain)
+        {
             let kind = Kind::OverwrittenReference { reference: reference.clone() };
             self.warn(Fault { kind, ..fault.clone() });
         }

@@ -8,7 +8,7 @@
 //! depends on anything here.
 
 use super::fold::{Failed, standing};
-use super::{Evaluator, Found, Stop};
+use super::{Evaluator, Found, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS};
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text};
@@ -68,7 +68,9 @@ impl Evaluator<'_> {
 
     /// Whether one problem says all that is asked for.
     fn tells_one(&self) -> bool {
-        self.curt || self.is_quiet() || !self.settings.group_errors || self.faults.len() > MAX_FAULTS
+        matches!(self.mode, Mode::Fast | Mode::Explain)
+            || !self.settings.group_errors
+            || self.faults.len() > MAX_FAULTS
     }
 
     fn rest_of(&mut self, slot: &Slot, rest: Rest) {

@@ -21,7 +21,10 @@ mod way;
 mod without;
 
 use std::cell::Cell;
+use std::hash::Hash;
 use std::sync::Arc;
+
+use indexmap::Equivalent;
 
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, truncate_faults, truncate_unless_grouped};
 use crate::base::settings::Settings;
@@ -93,6 +96,30 @@ impl Head {
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Head::Value(Value::Null))
     }
+    /// What stands at a key; `index` makes the index of an item of it, for a list of this length.
+    pub(crate) fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
+    where
+        K: ?Sized + Hash + Equivalent<Key>,
+    {
+        match self {
+            Head::Map(map) => map.entries.get(key).map(Child::Slot),
+            Head::Raw(raw) => raw.entries.get(key).map(Child::Slot),
+            Head::List(list) => list.items.get(index(list.items.len())?).map(Child::Slot),
+            Head::Value(Value::Map(map)) => map.get(key).map(Child::Data),
+            Head::Value(Value::List(items) | Value::Tuple(items)) => {
+                items.get(index(items.len())?).map(Child::Data)
+            }
+            Head::Value(_) => None,
+        }
+    }
+}
+
+/// A slot of a container, or a part of finished data: of what a query, a default or an automatic parameter
+/// brings in.
+#[derive(Clone, Copy)]
+pub(crate) enum Child<'s> {
+    Slot(&'s Slot),
+    Data(&'s Value),
 }
 
 /// The head of a place, and where a reference found it.
@@ -121,6 +148,20 @@ pub enum Extent {
     Readable,
 }
 
+/// What an evaluation is for, and so what is to be known of its problems.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mode {
+    /// An answer that probably has none: only the depth is tracked, and paths are left out. Where there is a
+    /// problem, the node is evaluated again in full.
+    Fast,
+    /// An answer with all problems of all places.
+    Full,
+    /// An explanation, which tells the first problem of a place alone, and no warnings.
+    Explain,
+    /// A question whose problems are dropped: names that are similar are not searched.
+    Silent,
+}
+
 /// Evaluates the places of one node.
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
@@ -128,6 +169,7 @@ pub struct Evaluator<'a> {
     root: Root,
     sources: &'a dyn Locate,
     pub(crate) others: Option<&'a dyn Others>,
+    mode: Mode,
     extent: Extent,
     /// Whether it is the exports that are evaluated.
     exports: bool,
@@ -162,8 +204,6 @@ pub struct Evaluator<'a> {
     pub warnings: Vec<Warning>,
     /// A reference whose default was used.
     pub default_used: Option<Text>,
-    /// Whether the first problem of a place is all that is to be known of it, and no warning.
-    curt: bool,
 }
 
 /// How many steps into one another fit into the stack that one of them asks for.
@@ -182,6 +222,7 @@ impl<'a> Evaluator<'a> {
             root,
             sources,
             others: None,
+            mode: Mode::Full,
             extent: Extent::Whole,
             exports: false,
             heads: Memo::default(),
@@ -202,21 +243,13 @@ impl<'a> Evaluator<'a> {
             compared: Cell::new(0),
             warnings: Vec::new(),
             default_used: None,
-            curt: false,
         }
     }
 
-    /// The same for who asks for values: it tells the first problem of a place alone, and no warnings.
+    /// The same for another purpose.
     #[must_use]
-    pub(crate) fn curtly(mut self) -> Evaluator<'a> {
-        self.curt = true;
-        self
-    }
-
-    /// The same for who drops the problems: names that are similar are not searched.
-    #[must_use]
-    pub(crate) fn unseen(self) -> Evaluator<'a> {
-        self.compared.set(usize::MAX);
+    pub(crate) fn in_mode(mut self, mode: Mode) -> Evaluator<'a> {
+        self.mode = mode;
         self
     }
 
@@ -338,6 +371,17 @@ impl<'a> Evaluator<'a> {
                 self.heads.end(place, result.as_ref().ok().cloned(), own);
                 result
             }
+        }
+    }
+
+    /// The head of what stands at a key. Whoever asks keeps the container alive meanwhile.
+    pub(super) fn child_head(&mut self, child: Child<'_>) -> Result<Found, Stop> {
+        match child {
+            Child::Slot(slot) => {
+                self.look_at(slot);
+                self.head(slot)
+            }
+            Child::Data(value) => Ok(Head::Value(value.clone()).into()),
         }
     }
 

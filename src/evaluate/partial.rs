@@ -107,7 +107,7 @@ pub struct Known {
     base: Option<Arc<Known>>,
     own: Own,
     /// Whether paths were left out of it.
-    quiet: bool,
+    fast: bool,
     /// The merged parameters of the classes, scalars instead of references to them where a node's
     /// own places stand beside.
     classes: Arc<MapSlot>,
@@ -135,7 +135,7 @@ impl Known {
 
     /// Whether it is of use where the other one is, and no worse.
     pub fn replaces(&self, other: &Known) -> bool {
-        self.own == other.own && (other.quiet || !self.quiet)
+        self.own == other.own && (other.fast || !self.fast)
     }
 
     /// About how many bytes it takes, beside the values.
@@ -147,8 +147,8 @@ impl Known {
     }
 
     /// Whether it leaves names out of messages.
-    pub fn is_quiet(&self) -> bool {
-        self.quiet
+    pub fn is_fast(&self) -> bool {
+        self.fast
     }
 
     /// The merged parameters of the classes, to merge a node's own into.
@@ -198,7 +198,7 @@ impl Evaluator<'_> {
         interner: &ThreadInterner<'_>,
     ) -> Option<Known> {
         let marks = self.marks.take()?;
-        let quiet = self.is_quiet();
+        let fast = self.is_fast();
         let classes = Settling { marks: &marks, interner, heads: &mut self.heads }.map(classes, parameters);
         let made = std::mem::take(&mut self.made);
         let (base, seen) = (self.known.as_deref(), FxHashSet::default());
@@ -212,7 +212,7 @@ impl Evaluator<'_> {
         Some(Known {
             base: self.known,
             own,
-            quiet,
+            fast,
             classes,
             weight,
             values: self.values.into_kept(),

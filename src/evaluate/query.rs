@@ -152,14 +152,8 @@ impl Evaluator<'_> {
         let mut result = Ok(None);
         for (index, key) in path.iter().enumerate() {
             self.push_text(key);
-            let next = match &found.head {
-                Head::Map(map) => map.entries.get(key.as_ref()).map(|slot| self.head(slot)),
-                Head::Raw(raw) => raw.entries.get(key.as_ref()).map(|slot| self.head(slot)),
-                Head::Value(Value::Map(map)) => {
-                    map.get(key.as_ref()).map(|value| Ok(Head::Value(value.clone()).into()))
-                }
-                Head::List(_) | Head::Value(_) => None,
-            };
+            let child = found.head.child(key.as_ref() as &str, |_| None);
+            let next = child.map(|child| self.child_head(child));
             match next {
                 None => break,
                 Some(Err(stop)) => {

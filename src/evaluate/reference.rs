@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Evaluator, Found, Head, Stop};
+use super::{Evaluator, Found, Head, Mode, Stop};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
 use crate::base::path::list_index;
@@ -118,8 +118,8 @@ impl Evaluator<'_> {
     pub(super) fn problem(&self, not_found: NotFound) -> Fault {
         let NotFound { mut fault, inside, top } = not_found;
         let Kind::ReferenceNotFound { missing, similar, .. } = &mut fault.kind else { return fault };
-        // A quiet evaluation is done again if there are problems.
-        if self.is_quiet() || self.compared.get() > MOST_COMPARED {
+        // A fast evaluation is repeated if there are problems.
+        if matches!(self.mode, Mode::Fast | Mode::Silent) || self.compared.get() > MOST_COMPARED {
             return fault;
         }
         let names: Vec<&str> = match &inside {
@@ -215,7 +215,7 @@ impl Evaluator<'_> {
             };
             found = next;
         }
-        if found.head.is_container() && found.home.is_none() && !self.is_quiet() {
+        if found.head.is_container() && found.home.is_none() && !self.is_fast() {
             found.home = Some(self.path_keys().into());
         }
         found.brought = true;
@@ -229,30 +229,8 @@ impl Evaluator<'_> {
             self.change(home.iter());
         }
         self.push_text(segment);
-        let slot: &Slot = match &found.head {
-            Head::Map(map) => match map.entries.get(segment.as_ref()) {
-                Some(slot) => slot,
-                None => return Ok(None),
-            },
-            Head::Raw(raw) => match raw.entries.get(segment.as_ref()) {
-                Some(slot) => slot,
-                None => return Ok(None),
-            },
-            Head::List(list) => match list_index(segment, list.items.len()) {
-                Some(at) => &list.items[at],
-                None => return Ok(None),
-            },
-            Head::Value(Value::Map(map)) => {
-                return Ok(map.get(segment.as_ref()).map(|value| Head::Value(value.clone()).into()));
-            }
-            Head::Value(Value::List(items) | Value::Tuple(items)) => {
-                return Ok(list_index(segment, items.len()).map(|at| Head::Value(items[at].clone()).into()));
-            }
-            Head::Value(_) => return Ok(None),
-        };
-        self.look_at(slot);
-        // `found` keeps the container alive while its slot is looked at.
-        self.head(slot).map(Some)
+        let child = found.head.child(segment.as_ref() as &str, |length| list_index(segment, length));
+        child.map(|child| self.child_head(child)).transpose()
     }
 
     fn missing(&self, segments: &[Text], index: usize, container: &Head) -> Missing {
@@ -310,7 +288,7 @@ mod tests {
     use crate::base::settings::Settings;
     use crate::base::source::{FileId, Origin, Span};
     use crate::base::value::Map;
-    use crate::evaluate::{Evaluator, Locate, Root};
+    use crate::evaluate::{Evaluator, Locate, Mode, Root};
     use crate::model::layer::{Layer, LayerSource};
     use crate::model::merge::{Prefixes, merge_maps};
     use crate::model::slot::MapSlot;
@@ -330,7 +308,7 @@ mod tests {
     }
 
     /// What of a file's parameters is similar to what is missing, and how much was compared for it.
-    fn searched(texts: &[&str], quiet: bool) -> (Vec<Option<String>>, usize) {
+    fn searched(texts: &[&str], fast: bool) -> (Vec<Option<String>>, usize) {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
         let (interner, prefixes) = (Interner::default(), Prefixes::new(&settings));
         let layers = texts.iter().map(|text| {
@@ -345,7 +323,8 @@ mod tests {
             Layer::build(&document, subject, &interner.for_thread()).expect("a class").parameters
         });
         let merged = layers.fold(Arc::new(MapSlot::empty()), |all, one| merge_maps(all, &one, &prefixes));
-        let mut evaluator = Evaluator::new(Root::whole(merged.clone()), &settings, &Nowhere).quiet(quiet);
+        let mut evaluator = Evaluator::new(Root::whole(merged.clone()), &settings, &Nowhere)
+            .in_mode(if fast { Mode::Fast } else { Mode::Full });
         evaluator.evaluate(&merged);
         let faults = evaluator.finish();
         (faults.iter().map(|fault| fault.kind.help()).collect(), evaluator.compared.get())

@@ -160,35 +160,10 @@ impl Evaluator<'_> {
         Ok(Some(found))
     }
 
-    /// The whole value of a parameter; `None` where nothing stands there, or it cannot be computed.
-    pub(crate) fn parameter(&mut self, path: &[Key]) -> Option<Value> {
-        let (first, rest) = path.split_first()?;
-        let first = Text::from(crate::base::pystr::str(&first.0));
-        let (place, _) = self.root.get(&[first], &self.prefixes)?;
-        self.below(place.slot()?, rest)
-    }
-
-    /// The same for what a path leads to from a slot, which must live as long as the evaluator.
-    pub(crate) fn below(&mut self, slot: &Slot, path: &[Key]) -> Option<Value> {
-        let found = self.descend(slot, path).ok().flatten()?;
-        self.deep_found(&found).ok()
-    }
-
     /// The head of one part of a container.
     pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
-        let head = match &found.head {
-            Head::Map(map) => map.entries.get(key).map(|slot| self.head(slot)).transpose()?,
-            Head::Raw(raw) => raw.entries.get(key).map(|slot| self.head(slot)).transpose()?,
-            Head::List(list) => {
-                index(key).and_then(|at| list.items.get(at)).map(|slot| self.head(slot)).transpose()?
-            }
-            Head::Value(Value::Map(map)) => map.get(key).map(|value| Head::Value(value.clone()).into()),
-            Head::Value(Value::List(items) | Value::Tuple(items)) => {
-                index(key).and_then(|at| items.get(at)).map(|value| Head::Value(value.clone()).into())
-            }
-            Head::Value(_) => None,
-        };
-        Ok(head)
+        let child = found.head.child(key, |_| index(key));
+        child.map(|child| self.child_head(child)).transpose()
     }
 
     /// The whole value of a path whose first key has this slot, and what went wrong first where

@@ -3,7 +3,7 @@
 //! Most nodes have no message. So their evaluation only counts how deep it stands, and is run
 //! again with all names where there is something to tell.
 
-use super::{Evaluator, Locate, Stop};
+use super::{Evaluator, Locate, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text, Value};
@@ -12,8 +12,6 @@ use crate::yaml::sub_span::sub_span;
 /// Where an evaluation stands.
 #[derive(Default)]
 pub(super) struct Way {
-    /// Whether names are left out.
-    quiet: bool,
     /// The paths of all places on the way, one after the other.
     keys: Vec<Key>,
     /// Where that of the last one begins.
@@ -33,22 +31,15 @@ struct Active {
 }
 
 impl Evaluator<'_> {
-    /// The same, leaving out of messages where they belong: whoever gets one asks again.
-    #[must_use]
-    pub fn quiet(mut self, quiet: bool) -> Self {
-        self.way.quiet = quiet;
-        self
-    }
-
     /// Whether messages lack names.
-    pub(super) fn is_quiet(&self) -> bool {
-        self.way.quiet
+    pub(super) fn is_fast(&self) -> bool {
+        self.mode == Mode::Fast
     }
 
     /// Goes to another path, as a reference does; `leave` comes back.
     pub(crate) fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
         let before = (self.way.base, self.way.length);
-        if !self.way.quiet {
+        if !self.is_fast() {
             self.way.base = self.way.length;
             self.way.keys.extend(path.into_iter().cloned());
             self.way.length = self.way.keys.len();
@@ -63,7 +54,7 @@ impl Evaluator<'_> {
 
     /// Goes to another path and stays there.
     pub(super) fn change<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) {
-        if !self.way.quiet {
+        if !self.is_fast() {
             self.way.keys.truncate(self.way.base);
             self.way.keys.extend(path.into_iter().cloned());
             self.way.length = self.way.keys.len();
@@ -82,21 +73,21 @@ impl Evaluator<'_> {
 
     pub(crate) fn push_key(&mut self, key: &Key) {
         self.way.length += 1;
-        if !self.way.quiet {
+        if !self.is_fast() {
             self.way.keys.push(key.clone());
         }
     }
 
     pub(crate) fn push_text(&mut self, key: &Text) {
         self.way.length += 1;
-        if !self.way.quiet {
+        if !self.is_fast() {
             self.way.keys.push(key.clone().into());
         }
     }
 
     pub(super) fn push_index(&mut self, index: usize) {
         self.way.length += 1;
-        if !self.way.quiet {
+        if !self.is_fast() {
             self.way.keys.push(Key(Value::Int(i64::try_from(index).unwrap_or(i64::MAX))));
         }
     }
@@ -107,7 +98,7 @@ impl Evaluator<'_> {
     }
 
     pub(super) fn push_active(&mut self, address: usize, origin: Origin) {
-        if !self.way.quiet {
+        if !self.is_fast() {
             let (base, end) = (self.way.base, self.way.length);
             self.way.active.push(Active { address, base, end, origin });
         }
@@ -157,7 +148,7 @@ impl Evaluator<'_> {
 
     /// Takes note of a warning. Each node that meets it is told, so it is found anew for each.
     pub(super) fn warn(&mut self, warning: Warning) {
-        if !self.curt {
+        if self.mode != Mode::Explain {
             self.warnings.push(warning);
         }
         self.own = true;
@@ -185,7 +176,7 @@ impl Evaluator<'_> {
         let path = |active: &Active| &self.way.keys[active.base..active.end];
         let mut steps: Vec<&Active> = self.way.active[from..].iter().collect();
         // An explanation meets a long one at each of its places, and shows its ends.
-        if self.curt && steps.len() > 2 * ENDS {
+        if self.mode == Mode::Explain && steps.len() > 2 * ENDS {
             steps.drain(ENDS..steps.len() - ENDS);
         }
         // On the way into a container, the place that leads out again is what counts.

@@ -3,12 +3,12 @@
 
 use rustc_hash::FxHashSet;
 
-use super::parts::{Below, Inner, address, below, leaf};
+use super::parts::{Below, address, below, leaf};
 use super::teller::Teller;
 use crate::base::pattern::{PathPattern, Progress};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
-use crate::evaluate::{Found, Head};
+use crate::evaluate::{Child, Found, Head};
 
 /// One walk through the parameters or the exports of a node.
 struct Walk<'p> {
@@ -59,8 +59,8 @@ impl Teller<'_> {
             }
             walk.path.push(key);
             let head = match inner {
-                Inner::Slot(slot) => self.quietly(|evaluator| evaluator.head(slot)),
-                Inner::Data(value) => Some(Found::from(Head::Value(value.clone()))),
+                Child::Slot(slot) => self.quietly(|evaluator| evaluator.head(slot)),
+                Child::Data(value) => Some(Found::from(Head::Value(value.clone()))),
             };
             let is_leaf = head.as_ref().is_none_or(|found| leaf(&found.head));
             let is_match = walk.pattern.is_match(&next) && (is_leaf || !walk.leaves);

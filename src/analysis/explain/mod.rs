@@ -11,7 +11,6 @@ mod cover;
 mod data;
 mod matching;
 mod parts;
-mod paths;
 mod place;
 mod references;
 mod room;
@@ -40,12 +39,11 @@ pub use context::{
     ApplicationStep, ApplicationStory, ClassListing, ClassStory, EnvironmentStory, environment,
 };
 pub use parts::{ReferencePlace, ValuePart};
-pub use paths::Paths;
 pub use place::{ValuePlace, ValuePlaces};
 pub use references::{QueryAnswer, ReferenceStory};
 pub use steps::Step;
 use teller::Teller;
-pub use teller::{Stands, Wanted, places, values_without};
+pub use teller::{Stands, Wanted, has_parameter, places, values_without};
 pub use text::explanation as to_text;
 pub(crate) use written::written;
 
@@ -192,34 +190,30 @@ fn explain_layers(
         missing: Vec::new(),
     };
     let mut missing = Vec::new();
+    // The names that were not found; a glob may find nothing.
+    let absent = |wanted: &[String], is_found: &dyn Fn(&Glob) -> bool| -> Vec<String> {
+        wanted.iter().filter(|text| !is_wild(text) && !is_found(&Glob::new(text))).cloned().collect()
+    };
     if everything || !selection.classes.is_empty() {
-        explanation.classes = context::classes(computation, layers, &globs(&selection.classes), &room);
-        let (classes, wanted) = (&explanation.classes, &selection.classes);
-        missing.extend(not_found(
-            "class",
-            wanted,
-            |glob| classes.iter().any(|story| glob.matches(&story.name)),
-            layers,
-            || {
-                let all = layers.linearization.include_chains().all();
-                all.iter().skip(1).map(|included| included.name.to_string()).collect()
-            },
-        ));
+        let classes = context::classes(computation, layers, &globs(&selection.classes), &room);
+        let is_found = |glob: &Glob| classes.iter().any(|story| glob.matches(&story.name));
+        for name in absent(&selection.classes, &is_found) {
+            let all = layers.linearization.include_chains().all();
+            let names: Vec<String> = all.iter().skip(1).map(|one| one.name.to_string()).collect();
+            missing.push(not_found("class", &name, &names, layers));
+        }
+        explanation.classes = classes;
     }
     if everything || !selection.applications.is_empty() {
-        explanation.applications =
-            context::applications(computation, layers, &globs(&selection.applications), &room);
-        let (stories, wanted) = (&explanation.applications, &selection.applications);
-        missing.extend(not_found(
-            "application",
-            wanted,
-            |glob| stories.iter().any(|s| glob.matches(&s.name)),
-            layers,
-            || {
-                let all = context::applications(computation, layers, &[], &Room::new(computation.settings));
-                all.iter().map(|story| story.name.to_string()).collect()
-            },
-        ));
+        let all = |globs: &[Glob], room: &Room| context::applications(computation, layers, globs, room);
+        let applications = all(&globs(&selection.applications), &room);
+        let is_found = |glob: &Glob| applications.iter().any(|story| glob.matches(&story.name));
+        for name in absent(&selection.applications, &is_found) {
+            let all = all(&[], &Room::new(computation.settings));
+            let names: Vec<String> = all.iter().map(|story| story.name.to_string()).collect();
+            missing.push(not_found("application", &name, &names, layers));
+        }
+        explanation.applications = applications;
     }
     for exports in [false, true] {
         let wanted = if exports { &selection.exports } else { &selection.parameters };
@@ -279,7 +273,8 @@ fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) ->
         let pattern = PathPattern::new(text, &teller.computation.settings.delimiter);
         let paths = teller.matching(&pattern);
         if paths.is_empty() && !is_wild(text) {
-            missing.push(no_path(teller, text));
+            let what = if teller.tells_exports { "export" } else { "parameter" };
+            missing.push(not_found(what, text, &teller.paths(), teller.places.layers()));
         }
         for path in paths {
             if teller.room.is_full() {
@@ -293,31 +288,11 @@ fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) ->
     missing
 }
 
-/// The names that were not found; a glob may find nothing.
-fn not_found(
-    what: &'static str,
-    wanted: &[String],
-    is_found: impl Fn(&Glob) -> bool,
-    layers: &Layers,
-    names: impl Fn() -> Vec<String>,
-) -> Vec<Fault> {
-    let missing = wanted.iter().filter(|text| !is_wild(text) && !is_found(&Glob::new(text)));
-    let fault = |text: &String| {
-        let names = names();
-        let similar =
-            crate::base::similar::nearest(text, names.iter().map(String::as_str)).map(str::to_owned);
-        let kind = Kind::NothingToExplain { what, name: text.clone(), similar };
-        Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
-    };
-    missing.map(fault).collect()
-}
-
-fn no_path(teller: &Teller<'_>, text: &str) -> Fault {
-    let what = if teller.tells_exports { "export" } else { "parameter" };
-    let known = teller.paths();
-    let similar = crate::base::similar::nearest(text, known.iter().map(String::as_str)).map(str::to_owned);
-    let kind = Kind::NothingToExplain { what, name: text.to_owned(), similar };
-    Fault { node: Some(teller.places.layers().name.clone()), ..Fault::new(kind) }
+/// The problem of a name that is not there, with the one that was probably meant.
+fn not_found(what: &'static str, name: &str, names: &[String], layers: &Layers) -> Fault {
+    let similar = crate::base::similar::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
+    let kind = Kind::NothingToExplain { what, name: name.to_owned(), similar };
+    Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
 }
 
 /// The names of the nodes that globs choose, sorted; a glob that finds none is an error.

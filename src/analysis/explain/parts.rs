@@ -11,7 +11,7 @@ use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::linearize::AUTOMATIC;
-use crate::evaluate::{Found, Head};
+use crate::evaluate::{Child, Found, Head};
 use crate::model::slot::Slot;
 
 /// One leaf or item.
@@ -59,14 +59,7 @@ impl Bringing {
 /// What is below a container, and how it is reached.
 pub(super) struct Below<'s> {
     pub(super) key: Key,
-    pub(super) inner: Inner<'s>,
-}
-
-/// A slot, or a part of finished data: of what a query, a default or an automatic parameter brings in.
-#[derive(Clone, Copy)]
-pub(super) enum Inner<'s> {
-    Slot(&'s Slot),
-    Data(&'s Value),
+    pub(super) inner: Child<'s>,
 }
 
 impl Teller<'_> {
@@ -100,7 +93,7 @@ impl Teller<'_> {
             return;
         }
         for Below { key, inner } in below(&found.head) {
-            let Inner::Slot(slot) = inner else { continue };
+            let Child::Slot(slot) = inner else { continue };
             if self.room.is_full() {
                 break;
             }
@@ -143,7 +136,7 @@ impl Teller<'_> {
     /// The leaves of finished data: they stand where what brings it in does.
     fn data_parts(&self, value: &Value, path: &mut Vec<Key>, place: &ValuePlace, parts: &mut Vec<ValuePart>) {
         for Below { key, inner } in below(&Head::Value(value.clone())) {
-            let Inner::Data(value) = inner else { continue };
+            let Child::Data(value) = inner else { continue };
             if self.room.is_full() {
                 break;
             }
@@ -202,7 +195,7 @@ impl Teller<'_> {
             return;
         }
         for Below { inner, .. } in below(&found.head) {
-            let Inner::Slot(slot) = inner else { continue };
+            let Child::Slot(slot) = inner else { continue };
             if !self.room.take(1) {
                 break;
             }
@@ -217,19 +210,19 @@ impl Teller<'_> {
 /// The entries of a container. What is in finished data has no place of its own.
 pub(super) fn below(head: &Head) -> Vec<Below<'_>> {
     fn slots<'s>(entries: impl Iterator<Item = (&'s Key, &'s Slot)>) -> Vec<Below<'s>> {
-        entries.map(|(key, slot)| Below { key: key.clone(), inner: Inner::Slot(slot) }).collect()
+        entries.map(|(key, slot)| Below { key: key.clone(), inner: Child::Slot(slot) }).collect()
     }
-    fn items<'s>(inner: impl Iterator<Item = Inner<'s>>) -> Vec<Below<'s>> {
+    fn items<'s>(inner: impl Iterator<Item = Child<'s>>) -> Vec<Below<'s>> {
         (0i64..).zip(inner).map(|(at, inner)| Below { key: Key(Value::Int(at)), inner }).collect()
     }
     match head {
         Head::Map(map) => slots(map.entries.iter()),
         Head::Raw(raw) => slots(raw.entries.iter()),
-        Head::List(list) => items(list.items.iter().map(Inner::Slot)),
+        Head::List(list) => items(list.items.iter().map(Child::Slot)),
         Head::Value(Value::Map(map)) => {
-            map.iter().map(|(key, value)| Below { key: key.clone(), inner: Inner::Data(value) }).collect()
+            map.iter().map(|(key, value)| Below { key: key.clone(), inner: Child::Data(value) }).collect()
         }
-        Head::Value(Value::List(list) | Value::Tuple(list)) => items(list.iter().map(Inner::Data)),
+        Head::Value(Value::List(list) | Value::Tuple(list)) => items(list.iter().map(Child::Data)),
         Head::Value(_) => Vec::new(),
     }
 }

@@ -22,7 +22,7 @@ use crate::base::path::KeyPath;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::node::Layers;
-use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Head, Root, Run, Stop};
+use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Head, Mode, Root, Run, Stop};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 
@@ -273,7 +273,7 @@ impl<'a> Teller<'a> {
     fn told_again(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
         let root = Root::whole(self.parameters.merged.clone());
         let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
-        let evaluator = evaluator.beside(&self.evaluator).curtly();
+        let evaluator = evaluator.beside(&self.evaluator).in_mode(Mode::Explain);
         let mut evaluator = if self.tells_exports { evaluator } else { evaluator.with_others(self.others) };
         let fault = evaluator.value_of(path, slot).err().flatten();
         self.room.take(evaluator.spent());

@@ -13,12 +13,13 @@ use super::references::Answered;
 use super::room::Room;
 use super::steps::Folded;
 use crate::base::path::{KeyPath, join_path};
+use crate::base::pattern::PathPattern;
 use crate::base::secrets::Secrets;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
-use crate::evaluate::{Evaluator, Found, Head, References, Root, without};
+use crate::evaluate::{Evaluator, Found, Head, Mode, References, Root, without};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 
@@ -77,23 +78,12 @@ pub struct Stands {
 pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
-    let exports = without(secrets, &layers.exports, References::Hidden);
-    let evaluator =
-        |root| Evaluator::new(root, computation.settings, computation.inputs).with_others(&others);
-    let mut parameters = evaluator(computation.root(layers).without(secrets));
-    let mut exported = if wanted.iter().any(|wanted| wanted.export) && has_query(&exports) {
-        let merged = without(secrets, &computation.merge(layers), References::Hidden);
-        after_parameters(evaluator(Root::whole(merged.clone())), &merged)
-    } else {
-        evaluator(computation.root(layers).without(secrets))
-    };
+    let mut tellers = [None, None];
     let mut value = |wanted: &Wanted| {
-        if wanted.export {
-            let (first, rest) = wanted.path.split_first()?;
-            exported.below(exports.entries.get(first)?, rest)
-        } else {
-            parameters.parameter(&wanted.path)
-        }
+        let teller = tellers[usize::from(wanted.export)]
+            .get_or_insert_with(|| Teller::without(computation, layers, &others, wanted.export, secrets));
+        let found = teller.find(&wanted.path)?;
+        teller.quietly(|evaluator| evaluator.deep_found(&found))
     };
     wanted.iter().map(&mut value).collect()
 }
@@ -102,13 +92,21 @@ pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets
 pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Stands> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = computation.others(layers, None);
-    let mut parameters = Teller::new(computation, layers, &others, false);
-    let mut exports = Teller::new(computation, layers, &others, true);
+    let mut tellers = [None, None];
     let mut stands = |wanted: &Wanted| {
-        let teller = if wanted.export { &mut exports } else { &mut parameters };
+        let teller = tellers[usize::from(wanted.export)]
+            .get_or_insert_with(|| Teller::new(computation, layers, &others, wanted.export));
         Stands { place: teller.place(&wanted.path), items: teller.items(&wanted.path, &wanted.items) }
     };
     wanted.iter().map(&mut stands).collect()
+}
+
+/// Whether any of the parameters of a node matches one of these patterns, what references bring in too.
+pub fn has_parameter(computation: &Computation<'_>, layers: &Layers, patterns: &[String]) -> bool {
+    let others = computation.others(layers, None);
+    let mut teller = Teller::new(computation, layers, &others, false);
+    let delimiter = &computation.settings.delimiter;
+    patterns.iter().any(|pattern| !teller.matching(&PathPattern::new(pattern, delimiter)).is_empty())
 }
 
 /// Whether a query stands in a map itself: among exports it is an error.
@@ -154,7 +152,7 @@ impl<'a> Teller<'a> {
         let mut evaluator =
             Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs)
                 .with_others(others)
-                .curtly();
+                .in_mode(Mode::Explain);
         if exports && has_query(&merged_exports) {
             evaluator = after_parameters(evaluator, &parameters);
         }

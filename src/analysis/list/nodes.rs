@@ -5,10 +5,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::Rows;
-use crate::analysis::explain::Paths;
+use crate::analysis::explain::has_parameter;
 use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
-use crate::base::pattern::{Glob, PathPattern, chosen};
+use crate::base::pattern::{Glob, chosen};
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
 use crate::engine::node::Computation;
@@ -222,10 +222,7 @@ fn node_row(
     }
     if !filter.parameters.is_empty() {
         let layers = node.layers.as_ref().ok()?;
-        let mut paths = Paths::new(computation, layers);
-        let delimiter = &computation.settings.delimiter;
-        let has = |text: &String| paths.any(&PathPattern::new(text, delimiter));
-        if !filter.parameters.iter().any(has) {
+        if !has_parameter(computation, layers, &filter.parameters) {
             return None;
         }
     }

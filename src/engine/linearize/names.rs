@@ -9,7 +9,7 @@ use crate::base::error::{Fault, Kind};
 use crate::base::secrets::{MASK, Secrets};
 use crate::base::source::Origin;
 use crate::base::value::Text;
-use crate::evaluate::{Evaluator, Root, ValueSource};
+use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
 use crate::model::layer::ClassEntry;
 use crate::model::template::Template;
 
@@ -28,7 +28,7 @@ impl Linearizer<'_> {
     fn shown_name(&self, template: &Arc<Template>, origin: Origin, name: &Text) -> Option<Text> {
         let secrets = Secrets::of(self.settings);
         let root = self.merged_so_far().without(&secrets);
-        let mut evaluator = Evaluator::new(root, self.settings, self.sources).unseen();
+        let mut evaluator = Evaluator::new(root, self.settings, self.sources).in_mode(Mode::Silent);
         let shown = evaluator.class_name(template, origin).ok()?;
         (shown == **name).then(|| shown.into())
     }
