@@ -175,11 +175,7 @@ impl Evaluator<'_> {
         }
         let place = match self.values.begin(address) {
             Ok(place) => place,
-            Err(State::Kept((value, measure))) => {
-                self.measure = *measure;
-                return Ok(value.clone());
-            }
-            Err(State::Done((value, measure), own)) => {
+            Err(State::Done { result: (value, measure), own, .. }) => {
                 self.measure = *measure;
                 self.own |= own;
                 return Ok(value.clone());

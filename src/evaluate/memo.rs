@@ -6,11 +6,14 @@ use rustc_hash::FxHashMap;
 pub(super) enum State<T> {
     /// It is computed at the moment.
     Pending,
-    /// What it came to. The flag tells whether a place of the node's own had a say
-    /// ([`super::partial`]).
-    Done(T, bool),
-    /// What it came to, kept for other nodes.
-    Kept(T),
+    /// What it came to.
+    Done {
+        result: T,
+        /// Whether a place of the node's own had a say ([`super::partial`]).
+        own: bool,
+        /// Whether it is kept for other nodes.
+        kept: bool,
+    },
     /// Its problem was reported.
     Failed,
 }
@@ -54,78 +57,45 @@ impl<T> Memo<T> {
 
     /// Ends it: `None` where it failed.
     pub(super) fn end(&mut self, place: usize, done: Option<T>, own: bool) {
-        self.states[place] = done.map_or(State::Failed, |done| State::Done(done, own));
+        self.states[place] = done.map_or(State::Failed, |result| State::Done { result, own, kept: false });
     }
 
     /// Takes out what a place came to without a say of the node's own.
     pub(super) fn take_shared(&mut self, address: usize) -> Option<T> {
-        let place = *self.places.get(&address)?;
-        match std::mem::replace(&mut self.states[place], State::Failed) {
-            State::Done(done, false) => Some(done),
-            other => {
-                self.states[place] = other;
-                None
-            }
+        let state = &mut self.states[*self.places.get(&address)?];
+        if !matches!(state, State::Done { own: false, kept: false, .. }) {
+            return None;
+        }
+        match std::mem::replace(state, State::Failed) {
+            State::Done { result, .. } => Some(result),
+            State::Pending | State::Failed => None,
         }
     }
 
     /// Marks what a place came to as one to be kept for other nodes, if the node's own had no say.
     pub(super) fn keep(&mut self, address: usize) -> Keeping<'_, T> {
-        let Some(place) = self.places.get(&address) else { return Keeping::Not };
-        let state = &mut self.states[*place];
-        match std::mem::replace(state, State::Failed) {
-            State::Done(done, false) => {
-                *state = State::Kept(done);
-                match state {
-                    State::Kept(done) => Keeping::New(done),
-                    _ => Keeping::Not,
-                }
+        match self.places.get(&address).map(|place| &mut self.states[*place]) {
+            Some(State::Done { own: false, kept: true, .. }) => Keeping::Again,
+            Some(State::Done { result, own: false, kept }) => {
+                *kept = true;
+                Keeping::New(result)
             }
-            other => {
-                let known = matches!(other, State::Kept(_));
-                *state = other;
-                if known { Keeping::Again } else { Keeping::Not }
-            }
+            _ => Keeping::Not,
         }
     }
 
-    /// All that is to be kept.
-    pub(super) fn into_kept(self) -> Kept<T> {
-        let Memo { places: all, states } = self;
-        let mut results =
-            Vec::with_capacity(states.iter().filter(|state| matches!(state, State::Kept(_))).count());
-        let moved: Vec<Option<u32>> = states
-            .into_iter()
-            .map(|state| match state {
-                State::Kept(done) => {
-                    results.push(done);
-                    u32::try_from(results.len() - 1).ok()
-                }
+    /// All that is to be kept, by address.
+    pub(super) fn into_kept(mut self) -> FxHashMap<usize, T> {
+        let kept = |state: &State<T>| matches!(state, State::Done { kept: true, .. });
+        let mut all = FxHashMap::default();
+        all.reserve(self.states.iter().filter(|state| kept(state)).count());
+        all.extend(self.places.into_iter().filter_map(|(address, place)| {
+            match std::mem::replace(&mut self.states[place], State::Failed) {
+                State::Done { result, kept: true, .. } => Some((address, result)),
                 _ => None,
-            })
-            .collect();
-        let mut places = FxHashMap::default();
-        places.reserve(results.len());
-        places.extend(all.into_iter().filter_map(|(address, place)| Some((address, moved[place]?))));
-        Kept { places, results }
-    }
-}
-
-/// What is kept of many places, by their addresses.
-pub(super) struct Kept<T> {
-    places: FxHashMap<usize, u32>,
-    results: Vec<T>,
-}
-
-impl<T> Kept<T> {
-    /// What a place came to.
-    pub(super) fn get(&self, address: usize) -> Option<&T> {
-        self.results.get(*self.places.get(&address)? as usize)
-    }
-
-    /// All of them.
-    pub(super) fn all(&self) -> &[T] {
-        &self.results
+            }
+        }));
+        all
     }
 }
 

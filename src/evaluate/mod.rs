@@ -90,6 +90,43 @@ pub(crate) enum Head {
 }
 
 impl Head {
+    /// The head of a slot that there is nothing to compute of.
+    pub(crate) fn of(slot: &Slot) -> Option<Head> {
+        match slot {
+            Slot::Value(value, _) => Some(Head::Value(value.clone())),
+            Slot::List(list) => Some(Head::List(list.clone())),
+            Slot::Raw(raw) => Some(Head::Raw(raw.clone())),
+            Slot::Map(map) => Some(Head::Map(map.clone())),
+            Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => None,
+        }
+    }
+    /// The slots in it: finished data has none.
+    pub(crate) fn slots(&self) -> std::slice::Iter<'_, Slot> {
+        match self {
+            Head::Value(_) => [].iter(),
+            Head::List(list) => list.items.iter(),
+            Head::Raw(raw) => raw.entries.values(),
+            Head::Map(map) => map.entries.values(),
+        }
+    }
+    /// What tells it from other containers as long as it lives.
+    pub(crate) fn address(&self) -> Option<usize> {
+        match self {
+            Head::Value(_) => None,
+            Head::List(list) => Some(Arc::as_ptr(list) as usize),
+            Head::Raw(raw) => Some(Arc::as_ptr(raw) as usize),
+            Head::Map(map) => Some(Arc::as_ptr(map) as usize),
+        }
+    }
+    /// Whether what is in it has to be computed.
+    fn is_dynamic(&self) -> bool {
+        match self {
+            Head::Value(_) => false,
+            Head::List(list) => list.dynamic,
+            Head::Raw(raw) => raw.dynamic,
+            Head::Map(map) => map.dynamic || map.stacked,
+        }
+    }
     pub(crate) fn is_container(&self) -> bool {
         !matches!(self, Head::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
     }
@@ -333,45 +370,39 @@ impl<'a> Evaluator<'a> {
 
     /// The head of a place, computed once; what goes wrong is recorded here.
     pub(crate) fn head(&mut self, slot: &Slot) -> Result<Found, Stop> {
-        match slot {
-            Slot::Value(value, _) => Ok(Head::Value(value.clone()).into()),
-            Slot::List(list) => Ok(Head::List(list.clone()).into()),
-            Slot::Raw(raw) => Ok(Head::Raw(raw.clone()).into()),
-            Slot::Map(map) => Ok(Head::Map(map.clone()).into()),
-            Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
-                let address = std::ptr::from_ref(slot) as usize;
-                if let Some(found) = self.known.as_ref().and_then(|known| known.head(address)) {
-                    return Ok(found);
-                }
-                let place = match self.heads.begin(address) {
-                    Ok(place) => place,
-                    Err(State::Done(found, own)) => {
-                        self.own |= own;
-                        return Ok(found.clone());
-                    }
-                    Err(State::Kept(found)) => return Ok(found.clone()),
-                    Err(State::Failed) => return Err(Stop::Reported),
-                    Err(State::Pending) => return Err(self.cycle(address).into()),
-                };
-                self.push_active(address, slot.origin());
-                let around = std::mem::take(&mut self.own);
-                let result = self.deeper(|evaluator| evaluator.compute(slot));
-                self.pop_active();
-                if let Ok(Found { head: Head::Map(map), .. }) = &result {
-                    self.look_into(map);
-                }
-                let result = result.map_err(|stop| {
-                    self.report(stop);
-                    // What leads back here is a circle, whatever else is wrong.
-                    self.look_further(slot);
-                    Stop::Reported
-                });
-                let own = self.own;
-                self.own |= around;
-                self.heads.end(place, result.as_ref().ok().cloned(), own);
-                result
-            }
+        if let Some(head) = Head::of(slot) {
+            return Ok(head.into());
         }
+        let address = std::ptr::from_ref(slot) as usize;
+        if let Some(found) = self.known.as_ref().and_then(|known| known.head(address)) {
+            return Ok(found);
+        }
+        let place = match self.heads.begin(address) {
+            Ok(place) => place,
+            Err(State::Done { result: found, own, .. }) => {
+                self.own |= own;
+                return Ok(found.clone());
+            }
+            Err(State::Failed) => return Err(Stop::Reported),
+            Err(State::Pending) => return Err(self.cycle(address).into()),
+        };
+        self.push_active(address, slot.origin());
+        let around = std::mem::take(&mut self.own);
+        let result = self.deeper(|evaluator| evaluator.compute(slot));
+        self.pop_active();
+        if let Ok(Found { head: Head::Map(map), .. }) = &result {
+            self.look_into(map);
+        }
+        let result = result.map_err(|stop| {
+            self.report(stop);
+            // What leads back here is a circle, whatever else is wrong.
+            self.look_further(slot);
+            Stop::Reported
+        });
+        let own = self.own;
+        self.own |= around;
+        self.heads.end(place, result.as_ref().ok().cloned(), own);
+        result
     }
 
     /// The head of what stands at a key. Whoever asks keeps the container alive meanwhile.

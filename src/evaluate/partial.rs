@@ -15,14 +15,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use hashbrown::DefaultHashBuilder;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::memo::{Keeping, Kept, Memo};
+use super::memo::{Keeping, Memo};
 use super::{Evaluator, Found, Head};
 use crate::base::size::ValueSize;
 use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Key, Value};
-use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
+use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::ThreadInterner;
 
 /// The places of a map that later ones have a say in.
@@ -114,9 +114,9 @@ pub struct Known {
     /// About how many bytes these take.
     weight: usize,
     /// By the address of a container that the parameters of all such nodes share.
-    values: Kept<(Value, ValueSize)>,
+    values: FxHashMap<usize, (Value, ValueSize)>,
     /// By the address of a slot in such a container.
-    heads: Kept<Found>,
+    heads: FxHashMap<usize, Found>,
     /// What the addresses belong to, beside the parameters of the classes.
     _alive: (Arc<MapSlot>, Vec<Head>),
 }
@@ -141,9 +141,8 @@ impl Known {
     /// About how many bytes it takes, beside the values.
     pub fn weight(&self) -> usize {
         self.weight
-            + size_of_val(self.values.all())
-            + size_of_val(self.heads.all())
-            + (self.values.all().len() + self.heads.all().len()) * CONTAINER
+            + self.values.len() * (size_of::<(Value, ValueSize)>() + CONTAINER)
+            + self.heads.len() * (size_of::<Found>() + CONTAINER)
     }
 
     /// Whether it leaves names out of messages.
@@ -158,16 +157,16 @@ impl Known {
 
     pub(super) fn value(&self, address: usize) -> Option<(Value, ValueSize)> {
         let base = || self.base.as_ref()?.value(address);
-        self.values.get(address).cloned().or_else(base)
+        self.values.get(&address).cloned().or_else(base)
     }
 
     fn has_value(&self, address: usize) -> bool {
-        self.values.get(address).is_some() || self.base.as_ref().is_some_and(|base| base.has_value(address))
+        self.values.contains_key(&address) || self.base.as_ref().is_some_and(|base| base.has_value(address))
     }
 
     pub(super) fn head(&self, address: usize) -> Option<Found> {
         let base = || self.base.as_ref()?.head(address);
-        self.heads.get(address).cloned().or_else(base)
+        self.heads.get(&address).cloned().or_else(base)
     }
 }
 
@@ -203,8 +202,8 @@ impl Evaluator<'_> {
         let made = std::mem::take(&mut self.made);
         let (base, seen) = (self.known.as_deref(), FxHashSet::default());
         let mut sift = Sift { base, heads: &mut self.heads, values: &mut self.values, seen, weight: 0 };
-        sift.map(&classes);
-        sift.map(exports);
+        sift.head(&Head::Map(classes.clone()));
+        sift.head(&Head::Map(exports.clone()));
         for head in &made {
             sift.head(head);
         }
@@ -250,33 +249,7 @@ struct Sift<'m> {
 
 impl Sift<'_> {
     fn head(&mut self, head: &Head) {
-        match head {
-            Head::Value(_) => {}
-            Head::List(list) => self.list(list),
-            Head::Raw(raw) => self.raw(raw),
-            Head::Map(map) => self.map(map),
-        }
-    }
-
-    fn map(&mut self, map: &Arc<MapSlot>) {
-        if map.dynamic || map.stacked {
-            self.container(Arc::as_ptr(map) as usize, map.entries.values());
-        }
-    }
-
-    fn raw(&mut self, raw: &Arc<RawSlot>) {
-        if raw.dynamic {
-            self.container(Arc::as_ptr(raw) as usize, raw.entries.values());
-        }
-    }
-
-    fn list(&mut self, list: &Arc<ListSlot>) {
-        if list.dynamic {
-            self.container(Arc::as_ptr(list) as usize, list.items.iter());
-        }
-    }
-
-    fn container<'s>(&mut self, address: usize, slots: impl ExactSizeIterator<Item = &'s Slot>) {
+        let Some(address) = head.address().filter(|_| head.is_dynamic()) else { return };
         let new = match self.values.keep(address) {
             Keeping::New(_) => true,
             Keeping::Again => false,
@@ -285,31 +258,21 @@ impl Sift<'_> {
             }
         };
         if new {
-            self.weight += CONTAINER + slots.len() * size_of::<Slot>();
-            grow(|| slots.for_each(|slot| self.slot(slot)));
+            self.weight += CONTAINER + head.slots().len() * size_of::<Slot>();
+            grow(|| head.slots().for_each(|slot| self.slot(slot)));
         }
     }
 
     fn slot(&mut self, slot: &Slot) {
-        match slot {
-            Slot::Value(..) => {}
-            Slot::List(list) => self.list(list),
-            Slot::Raw(raw) => self.raw(raw),
-            Slot::Map(map) => self.map(map),
-            Slot::Text(..) | Slot::Query(..) => self.result(slot),
-            Slot::Stack(stack) => {
-                self.result(slot);
-                stack.entries.iter().for_each(|entry| self.slot(&entry.slot));
-            }
+        if let Some(head) = Head::of(slot) {
+            return self.head(&head);
         }
-    }
-
-    fn result(&mut self, slot: &Slot) {
-        if let Keeping::New(found) = self.heads.keep(std::ptr::from_ref(slot) as usize)
-            && found.head.is_container()
-        {
+        if let Keeping::New(found) = self.heads.keep(std::ptr::from_ref(slot) as usize) {
             let head = found.head.clone();
             self.head(&head);
+        }
+        if let Slot::Stack(stack) = slot {
+            stack.entries.iter().for_each(|entry| self.slot(&entry.slot));
         }
     }
 }

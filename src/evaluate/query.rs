@@ -182,12 +182,7 @@ impl Evaluator<'_> {
         if let Ok(value) = self.deep_found(found) {
             return Some((value, self.measure));
         }
-        let address = match &found.head {
-            Head::Map(map) => Arc::as_ptr(map) as usize,
-            Head::Raw(raw) => Arc::as_ptr(raw) as usize,
-            Head::List(list) => Arc::as_ptr(list) as usize,
-            Head::Value(_) => return None,
-        };
+        let address = found.head.address()?;
         if let Some(known) = left.known.get(&address) {
             return known.clone();
         }

@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::parts::{Below, address, below, leaf};
+use super::parts::{Below, below, leaf};
 use super::teller::Teller;
 use crate::base::pattern::{PathPattern, Progress};
 use crate::base::stack::grow;
@@ -38,7 +38,7 @@ impl Teller<'_> {
     }
 
     fn walk(&mut self, found: &Found, progress: &Progress, walk: &mut Walk<'_>) {
-        let address = address(&found.head);
+        let address = found.head.address();
         if address.is_some_and(|address| !walk.around.insert(address)) {
             return;
         }

@@ -88,7 +88,7 @@ impl Teller<'_> {
         around: &mut FxHashSet<usize>,
         parts: &mut Vec<ValuePart>,
     ) {
-        let address = address(&found.head);
+        let address = found.head.address();
         if address.is_some_and(|address| !around.insert(address)) {
             return;
         }
@@ -191,7 +191,7 @@ impl Teller<'_> {
 
     /// Where all that is in a container is written; `seen` are those that were looked into.
     fn origins(&mut self, found: &Found, seen: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
-        if address(&found.head).is_some_and(|address| !seen.insert(address)) {
+        if found.head.address().is_some_and(|address| !seen.insert(address)) {
             return;
         }
         for Below { inner, .. } in below(&found.head) {
@@ -229,27 +229,13 @@ pub(super) fn below(head: &Head) -> Vec<Below<'_>> {
 
 /// Whether nothing below it has a place of its own.
 pub(super) fn leaf(head: &Head) -> bool {
-    match head {
-        Head::Map(map) => map.entries.is_empty(),
-        Head::Raw(raw) => raw.entries.is_empty(),
-        Head::List(list) => list.items.is_empty(),
-        Head::Value(_) => true,
-    }
+    head.slots().len() == 0
 }
 
 /// The layer of what no file wrote, by its path.
 pub(super) fn elsewhere(path: &[Key]) -> &'static str {
     let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
     if automatic { "automatic parameters" } else { "input data" }
-}
-
-pub(super) fn address(head: &Head) -> Option<usize> {
-    match head {
-        Head::Map(map) => Some(std::sync::Arc::as_ptr(map) as usize),
-        Head::Raw(raw) => Some(std::sync::Arc::as_ptr(raw) as usize),
-        Head::List(list) => Some(std::sync::Arc::as_ptr(list) as usize),
-        Head::Value(_) => None,
-    }
 }
 
 /// The value of a stack that counts: the last, or the first that is a constant.
