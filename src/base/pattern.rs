@@ -106,6 +106,7 @@ impl PathPattern {
     }
 
     /// True if the path matches.
+    #[cfg(test)]
     pub fn matches(&self, path: &[Key]) -> bool {
         let end = path.iter().fold(self.start(), |progress, key| self.step(&progress, key));
         self.is_match(&end)
