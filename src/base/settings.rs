@@ -256,7 +256,7 @@ settings! {
     lint_levels: Value = "null" as Shape::Any;
     /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
-    /// How many milliseconds a file has to be left alone after it was written before it is believed: somebody may be writing it. One that is not left alone for a second is an error. 0 to believe it at once.
+    /// How many milliseconds a file has to be left alone after it was written before it is believed: somebody may be writing it; ten times as long for an empty file. One that is not left alone for a second is an error. 0 to believe it at once.
     settle_time: u32 = "20" as Shape::Count;
     /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first. What Python objects are copied from may take a sixteenth as much beside them.
     cache_size: u32 = "1024" as Shape::Count;

@@ -31,6 +31,11 @@ pub(super) fn folder(root: &Path, path: &Path) -> io::Result<File> {
     Ok(File::from(folder?))
 }
 
+/// Opens a folder in an open folder by name. The name must not be a link.
+pub(super) fn folder_in(parent: &File, name: &OsStr) -> io::Result<File> {
+    Ok(File::from(openat(parent, name, OPEN_FLAGS | OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())?))
+}
+
 /// Opens a file in an open folder by name. The name must not be a link. Only the owner can access a new
 /// file.
 pub(super) fn file(folder: &File, name: &OsStr, flags: OFlags) -> io::Result<File> {

@@ -34,6 +34,10 @@ pub struct DiskFingerprint {
     young: bool,
 }
 
+/// The longest tick of the kernel's clock: the time of a file is up to that much too old.
+const CLOCK_TICK: Duration = Duration::from_millis(10);
+/// The settling time of an empty file, in settling times of others.
+const EMPTY_FACTOR: u32 = 10;
 /// The age from which a change is no longer young.
 const SETTLED: Duration = Duration::from_secs(2);
 
@@ -94,6 +98,10 @@ impl DiskFingerprint {
         let written =
             Duration::new(u64::try_from(seconds).unwrap_or(0), u32::try_from(nanoseconds).unwrap_or(0));
         let ahead = written.saturating_sub(now);
+        // The time of a file is that of the last tick of the kernel's clock. An empty file waits longer: on a
+        // busy machine a writer may take long from truncating a file to writing it.
+        let settle = if self.size == 0 { settle * EMPTY_FACTOR } else { settle };
+        let settle = if settle.is_zero() { settle } else { settle + CLOCK_TICK };
         let wait = settle.saturating_sub(now.saturating_sub(written));
         (ahead < SETTLED && !wait.is_zero()).then_some(wait)
     }

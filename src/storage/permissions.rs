@@ -53,9 +53,13 @@ pub(super) fn inherit_permissions(folder: &Metadata, file: &File) -> io::Result<
 /// open the lock; a right of all others is not copied.
 ///
 /// An editor without root rights cannot change the owner. Then an access list contains the owner and group
-/// of the folder. Only the lock's owner and root can change it; for others it stays as it is.
+/// of the folder. Only the lock's owner and root can change it; for others it stays as it is. A file with
+/// a second name, a hard link, may belong to another user, so it stays as it is too.
 pub(super) fn set_lock_permissions(folder: &File, file: &File) -> io::Result<()> {
     let parent = folder.metadata()?;
+    if file.metadata()?.nlink() > 1 {
+        return Ok(());
+    }
     let _ = set_owner(file, &parent);
     let metadata = file.metadata()?;
     let mut rights = LockRights { user: 0, group: 0, named: Vec::new() };
@@ -83,7 +87,7 @@ pub(super) fn set_lock_permissions(folder: &File, file: &File) -> io::Result<()>
             rights.named.push(AccessEntry { rights: right(entry.rights & mask), ..*entry });
         }
     }
-    rights.named.retain(|entry| entry.rights != 0);
+    // An entry without rights stays: without it, the entry of a group would count for that user.
     rights.give(file, &metadata);
     Ok(())
 }

@@ -4,12 +4,14 @@
 
 use std::fs;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::Access;
+use rustix::fs::{Access, Mode, mkdirat};
+use rustix::io::Errno;
 
 use super::access_error::reason_at;
+use super::beneath;
 use super::fs::{display, folder_unreadable};
 use crate::base::error::{Fault, Kind, Result};
 
@@ -96,28 +98,36 @@ pub fn found<'f>(path: &Path, folders: &'f [PathBuf]) -> Result<(&'f Path, PathB
     Err(Fault::new(Kind::PathRefused { path: display(path), reason }).into())
 }
 
-/// Creates missing folders, each with the permissions of its parent.
+/// Creates missing folders, each with the owner and permissions of its parent.
+///
+/// The parent is open meanwhile, so a link that replaces a folder has no effect.
 fn make(root: &Path, folder: &Path, outside: &dyn Fn() -> Fault) -> Result<()> {
     if folder.symlink_metadata().is_ok() || !folder.starts_with(root) {
         return Ok(());
     }
     let parent = folder.parent().unwrap_or(root);
     make(root, parent, outside)?;
-    let metadata = fs::metadata(parent).map_err(|error| folder_unreadable(parent, &error))?;
-    if !fs::canonicalize(parent).is_ok_and(|real| real.starts_with(root)) {
+    let real = fs::canonicalize(parent).map_err(|error| folder_unreadable(parent, &error))?;
+    if !real.starts_with(root) {
         return Err(outside().into());
     }
-    match fs::DirBuilder::new().mode(metadata.mode() & 0o7777).create(folder) {
+    let unwritable = |error: io::Error| {
+        let message = reason_at(parent, Access::WRITE_OK, &error);
+        Fault::new(Kind::FileUnwritable { path: display(folder), message })
+    };
+    let open_parent = beneath::folder(root, &real).map_err(unwritable)?;
+    let metadata = open_parent.metadata().map_err(unwritable)?;
+    let name = folder.file_name().unwrap_or_default();
+    match mkdirat(&open_parent, name, Mode::from_raw_mode(metadata.mode() & 0o7777)) {
         Ok(()) => {
             // Only a privileged process may change the owner; for others their own is right.
-            let _ = std::os::unix::fs::chown(folder, Some(metadata.uid()), Some(metadata.gid()));
+            if let Ok(made) = beneath::folder_in(&open_parent, name) {
+                let _ = fchown(made, Some(metadata.uid()), Some(metadata.gid()));
+            }
             Ok(())
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => {
-            let message = reason_at(parent, Access::WRITE_OK, &error);
-            Err(Fault::new(Kind::FileUnwritable { path: display(folder), message }).into())
-        }
+        Err(Errno::EXIST) => Ok(()),
+        Err(error) => Err(unwritable(error.into()).into()),
     }
 }
 

@@ -1,15 +1,16 @@
 //! Replaces files atomically: everybody sees either the old file or the new one, whatever happens
 //! meanwhile.
 //!
-//! Writers exclude each other by one lock for each tree. For nested trees, the file's folder is locked too.
-//! A new file is created next to the old one, flushed, and renamed over it. Readers need no lock. Leftovers
-//! of an interrupted write are hidden, like the lock, and the next write of the same file removes them.
+//! Writers exclude each other by one lock for each tree. A new file is created next to the old one, flushed,
+//! and renamed over it. Readers need no lock. Leftovers of an interrupted write are hidden, like the lock,
+//! and the next write of the same file removes them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::MetadataExt;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -27,6 +28,10 @@ const LOCK: &str = ".reclass.lock";
 /// How long to wait for another writer.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 const LOCK_RETRY: Duration = Duration::from_millis(5);
+/// The age of a removal up to which another one of the same file counts as made at the same time.
+const JUST_NOW: Duration = Duration::from_millis(250);
+/// The longest path of the system, in bytes.
+const LONGEST_PATH: u64 = 4096;
 /// How long a new lock file may lack its final permissions.
 const LOCK_FILE_GRACE: Duration = Duration::from_millis(50);
 
@@ -34,15 +39,18 @@ const LOCK_FILE_GRACE: Duration = Duration::from_millis(50);
 #[derive(Debug)]
 pub struct TreeLock {
     root: PathBuf,
-    file: File,
+    files: Vec<LockFile>,
 }
 
-impl Drop for TreeLock {
-    /// Releases the lock explicitly: a child forked meanwhile shares the open file, so closing it here
-    /// would not be enough. The end of the process releases it too.
-    fn drop(&mut self) {
-        let _ = flock(&self.file, FlockOperation::Unlock);
+/// The relative path of the file that was removed last from the tree below `root`, if that was just now.
+pub fn removed_just_now(root: &Path) -> Option<PathBuf> {
+    let mut file = open_with(&root.join(LOCK), OFlags::RDONLY | OFlags::NONBLOCK).ok()?;
+    let age = file.metadata().ok()?.modified().ok()?.elapsed().unwrap_or_default();
+    let mut path = Vec::new();
+    if age < JUST_NOW {
+        (&mut file).take(LONGEST_PATH).read_to_end(&mut path).ok()?;
     }
+    (!path.is_empty()).then(|| PathBuf::from(OsString::from_vec(path)))
 }
 
 /// The steps of a write, for tests that end the process there.
@@ -66,47 +74,28 @@ pub enum WriteStep {
 }
 
 impl TreeLock {
-    /// Waits up to half a minute for the lock of the tree below `root`.
+    /// Waits for the lock of the tree below `root`, a real path, half a minute at the most.
     ///
-    /// The lock is in the real folder, so writers meet whatever path they use.
+    /// Trees of two configurations may contain one another, so that one file is below two locks. Locks of
+    /// folders above are taken first, and those below when a file there is replaced: always from the
+    /// outside to the inside, so that no two writers wait for each other.
     pub fn take(root: &Path) -> Result<TreeLock> {
-        let path = root.join(LOCK);
-        let unwritable = |error: io::Error| {
-            let lacks = if path.exists() { &path } else { root };
-            let message = reason_at(lacks, Access::WRITE_OK, &error);
-            Error::from(Fault::new(Kind::FileUnwritable { path: display(&path), message }))
-        };
-        let started = Instant::now();
-        loop {
-            let file = match open_lock(root, &path) {
-                // Another writer has created the file but not yet set its permissions.
-                Err(error)
-                    if error.kind() == io::ErrorKind::PermissionDenied
-                        && started.elapsed() < LOCK_FILE_GRACE =>
-                {
-                    std::thread::sleep(LOCK_RETRY);
-                    continue;
-                }
-                opened => opened.map_err(unwritable)?,
-            };
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => {
-                    // The lock file may have been removed while we waited.
-                    let ours = file.metadata().map_err(unwritable)?;
-                    let there = fs::metadata(&path);
-                    if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
-                        return Ok(TreeLock { root: root.to_owned(), file });
-                    }
-                }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-                Err(error) => return Err(unwritable(error.into())),
-            }
-            if started.elapsed() > LOCK_TIMEOUT {
-                let kind = Kind::LockTimeout { path: display(&path), seconds: LOCK_TIMEOUT.as_secs() };
-                return Err(Fault::new(kind).into());
-            }
-            std::thread::sleep(LOCK_RETRY);
+        let mut above: Vec<&Path> = root.ancestors().skip(1).collect();
+        above.reverse();
+        let mut files = Vec::new();
+        for folder in above {
+            files.extend(LockFile::lock(folder, false)?);
         }
+        files.extend(LockFile::lock(root, true)?);
+        Ok(TreeLock { root: root.to_owned(), files })
+    }
+
+    /// Waits for the locks of trees inside of this one that contain `folder`.
+    fn lock_inside(&self, folder: &Path) -> Result<Vec<LockFile>> {
+        let mut inside: Vec<&Path> = folder.ancestors().take_while(|at| *at != self.root).collect();
+        inside.reverse();
+        let locks: Result<Vec<_>> = inside.into_iter().map(|folder| LockFile::lock(folder, false)).collect();
+        Ok(locks?.into_iter().flatten().collect())
     }
 
     /// Replaces the content of a file. The file keeps owner, group, mode and attributes; a new file gets
@@ -135,7 +124,7 @@ impl TreeLock {
         let unwritable = |error: io::Error| unwritable(path, folder, &error);
         on_step(WriteStep::Begin);
         let folder_file = beneath::folder(&self.root, folder).map_err(unwritable)?;
-        let _lock = FolderLock::in_folder(&folder_file, folder)?;
+        let _locks = self.lock_inside(folder)?;
         let written = write(&folder_file, &temporary, name, bytes, on_step)
             .and_then(|()| {
                 let unchanged = is_unchanged(&folder_file, name, before)?;
@@ -163,10 +152,22 @@ impl TreeLock {
         // The path may contain links that stay in the tree.
         let real = fs::canonicalize(folder).map_err(unwritable)?;
         let folder_file = beneath::folder(&self.root, &real).map_err(unwritable)?;
-        let _lock = FolderLock::in_folder(&folder_file, folder)?;
+        let _locks = self.lock_inside(&real)?;
         match unlinkat(&folder_file, name, AtFlags::empty()) {
             Err(error) if error != Errno::NOENT => Err(unwritable(error.into()).into()),
-            _ => flush(&folder_file, path),
+            _ => {
+                self.record_removal(path);
+                flush(&folder_file, path)
+            }
+        }
+    }
+
+    /// Writes the path of a removed file into the lock file, so that another process that wants to remove
+    /// the same file finds that this is done. Without the right to do so, that process gets an error.
+    fn record_removal(&self, path: &Path) {
+        let relative = path.strip_prefix(&self.root).unwrap_or(path).as_os_str();
+        if let Some(LockFile(file)) = self.files.last() {
+            let _ = file.set_len(0).and_then(|()| file.write_all_at(relative.as_bytes(), 0));
         }
     }
 
@@ -182,32 +183,62 @@ impl TreeLock {
     }
 }
 
-/// The right to replace files in one folder. With nested trees of two configurations, two tree locks cover
-/// the same file.
-struct FolderLock<'f>(&'f File);
+/// A file that holds a lock of a tree.
+#[derive(Debug)]
+struct LockFile(File);
 
-impl Drop for FolderLock<'_> {
-    /// Explicitly, as for [`TreeLock`].
+impl Drop for LockFile {
+    /// Unlocks explicitly: a child that was forked meanwhile has the same file open, so closing ours is
+    /// not enough. The end of the process unlocks too.
     fn drop(&mut self) {
-        let _ = flock(self.0, FlockOperation::Unlock);
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
-impl FolderLock<'_> {
-    /// Waits until nobody else replaces a file in the folder. Without support for locks on folders, as on
-    /// NFS, it does not wait.
-    fn in_folder<'f>(folder_file: &'f File, folder: &Path) -> Result<Option<FolderLock<'f>>> {
+impl LockFile {
+    /// Waits for the lock file of a folder, half a minute at the most. With `create`, a missing one is
+    /// created; otherwise it locks nothing.
+    fn lock(folder: &Path, create: bool) -> Result<Option<LockFile>> {
+        let path = folder.join(LOCK);
+        let unwritable = |error: io::Error| {
+            let lacks = if path.exists() { &path } else { folder };
+            let message = reason_at(lacks, Access::WRITE_OK, &error);
+            Error::from(Fault::new(Kind::FileUnwritable { path: display(&path), message }))
+        };
         let started = Instant::now();
         loop {
-            match flock(folder_file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(FolderLock(folder_file))),
-                Err(Errno::WOULDBLOCK | Errno::INTR) if started.elapsed() > LOCK_TIMEOUT => {
-                    let kind = Kind::LockTimeout { path: display(folder), seconds: LOCK_TIMEOUT.as_secs() };
-                    return Err(Fault::new(kind).into());
+            let opened =
+                if create { open_lock(folder, &path).map(Some) } else { open_foreign_lock(folder, &path) };
+            let file = match opened {
+                // Another process has created the file and has not yet given it its rights.
+                Err(error)
+                    if error.kind() == io::ErrorKind::PermissionDenied
+                        && started.elapsed() < LOCK_FILE_GRACE =>
+                {
+                    std::thread::sleep(LOCK_RETRY);
+                    continue;
                 }
-                Err(Errno::WOULDBLOCK | Errno::INTR) => std::thread::sleep(LOCK_RETRY),
-                Err(_) => return Ok(None),
+                Ok(None) => return Ok(None),
+                Ok(Some(file)) => file,
+                Err(error) => return Err(unwritable(error)),
+            };
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => {
+                    // Another process may have removed the file while we waited for it.
+                    let ours = file.metadata().map_err(unwritable)?;
+                    let there = fs::metadata(&path);
+                    if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+                        return Ok(Some(LockFile(file)));
+                    }
+                }
+                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+                Err(error) => return Err(unwritable(error.into())),
             }
+            if started.elapsed() > LOCK_TIMEOUT {
+                let kind = Kind::LockTimeout { path: display(&path), seconds: LOCK_TIMEOUT.as_secs() };
+                return Err(Fault::new(kind).into());
+            }
+            std::thread::sleep(LOCK_RETRY);
         }
     }
 }
@@ -218,22 +249,34 @@ fn unwritable(path: &Path, folder: &Path, error: &io::Error) -> Fault {
     Fault::new(Kind::FileUnwritable { path: display(path), message })
 }
 
-/// Opens the lock file for writing, which locks on NFS require, or for reading if another user owns the
-/// file, as with earlier versions.
+/// Opens the lock file of a tree, and creates a missing one.
 ///
-/// Exactly the users who may write in the tree may lock it: the file gets the owner and group of the
-/// folder, with their rights to it.
-fn open_lock(root: &Path, path: &Path) -> io::Result<File> {
-    let flags = OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let open = |flags: OFlags| rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR);
-    let file = match open(flags | OFlags::RDWR | OFlags::CREATE) {
-        // Without a lock file, the right to create one is missing.
-        Err(Errno::ACCESS) => open(flags | OFlags::RDONLY).map_err(|_| Errno::ACCESS),
-        opened => opened,
+/// Locks over NFS need a file that is open for writing. Files of other users may allow writing alone, or
+/// reading alone as earlier versions created them.
+fn open_lock(folder: &Path, path: &Path) -> io::Result<File> {
+    let file = match open_with(path, OFlags::RDWR | OFlags::CREATE) {
+        // Without a file, the right to create one is missing.
+        Err(Errno::ACCESS) => open_with(path, OFlags::WRONLY)
+            .or_else(|_| open_with(path, OFlags::RDONLY))
+            .map_err(|_| Errno::ACCESS)?,
+        opened => opened?,
     };
-    let file = File::from(file?);
-    permissions::set_lock_permissions(&File::open(root)?, &file)?;
+    permissions::set_lock_permissions(&File::open(folder)?, &file)?;
     Ok(file)
+}
+
+/// Opens the lock file of another tree above or below, if there is one that this user may lock. In a folder
+/// that is open to all, such as `/tmp`, only a file of the folder's owner counts.
+fn open_foreign_lock(folder: &Path, path: &Path) -> io::Result<Option<File>> {
+    let Ok(file) = open_with(path, OFlags::RDWR | OFlags::NONBLOCK) else { return Ok(None) };
+    let (lock, folder) = (file.metadata()?, fs::metadata(folder)?);
+    let counts = folder.mode() & 0o002 == 0 || lock.uid() == folder.uid();
+    Ok((lock.is_file() && counts).then_some(file))
+}
+
+fn open_with(path: &Path, flags: OFlags) -> rustix::io::Result<File> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR).map(File::from)
 }
 
 /// Writes the new file next to the old one, with its owner, mode and attributes.

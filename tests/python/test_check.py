@@ -186,6 +186,12 @@ def test_a_lock_of_another_user(open_folder: Path) -> None:
 
 
 @as_root
+def test_a_cache_of_git_that_is_still_to_be_made(tmp_path: Path) -> None:
+    from saltext.reclass import _check
+
+    assert _check._cache(str(tmp_path / "home" / ".reclass" / "git" / "cache")) == []
+
+
 def test_a_cache_of_git_of_another_user(open_folder: Path) -> None:
     tree = {"repo": "site", "cache_dir": "cache", "lock_dir": "lock"}
     given = {

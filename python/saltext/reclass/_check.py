@@ -121,7 +121,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     wrong = []
     for folder in folders:
         lock = Path(folder, ".reclass.lock")
-        if os.access(folder, os.W_OK) and lock.exists() and not os.access(lock, os.R_OK):
+        if os.access(folder, os.W_OK) and lock.exists() and not (os.access(lock, os.R_OK) or os.access(lock, os.W_OK)):
             wrong.append(f"{_who()} cannot lock '{lock}' ({_rights(lock)}): nothing can be edited")
     if closed := [folder for folder in folders if not os.access(folder, os.W_OK)]:
         inventory["edits"] = f"no right to write '{closed[0]}' ({_rights(closed[0])})"
@@ -212,7 +212,7 @@ def _cache(path: str) -> list[str]:
     """What keeps the user from a folder of repositories, or of locks. It may still have to be made."""
     there = Path(path)
     while not os.path.lexists(there) and there != there.parent:
-        if not os.access(there.parent, os.X_OK):
+        if there.parent.exists() and not os.access(there.parent, os.X_OK):
             return [f"{_who()} cannot reach '{path}': '{there.parent}' is closed ({_rights(there.parent)})"]
         there = there.parent
     help_ = f"run as root: chown -R {_user(os.geteuid())} '{path}'"

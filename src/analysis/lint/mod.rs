@@ -235,8 +235,14 @@ impl<'a> Linter<'a> {
                 Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
             }
         }
-        // Whoever has them: with them no node has a pillar.
-        found.extend(self.computation.catalog.clashes());
+        // Nodes that have such a class have the error themselves.
+        let concerns = |fault: &Fault| match &fault.kind {
+            Kind::DuplicateDefinition { what, name, .. } => {
+                self.all || *what == "node" && self.nodes().any(|node| *node.name == **name)
+            }
+            _ => true,
+        };
+        found.extend(self.computation.catalog.clashes().into_iter().filter(concerns));
         structure::look(self, &mut found);
         repeated::look(self, &mut found);
         parameters::look(self, &rendered, &mut found);

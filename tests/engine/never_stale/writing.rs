@@ -157,3 +157,26 @@ fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
     });
     inventory.nodeinfo("n", &Request::default()).unwrap();
 }
+
+/// A busy machine may hold a writer up between truncating a file and writing it.
+#[test]
+fn an_empty_file_waits_longer_than_others() {
+    use reclass::internals::storage::fs::read_settled;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("n.yml");
+    let settle = Duration::from_millis(20);
+    for (text, least) in [("", settle * 10), ("a: 1\n", settle)] {
+        fs::write(&path, text).unwrap();
+        let written = Instant::now();
+        read_settled(&path, 1_000, settle).unwrap();
+        assert!(written.elapsed() >= least, "{text:?}: {:?}", written.elapsed());
+    }
+    fs::write(&path, "").unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(settle * 4);
+            fs::write(&path, "a: 1\n").unwrap();
+        });
+        assert_eq!(read_settled(&path, 1_000, settle).unwrap().0, b"a: 1\n");
+    });
+}
