@@ -48,6 +48,7 @@ pub mod formats {
 /// Files of an inventory, as messages name them.
 pub mod files {
     pub use crate::engine::files::duplicate_keys;
+    pub use crate::storage::access_error::reason_unwritable;
     pub use crate::storage::fs::{display, read, real, reason, roots};
 }
 

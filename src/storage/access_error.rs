@@ -33,6 +33,12 @@ pub(super) fn reason_at(path: &Path, wanted: Access, error: &io::Error) -> Strin
     }
 }
 
+/// The reason why a file or folder cannot be written. It may still be missing.
+pub fn reason_unwritable(path: &Path, error: &io::Error) -> String {
+    let existing = path.ancestors().find(|path| path.symlink_metadata().is_ok());
+    reason_at(existing.unwrap_or(path), Access::WRITE_OK, error)
+}
+
 /// The mode and owner of a path.
 fn owner(path: &Path) -> String {
     rustix::fs::stat(path).map_or_else(

@@ -2,7 +2,7 @@
 //!
 //! Everything else sees names, bytes and [`DiskFingerprint`]s.
 
-mod access_error;
+pub mod access_error;
 mod beneath;
 pub mod fs;
 pub mod git;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use reclass::error::inert;
 use reclass::error::{Error, Fault, Kind, Result};
-use reclass::files::{display, reason};
+use reclass::files::{display, reason_unwritable};
 
 use crate::configuration::environment;
 
@@ -86,5 +86,5 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> Error {
-    Fault::new(Kind::FileUnwritable { path: display(path), message: reason(error) }).into()
+    Fault::new(Kind::FileUnwritable { path: display(path), message: reason_unwritable(path, error) }).into()
 }
