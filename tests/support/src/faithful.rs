@@ -43,7 +43,9 @@ pub fn in_order(value: &Json) -> Json {
                 }
                 (name.clone(), value)
             });
-            Json::Object(fields.collect())
+            let mut fields: serde_json::Map<String, Json> = fields.collect();
+            fields.sort_keys();
+            Json::Object(fields)
         }
         _ => value.clone(),
     }
