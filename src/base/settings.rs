@@ -158,7 +158,7 @@ macro_rules! settings {
 settings! {
     /// Kind of storage: `yaml_fs`, `yaml_git` or `mixed`.
     storage_type: Text = "yaml_fs" as Shape::OneOf(&["yaml_fs", "yaml_git", "mixed"]);
-    /// File with settings, which count where none is given beside it: a `reclass-config.yml`, or the configuration of a Salt master or minion.
+    /// File with settings, which are defaults for the settings beside it: a `reclass-config.yml`, or the configuration of a Salt master or minion.
     config_file: Option<Text> = "null" as Shape::Word;
     /// Folder that `nodes_uri` and `classes_uri` are relative to.
     inventory_base_uri: Option<Text> = "null" as Shape::Word;
@@ -170,13 +170,13 @@ settings! {
     git_fetch_interval: u32 = "60" as Shape::Count;
     /// How many seconds a fetch may take, the wait for another process included; the first one of a repository may take ten times as long.
     git_fetch_timeout: u32 = "30" as Shape::Count;
-    /// What a fetch that fails does: `serve` what was fetched last with a warning, or `fail`.
+    /// Policy for a failed fetch: `serve` the last fetched state with a warning, or `fail`.
     git_fetch_failure: Text = "serve" as Shape::OneOf(&["serve", "fail"]);
-    /// File of the ssh servers that are known, instead of ssh's own.
+    /// File of the known ssh servers, instead of ssh's own.
     git_known_hosts: Option<Text> = "null" as Shape::Word;
-    /// Whether a ssh server that is not known is an error: `refuse`, or `accept` to trust it from then on.
+    /// Policy for an unknown ssh server: `refuse` is an error, `accept` trusts it from then on.
     git_unknown_hosts: Text = "refuse" as Shape::OneOf(&["refuse", "accept"]);
-    /// A branch, tag or commit that git repositories which have it are read at, instead of their branches.
+    /// A branch, tag or commit to read git repositories at, if they have it, instead of their branches.
     git_revision: Option<Text> = "null" as Shape::Word;
     /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
     cluster_folder: Text = "cluster" as Shape::Word;
@@ -230,7 +230,7 @@ settings! {
     ignore_class_notfound_warning: bool = "true" as Shape::Flag;
     /// A missing reference that a later scalar replaces is a warning.
     ignore_overwritten_missing_references | "ignore_overwritten_missing_reference": bool = "true" as Shape::Flag;
-    /// Report everything that is wrong with a node at once.
+    /// Report all errors of a node at once.
     group_errors: bool = "true" as Shape::Flag;
     /// Inventory queries leave out nodes whose file or classes cannot be read.
     inventory_ignore_failed_node: bool = "false" as Shape::Flag;
@@ -254,11 +254,11 @@ settings! {
     secret_keys: Vec<Text> = "['*password*', '*passwd*=', '*passphrase*', 'pass', '*[-_]pass', 'secrets', '*secret*=', '*token*=', '*private[-_]key*', '*privatekey*', '*access[-_]key', '*accesskey', '*api[-_]key', '*api[-_]keys', '*api[-_]key[!a-z]*', '*apikey*', '*credential*=']" as Shape::Words;
     /// Lint: a mapping of the code of a rule to `off`, `info`, `warning` or `error`.
     lint_levels: Value = "null" as Shape::Any;
-    /// How changes are noticed: `auto` or `inotify` by inotify where it can be relied on and by stamps elsewhere, `stat` by stamps always, `off` keeps no answers.
+    /// How changes are detected: `auto` and `inotify` use inotify where it is reliable and fingerprints elsewhere, `stat` always uses fingerprints, `off` keeps no answers.
     cache: Text = "auto" as Shape::OneOf(&["auto", "stat", "inotify", "off"]);
-    /// How many milliseconds a file has to be left alone after it was written before it is believed: somebody may be writing it; ten times as long for an empty file. One that is not left alone for a second is an error. 0 to believe it at once.
+    /// Milliseconds that a file must be unchanged after a write before its content is used, because its writer may not be done; ten times as long for an empty file. A file that keeps changing for a second is an error. 0 uses it at once.
     settle_time: u32 = "20" as Shape::Count;
-    /// How much memory answers may take, in MiB; of too many, those that were not asked for the longest time go first. What Python objects are copied from may take a sixteenth as much beside them.
+    /// Memory for answers, in MiB; the least recently used ones are evicted first. Templates of Python objects may take a sixteenth of it in addition.
     cache_size: u32 = "1024" as Shape::Count;
     /// Largest node or class file, in MiB.
     limit_file_size: u32 = "16" as Shape::UpTo(64);
@@ -266,21 +266,21 @@ settings! {
     limit_file_values: u32 = "1000000" as Shape::UpTo(10_000_000);
     /// Most files and folders in a tree, those behind symbolic links counted each time.
     limit_files: u32 = "500000" as Shape::UpTo(100_000_000);
-    /// How many folders may be around one another in a tree, those behind symbolic links counted each time.
+    /// Maximum nesting depth of folders in a tree; folders behind symbolic links count each time.
     limit_folder_depth: u32 = "200" as Shape::UpTo(500);
-    /// How deep mappings and lists may be in one another, in a file and where references bring them together.
+    /// Maximum nesting depth of mappings and lists, in a file and after references are resolved.
     limit_depth: u32 = "1000" as Shape::UpTo(1_000);
-    /// How many references may lead from one to the next.
+    /// Maximum length of a chain of references.
     limit_references: u32 = "20000" as Shape::UpTo(20_000);
-    /// Most values that the parameters of a node may come to, those that references repeat counted each time; a text counts once more for every 64 bytes. As many values of layers are merged by references, and as many values, with their places, are told by one explanation.
+    /// Most values that the parameters of a node may come to, those that references repeat counted each time; a text counts once more for every 64 bytes. The same limit holds for values of layers merged by references, and for values and positions in one explanation.
     limit_values: u32 = "2000000" as Shape::UpTo(100_000_000);
-    /// Most text that the references of a node may build, in MiB.
+    /// Maximum text that the references of a node may build, in MiB.
     limit_text: u32 = "64" as Shape::UpTo(1_024);
     /// Most classes of a node.
     limit_classes: u32 = "10000" as Shape::UpTo(1_000_000);
-    /// How many classes may include one another in a row.
+    /// Maximum length of an include chain.
     limit_include_depth: u32 = "2000" as Shape::UpTo(10_000);
-    /// Most steps of a regular expression that looks backwards or goes back, for one name.
+    /// Maximum steps of a regular expression with look-around or backtracking, for one name.
     limit_backtracking: u32 = "1000000" as Shape::UpTo(1_000_000_000);
     /// How many threads work where the answer needs many nodes, in one call only; 0 for as many as there are processors.
     threads: u32 = "0" as Shape::Count;
