@@ -202,9 +202,12 @@ def test_the_functions_of_salt_formula_reclass_for_files(salt: Site, overrides: 
     assert f"{salt.inventory}/classes/role/web.yml" in str(explained)
     refused(salt.salt("web1", "reclass.diff", "/etc"), "must be revisions of git")
     refused(salt.salt("web1", "reclass.diff", "HEAD"), "cannot read the revision")
+    assert salt.salt("web1", "reclass.lint").code == 0
+    (salt.inventory / "nodes/db1.yml").write_text("classes: [gone]")
     answer = salt.salt("web1", "reclass.lint")
     assert (answer.code, bool(answer.data["web1"])) == (1, True), answer
     assert {"code", "level", "message", "site"} <= set(answer.data["web1"][0])
+    (salt.inventory / "nodes/db1.yml").unlink()
     assert run(salt, "reclass.validate_yaml") is None
     (salt.inventory / "classes/bad.yml").write_text("a: [1\n")
     answer = salt.salt("web1", "reclass.validate_yaml")
