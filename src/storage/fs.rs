@@ -170,10 +170,14 @@ fn read_until_settled(
     for _ in 0..MAX_READS {
         let (bytes, fingerprint, file) = read_by(path, limit, open)?;
         let Some(wait) = fingerprint.unsettled(settle) else { return Ok((bytes, fingerprint)) };
-        std::thread::sleep(wait);
+        // An empty file waits in steps, so that its new content is seen early.
+        let step = wait.min(settle + CLOCK_TICK);
+        std::thread::sleep(step);
         // Checks the open file: a new file in its place does not affect this one.
         let now = DiskFingerprint::of_open(&file, SettledBefore::now());
-        if now.is_ok_and(|now| (now.modified, now.size) == (fingerprint.modified, fingerprint.size)) {
+        let unchanged =
+            now.is_ok_and(|now| (now.modified, now.size) == (fingerprint.modified, fingerprint.size));
+        if unchanged && step == wait {
             return Ok((bytes, fingerprint));
         }
     }
