@@ -1,8 +1,8 @@
-//! A survey turns an inventory into what is known of all of its nodes and files at once: which
-//! classes a node has, and which nodes a file has a part in.
+//! Collects facts about all nodes and files of an inventory at once: the classes of each node, and the nodes
+//! that each file contributes to.
 //!
-//! It orders the layers of every node, as rendering does, and evaluates nothing. A node whose
-//! layers cannot be ordered is in it with its problems.
+//! Every node is linearized as for rendering, but nothing is evaluated. A node that cannot be linearized is
+//! included with its faults.
 
 mod reach;
 
@@ -25,34 +25,34 @@ pub use reach::Reach;
 pub struct Surveyed {
     /// Its name.
     pub name: Text,
-    /// Its file, as messages show it.
+    /// Its file, as in messages.
     pub path: Arc<str>,
-    /// Its layers in order, or why there are none.
+    /// Its layers in order, or the faults that prevent them.
     pub layers: Result<Arc<Layers>, Error>,
-    /// The files that came in, its own first.
+    /// The included files, its own first.
     pub included: Vec<IncludedFile>,
-    /// The entries of the lists of classes on the way.
+    /// The entries of all class lists that were read.
     pub listings: Vec<ListedClass>,
 }
 
 impl Surveyed {
-    /// The names of its classes, in the order in which they were met.
+    /// The names of its classes in include order.
     pub fn classes(&self) -> impl Iterator<Item = &Text> {
         self.included.iter().skip(1).map(|included| &included.name)
     }
 
-    /// Its files: its own, and those of its classes.
+    /// Its own file and the files of its classes.
     pub fn files(&self) -> impl Iterator<Item = FileId> {
         self.included.iter().map(|included| included.file)
     }
 
-    /// All its layers in the order in which they merge, its own last.
+    /// All its layers in merge order, its own last.
     pub fn all_layers(&self) -> impl Iterator<Item = &Arc<Layer>> {
         let layers = self.layers.as_ref().ok();
         layers.into_iter().flat_map(|layers| layers.all())
     }
 
-    /// Its layers before that of a file.
+    /// Its layers before the layer of a file.
     pub fn layers_before(&self, file: FileId) -> impl Iterator<Item = &Arc<Layer>> {
         self.all_layers().take_while(move |layer| layer.file != file)
     }
@@ -75,11 +75,11 @@ pub struct SurveyedFile {
     pub name: Text,
     /// Whether it is a class.
     pub is_class: bool,
-    /// The path, as messages show it.
+    /// The path, as in messages.
     pub path: Arc<str>,
-    /// What it says, or why that cannot be read.
+    /// Its layer, or the faults that prevent reading it.
     pub layer: Result<Arc<Layer>, Error>,
-    /// The nodes that it has a part in, by their index.
+    /// Indexes of the nodes that it contributes to.
     pub nodes: Vec<usize>,
 }
 
@@ -94,7 +94,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at everything.
+    /// Collects everything.
     pub fn of(computation: &Computation<'_>) -> Survey {
         let catalog = computation.catalog;
         let nodes: Vec<Surveyed> = catalog
@@ -112,7 +112,7 @@ impl Survey {
                 }
             })
             .collect();
-        // Environments may share a branch.
+        // Several environments may use one branch.
         let mut seen = FxHashSet::default();
         let classes = catalog.classes().filter(|item| seen.insert(item.path()));
         let items = classes.chain(catalog.nodes.values());
@@ -129,23 +129,24 @@ impl Survey {
         Survey { nodes, files, by_file }
     }
 
-    /// The file of a number.
+    /// The file with this identifier.
     pub fn file(&self, file: FileId) -> Option<&SurveyedFile> {
         self.by_file.get(&file).and_then(|at| self.files.get(*at))
     }
 
-    /// The nodes that a file has a part in.
+    /// The nodes that a file contributes to.
     pub fn users(&self, file: &SurveyedFile) -> impl Iterator<Item = &Surveyed> {
         file.nodes.iter().filter_map(|at| self.nodes.get(*at))
     }
 
-    /// The names of nodes.
+    /// The names of the nodes with these indexes.
     pub fn names(&self, nodes: &[usize]) -> Vec<Text> {
         nodes.iter().filter_map(|at| self.nodes.get(*at)).map(|node| node.name.clone()).collect()
     }
 }
 
-/// The file of a name, or all that it has: none of them counts then, whatever else is wrong with them.
+/// The file of a name, or all files that claim it. If several do, none of them counts, and the clash comes
+/// before their other faults.
 fn surveyed(computation: &Computation<'_>, item: &CatalogEntry) -> Vec<SurveyedFile> {
     let clash = item.clash();
     let file = |item: CatalogEntry| {

@@ -1,6 +1,6 @@
-//! Groups turn the changes of single nodes into each change once, with the nodes that have it.
+//! Groups equal changes of several nodes: each change once, with its nodes.
 //!
-//! A list changes item by item: what a class adds to lists that are not the same is one change.
+//! A list changes item by item. If a class adds an item to lists that differ otherwise, that is one change.
 
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -13,21 +13,21 @@ use crate::base::source::Site;
 use crate::base::value::{Key, Text, Value};
 use crate::output::redact::Redaction;
 
-/// A change, and the nodes that have it.
+/// A change and its nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Group {
-    /// What changes. Of a list, old and new are those of the first of the nodes, the items what
-    /// all of the nodes have in common.
+    /// The change. For a list, old and new are the values in the first node, and the items are common to all
+    /// nodes.
     pub change: NodeChange,
-    /// Where the old value stands, in the first of the nodes.
+    /// The place of the old value in the first node.
     pub old_place: Option<ValuePlace>,
-    /// Where the new value stands, in the first of the nodes.
+    /// The place of the new value in the first node.
     pub new_place: Option<ValuePlace>,
     /// The nodes, sorted.
     pub nodes: Vec<Text>,
-    /// Whether old and new are those of the first of the nodes, and others have others.
+    /// Whether other nodes have other old and new values than the first node.
     pub differs_by_node: bool,
-    /// Indexes of lists in the path that are not the same in all of the nodes, by their position.
+    /// Positions in the path of list indexes that differ between the nodes.
     varies: Vec<usize>,
 }
 
@@ -43,7 +43,7 @@ impl Group {
         }
     }
 
-    /// The path, with `*` for an index that is not the same in all of the nodes.
+    /// The path, with `*` for an index that differs between the nodes.
     pub fn path(&self) -> Vec<Key> {
         let mut path = self.change.path.clone();
         for at in &self.varies {
@@ -52,7 +52,7 @@ impl Group {
         path
     }
 
-    /// The change as data, secrets masked.
+    /// The change as data, with secrets masked.
     pub(super) fn into_change(self, redaction: &Redaction, delimiter: &str) -> ValueChange {
         let change = &self.change;
         let masked = |value: &Value| redaction.value(&change.path, value);
@@ -89,12 +89,12 @@ impl Group {
     }
 }
 
-/// Where a change stands: section and path, and the places on both sides; of a list, those of the items
-/// that it loses and gains.
+/// The key for joining groups: section, path, and the places on both sides. For a list, the places of the
+/// removed and added items.
 type Stands = (Section, Vec<Key>, Vec<(bool, Option<Site>)>);
 
-/// Puts together what changes at one path because of the same places, with other values in other nodes:
-/// `url: http://${name}/v1` is one change. The groups have their places.
+/// Joins the groups with one path and the same places, even if the values differ by node: `url:
+/// http://${name}/v1` is one change. The places must be filled in.
 pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
     let mut known: FxHashMap<Stands, usize> = FxHashMap::default();
     let mut all: Vec<Group> = Vec::with_capacity(groups.len());
@@ -108,7 +108,7 @@ pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
         } else {
             change.items.iter().map(|item| (item.added, site(&item.place))).collect()
         };
-        // What no file wrote is nobody's change.
+        // Without a place in a file, groups have no common cause.
         if sites.iter().any(|(_, site)| site.is_none()) {
             all.push(group);
             continue;
@@ -127,11 +127,11 @@ pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
     all
 }
 
-/// A list, and the nodes in which it changes alike.
+/// A list and the nodes in which it changes alike.
 #[derive(PartialEq, Eq, Hash)]
 struct List {
     section: Section,
-    /// Its path in the first of the nodes, and in all of them.
+    /// Its path in the first node, and its common path in all nodes.
     paths: [Vec<Key>; 2],
     nodes: Vec<Text>,
 }
@@ -139,12 +139,12 @@ struct List {
 /// The changes so far.
 #[derive(Default)]
 pub(super) struct Groups {
-    /// By what is the same, and how many of that came before in the same node.
+    /// By the change, and the number of equal changes before it in the same node.
     groups: IndexMap<(Sameness, usize), Group>,
 }
 
 impl Groups {
-    /// Takes the changes of a node.
+    /// Adds the changes of a node.
     pub(super) fn take(&mut self, node: &Text, changes: Vec<NodeChange>) {
         let mut before: FxHashMap<Sameness, usize> = FxHashMap::default();
         for change in changes.into_iter().flat_map(NodeChange::split) {
@@ -156,8 +156,8 @@ impl Groups {
         }
     }
 
-    /// All of them, in the order in which they were met; the items of one list that the same nodes
-    /// lose and gain are one.
+    /// All groups in the order of their first change. Removed and added items of one list in the same nodes
+    /// become one group.
     pub(super) fn finish(self) -> Vec<Group> {
         let mut lists: FxHashMap<List, usize> = FxHashMap::default();
         let mut groups: Vec<Group> = Vec::with_capacity(self.groups.len());

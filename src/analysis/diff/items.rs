@@ -1,4 +1,4 @@
-//! Items turn two lists into what the one lost and the other gained.
+//! Compares two lists: the items that the old one lost and the new one gained.
 
 use super::values::same;
 use crate::analysis::explain::ValuePlace;
@@ -7,18 +7,18 @@ use crate::base::value::Value;
 /// One item that a list loses or gains.
 #[derive(Clone, Debug)]
 pub(super) struct ListItem {
-    /// Whether the new list has it, and the old one has not.
+    /// Whether only the new list has it.
     pub added: bool,
-    /// Its index, in the list that has it.
+    /// Its index in the list that has it.
     pub index: usize,
-    /// Where it stands.
+    /// Its place.
     pub place: Option<ValuePlace>,
 }
 
-/// The most pairs of items that are compared; of longer lists, everything is gone and new.
+/// Maximum number of item pairs to compare. Longer lists are reported as removed and added entirely.
 const LARGEST: usize = 250_000;
 
-/// How one list becomes the other, by their longest common subsequence.
+/// The changes between two lists, by their longest common subsequence.
 pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
     let before = old.iter().zip(new).take_while(|(old, new)| same(old, new)).count();
     let (old, new) = (&old[before..], &new[before..]);

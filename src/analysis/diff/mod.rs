@@ -1,5 +1,5 @@
-//! A difference turns two states of an inventory into what a change does: all nodes are rendered on
-//! both sides, and only what differs is said, once for all nodes that it is the same in.
+//! Compares two states of an inventory, to show the effect of a change. All nodes are rendered on both sides.
+//! Each difference is reported once, with all its nodes.
 
 mod groups;
 mod items;
@@ -142,7 +142,7 @@ impl Difference {
         self.touched == 0
     }
 
-    /// Sorts nodes by what differs in them; gives back the changes of values.
+    /// Sorts the nodes by their kind of difference. Returns the changes of values.
     fn take(&mut self, nodes: Vec<(Text, Node)>) -> Vec<Group> {
         self.nodes = nodes.len();
         let mut groups = Groups::default();
@@ -172,8 +172,9 @@ fn content(side: &Side) -> Option<&[u8]> {
     side.settings_file.as_ref().map(|(_, bytes)| bytes.as_slice())
 }
 
-/// Compares two states. A name or glob in `nodes` that finds no node on either side is an error. `names` are revisions, folders, or `.` for the inventory as it stands;
-/// `own` makes the options of a state that has settings of its own, where these count.
+/// Compares two states. A name or glob in `nodes` without a node on either side is an error. `names` are
+/// revisions, folders, or `.` for the current inventory. If a state uses its own settings, `own` builds its
+/// options.
 pub fn diff(
     options: &Map,
     own: Option<&OwnOptions<'_>>,
@@ -181,7 +182,7 @@ pub fn diff(
     nodes: &[String],
     show_secrets: bool,
 ) -> Result<Difference> {
-    // Each side takes its files while the other one does.
+    // Both sides read their files at the same time.
     let (old, new) = both(|| Side::open(options, names.0, own), || Side::open(options, names.1, own));
     let (old, new) = (old?, new?);
     let mut redaction = Redaction::none();

@@ -1,5 +1,4 @@
-//! Nodes turn two states of an inventory into what differs in each node: both sides are rendered, and
-//! what is the same is forgotten at once.
+//! Compares the nodes of two states. Both sides are rendered, and equal results are dropped at once.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,29 +13,29 @@ use crate::engine::NodeInfo;
 use crate::engine::node::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
 
-/// What differs in a node.
+/// The difference of a node.
 #[derive(Debug)]
 pub(super) enum Node {
-    /// Nothing.
+    /// No difference.
     Same,
-    /// It renders on neither side, with the same problems.
+    /// It fails on both sides with the same faults.
     Failing,
-    /// It is on the second side alone; its problems there.
+    /// It exists on the second side only; its faults there.
     Added(Vec<Fault>),
-    /// It is on the first side alone.
+    /// It exists on the first side only.
     Removed,
-    /// It renders on the first side only; its problems on the second.
+    /// It renders on the first side only; its faults on the second.
     Broken(Vec<Fault>),
-    /// It renders on the second side only; its problems on the first.
+    /// It renders on the second side only; its faults on the first.
     Mended(Vec<Fault>),
-    /// It renders on neither side, with other problems than before.
+    /// It fails on both sides with different faults.
     Otherwise(Vec<Fault>),
-    /// Its values.
+    /// Its values differ.
     Changed(Vec<NodeChange>),
 }
 
-/// The nodes of both sides that globs choose, sorted, each with what differs in it. One that is on
-/// the other side alone is found there.
+/// The nodes of both sides that match the globs, sorted, each with its difference. A node may exist on one
+/// side only.
 pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]) -> Vec<(Text, Node)> {
     let names = old.catalog.nodes.keys().chain(new.catalog.nodes.keys());
     let mut names: Vec<Text> = names.filter(|name| chosen(globs, name)).cloned().collect();
@@ -53,10 +52,10 @@ pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]
     names.into_iter().zip(found).collect()
 }
 
-/// One side, in one thread.
+/// One side in one thread.
 struct Side<'a> {
     computation: Computation<'a>,
-    /// Classes that were worked out are known to other nodes for as long as a node has them.
+    /// Keeps the linearizations alive: other nodes reuse the sequence of a class only while a node holds it.
     sequences: RefCell<Vec<Arc<Sequence>>>,
 }
 
@@ -65,7 +64,7 @@ impl<'a> Side<'a> {
         Side { computation, sequences: RefCell::default() }
     }
 
-    /// A node; `None` where this side has none of that name.
+    /// The result of a node; `None` if this side has no node of that name.
     fn render(&self, name: &Text) -> Option<Result<NodeInfo>> {
         self.computation.catalog.nodes.contains_key(name).then(|| {
             let answer = self.computation.answer(NodeRequest::plain(name))?;
@@ -74,7 +73,7 @@ impl<'a> Side<'a> {
         })
     }
 
-    /// What an error says, wherever the inventory is.
+    /// The messages of an error, without the folders of the inventory.
     fn sentences(&self, error: &Error) -> Vec<(&'static str, String)> {
         let folders = self.computation.inputs.trees.display_names(self.computation.catalog);
         let sentence = |fault: &Fault| {

@@ -1,4 +1,4 @@
-//! A side turns a revision, a folder or `.` into an inventory.
+//! Opens one side of a comparison: a revision, a folder or `.`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,10 +23,10 @@ pub struct Side {
     pub(super) settings_file: Option<SettingsFile>,
 }
 
-/// A settings file: its path, and what is in it.
+/// A settings file: its path and content.
 pub type SettingsFile = (String, Vec<u8>);
 
-/// Makes the options of a state from the settings file in its base folder.
+/// Builds the options of a state from the settings file in its base folder.
 pub type OwnOptions<'o> = dyn Fn(Option<&SettingsFile>) -> Result<Map> + Sync + 'o;
 
 fn settings_file(base: &Path, revision: Option<&Revision>) -> Option<SettingsFile> {
@@ -41,13 +41,13 @@ fn settings_file(base: &Path, revision: Option<&Revision>) -> Option<SettingsFil
 }
 
 impl Side {
-    /// Opens a side: `.` is the inventory that the options describe, a folder that exists is the
-    /// base of an inventory with the same settings, anything else a revision of the repository
-    /// that holds the inventory, or of those that its settings name. With `own`, the settings of a folder
-    /// or a revision are those of the file in its base folder.
+    /// Opens a side. `.` is the inventory of the options. An existing folder is the base of an inventory with
+    /// the same settings. Anything else is a revision of the repository that holds the inventory, or of the
+    /// repositories in its settings. With `own`, a folder or a revision uses the settings file in its own
+    /// base folder.
     pub fn open(options: &Map, name: &str, own: Option<&OwnOptions<'_>>) -> Result<Side> {
         let mut options = options.clone();
-        // It is asked once: nothing has to be watched.
+        // The inventory is read once, so a watch does not pay off.
         let once = (Key::from("cache"), Value::text("stat"));
         options.extend([once.clone()]);
         if name == "." || Path::new(name).is_dir() {
@@ -81,7 +81,7 @@ impl Side {
         Ok(Side { inventory, settings_file })
     }
 
-    /// The inventory with those of its repositories that have the revision at that.
+    /// The inventory with this revision in each repository that has it.
     fn of_repositories(options: &mut Map, revision: &str) -> Result<Side> {
         options.insert("git_revision".into(), Value::text(revision));
         let inventory = Inventory::open(options)?;
@@ -93,7 +93,7 @@ impl Side {
     }
 }
 
-/// Fills in where the values of changes stand on a side, and hides those that secrets have a part in.
+/// Fills in the places of the changed values on one side, and hides values that depend on secrets.
 pub(super) fn place(groups: &mut [Group], computation: &Computation<'_>, redaction: &Redaction, old: bool) {
     let mut wanted: Vec<&mut Group> = groups
         .iter_mut()
@@ -168,7 +168,7 @@ fn place_names(groups: &mut [&mut Group], of: &ValuePlaces<'_>, old: bool) {
     }
 }
 
-/// The folder, or the nearest one around it that exists.
+/// The folder itself, or its nearest ancestor that exists.
 fn existing(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| folder.is_dir()).map(Path::to_path_buf)
 }

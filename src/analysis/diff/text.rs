@@ -1,4 +1,4 @@
-//! Differences as text: what is the same in the same nodes stands together, below their names.
+//! Writes differences as text. Equal changes of the same nodes form one block below the names of the nodes.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,10 +12,10 @@ use crate::base::error::{Error, Fault, concise, inert};
 use crate::base::value::Text;
 use crate::output::style::{Paint, Style};
 
-/// How many names stand above the changes that they have in common, unless all are asked for.
+/// Number of names above a block, unless all are requested.
 pub const NAMED: usize = 6;
 
-/// The text of a difference. `named` is how many names stand above what nodes have in common.
+/// The text of a difference. `named` is the number of names above a block.
 pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
     let mut writer = Writer { out: String::new(), named, paint };
     writer.nodes("new nodes", &difference.added, Style::Added);
@@ -43,8 +43,8 @@ pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
     writer.out
 }
 
-/// The counts, the nodes that are there or render on one side alone, and the paths with the number of
-/// nodes in which each changes. `named` is how many nodes are named at most in one line.
+/// A summary: the counts, the nodes that exist or render on one side only, and the changed paths with their
+/// number of nodes. `named` is the maximum number of names in one line.
 pub fn summary(difference: &Difference, named: usize) -> String {
     let mut nodes: IndexMap<String, (BTreeSet<&Text>, bool)> = IndexMap::new();
     for change in &difference.changes {
@@ -84,7 +84,7 @@ fn count(number: usize, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// The first names, and how many more there are.
+/// The first names and the number of further ones.
 fn listed(nodes: &[Text], most: usize) -> String {
     let names: Vec<String> = nodes.iter().take(most).map(|name| inert(name)).collect();
     let mut text = names.join(", ");
@@ -94,7 +94,7 @@ fn listed(nodes: &[Text], most: usize) -> String {
     text
 }
 
-/// `3 of 12 nodes differ: 2 changes, 1 new node`, behind what is not compared.
+/// `3 of 12 nodes differ: 2 changes, 1 new node`, after the nodes that were not compared.
 fn line(difference: &Difference) -> String {
     let note = if difference.own_settings {
         "reclass-config.yml differs: each state is rendered with its own\n"
@@ -102,7 +102,7 @@ fn line(difference: &Difference) -> String {
         "reclass-config.yml differs: both states are rendered with the settings as they stand\n"
     };
     let note = if difference.settings_differ { note } else { "" };
-    // An error that both states have is no difference, but no proof that nothing differs either.
+    // A node that fails in both states shows no difference, but its values may differ. So it is named.
     let failing = match difference.failing.as_slice() {
         [] => String::new(),
         [name] => format!("'{}' is not compared: it renders in neither state\n", inert(name)),
@@ -163,7 +163,7 @@ impl Writer {
     }
 
     fn problems(&mut self, what: &str, nodes: &[NodeProblems], style: Style) {
-        // The same problems in many nodes are said once.
+        // The same faults in many nodes are written once.
         let mut together: IndexMap<String, Vec<Text>> = IndexMap::new();
         for NodeProblems { node, problems } in nodes {
             let bare = problems.iter().map(|one| Fault { node: None, ..one.fault.clone() }).collect();
@@ -230,12 +230,12 @@ impl Writer {
     }
 }
 
-/// Items, each on one line. Of those that are cut alike, one that is gone and one that is new are cut
-/// around their difference.
+/// Items, each on one line. If a removed and an added item look the same when cut, they are cut around their
+/// difference.
 fn brief_items(items: &[ItemChange]) -> Vec<String> {
     let shown: Vec<String> = items.iter().map(|item| brief(&item.value)).collect();
     let added = |item: &ItemChange| item.kind == ChangeKind::Added;
-    // Those that are gone, and those that are new.
+    // Removed items and added items.
     let mut alike: FxHashMap<&str, [Vec<usize>; 2]> = FxHashMap::default();
     for (at, (item, text)) in items.iter().zip(&shown).enumerate() {
         alike.entry(text).or_default()[usize::from(added(item))].push(at);

@@ -1,4 +1,4 @@
-//! Values turn two renderings of a node into the paths at which they differ.
+//! Compares two results of a node: the paths at which they differ.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub enum Section {
 }
 
 impl Section {
-    /// The word for it.
+    /// The name of the section.
     pub fn name(self) -> &'static str {
         match self {
             Section::Environment => "environment",
@@ -40,28 +40,28 @@ impl Section {
     }
 }
 
-/// One path at which two renderings differ.
+/// A path at which two results differ.
 #[derive(Clone, Debug)]
 pub(super) struct NodeChange {
-    /// The part of the node.
+    /// The section of the node.
     pub section: Section,
-    /// The path in it; empty for the parts that are one value.
+    /// The path in the section; empty for sections that are one value.
     pub path: Vec<Key>,
-    /// Which of its keys are indexes of lists, by their position.
+    /// Positions in the path of list indexes.
     pub(super) indexes: Vec<usize>,
-    /// What was there; `None` for nothing.
+    /// The old value; `None` if there is none.
     pub old: Option<Value>,
-    /// What is there now.
+    /// The new value; `None` if there is none.
     pub new: Option<Value>,
-    /// Where both are lists, what the one lost and the other gained.
+    /// The removed and added items, if both values are lists.
     pub items: Vec<ListItem>,
 }
 
-/// What is the same for the same change: section, path without indexes of lists, old and new.
+/// The key of equal changes: section, path without list indexes, old and new value.
 pub(super) type Sameness = (Section, Vec<Option<String>>, String);
 
 impl NodeChange {
-    /// The change by items, where it is one of a list: others may have some of them.
+    /// Splits the change of a list into its items, because other nodes may share only some of them.
     pub(super) fn split(mut self) -> Vec<NodeChange> {
         let items = std::mem::take(&mut self.items);
         if items.is_empty() {
@@ -70,7 +70,7 @@ impl NodeChange {
         items.into_iter().map(|item| NodeChange { items: vec![item], ..self.clone() }).collect()
     }
 
-    /// What is the same for the same change, wherever in a list it is; the change is split.
+    /// The key of this change, independent of its position in lists. The change must be split.
     pub(super) fn sameness(&self) -> Sameness {
         let text = |value: Option<&Value>| value.map_or("-".into(), crate::base::pystr::repr);
         let what = match self.items.first() {
@@ -83,7 +83,7 @@ impl NodeChange {
         (self.section, keys.collect(), what)
     }
 
-    /// An item, in the list that has it.
+    /// The value of an item, from the list that has it.
     pub fn item(&self, item: &ListItem) -> Option<&Value> {
         match if item.added { &self.new } else { &self.old } {
             Some(Value::List(items)) => items.get(item.index),
@@ -92,9 +92,8 @@ impl NodeChange {
     }
 }
 
-/// All paths at which two renderings differ. Mappings are compared key by key, lists item by item:
-/// those of equal length that hold mappings or lists at each index, all others by what they lost
-/// and gained.
+/// All paths at which two results differ. Mappings are compared key by key. Lists of equal length that hold
+/// mappings or lists are compared index by index, all others by removed and added items.
 pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
     let mut walk =
         Walk { section: Section::Environment, path: Vec::new(), indexes: Vec::new(), changes: Vec::new() };
@@ -115,8 +114,8 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
     ] {
         walk.section = section;
         match (old, new) {
-            // Whatever is in a section is a change of its own, also where all of it is new or gone: the
-            // section as a whole stands nowhere.
+            // Each key of a section is a change of its own, even if the section is empty on one side: the
+            // section as a whole has no place.
             (Value::Map(old), Value::Map(new)) if old.is_empty() || new.is_empty() => walk.maps(old, new),
             _ => walk.values(old, new),
         }
@@ -182,7 +181,7 @@ impl Walk {
         }
     }
 
-    /// What is on one side alone, leaf by leaf.
+    /// The values that exist on one side only, leaf by leaf.
     fn leaves(&mut self, value: &Value, gone: bool) {
         match value {
             Value::Map(map) if !map.is_empty() => {
@@ -202,7 +201,7 @@ fn is_container(value: &Value) -> bool {
     matches!(value, Value::Map(_) | Value::List(_))
 }
 
-/// Whether two values are the same. A number that is none is the same as another.
+/// Whether two values are equal. NaN equals NaN here.
 pub(super) fn same(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Float(old), Value::Float(new)) if old.is_nan() && new.is_nan() => true,

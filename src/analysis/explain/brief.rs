@@ -1,5 +1,5 @@
-//! Values turn into a line of text, in flow style: cut where it is too long, and of two values where
-//! they differ. A value that is asked for alone has all of its lines.
+//! Writes values as one line of text in flow style. A long value is cut, and two values are cut around their
+//! difference. A value requested alone keeps all of its lines.
 
 use std::fmt::Write as _;
 
@@ -7,19 +7,19 @@ use crate::base::error::inert;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 
-/// The longest value that stands on a line, in characters.
+/// Maximum width of a value on a line, in characters.
 const WIDTH: usize = 96;
 
-/// How much of what two values have in common stands in front of their difference, in characters.
+/// Number of common characters shown before the difference of two values.
 const BEFORE: usize = 32;
 
-/// A value on one line, cut where it is too long.
+/// A value on one line; a long one is cut.
 pub fn brief(value: &Value) -> String {
     Window::of(&Flow::of(value, WIDTH * 8).text, 0).piece(0, WIDTH)
 }
 
-/// Two values, each on one line. Where they differ behind the cut, they are cut around the first
-/// difference: what is shown differs wherever the values do.
+/// Two values, each on one line. If they differ only beyond the cut, both are cut around the first
+/// difference. So different values always look different.
 pub fn briefs(old: &Value, new: &Value) -> (String, String) {
     if old == new {
         return (brief(old), brief(new));
@@ -45,7 +45,7 @@ pub fn briefs(old: &Value, new: &Value) -> (String, String) {
         let start = window.start();
         window.piece(start, window.end(start))
     });
-    // Bytes and the text that they are shown as, for example.
+    // The texts are equal but the types are not, as with bytes and a string with their base64 form.
     if old_flow.text == new_flow.text && old.type_name() != new.type_name() {
         for (piece, value) in pieces.iter_mut().zip([old, new]) {
             let _ = write!(piece, " ({})", value.type_name());
@@ -55,7 +55,8 @@ pub fn briefs(old: &Value, new: &Value) -> (String, String) {
     (old, new)
 }
 
-/// All of a value: on one line, or of a text of several lines a mark as in YAML, and each of them.
+/// All of a value on one line. A text of several lines becomes a block scalar indicator, as in YAML, and its
+/// lines.
 pub fn whole(value: &Value) -> (String, Vec<String>) {
     match value {
         Value::Str(text) if text.trim_end_matches('\n').contains('\n') => {
@@ -69,18 +70,18 @@ pub fn whole(value: &Value) -> (String, Vec<String>) {
     }
 }
 
-/// A part of a text, of which a piece is shown.
+/// A part of a text; an excerpt of it is shown.
 struct Window {
     chars: Vec<char>,
-    /// How many of these another text has too.
+    /// Number of leading characters that the other text has too.
     same: usize,
-    /// Whether it begins where the text does.
+    /// Whether it begins at the beginning of the text.
     is_first: bool,
     is_quoted: bool,
 }
 
 impl Window {
-    /// The part of a text around the place, in bytes, up to which it is the same as another.
+    /// The part of a text around a byte offset. Up to the offset, the text equals another one.
     fn of(text: &str, same: usize) -> Window {
         let (before, after) = text.split_at(same);
         let from = before.char_indices().rev().nth(2 * WIDTH).map_or(0, |(at, _)| at);
@@ -91,29 +92,29 @@ impl Window {
         Window { chars, same, is_first: from == 0, is_quoted: text.starts_with('"') }
     }
 
-    /// Where the piece around a difference begins: at the beginning of its line, if that is near.
+    /// Start of the excerpt around a difference: the beginning of its line, if that is close.
     fn start(&self) -> usize {
         let near = self.same.saturating_sub(WIDTH - BEFORE).max(2);
         if let Some(start) = (near..=self.same).rev().find(|at| self.is_newline(at - 2)) {
             return start;
         }
         let start = self.same.saturating_sub(BEFORE);
-        // What is written out is not cut in the middle.
+        // An escape sequence is not cut in the middle.
         if self.backslashes(start) % 2 == 1 { start - 1 } else { start }
     }
 
-    /// Where it ends: with the line that differs, if that goes on behind what is the same.
+    /// End of the excerpt: the end of the line that differs, if that comes after the common part.
     fn end(&self, start: usize) -> usize {
         let most = start + WIDTH;
         (start..most).find(|at| self.is_newline(*at)).filter(|end| *end > self.same).unwrap_or(most)
     }
 
-    /// Whether a newline is written out here.
+    /// Whether this is an escaped newline.
     fn is_newline(&self, at: usize) -> bool {
         self.chars.get(at..at + 2) == Some(&['\\', 'n']) && self.backslashes(at) % 2 == 0
     }
 
-    /// How many backslashes stand in front.
+    /// The number of backslashes before this character.
     fn backslashes(&self, at: usize) -> usize {
         self.chars[..at].iter().rev().take_while(|c| **c == '\\').count()
     }
@@ -131,21 +132,21 @@ impl Window {
 /// The beginning of a value in flow style.
 struct Flow {
     text: String,
-    /// How many bytes are enough.
+    /// Number of bytes that are enough.
     limit: usize,
-    /// Whether it is all of the value.
+    /// Whether the text is the whole value.
     whole: bool,
 }
 
 impl Flow {
-    /// At least so many bytes of a value, if it has them.
+    /// At least this many bytes of a value, if it has them.
     fn of(value: &Value, limit: usize) -> Flow {
         let mut flow = Flow { text: String::new(), limit, whole: true };
         flow.value(value);
         flow
     }
 
-    /// Whether there is enough: what is cut anyway is not written.
+    /// Whether there is enough text. The rest would be cut, so it is not written.
     fn is_full(&mut self) -> bool {
         let full = self.text.len() > self.limit;
         self.whole &= !full;
@@ -190,7 +191,7 @@ impl Flow {
         }
     }
 
-    /// A key as in paths; a text that would be taken for something else has quotes.
+    /// A key as in paths. A text that reads as another type is quoted.
     fn key(&mut self, key: &Key) {
         match &key.0 {
             Value::Str(text) if is_read_otherwise(text) => self.quoted(text),
@@ -204,13 +205,13 @@ impl Flow {
     }
 }
 
-/// Whether a key without quotes looks like one that is no text.
+/// Whether an unquoted key reads as something other than text.
 fn is_read_otherwise(text: &str) -> bool {
     let is_word = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "+-._:".contains(c));
     text == "None" || (is_word && !matches!(crate::yaml::parse_value(text), Ok(Value::Str(_))))
 }
 
-/// Whether a string can stand without quotes and nobody takes it for something else.
+/// Whether a string needs no quotes: YAML reads it as the same string, and a reader too.
 fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.trim() == text

@@ -1,5 +1,5 @@
-//! The context of a node turns into why it is so: which lists name a class, which layers add an
-//! application or take it away, what says the environment.
+//! Explains the context of a node: which lists name a class, which layers add or remove an application, and
+//! which source sets the environment.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ pub fn environment(
     EnvironmentStory { value, source: "node", place }
 }
 
-/// The value of a section of a file.
+/// The origin of a section's value in a file.
 fn section(computation: &Computation<'_>, file: FileId, name: &str) -> Option<Origin> {
     let text = computation.inputs.files.text(&computation.inputs.files.path_of(file)?)?;
     let document = compose(text.as_bytes()).ok()?;
@@ -105,7 +105,7 @@ fn section(computation: &Computation<'_>, file: FileId, name: &str) -> Option<Or
     Some(Origin { file, node: entry.value.index })
 }
 
-/// The classes that any of the globs choose, as far as there is room.
+/// The classes that match any of the globs, within the budget.
 pub(super) fn classes(
     computation: &Computation<'_>,
     layers: &Layers,
@@ -120,7 +120,7 @@ pub(super) fn classes(
         by_file.entry(one.file).or_insert(one);
         by_name.entry(&one.name).or_insert(one);
     }
-    // In the order in which they merge, then the missing ones.
+    // In merge order, then the missing ones.
     let merged = layers.linearization.layers().filter_map(|layer| by_file.get(&layer.file));
     let mut names: IndexMap<&Text, Vec<&ListedClass>> = merged.map(|one| (&one.name, Vec::new())).collect();
     for listed in &listings {
@@ -176,16 +176,17 @@ pub(super) fn classes(
                     entries.push(ClassListing { site, chain, effective: false, written: written.clone() });
                 }
             }
-            // A list is complete after the lists of what it names.
+            // A list is complete only after the lists of the classes in it. So the effective entry need not
+            // come first.
             entries.sort_by_key(|listing: &ClassListing| !listing.effective);
-            // A mapping may stand twice, or name a class twice: the first entry brings it in.
+            // A mapping may occur twice, or name a class twice. Only the first entry includes the class.
             entries.iter_mut().skip(1).for_each(|listing| listing.effective = false);
             ClassStory { name: name.clone(), file: path, listings: entries }
         })
         .collect()
 }
 
-/// Where else the class of an entry of a list stands in the same list.
+/// Further entries for the same class in the same list, by the origin of the first entry.
 fn again(layers: &Layers) -> FxHashMap<Origin, Vec<Origin>> {
     let mut again: FxHashMap<Origin, Vec<Origin>> = FxHashMap::default();
     for layer in layers.all() {
@@ -210,8 +211,7 @@ fn same(included: &IncludedFile, by: &IncludedBy) -> bool {
     }
 }
 
-/// The applications that any of the globs choose, in the order of their first mention, as far as there is
-/// room.
+/// The applications that match any of the globs, in the order of their first mention, within the budget.
 pub(super) fn applications(
     computation: &Computation<'_>,
     layers: &Layers,
@@ -224,7 +224,7 @@ pub(super) fn applications(
         let own = &layer.applications;
         let added = own.additions.iter().chain(&own.ineffective).map(|one| (one, false));
         let mut entries: Vec<_> = own.removals.iter().map(|one| (one, true)).chain(added).collect();
-        // As they stand in the list: what a later entry takes away was there.
+        // In list order: an application that a later entry removes was present before.
         entries.sort_by_key(|((_, origin), _)| origin.node);
         for ((name, origin), removes) in entries {
             if !chosen(globs, name) {

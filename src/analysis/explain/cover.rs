@@ -1,5 +1,5 @@
-//! Cover turns an explanation into what may be shown of it: each value is compared with the one that is
-//! computed without the secrets, and is hidden where they differ.
+//! Redacts an explanation. Each value is compared with the one computed without the secrets, and is hidden if
+//! they differ.
 
 use rustc_hash::FxHashMap;
 
@@ -11,7 +11,7 @@ use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
 
 impl Redaction {
-    /// Hides values that secrets have a part in; `without` is the same story without the secrets.
+    /// Hides values that depend on secrets; `without` is the same story without the secrets.
     pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
         grow(|| {
             let secret = self.secrets.covers(&*story.path);
@@ -21,7 +21,7 @@ impl Redaction {
                 && !secret
                 && without.is_some_and(|without| without.fault.is_none())
             {
-                // A secret is a key on the way.
+                // Without the secrets there is no cycle. So a secret is one of the keys in its path.
                 MASK.clone_into(cycle);
             }
             let same = without.filter(|without| without.steps.len() == story.steps.len());
@@ -46,7 +46,7 @@ impl Redaction {
         });
     }
 
-    /// Hides what is not in the same value without the secrets, and what its path hides.
+    /// Hides the parts of a value that differ without the secrets, and those that its path hides.
     fn cover_value(&self, path: &[Key], value: &mut Option<Value>, without: Option<&Value>) {
         if let Some(value) = value {
             *value = self.value(path, &self.unchanged(value, without));
@@ -62,7 +62,7 @@ impl Redaction {
 
     fn cover_part(&self, part: &mut ValuePart, without: Option<&ValuePart>) {
         self.cover_value(&part.path, &mut part.value, without.and_then(|part| part.value.as_ref()));
-        // It may be the text of a secret that a reference brings in.
+        // The text may be a secret that a reference brings in.
         let same = part.written == without.and_then(|part| part.written.clone());
         part.written = part.written.as_ref().map(|written| {
             if same { self.written(&part.path, written) } else { self.written_of_secret(written) }
@@ -74,7 +74,7 @@ impl Redaction {
         for (at, reference) in references.iter_mut().enumerate() {
             let without = same.and_then(|without| without.get(at));
             if without.is_none_or(|without| without.path != reference.path) {
-                // Where a secret is a key of the path, its place tells it.
+                // If a secret is a key of the path, the place of the target reveals it.
                 reference.path = None;
                 reference.story = None;
                 reference.fault = None;

@@ -1,4 +1,4 @@
-//! Explanations as data: what their types do not say by themselves.
+//! Serializes the fields of explanations for which the derived form does not fit.
 #![expect(clippy::ref_option, reason = "serde hands fields over like this")]
 
 use serde::{Serialize, Serializer};
@@ -26,7 +26,7 @@ pub(super) fn error<S: Serializer>(fault: &Option<Fault>, serializer: S) -> Resu
     data.serialize(serializer)
 }
 
-/// Stories stand in one another.
+/// Stories are nested, so the stack must grow.
 pub(super) fn story<S: Serializer>(story: &Option<Box<Story>>, serializer: S) -> Result<S::Ok, S::Error> {
     grow(|| story.serialize(serializer))
 }

@@ -1,5 +1,5 @@
-//! Matching turns the pattern of a path into the paths of a node that it chooses: those of its slots, and
-//! those in finished data, which a query, a default or an automatic parameter brings in.
+//! Finds the paths of a node that a pattern matches: paths of slots, and paths inside finished data. Queries,
+//! defaults and automatic parameters bring such data in.
 
 use rustc_hash::FxHashSet;
 
@@ -10,20 +10,20 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::evaluate::{Child, Found, Head};
 
-/// One walk through the parameters or the exports of a node.
+/// A walk through the parameters or the exports of a node.
 struct Walk<'p> {
     pattern: &'p PathPattern,
-    /// Whether only leaves are asked for: finished data is one where it is met.
+    /// Whether only leaves match. Finished data counts as a leaf.
     leaves: bool,
-    /// The keys on the way.
+    /// The keys from the top to here.
     path: Vec<Key>,
-    /// The containers around: one that stands in itself is not gone into.
+    /// The enclosing containers. A container that contains itself is not entered again.
     around: FxHashSet<usize>,
     found: Vec<Vec<Key>>,
 }
 
 impl Teller<'_> {
-    /// The paths that match a pattern, outer ones first; with `**` at its end only leaves.
+    /// The paths that match a pattern, outer paths first. A pattern that ends with `**` matches leaves only.
     pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
         let start = Found::from(Head::Map(self.section().merged.clone()));
         let mut walk = Walk {

@@ -1,9 +1,9 @@
-//! Explanations turn a path of a node into where its value comes from: file, line and column, how
-//! that file came in, what was replaced or merged on the way, and what each reference found.
+//! Explains where the value at a path comes from: file, line and column, how the file was included, the
+//! values that were replaced or merged, and what each reference found.
 //!
-//! Nothing is computed in a second way. The layers of the node are merged once more, one by one,
-//! with the functions of the engine, and what stands at the path after each of them is asked of
-//! the evaluator. What a layer itself says is read from the layer.
+//! Nothing is computed by a second implementation. The layers of the node are merged again, one by one, with
+//! the functions of the engine, and the evaluator gives the value at the path after each layer. The written
+//! form is read from the layer itself.
 
 mod brief;
 mod context;
@@ -47,10 +47,10 @@ pub use teller::{Stands, Wanted, has_parameter, places, values_without};
 pub use text::explanation as to_text;
 pub(crate) use written::written;
 
-/// What is to be explained. With nothing chosen, everything is.
+/// The items to explain. An empty selection means everything.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Paths of parameters, `linux:system:name`; keys may be globs, `**` is any number of keys.
+    /// Paths of parameters, `linux:system:name`. Keys may be globs; `**` matches any number of keys.
     pub parameters: Vec<String>,
     /// Paths of exports.
     pub exports: Vec<String>,
@@ -67,7 +67,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Whether nothing was chosen.
+    /// Whether the selection is empty.
     pub fn is_everything(&self) -> bool {
         self.parameters.is_empty()
             && self.exports.is_empty()
@@ -140,8 +140,8 @@ pub struct Story {
     pub parts: Vec<ValuePart>,
 }
 
-/// Explains a node. A path, class or application that is not there is a problem that names what is similar:
-/// an error where nothing else was asked for. A glob that finds nothing explains nothing.
+/// Explains a node. An unknown path, class or application is a fault that names a similar one; it is an error
+/// if nothing else was requested. A glob without a match explains nothing.
 pub fn explain(
     inventory: &Inventory,
     node: &str,
@@ -158,7 +158,7 @@ pub fn explain(
     })?
 }
 
-/// Explains parameters of a node whose layers are known.
+/// Explains parameters of a node with known layers.
 pub fn explain_in(
     computation: &Computation<'_>,
     layers: &Layers,
@@ -174,7 +174,7 @@ fn explain_layers(
     selection: &Selection,
 ) -> Result<Explanation> {
     let everything = selection.is_everything();
-    // The explanation, and the same without secrets.
+    // Budgets for the explanation, and for the same one without secrets.
     let (room, room_without) = (Room::new(computation.settings), Room::new(computation.settings));
     let others = computation.others(layers, environment);
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
@@ -190,7 +190,7 @@ fn explain_layers(
         missing: Vec::new(),
     };
     let mut missing = Vec::new();
-    // The names that were not found; a glob may find nothing.
+    // The names that were not found. A glob may find nothing.
     let absent = |wanted: &[String], is_found: &dyn Fn(&Glob) -> bool| -> Vec<String> {
         wanted.iter().filter(|text| !is_wild(text) && !is_found(&Glob::new(text))).cloned().collect()
     };
@@ -242,7 +242,7 @@ fn explain_layers(
             explanation.parameters = stories;
         }
     }
-    // What was not found may stand behind what there was no room for.
+    // A missing name may be among those that the budget cut off.
     if let Some(fault) = room.fault().or_else(|| room_without.fault()) {
         return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
@@ -265,7 +265,7 @@ fn explain_layers(
     Ok(explanation)
 }
 
-/// Tells the paths that are wanted, each once; gives back a problem for each that is not there.
+/// Explains the requested paths, each once. Returns a fault for each path that does not exist.
 fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) -> Vec<Fault> {
     let mut missing = Vec::new();
     let mut asked: FxHashSet<Vec<Key>> = FxHashSet::default();
@@ -288,14 +288,14 @@ fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) ->
     missing
 }
 
-/// The problem of a name that is not there, with the one that was probably meant.
+/// The fault for an unknown name, with the most similar name as a suggestion.
 fn not_found(what: &'static str, name: &str, names: &[String], layers: &Layers) -> Fault {
     let similar = crate::base::similar::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
     let kind = Kind::NothingToExplain { what, name: name.to_owned(), similar };
     Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
 }
 
-/// The names of the nodes that globs choose, sorted; a glob that finds none is an error.
+/// The names of the nodes that match the globs, sorted. A glob without a match is an error.
 pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
     let all = catalog.nodes.keys();
     check_nodes(&[catalog], globs)?;
@@ -306,7 +306,7 @@ pub fn chosen_nodes(catalog: &Catalog, globs: &[String]) -> Result<Vec<Text>> {
     Ok(all.filter(|name| parsed.iter().any(|glob| glob.matches(name))).cloned().collect())
 }
 
-/// A glob of names that finds no node in any of the catalogs is an error.
+/// Fails if a glob matches no node in any of the catalogs.
 pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
     let names = || catalogs.iter().flat_map(|catalog| catalog.nodes.keys());
     let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! Parts turn a container into its leaves and items, each with the place that it comes from.
+//! Splits a container into its leaves and items, each with its place.
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -44,26 +44,27 @@ pub struct ReferencePlace {
 /// A reference that brings a container in.
 struct Bringing {
     reference: ReferencePlace,
-    /// Where what it brings is written, where other layers have a part in the container.
+    /// Origins of the values it brings in; only set if other layers contribute to the container too.
     origins: Option<FxHashSet<Origin>>,
 }
 
 impl Bringing {
-    /// The reference, if it brings in what is written at an origin.
+    /// The reference, if it brings in the value with this origin.
     fn of(&self, origin: Origin) -> Option<ReferencePlace> {
         let brings = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
         brings.then(|| self.reference.clone())
     }
 }
 
-/// What is below a container, and how it is reached.
+/// A key of a container and its content.
 pub(super) struct Below<'s> {
     pub(super) key: Key,
     pub(super) inner: Child<'s>,
 }
 
 impl Teller<'_> {
-    /// The leaves of a container, each with its place; `place` is that of the container, for finished data.
+    /// The leaves of a container, each with its place; `place` is the place of the container, for finished
+    /// data.
     pub(super) fn parts(
         &mut self,
         path: &[Key],
@@ -133,7 +134,7 @@ impl Teller<'_> {
         }
     }
 
-    /// The leaves of finished data: they stand where what brings it in does.
+    /// The leaves of finished data. Their place is the place of the slot that brings the data in.
     fn data_parts(&self, value: &Value, path: &mut Vec<Key>, place: &ValuePlace, parts: &mut Vec<ValuePart>) {
         for Below { key, inner } in below(&Head::Value(value.clone())) {
             let Child::Data(value) = inner else { continue };
@@ -154,8 +155,8 @@ impl Teller<'_> {
         }
     }
 
-    /// The references at a place that bring a container in: what one of several layers brings in is
-    /// known by where it is written.
+    /// The references in a slot that bring a container in. If there are several layers, the origins of the
+    /// values decide which reference brought each value in.
     fn bringing(&mut self, slot: &Slot) -> Vec<Bringing> {
         fn references<'s>(slot: &'s Slot, all: &mut Vec<&'s Slot>) {
             match slot {
@@ -189,7 +190,7 @@ impl Teller<'_> {
             .collect()
     }
 
-    /// Where all that is in a container is written; `seen` are those that were looked into.
+    /// Collects the origins of everything in a container; `seen` holds the containers visited before.
     fn origins(&mut self, found: &Found, seen: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
         if found.head.address().is_some_and(|address| !seen.insert(address)) {
             return;
@@ -207,7 +208,7 @@ impl Teller<'_> {
     }
 }
 
-/// The entries of a container. What is in finished data has no place of its own.
+/// The entries of a container. Entries of finished data have no place of their own.
 pub(super) fn below(head: &Head) -> Vec<Below<'_>> {
     fn slots<'s>(entries: impl Iterator<Item = (&'s Key, &'s Slot)>) -> Vec<Below<'s>> {
         entries.map(|(key, slot)| Below { key: key.clone(), inner: Child::Slot(slot) }).collect()
@@ -232,13 +233,13 @@ pub(super) fn leaf(head: &Head) -> bool {
     head.slots().len() == 0
 }
 
-/// The layer of what no file wrote, by its path.
+/// The layer name for values that no file wrote, derived from the path.
 pub(super) fn elsewhere(path: &[Key]) -> &'static str {
     let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
     if automatic { "automatic parameters" } else { "input data" }
 }
 
-/// The value of a stack that counts: the last, or the first that is a constant.
+/// The value of a stack that counts: the first constant, or else the last value.
 pub(super) fn winner(slot: &Slot) -> &Slot {
     let mut slot = slot;
     while let Slot::Stack(stack) = slot {

@@ -1,5 +1,5 @@
-//! Places turn the origin of a value into what a person can open: a file with line and column, the
-//! layer that it belongs to, and the chain of includes that brought the layer in.
+//! Turns the origin of a value into a place that a person can open: file, line and column, the layer, and the
+//! include chain of the layer.
 
 use std::cell::RefCell;
 
@@ -33,17 +33,18 @@ pub struct ValuePlace {
 pub struct ValuePlaces<'a> {
     computation: &'a Computation<'a>,
     layers: &'a Layers,
-    /// The place of each file that came in, without a line: the way to it leads through all of them.
+    /// The place of each included file, without a line. Cached, because finding a file searches all included
+    /// files.
     files: RefCell<FxHashMap<FileId, ValuePlace>>,
 }
 
 impl<'a> ValuePlaces<'a> {
-    /// The places of a node whose layers are known.
+    /// The places of a node with known layers.
     pub fn new(computation: &'a Computation<'a>, layers: &'a Layers) -> ValuePlaces<'a> {
         ValuePlaces { computation, layers, files: RefCell::default() }
     }
 
-    /// How the node is computed.
+    /// The computation that the node belongs to.
     pub fn computation(&self) -> &'a Computation<'a> {
         self.computation
     }
@@ -53,7 +54,7 @@ impl<'a> ValuePlaces<'a> {
         self.layers
     }
 
-    /// The place of an origin; `elsewhere` names the layer of what no file wrote.
+    /// The place of an origin; `elsewhere` names the layer of a value that no file wrote.
     pub fn of(&self, origin: Origin, elsewhere: &str) -> ValuePlace {
         if origin.file == FileId::NONE {
             return ValuePlace { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
@@ -67,7 +68,7 @@ impl<'a> ValuePlaces<'a> {
         place
     }
 
-    /// The place of a file; without a layer where it did not come in.
+    /// The place of a file. The layer is empty if the file was not included.
     fn of_file(&self, file: FileId) -> ValuePlace {
         let chains = self.layers.linearization.include_chains();
         let (layer, class) = match chains.of_file(file) {
@@ -85,14 +86,14 @@ impl<'a> ValuePlaces<'a> {
         crate::evaluate::site(self.computation.inputs, origin, None)
     }
 
-    /// Where each class is listed that the node has, by its name.
+    /// The place where each class of the node is listed, by class name.
     pub fn classes(&self) -> FxHashMap<Text, ValuePlace> {
         let chains = self.layers.linearization.include_chains();
         let included = chains.all().into_iter().skip(1);
         included.filter_map(|included| Some((included.name.clone(), self.listed(&included)?))).collect()
     }
 
-    /// Where a file that came in is listed.
+    /// The place where an included file is listed.
     fn listed(&self, included: &IncludedFile) -> Option<ValuePlace> {
         let chains = self.layers.linearization.include_chains();
         let chain = chains.chain_of_file(included.file, self.computation.inputs);
@@ -111,7 +112,8 @@ impl<'a> ValuePlaces<'a> {
         })
     }
 
-    /// Where each application is added that the node has, by its name; of very many, some have no place.
+    /// The place where each application of the node is added, by name. If there are very many, some are left
+    /// out.
     pub fn applications(&self) -> FxHashMap<Text, ValuePlace> {
         let room = Room::new(self.computation.settings);
         let stories = super::context::applications(self.computation, self.layers, &[], &room);

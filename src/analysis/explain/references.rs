@@ -1,5 +1,4 @@
-//! References turn the text that a layer has into what each of its references found, told in turn;
-//! and a query into the nodes that answered it.
+//! Explains the references in a text, each with the story of its target, and the nodes that answered a query.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -57,13 +56,13 @@ pub struct QueryAnswer {
 }
 
 impl Teller<'_> {
-    /// What the references of a slot found: those of a text, and of all texts in a container that
-    /// is written as one.
+    /// The references of a text with their values. Other slots have none.
     pub(super) fn references(&mut self, slot: &Slot, rest: &[Key]) -> Vec<ReferenceStory> {
         let Slot::Text(template, origin) = slot else { return Vec::new() };
         self.room.take_defaults(template);
         let traced = self.evaluator.trace_references(template, *origin);
-        // Of a container that a reference brings in, it is the way on that is told.
+        // If the text is a single reference, it may bring a container in. The rest of the path continues
+        // there.
         let rest = if template.parts.len() == 1 { rest } else { &[] };
         traced.into_iter().map(|traced| self.reference(traced, rest)).collect()
     }
@@ -107,7 +106,7 @@ impl Teller<'_> {
         told
     }
 
-    /// References name parameters, those of exports too.
+    /// References name parameters, even in exports.
     fn among_parameters<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
         let exports = std::mem::replace(&mut self.tells_exports, false);
         let answer = ask(self);
@@ -115,7 +114,7 @@ impl Teller<'_> {
         answer
     }
 
-    /// The keys that the parts of a reference stand for: an index of a list is a number.
+    /// The keys that the segments of a reference mean. A list index becomes a number.
     fn keys(&mut self, segments: &[Text]) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::with_capacity(segments.len());
         for segment in segments {
@@ -130,8 +129,8 @@ impl Teller<'_> {
         keys
     }
 
-    /// The nodes that an inventory query found, and where those exports are written. `rest` is the way on
-    /// into what the query came to: of what one node answered, only that node is named.
+    /// The nodes that an inventory query found, with the places of their exports. `rest` is the remaining
+    /// path inside the answer. If it leads into the answer of one node, only that node is named.
     pub(super) fn answers(&mut self, slot: &Slot, rest: &[Key]) -> Vec<QueryAnswer> {
         let Slot::Query(query, _) = slot else { return Vec::new() };
         let Answered { found, nodes, .. } = self.answered(query, slot);
@@ -165,7 +164,7 @@ impl Teller<'_> {
             .collect()
     }
 
-    /// What a query came to. Each part of it asks.
+    /// The answer of a query. It is cached, because each of its parts needs it.
     fn answered(&mut self, query: &Arc<Query>, slot: &Slot) -> Answered {
         let address = Arc::as_ptr(query) as usize;
         if let Some(answered) = self.answered.get(&address) {
@@ -180,16 +179,16 @@ impl Teller<'_> {
     }
 }
 
-/// What a query came to, and the nodes that it found.
+/// The answer of a query, and the nodes that it found.
 #[derive(Clone)]
 pub(super) struct Answered {
-    /// Held, so that its address stands for it.
+    /// Keeps the query alive, so that its address identifies it.
     _query: Arc<Query>,
     found: Option<Found>,
     nodes: Rc<[Text]>,
 }
 
-/// Where the last key of a path that a map has stands.
+/// The origin of the deepest key of a path that a map contains.
 fn deepest(map: &MapSlot, path: &[Key]) -> Option<Origin> {
     let (first, rest) = path.split_first()?;
     let slot = map.entries.get(first)?;

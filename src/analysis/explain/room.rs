@@ -1,8 +1,8 @@
-//! Room bounds how much one explanation tells.
+//! Bounds the size of one explanation.
 //!
-//! What references repeat is one value in the engine, and a story tells it each time: sixty lists of
-//! which each has the next one twice are sixty values and 2⁶⁰ places. So all that is told takes of one
-//! room, that of the setting `limit_values`, and an explanation that would be larger is an error.
+//! The engine shares a value that references repeat, but a story shows it each time: sixty lists that each
+//! contain the next one twice are sixty values and 2⁶⁰ places. So everything in an explanation counts against
+//! one budget, the setting `limit_values`. A larger explanation is an error.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -19,51 +19,51 @@ use crate::base::value::Value;
 use crate::model::template::Template;
 use crate::model::visit::references as each;
 
-/// How much may still be told, in values: shared by all that tell of one explanation.
+/// The remaining budget in values, shared by everything that contributes to one explanation.
 #[derive(Clone, Debug)]
 pub(super) struct Room {
     left: Rc<Cell<usize>>,
     limit: usize,
 }
 
-/// How many values a story, a part or a step takes the memory of, beside what is in it.
+/// Memory cost of a story, a part or a step without its content, in values.
 const EACH: usize = 8;
 
-/// How many values a link of a chain takes the memory of, written out.
+/// Memory cost of a written include link, in values.
 const LINK: usize = 8;
 
-/// How many values that are shared take as much as one with its place.
+/// Number of shared values that cost as much as one value with its place.
 const SHARED: usize = 4;
 
-/// How many letters of a reference take as long to tell as a value: those inside of it are looked up for
-/// each around them.
+/// Number of letters in a reference that cost as much time as one value. Nested references are looked up once
+/// per enclosing reference.
 const LETTERS: usize = 16;
 
 impl Room {
-    /// All of it.
+    /// The full budget.
     pub fn new(settings: &Settings) -> Room {
         let limit = settings.limit_values as usize;
         Room { left: Rc::new(Cell::new(limit)), limit }
     }
 
-    /// Takes so many values; `false` where they have none any more.
+    /// Takes this many values from the budget; `false` if it does not have them.
     pub fn take(&self, values: usize) -> bool {
         let left = self.left.get().checked_sub(values);
         self.left.set(left.unwrap_or(0));
         left.is_some()
     }
 
-    /// Takes a value for what is in it, which is shared until it is written out.
+    /// Takes the cost of a value's content, which is shared until it is written out.
     pub fn take_value(&self, value: Option<&Value>) -> bool {
         self.take(value.map_or(0, |value| ValueSize::of(value).size / SHARED))
     }
 
-    /// Takes one entry of a list, with the links of the chain that leads there.
+    /// Takes the cost of one list entry and the links of its include chain.
     pub fn take_links(&self, links: usize) -> bool {
         self.take(EACH + LINK * links)
     }
 
-    /// Takes a part.
+    /// Takes the cost of a part.
     pub fn take_part(&self, part: &ValuePart) -> bool {
         let places = part.via.iter().map(|one| links(&one.place)).sum::<usize>() + links(&part.place);
         self.take(EACH + part.path.len() + places)
@@ -71,7 +71,7 @@ impl Room {
             && self.take_value(part.written.as_ref())
     }
 
-    /// Takes a step, but for the stories of its references.
+    /// Takes the cost of a step without the stories of its references.
     pub fn take_step(&self, step: &Step) -> bool {
         let references = EACH * (step.references.len() + step.answers.len());
         self.take(EACH + links(&step.place) + references)
@@ -79,12 +79,12 @@ impl Room {
             && self.take_value(step.after.as_ref())
     }
 
-    /// Takes a reference, but for those inside of it and what it found.
+    /// Takes the cost of a reference without its inner references and its story.
     pub fn take_reference(&self, reference: &ReferenceStory) -> bool {
         self.take(EACH + reference.written.len() / LETTERS) && self.take_value(reference.value.as_ref())
     }
 
-    /// Takes the defaults of the references of a text, as far as others stand in them.
+    /// Takes the cost of the defaults in a text. A default counts again for each reference around it.
     pub fn take_defaults(&self, template: &Template) -> bool {
         let mut letters = 0;
         each(&template.parts, &mut |reference| {
@@ -93,17 +93,17 @@ impl Room {
         self.take(letters / LETTERS)
     }
 
-    /// Takes a story, but for its steps and parts.
+    /// Takes the cost of a story without its steps and parts.
     pub fn take_story(&self, story: &Story) -> bool {
         self.take(EACH + story.path.len()) && self.take_value(story.value.as_ref())
     }
 
-    /// Whether there is none left.
+    /// Whether the budget is used up.
     pub fn is_full(&self) -> bool {
         self.left.get() == 0
     }
 
-    /// The problem of an explanation that had not enough.
+    /// The fault of an explanation that exceeds the budget.
     pub fn fault(&self) -> Option<Fault> {
         let what = "the number of values and places that an explanation tells";
         let kind = Kind::EvaluationLimit { what, limit: self.limit, setting: Some("limit_values") };
@@ -111,7 +111,7 @@ impl Room {
     }
 }
 
-/// How many values the links of a place take the memory of.
+/// Memory cost of the links of a place, in values.
 fn links(place: &ValuePlace) -> usize {
     2 + 2 * place.chain.len()
 }

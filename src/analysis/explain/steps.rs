@@ -1,9 +1,9 @@
-//! The steps of a path: what each layer does to its value.
+//! Computes the steps of a path: the effect of each layer on its value.
 //!
-//! The maps of all layers are folded as one stack, and the evaluator reports what each of them does.
-//! A trace keeps the values of each key apart, so the fold of a key reports in turn what the layers do to
-//! it, and so on down the path. Nothing is decided here: steps further up are only told in so far as they
-//! bring the path in, take it away or keep something out.
+//! The maps of all layers are folded as one stack, and the evaluator reports the effect of each map. A trace
+//! keeps the values of each key apart, so the fold of a key reports the effects of the layers on that key,
+//! and so on down the path. Nothing is decided here. A step further up is included only if it brings the path
+//! in, removes it or keeps a value out.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -56,33 +56,34 @@ pub struct Step {
     pub answers: Vec<QueryAnswer>,
 }
 
-/// What one layer says.
+/// A value in one layer.
 #[derive(Clone)]
 pub(super) struct Said {
-    /// Which of the layers.
+    /// Index of the layer.
     layer: usize,
-    /// The layer of what no file wrote.
+    /// The layer name if no file wrote the value.
     elsewhere: &'static str,
     slot: Slot,
-    /// How many keys of the path lead to it.
+    /// Number of keys of the path that lead to it.
     depth: usize,
     /// The prefixes of these keys.
     prefix: KeyPrefix,
 }
 
 impl Said {
-    /// Whether it is a mapping of its layer, in which the layer says more. What a reference brings in is
-    /// said where the reference stands.
+    /// Whether it is a mapping written in the layer, so that the layer can say more below it. Values that a
+    /// reference brings in belong to the place of the reference.
     fn is_open(&self) -> bool {
         matches!(self.slot, Slot::Map(_))
     }
 
-    /// Whether it stands inside of a list, where nothing merges.
+    /// Whether it is inside a list, where nothing merges.
     fn is_item(&self) -> bool {
         self.layer == usize::MAX
     }
 
-    /// Collects what it says of a path: what stands there, or what ends the way to it.
+    /// Collects the values that concern a path: the value at the path, or a value above it that ends the
+    /// path.
     fn collect(&self, path: &[Key], out: &mut Vec<Said>) {
         let inner = match &self.slot {
             Slot::Map(map) if self.depth < path.len() => map.entries.get(&path[self.depth]),
@@ -94,33 +95,33 @@ impl Said {
                     self.below(&entry).collect(path, out);
                 }
             }),
-            // It takes away what it does not have.
+            // It removes every key that it does not have.
             None if self.prefix.overrides => out.push(self.clone()),
             None => {}
         }
     }
 
-    /// What stands further in.
+    /// The value one key further down.
     fn below(&self, entry: &StackEntry) -> Said {
         let (slot, prefix) = (entry.slot.clone(), self.prefix.and(entry.prefix));
         Said { slot, prefix, depth: self.depth + 1, ..self.clone() }
     }
 }
 
-/// What the layers do at one place: the trace of its fold.
+/// The effects of the layers at one path: the trace of its fold.
 pub(super) struct Folded {
     steps: Vec<(Said, FoldStep)>,
-    /// The values that stood one after the other.
+    /// The successive values at this path.
     runs: Vec<Run>,
-    /// The keys of these values that were asked for.
+    /// Cached folds of the keys of these values.
     keys: RefCell<Keys>,
 }
 
-/// What the layers do at the keys of values, by the number of the value.
+/// Folds by the index of the run and the key.
 type Keys = FxHashMap<(usize, Key), Option<Rc<Folded>>>;
 
 impl Folded {
-    /// The steps that a value is made of.
+    /// The steps that contribute to a value.
     fn of_run(&self, run: usize) -> impl Iterator<Item = &(Said, FoldStep)> {
         let start = run.checked_sub(1).map_or(0, |before| self.runs[before].end);
         let parts = |effect| matches!(effect, Effect::Sets | Effect::Replaces | Effect::Merges);
@@ -128,7 +129,7 @@ impl Folded {
     }
 }
 
-/// A step of a path before it is told.
+/// A step of a path before it is rendered.
 struct Traced {
     said: Said,
     effect: Effect,
@@ -137,13 +138,13 @@ struct Traced {
     after: Option<Found>,
 }
 
-/// The steps of a path up to here.
+/// The steps of a path found so far.
 struct Descent<'p> {
     path: &'p [Key],
     steps: Vec<Traced>,
-    /// Whether anything stands at the path.
+    /// Whether the path has a value now.
     stands: bool,
-    /// The value that does.
+    /// That value.
     value: Option<Found>,
 }
 
@@ -157,7 +158,8 @@ impl Descent<'_> {
         self.steps.push(Traced { said, effect, setting, counts, after: self.value.clone() });
     }
 
-    /// Adds the constant in front of a step that it keeps out, if it says nothing of the path itself.
+    /// Adds the constant before a step that it keeps out, if the layer of the constant has no step at this
+    /// depth or below it: then the constant does not mention the path itself.
     fn push_silent(&mut self, folded: &Folded, at: usize) {
         let kept_out = |effect| matches!(effect, Effect::Held | Effect::Repeats | Effect::Conflicts);
         let Some((said, step)) = folded.steps[..at].iter().rfind(|(_, step)| !kept_out(step.effect)) else {
@@ -172,7 +174,7 @@ impl Descent<'_> {
         self.steps.push(Traced { said: said.clone(), effect, setting: None, counts: false, after });
     }
 
-    /// A value begins, or one that cannot be computed.
+    /// Adds a step that starts a new value, or one that cannot be computed.
     fn begin(&mut self, said: Said, setting: Option<&'static str>, after: Option<Found>, fails: bool) {
         let effect = if self.stands { Effect::Replaces } else { Effect::Sets };
         let setting = setting.filter(|_| self.stands);
@@ -180,20 +182,20 @@ impl Descent<'_> {
         self.push(said, effect, setting);
     }
 
-    /// The value is gone, or cannot be computed.
+    /// Adds a step after which the value is gone or cannot be computed.
     fn end(&mut self, said: Said, effect: Effect, setting: Option<&'static str>) {
         (self.stands, self.value) = (false, None);
         self.push(said, effect, setting);
     }
 }
 
-/// The setting that makes the change of a constant a problem.
+/// The setting that makes a change of a constant an error.
 const STRICT: &str = "strict_constant_parameters";
 
-/// How many slots take the memory of a value that is told.
+/// Number of slots with the memory cost of one value in an explanation.
 const SLOTS: usize = 4;
 
-/// The maps of a node in the order in which they are merged (S2).
+/// The maps of a node in merge order (S2).
 pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<Said> {
     let all: Vec<_> = layers.all().collect();
     let file = |map| (settled(map, prefixes), "class mapping");
@@ -230,7 +232,7 @@ impl<'a> Teller<'a> {
             None => (None, None),
             Some(Ok(value)) => (value, None),
             Some(Err(Some(fault))) => (None, Some(fault)),
-            // It was told where it was first met; here it is told again.
+            // The error was reported where it occurred first. Here it is computed again.
             Some(Err(None)) => (None, slot.and_then(|slot| self.told_again(path, slot))),
         };
         let (traced, list) = self.trace(path);
@@ -260,16 +262,16 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Where the value of a path stands; `None` where knowing it would take more than there is room for.
+    /// The place of the value at a path; `None` if the answer exceeds the budget.
     pub(super) fn place(&mut self, path: &[Key]) -> Option<ValuePlace> {
         let (traced, _) = self.trace(path);
         let last = traced.iter().rev().find(|traced| traced.counts)?;
         let place = self.places.of(last.said.slot.origin(), last.said.elsewhere);
-        // Some steps may not have been looked at.
+        // Some steps may be missing then.
         Some(place).filter(|_| !self.room.is_full())
     }
 
-    /// The problem of a place whose problem was told. What is made to tell it takes room.
+    /// The error of a path whose error was already reported. The new evaluation counts against the budget.
     fn told_again(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
         let root = Root::whole(self.parameters.merged.clone());
         let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
@@ -280,8 +282,8 @@ impl<'a> Teller<'a> {
         fault
     }
 
-    /// The steps of a path, and how many of its keys lead to the first list in it, or to its end. What is
-    /// in a list is not merged: it has the steps of the list, and a last one of its own.
+    /// The steps of a path, and the number of its keys up to the first list or to the end. List content is
+    /// not merged: an item has the steps of the list, and one step of its own at the end.
     fn trace(&mut self, path: &[Key]) -> (Vec<Traced>, usize) {
         let is_list = |found: Option<Found>| matches!(found, Some(Found { head: Head::List(_), .. }));
         let list = (1..path.len()).find(|end| is_list(self.find(&path[..*end]))).unwrap_or(path.len());
@@ -292,10 +294,10 @@ impl<'a> Teller<'a> {
         }
         let mut steps = descent.steps;
         if let Some(last) = steps.last_mut().filter(|last| last.effect == Effect::Missing) {
-            // Nothing makes up for it.
+            // No later layer replaces the missing value.
             (last.setting, last.counts) = (None, true);
         }
-        // A layer that says several things is one step further in the end.
+        // If a layer has several steps, each shows the value after the last of them.
         for at in (1..steps.len()).rev() {
             if let [.., before, step] = &mut steps[..=at]
                 && before.said.layer == step.said.layer
@@ -305,7 +307,7 @@ impl<'a> Teller<'a> {
         }
         if list < path.len() {
             steps.retain(|step| step.counts);
-            // What the whole list was then is told by its own story.
+            // The story of the list shows its value after each layer.
             for step in &mut steps {
                 step.after = None;
             }
@@ -314,7 +316,7 @@ impl<'a> Teller<'a> {
         (steps, list)
     }
 
-    /// What stands inside of a list.
+    /// The step of a value inside a list.
     fn item(&mut self, path: &[Key], list: usize) -> Option<Traced> {
         let found = self.find(&path[..list])?;
         let mut slot = match (&found.head, &path[list].0) {
@@ -359,9 +361,9 @@ impl<'a> Teller<'a> {
         step
     }
 
-    /// Fills in the references of steps. A place that several lead to is told once, and where it is shown:
-    /// by a step that counts, as inside of another story no other is shown, and of those by the last one,
-    /// which is shown first.
+    /// Fills in the references of the steps. If several references have the same target, only one gets its
+    /// story, and that one must be visible. It belongs to a step that counts, because nested stories show no
+    /// others. Of those it belongs to the last step, which is shown first.
     fn refer(&mut self, steps: &mut [Step], said: &[(Said, &[Key])], every: bool) {
         for counts in [true, false] {
             for (step, (said, path)) in steps.iter_mut().zip(said).rev() {
@@ -378,7 +380,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What the layers do at the top.
+    /// The effects of the layers at the top.
     fn root(&mut self) -> Rc<Folded> {
         if let Some(folded) = &self.section().folded {
             return folded.clone();
@@ -409,8 +411,8 @@ impl<'a> Teller<'a> {
         Rc::new(Folded { steps, runs, keys: RefCell::default() })
     }
 
-    /// What the layers do at a key of a value that stood at a place; made once for all paths that lead
-    /// there.
+    /// The effects of the layers on a key of one successive value. Computed once for all paths through this
+    /// key.
     fn fold_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
         let place = (run, key.clone());
         if let Some(known) = folded.keys.borrow().get(&place) {
@@ -428,7 +430,7 @@ impl<'a> Teller<'a> {
         for (one, step) in folded.of_run(run) {
             let Some(new) = step.new.clone() else { continue };
             let map = self.evaluator.mapping(new, one.slot.origin());
-            // What a reference brings in is said where the reference stands.
+            // A value from a reference belongs to the place of the reference.
             let inside = |entry: &StackEntry| if one.is_open() { one.below(entry) } else { one.clone() };
             said.extend(
                 map.entries.get(key).iter().flat_map(|slot| entries(slot)).map(|entry| inside(&entry)),
@@ -437,7 +439,7 @@ impl<'a> Teller<'a> {
         Some(self.fold(said, &all, folded.runs[run].failed))
     }
 
-    /// Adds the steps of a path that are reported at a place on the way to it, or at the path itself.
+    /// Adds the steps that concern a path, from a container above it or from the path itself.
     fn follow(&mut self, folded: &Folded, depth: usize, descent: &mut Descent<'_>) {
         let whole = depth == descent.path.len();
         let mut run = 0;
@@ -459,7 +461,7 @@ impl<'a> Teller<'a> {
                     (descent.stands, descent.value) = (true, after);
                     descent.push(said, step.effect, setting);
                 }
-                // Part of what began before.
+                // Part of the value that began before.
                 (Effect::Merges | Effect::Extends | Effect::Removes, _) => {}
                 (Effect::Missing, _) => {
                     descent.end(said, Effect::Missing, Some("ignore_overwritten_missing_references"));
@@ -485,7 +487,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The same for a value on the way that begins with this step.
+    /// The same for a container above the path, whose value begins with this step.
     fn follow_run(
         &mut self,
         folded: &Folded,
@@ -517,7 +519,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What a value on the way to a path says of it, that is kept out.
+    /// The values that concern the path in a container that is kept out.
     fn says(&mut self, said: &Said, new: Option<&Found>, depth: usize, path: &[Key]) -> Vec<Said> {
         let mut all = Vec::new();
         if said.is_open() || depth == path.len() {
@@ -531,7 +533,7 @@ impl<'a> Teller<'a> {
         all
     }
 
-    /// How many keys of a path lead from here to something, and to what.
+    /// The number of keys of a path that exist from here, and the value they lead to.
     fn reach(&mut self, found: &Found, path: &[Key]) -> Result<(usize, Found), Stop> {
         let faults = self.evaluator.faults.len();
         let mut found = found.clone();

@@ -1,5 +1,5 @@
-//! The teller holds what explanations of one node need: its layers' maps, all of them merged, and an
-//! evaluator that remembers.
+//! Holds the state for explaining one node: the maps of its layers, the merged map, and an evaluator with its
+//! memo.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::evaluate::{Evaluator, Found, Head, Mode, References, Root, without};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 
-/// Tells the histories of one node's parameters, or of its exports.
+/// Explains one node's parameters, or its exports.
 pub struct Teller<'a> {
     pub(super) computation: &'a Computation<'a>,
     pub(super) others: &'a OtherNodes<'a>,
@@ -32,49 +32,49 @@ pub struct Teller<'a> {
     pub(super) prefixes: Prefixes,
     pub(super) parameters: Section,
     pub(super) exports: Section,
-    /// Whether it is the exports that are told.
+    /// Whether it explains the exports.
     pub(super) tells_exports: bool,
-    /// Paths that references led to, told in this story already.
+    /// Paths that references led to and that this story explains already.
     pub(super) told: FxHashSet<Vec<Key>>,
-    /// References inside of what references found.
+    /// Current nesting depth of references.
     pub(super) depth: usize,
-    /// What queries came to, by their address.
+    /// Answers of queries, by the address of the query.
     pub(super) answered: FxHashMap<usize, Answered>,
-    /// How much may be told.
+    /// The remaining budget.
     pub(super) room: Room,
 }
 
 /// One section of a node.
 pub(super) struct Section {
     pub(super) merged: Arc<MapSlot>,
-    /// What the layers do to it, once that was asked for.
+    /// The effects of the layers, once they were needed.
     pub(super) folded: Option<Rc<Folded>>,
 }
 
-/// How far references are followed in one story. Whatever leads further is told by its own story.
+/// Maximum depth of references in one story. Deeper targets have stories of their own.
 pub(super) const MAX_DEPTH: usize = 24;
 
-/// A path of one node that is asked about.
+/// A requested path of one node.
 #[derive(Debug)]
 pub struct Wanted {
     /// The path.
     pub path: Vec<Key>,
-    /// Whether it is one of the exports.
+    /// Whether it is a path of the exports.
     pub export: bool,
-    /// Indexes of what stands there, if that is a list.
+    /// Indexes of items, if the value is a list.
     pub items: Vec<usize>,
 }
 
-/// Where a value stands.
+/// The places of a value and its items.
 #[derive(Debug)]
 pub struct Stands {
-    /// The value: for what was merged of several layers, the last of them.
+    /// The place of the value. If several layers were merged, the last of them.
     pub place: Option<ValuePlace>,
-    /// The items that were asked for.
+    /// The places of the requested items.
     pub items: Vec<Option<ValuePlace>>,
 }
 
-/// What values at several paths of one node come to without the secrets among its parameters.
+/// The values at several paths of one node, computed without the secrets among its parameters.
 pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
@@ -88,7 +88,7 @@ pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets
     wanted.iter().map(&mut value).collect()
 }
 
-/// Where the values of several paths of one node stand.
+/// The places of the values at several paths of one node.
 pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Stands> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = computation.others(layers, None);
@@ -101,7 +101,8 @@ pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Stands> {
     wanted.iter().map(&mut stands).collect()
 }
 
-/// Whether any of the parameters of a node matches one of these patterns, what references bring in too.
+/// Whether any parameter of a node matches one of these patterns, including parameters that references bring
+/// in.
 pub fn has_parameter(computation: &Computation<'_>, layers: &Layers, patterns: &[String]) -> bool {
     let others = computation.others(layers, None);
     let mut teller = Teller::new(computation, layers, &others, false);
@@ -109,15 +110,15 @@ pub fn has_parameter(computation: &Computation<'_>, layers: &Layers, patterns: &
     patterns.iter().any(|pattern| !teller.matching(&PathPattern::new(pattern, delimiter)).is_empty())
 }
 
-/// Whether a query stands in a map itself: among exports it is an error.
+/// Whether a map contains a query. Among exports a query is an error.
 fn has_query(map: &MapSlot) -> bool {
     let mut found = false;
     map.queries(&mut |_, _, _| found = true);
     found
 }
 
-/// An evaluator that knows what the queries among the parameters came to and answers no other: the
-/// state in which exports are evaluated, that only differs where a query stands among them.
+/// An evaluator that keeps the answers of the queries among the parameters and answers no other query. The
+/// exports are evaluated in this state. It makes a difference only if they contain a query.
 fn after_parameters<'a>(mut evaluator: Evaluator<'a>, parameters: &Arc<MapSlot>) -> Evaluator<'a> {
     evaluator.evaluate(parameters);
     evaluator.examine_replaced();
@@ -128,7 +129,7 @@ fn after_parameters<'a>(mut evaluator: Evaluator<'a>, parameters: &Arc<MapSlot>)
 }
 
 impl<'a> Teller<'a> {
-    /// A teller for the parameters of a node, or for its exports.
+    /// Explains the parameters of a node, or its exports.
     pub fn new(
         computation: &'a Computation<'a>,
         layers: &'a Layers,
@@ -138,7 +139,7 @@ impl<'a> Teller<'a> {
         Teller::without(computation, layers, others, exports, &Secrets::none())
     }
 
-    /// The same for parameters without the secrets in them.
+    /// The same without the secrets in the parameters.
     pub fn without(
         computation: &'a Computation<'a>,
         layers: &'a Layers,
@@ -172,14 +173,14 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// The same, with what is told of a room that others have too.
+    /// Shares a budget with others.
     #[must_use]
     pub(super) fn within(mut self, room: &Room) -> Teller<'a> {
         self.room = room.clone();
         self
     }
 
-    /// A path that shows itself.
+    /// A path with the delimiter of the settings, for output.
     pub(super) fn key_path(&self, keys: &[Key]) -> KeyPath {
         KeyPath::new(keys, &self.computation.settings.delimiter)
     }
@@ -188,7 +189,7 @@ impl<'a> Teller<'a> {
         if self.tells_exports { &self.exports } else { &self.parameters }
     }
 
-    /// All of it, leaf by leaf.
+    /// The whole section, leaf by leaf.
     pub fn overview(&mut self) -> Story {
         let merged = self.section().merged.clone();
         let value = self.evaluator.evaluate(&merged);
@@ -218,7 +219,7 @@ impl<'a> Teller<'a> {
         story
     }
 
-    /// The paths of everything, in the notation of references, for suggestions.
+    /// All paths in the notation of references, for suggestions.
     pub fn paths(&self) -> Vec<String> {
         fn collect(map: &MapSlot, path: &mut Vec<Key>, delimiter: &str, out: &mut Vec<String>) {
             for (key, slot) in &map.entries {
@@ -235,7 +236,7 @@ impl<'a> Teller<'a> {
         out
     }
 
-    /// The head of a path.
+    /// The value at a path in weak head normal form.
     pub(super) fn find(&mut self, path: &[Key]) -> Option<Found> {
         let merged = self.section().merged.clone();
         let (first, rest) = path.split_first()?;
@@ -243,7 +244,7 @@ impl<'a> Teller<'a> {
         self.quietly(|evaluator| evaluator.descend(slot, rest)).flatten()
     }
 
-    /// Where items of the list at a path stand.
+    /// The places of items in the list at a path.
     fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<ValuePlace>> {
         let found = if indexes.is_empty() { None } else { self.find(path) };
         let Some(Found { head: Head::List(list), .. }) = &found else { return vec![None; indexes.len()] };

@@ -1,5 +1,5 @@
-//! Explanations as text: the value, then what each layer did to it, latest first, with what each
-//! reference found below the text that holds it.
+//! Writes explanations as text: the value, then the steps of the layers, latest first. Each reference and its
+//! target come below the text that contains it.
 
 use std::fmt::Write as _;
 
@@ -45,7 +45,8 @@ pub fn explanation(explanation: &Explanation, paint: Paint) -> String {
     writer.out
 }
 
-/// What another layer wrote at the place of a step: the one before it, or the one after the first.
+/// The value that another layer wrote at the path of a step: the layer before, or for the first step the
+/// layer after.
 fn beside<'s>(story: &'s Story, step: &Step) -> Option<&'s Value> {
     let mut others = story.steps.iter().filter(|other| other.path.len() == step.path.len());
     let at = others.clone().position(|other| std::ptr::eq(other, step))?;
@@ -63,13 +64,13 @@ impl Writer {
         let _ = writeln!(self.out, "{text}");
     }
 
-    /// A line without blanks at its end.
+    /// A line without trailing blanks.
     fn line(&mut self, text: &str) {
         self.out.push_str(text.trim_end());
         self.out.push('\n');
     }
 
-    /// `/srv/classes/a.yml:3:5`, or the name of what no file wrote.
+    /// `/srv/classes/a.yml:3:5`, or the layer name if no file wrote the value.
     fn place(&self, place: &ValuePlace) -> String {
         let text = place.site.as_ref().map_or_else(|| place.layer.clone(), ToString::to_string);
         self.paint.of(Style::Place, &inert(&text))
@@ -83,7 +84,7 @@ impl Writer {
                 debug_assert_eq!(classes.first().copied(), Some(&**class));
                 format!("{} < {}", classes.join(" < "), first.includer)
             }
-            // What no file wrote has no other place than this.
+            // The layer name is already shown as the place.
             _ if place.site.is_none() => String::new(),
             _ => place.layer.clone(),
         };
@@ -147,7 +148,7 @@ impl Writer {
             (Some(Value::Map(map)), _) if !story.hidden => {
                 let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
             }
-            // Of a list the items stand below.
+            // The items of a list follow below.
             (Some(value), _) if story.exact && !matches!(value, Value::List(_)) => {
                 let (first, lines) = whole(value);
                 let first = if lines.is_empty() { self.paint.of(Style::Value, &first) } else { first };
@@ -196,7 +197,7 @@ impl Writer {
                 format!("a mapping of {}", keys(map.len()))
             }
             written => match beside(story, step) {
-                // Cut where it differs from what it replaces, or from what replaces it.
+                // Cut where it differs from the value that it replaces, or from the one that replaces it.
                 Some(other) => self.paint.of(Style::Value, &briefs(written, other).0),
                 None => self.paint.of(Style::Value, &brief(written)),
             },
@@ -238,7 +239,7 @@ impl Writer {
             (None, _, false) => "a mapping".into(),
         };
         let written = self.paint.of(Style::Reference, &inert(&reference.written));
-        // Those inside may be references of the default alone.
+        // The inner references may belong to the default only.
         let resolved = match reference.path.as_ref().map(ToString::to_string) {
             Some(path) if !reference.inner.is_empty() && !reference.written.contains(&path) => {
                 format!(" is {},", inert(&path))

@@ -1,5 +1,4 @@
-//! What a slot of a layer says turns into a value again: references and the prefixes of keys as they
-//! are written.
+//! Turns a slot of a layer back into a value, with references and key prefixes as written.
 
 use super::parts::winner;
 use crate::base::stack::grow;
@@ -7,7 +6,7 @@ use crate::base::value::{Key, Map, Value};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{Slot, StackEntry};
 
-/// What a slot of a layer says.
+/// The value of a slot as written in its layer.
 pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
     match slot {
         Slot::Value(value, _) => value.clone(),
@@ -29,7 +28,7 @@ pub(crate) fn written(slot: &Slot, prefixes: &Prefixes) -> Value {
     }
 }
 
-/// The entries that a layer has for one name: `~a` beside `a` are two.
+/// The entries of a layer for one name: `~a` and `a` are two.
 fn entries(key: &Key, slot: &Slot, prefixes: &Prefixes) -> Vec<(Key, Value)> {
     let Slot::Stack(stack) = slot else { return vec![(key.clone(), written(slot, prefixes))] };
     let name = crate::base::pystr::str(&key.0);

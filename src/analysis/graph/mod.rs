@@ -1,5 +1,5 @@
-//! Graphs turn nodes and what they include into a picture: DOT, Mermaid, or a page that a person
-//! can search and click through.
+//! Draws nodes and the classes that they include: as DOT, as Mermaid, or as a page that a person can search
+//! and click through.
 
 mod page;
 mod picture;
@@ -23,17 +23,17 @@ use crate::output::redact::Redaction;
 pub use page::html;
 pub use picture::{dot, mermaid};
 
-/// One value: its path as references write it; the value in short, secrets masked, in a file as it is
-/// written there, empty where it has a problem; and where it stands.
+/// One value: its path in the notation of references, the value in short with secrets masked, and its place.
+/// In a file the value is as written. In a node it is empty if the value cannot be computed.
 pub type Leaf = (String, String, Option<String>);
 
-/// Whose file it is.
+/// The kind of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
-    /// That of a node.
+    /// The file of a node.
     Node,
-    /// That of a class.
+    /// The file of a class.
     Class,
 }
 
@@ -42,48 +42,48 @@ pub enum FileKind {
 pub struct Vertex {
     /// Its name.
     pub name: Text,
-    /// Whether it is a class.
+    /// Node or class.
     pub kind: FileKind,
-    /// Its file; `None` for a class that is missing and may be.
+    /// Its file; `None` for a missing class that is ignored.
     pub file: Option<String>,
-    /// What it lists, with the place of each entry.
+    /// The classes that it lists, with the place of each entry.
     pub lists: Vec<(Text, Option<String>)>,
-    /// What the file sets.
+    /// The values that the file sets.
     pub sets: Vec<Leaf>,
 }
 
-/// A node with what it comes to.
+/// A node with its results.
 #[derive(Clone, Debug, Serialize)]
 pub struct Rendered {
     /// Its name.
     pub name: Text,
-    /// Its environment in short; that of a node whose layers cannot be ordered is not known.
+    /// Its environment in short; unknown if the node cannot be linearized.
     pub environment: String,
     /// Its applications.
     pub applications: Vec<Text>,
-    /// Its classes, in the order in which they merge.
+    /// Its classes in merge order.
     pub classes: Vec<Text>,
-    /// The class mappings that give it classes: mapping and class, each pair once.
+    /// The class mappings that give it classes: pairs of mapping and class, each once.
     pub mapped: Vec<(Text, Text)>,
-    /// Its values, where they were asked for.
+    /// Its values, if they were requested.
     pub values: Option<Vec<Leaf>>,
-    /// Why it does not render, one line each.
+    /// Its faults, one line each.
     pub problems: Vec<String>,
 }
 
-/// Nodes, classes, and who lists whom.
+/// Nodes, classes, and the list entries between them.
 #[derive(Clone, Debug, Serialize)]
 pub struct Graph {
     /// The nodes, sorted.
     pub nodes: Vec<Rendered>,
-    /// The files of all of them, nodes first.
+    /// The files of all nodes and classes, nodes first.
     pub files: Vec<Vertex>,
 }
 
-/// Up to this many nodes, each has its rendered values in the graph.
+/// Up to this number of nodes, the graph contains their rendered values.
 pub const WITH_VALUES: usize = 20;
 
-/// The graph of the nodes that globs choose.
+/// The graph of the nodes that match the globs.
 pub fn graph(inventory: &Inventory, globs: &[String], redaction: &Redaction) -> Result<Graph> {
     inventory.inspect(|computation| {
         let names = chosen_nodes(computation.catalog, globs)?;
@@ -151,7 +151,7 @@ fn rendered(
     }
 }
 
-/// A class in a list, and where it stands: the file and the number of its node.
+/// A listed class and the place of its entry: the file and the index of the YAML node.
 type Entry = (Text, Option<(FileId, u32)>);
 
 fn files(
@@ -183,7 +183,7 @@ fn files(
     for node in chosen.iter().filter(|node| node.layers.is_err()) {
         listed_in_files(survey, node, &mut lists);
     }
-    // Classes that are missing, and may be.
+    // Missing classes that are ignored.
     let missing: Vec<Text> = lists.values().flatten().map(|(class, _)| class.clone()).collect();
     for class in missing {
         lists.entry((FileKind::Class, class)).or_default();
@@ -214,8 +214,8 @@ fn file_of<'s>(survey: &'s Survey, kind: FileKind, name: &Text) -> Option<&'s Su
     survey.files.iter().find(|file| file.is_class == is_class && file.name == *name)
 }
 
-/// What the files of a node list whose layers cannot be ordered: its own, and those of the classes that
-/// they name. A name with references in it comes to nothing then.
+/// The list entries in the files of a node that cannot be linearized: its own file, and the files of the
+/// classes in it, recursively. Names with references are skipped, because they cannot be resolved.
 fn listed_in_files(
     survey: &Survey,
     node: &Surveyed,

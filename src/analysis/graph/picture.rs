@@ -1,5 +1,5 @@
-//! Pictures: the graph in the languages of Graphviz and of Mermaid. An arrow leads from what lists
-//! a class to the class.
+//! Writes the graph in the languages of Graphviz and Mermaid. An arrow leads from a file to a class that it
+//! lists.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::base::error::inert;
 /// The name of a file.
 type Name<'g> = (FileKind, &'g str);
 
-/// The numbers of all vertices, and the arrows between them, each once.
+/// Numbers of all vertices, and the arrows between them, each once.
 fn numbered(graph: &Graph) -> (IndexMap<Name<'_>, usize>, Vec<(usize, usize)>) {
     let names = graph.files.iter().map(|vertex| (vertex.kind, &*vertex.name));
     let numbers: IndexMap<Name<'_>, usize> = names.zip(0..).collect();
@@ -59,7 +59,7 @@ pub fn dot(graph: &Graph) -> String {
 
 /// The graph for Mermaid.
 pub fn mermaid(graph: &Graph) -> String {
-    // Mermaid writes characters as entities between `#` and `;`.
+    // Mermaid writes special characters as entities between `#` and `;`.
     let quoted = |text: &str| format!("\"{}\"", inert(text).replace('#', "#35;").replace('"', "#quot;"));
     let (numbers, arrows) = numbered(graph);
     let mut out = String::from("flowchart LR\n");

@@ -1,4 +1,4 @@
-//! Classes and nodes: what no node has, what is listed for nothing, what no mapping matches.
+//! Checks classes and nodes: unused classes, redundant entries and class mappings that match no node.
 
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
@@ -9,7 +9,7 @@ use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
 use crate::engine::linearize::{IncludedBy, IncludedFile};
 
-/// Looks at the classes of the nodes that are looked at.
+/// Checks the classes of the chosen nodes.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if linter.all {
         match linter.reach.unreadable() {
@@ -34,7 +34,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
 }
 
-/// Classes that no node has..
+/// Classes that no node uses.
 fn unused(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for file in linter.files().filter(|file| file.is_class && linter.is_known(file) && file.nodes.is_empty())
     {
@@ -46,9 +46,9 @@ fn unused(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 /// An entry that names a class.
 #[derive(Clone, PartialEq, Eq, Hash)]
 enum Entry {
-    /// In a list of classes: the file, and the number of its node.
+    /// In a list of classes: the file, and the index of its YAML node.
     Listed(FileId, u32),
-    /// In a class mapping, as it is shown, and the class.
+    /// In a class mapping: its displayed form, and the class.
     Mapped(Text, Text),
 }
 
@@ -64,13 +64,13 @@ impl Entry {
     }
 }
 
-/// Entries of lists and of class mappings that bring nothing in, in none of the nodes.
+/// Entries of lists and class mappings that include nothing in any node.
 fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     struct Use {
         class: Text,
         effective: bool,
         nodes: usize,
-        /// The node that was counted last: a mapping may name a class twice.
+        /// Index of the node counted last. A mapping may name a class twice, and a node counts once.
         last: usize,
     }
     let mut uses: IndexMap<Entry, Use, FxBuildHasher> = IndexMap::default();
@@ -99,7 +99,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 let message = format!("'{class}' is in already when it is listed here, in {nodes}");
                 found.push(linter.at("class-redundant", message, Origin { file, node }));
             }
-            // What a mapping would bring into a node that cannot be ordered is not known.
+            // The classes that a mapping gives to a node that cannot be linearized are unknown.
             Entry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
             Entry::Mapped(shown, _) => {
                 let message = format!("'{class}' is in already when '{shown}' gives it, in {nodes}");

@@ -1,8 +1,8 @@
-//! Lint turns a whole inventory into findings: what keeps nodes from rendering, and what is probably
-//! not meant.
+//! Lint checks a whole inventory and returns findings: errors that keep nodes from rendering, and constructs
+//! that are probably mistakes.
 //!
-//! Everything is looked at once: the files as they are written, the layers of every node, and what
-//! rendering notices. Nothing is merged or evaluated in another way than for a pillar.
+//! It checks the files as written, the layers of every node, and the warnings of rendering. Merging and
+//! evaluation are those of a pillar.
 
 mod classes;
 mod names;
@@ -37,15 +37,15 @@ use crate::output::report::{Finding, Level, grouped};
 use plain::Plain;
 pub use rules::{RULES, Rule, rule};
 
-/// Where options were written.
+/// The source of the options.
 pub trait OptionsFile {
-    /// What was noticed in the options with its places, and what was noticed in the file.
+    /// The warnings about settings with their places, and the warnings about the file itself.
     fn noticed(&self, settings: &[Warning]) -> Vec<Warning>;
     /// The text of the file, if this is its path.
     fn text(&self, path: &str) -> Option<String>;
 }
 
-/// Options that no file holds.
+/// Options without a file.
 impl OptionsFile for () {
     fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
         settings.to_vec()
@@ -56,20 +56,20 @@ impl OptionsFile for () {
     }
 }
 
-/// Looks at the inventory of these options, or at what belongs to the nodes that globs choose.
-/// Findings are ordered by file and line; those that are off are left out. `file` is where the options
-/// stand, which come without places. With options that no inventory can be opened with, what is wrong with
-/// them is all that is found; names and globs that choose no node are an error.
+/// Checks the inventory of these options, or only the parts of the nodes that match the globs. Findings are
+/// ordered by file and line; findings with the level `off` are left out. `file` is the source of the options,
+/// because options come without places. If the options do not open an inventory, the result contains only the
+/// faults of the options. A name or glob without a node is an error.
 pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
     let mut options = options.clone();
-    // What rendering notices by itself, all of it.
+    // All warnings of rendering.
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
     let (levels, wrong) = Levels::read(options.get("lint_levels"));
     let idle = FxHashSet::default();
     let refused = |error: Error| {
         let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &idle), fault));
-        // Whatever the levels say: nothing else was looked at.
+        // Always errors, whatever the levels are: nothing else was checked.
         let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
         grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)))
     };
@@ -102,10 +102,10 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
     Ok(findings)
 }
 
-/// Of several rules that find the same place, the first of the table is reported, and none beside an error.
-/// What is found of a file as a whole is all reported.
+/// If several rules report one place, only the first one in the table is kept, and none beside an error.
+/// Findings about a whole file are all kept.
 fn keep_foremost(findings: &mut Vec<Finding>) {
-    // Errors have none, which comes first.
+    // Errors have no rank, and `None` comes first.
     let rank = |finding: &Finding| RULES.iter().position(|rule| rule.id == finding.fault.code());
     let place = |finding: &Finding| {
         let site = finding.fault.site.as_ref().filter(|site| site.line > 0)?;
@@ -122,13 +122,13 @@ fn keep_foremost(findings: &mut Vec<Finding>) {
         .retain(|finding| place(finding).is_none_or(|place| foremost.get(&place) == Some(&rank(finding))));
 }
 
-/// The levels of the codes, as the setting `lint_levels` changes them.
+/// The levels of the codes, changed by the setting `lint_levels`.
 struct Levels {
     changed: FxHashMap<String, Level>,
 }
 
 impl Levels {
-    /// The levels, and what is wrong with the setting: the rest of it counts all the same.
+    /// The levels, and the faults in the setting. Its valid entries still apply.
     fn read(setting: Option<&Value>) -> (Levels, Vec<Fault>) {
         let mut changed = FxHashMap::default();
         let mut faults = Vec::new();
@@ -164,41 +164,42 @@ impl Levels {
         (Levels { changed }, faults)
     }
 
-    /// The level of a problem: in a file that no node has, a note, unless the setting names its code.
+    /// The level of a fault. In a file that no node uses it is at most a note, unless the setting names its
+    /// code.
     fn of(&self, fault: &Fault, idle: &FxHashSet<Arc<str>>) -> Level {
         if let Some(level) = self.changed.get(fault.code()) {
             return *level;
         }
         let level = rule(fault.code()).map_or(Level::Error, |rule| rule.level);
         let in_idle = fault.site.as_ref().is_some_and(|site| idle.contains(&site.path));
-        // A node that cannot be ordered names files that it has.
+        // A node that cannot be linearized still uses the files that it reports.
         if in_idle && fault.node.is_none() { level.min(Level::Info) } else { level }
     }
 }
 
 /// The codes of all rules and errors.
 fn codes() -> impl Iterator<Item = &'static str> {
-    // That of a lint is its rule.
+    // A fault with the code `lint` has the code of its rule.
     let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint");
     RULES.iter().map(|rule| rule.id).chain(errors)
 }
 
-/// Looks at one state of an inventory.
+/// Checks one state of an inventory.
 struct Linter<'a> {
     computation: &'a Computation<'a>,
     survey: Survey,
     secrets: Secrets,
     plain: Plain,
     prefixes: Prefixes,
-    /// Whether each node of the survey is looked at.
+    /// Which nodes of the survey are checked.
     chosen: Vec<bool>,
-    /// Whether that is all of them: only then nothing can be missing.
+    /// Whether all nodes are checked. Only then is every use of a file known.
     all: bool,
-    /// What nodes that cannot be ordered may have.
+    /// The files that nodes may use if they cannot be linearized.
     reach: Reach,
-    /// The same of those that are looked at.
+    /// The same for the checked nodes only.
     chosen_reach: Reach,
-    /// What the queries of the nodes asked.
+    /// Records of the queries of the nodes.
     asked: Vec<QueryRecord>,
     problems: Vec<Fault>,
 }
@@ -229,13 +230,13 @@ impl<'a> Linter<'a> {
         for file in self.files() {
             names::look(self, file, &mut found);
             written::look(self, file, &mut found);
-            // What nodes told already is the same finding.
+            // A fault that a node reported already is the same finding.
             match &file.layer {
                 Ok(layer) => found.extend(layer.warnings.iter().cloned()),
                 Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
             }
         }
-        // Nodes that have such a class have the error themselves.
+        // A node with such a class reports the error itself.
         let concerns = |fault: &Fault| match &fault.kind {
             Kind::DuplicateDefinition { what, name, .. } => {
                 self.all || *what == "node" && self.nodes().any(|node| *node.name == **name)
@@ -257,7 +258,7 @@ impl<'a> Linter<'a> {
         self.problems.append(&mut found);
     }
 
-    /// Renders the chosen nodes: problems and warnings are findings, the rest is looked at further.
+    /// Renders the chosen nodes. Errors and warnings become findings; later checks use the results.
     fn render(&mut self) -> Vec<Option<Arc<NodeInfo>>> {
         let mut rendered = Vec::with_capacity(self.survey.nodes.len());
         let mut problems = Vec::new();
@@ -282,7 +283,7 @@ impl<'a> Linter<'a> {
         rendered
     }
 
-    /// A reference that leads nowhere, with how many nodes include the file that holds it.
+    /// An unresolved reference, with the number of nodes that include its file.
     fn counted(&self, fault: Fault) -> Fault {
         let users =
             fault.origin.and_then(|origin| self.survey.file(origin.file)).map(|file| file.nodes.len());
@@ -294,12 +295,12 @@ impl<'a> Linter<'a> {
         }
     }
 
-    /// What a layer sets in a section, prefixes applied.
+    /// The map of a layer's section, with prefixes applied.
     fn settled(&self, section: Section, layer: &Layer) -> Arc<MapSlot> {
         settled(section.of(layer), &self.prefixes)
     }
 
-    /// The files that are looked at: all, or those of the chosen nodes.
+    /// The checked files: all files, or those of the chosen nodes.
     fn files(&self) -> impl Iterator<Item = &SurveyedFile> {
         let chosen = |file: &SurveyedFile| {
             self.chosen_reach.holds(&file.path) || file.nodes.iter().any(|at| self.is_chosen(*at))
@@ -307,12 +308,12 @@ impl<'a> Linter<'a> {
         self.survey.files.iter().filter(move |file| self.all || chosen(file))
     }
 
-    /// Whether all nodes that have a file are known.
+    /// Whether all users of a file are known.
     fn is_known(&self, file: &SurveyedFile) -> bool {
         self.reach.knows(file)
     }
 
-    /// Whether no node has a file, nor may have it.
+    /// Whether no node uses a file, or may use it.
     fn is_idle(&self, file: &SurveyedFile) -> bool {
         file.is_class && file.nodes.is_empty() && !self.reach.holds(&file.path)
     }
@@ -351,7 +352,7 @@ impl<'a> Linter<'a> {
     }
 }
 
-/// What layers merge: the same is looked at in both.
+/// A section that is merged from layers. Both sections get the same checks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Section {
     Parameters,
@@ -361,7 +362,7 @@ enum Section {
 impl Section {
     const ALL: [Section; 2] = [Section::Parameters, Section::Exports];
 
-    /// What a layer says.
+    /// The map of this section in a layer.
     fn of(self, layer: &Layer) -> &Arc<MapSlot> {
         match self {
             Section::Parameters => &layer.parameters,
@@ -369,7 +370,7 @@ impl Section {
         }
     }
 
-    /// What a sentence calls a path of it.
+    /// A path of this section, for messages.
     fn named(self, path: &str) -> String {
         match self {
             Section::Parameters => format!("'{path}'"),
@@ -377,7 +378,7 @@ impl Section {
         }
     }
 
-    /// What stands before and behind the layers of a node.
+    /// The maps of a node that no file wrote: input data and automatic parameters.
     fn given(self, node: &Surveyed) -> [Option<&Arc<MapSlot>>; 2] {
         match (self, &node.layers) {
             (Section::Parameters, Ok(layers)) => {

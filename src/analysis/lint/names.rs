@@ -1,4 +1,4 @@
-//! Names of files turn into findings where the class or node is hard to refer to.
+//! Checks the names of files: those that make a class or node hard to refer to.
 
 use super::{Linter, lint_fault};
 use crate::analysis::survey::SurveyedFile;
@@ -7,7 +7,7 @@ use crate::base::source::Site;
 use crate::base::value::Value;
 use crate::yaml::parse_value;
 
-/// Looks at the name of one file.
+/// Checks the name of one file.
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     let settings = linter.computation.settings;
     let sentinels = [&settings.reference_sentinels.0, &settings.export_sentinels.0];
@@ -29,7 +29,7 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
     found.push(lint_fault("odd-name", message, None).at_site(Site::file(file.path.clone())));
 }
 
-/// Whether an entry of a list that is written like this is this name.
+/// Whether YAML reads a list entry with this text as this name.
 fn is_text(name: &str) -> bool {
     parse_value(name).is_ok_and(|value| matches!(value, Value::Str(text) if *text == *name))
 }

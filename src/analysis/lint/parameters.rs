@@ -1,5 +1,5 @@
-//! Parameters and what refers to them: keys that nobody needs, keys that nobody sets, defaults that
-//! are never taken, queries that nobody answers.
+//! Checks parameters and their references: unused keys, keys that no file sets, defaults that are never
+//! taken, queries that no node answers.
 
 use std::sync::Arc;
 
@@ -20,21 +20,21 @@ use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::{self, Parsed, Part, Reference, Template};
 use crate::model::visit;
 
-/// The key whose entries exist to be referred to.
+/// The key whose entries exist for references.
 pub(super) const PARAM: &str = "_param";
 
 /// A reference in a file.
 struct Referring<'a> {
-    /// Where its text is held: each copy of one would hold all that are inside of it.
+    /// Shared with the text that contains it. A copy would also copy all nested references.
     reference: &'a Reference,
     site: Option<Site>,
-    /// Whether it is in the name of a class.
+    /// Whether it is part of a class name.
     in_class: bool,
-    /// The file, by its index in the survey.
+    /// Index of the file in the survey.
     file: usize,
 }
 
-/// Looks at references in all files.
+/// Checks the references in all files.
 pub(super) fn look(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut Vec<Fault>) {
     let referring = references(linter);
     misnamed_queries(linter, found);
@@ -48,7 +48,7 @@ pub(super) fn look(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], foun
             }
             None => keys(linter, &referring, found),
         }
-        // What a node without layers exports is not known.
+        // The exports of a node without layers are unknown.
         if linter.survey.nodes.iter().all(|node| node.layers.is_ok()) {
             queries(linter, rendered, found);
         }
@@ -78,12 +78,12 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
     all
 }
 
-/// What references say of the keys of `_param`.
+/// The keys of `_param` that references use.
 #[derive(Default)]
 struct Used {
     keys: FxHashSet<String>,
     globs: Vec<Glob>,
-    /// Whether one may name any of them.
+    /// Whether a reference may name any key.
     anything: bool,
 }
 
@@ -101,7 +101,7 @@ impl Used {
         if known.first().map(AsRef::as_ref) != Some(PARAM) && known.len() > 1 {
             return;
         }
-        // `_param:${a}_url`: the rest of the key as a glob.
+        // `_param:${a}_url`: the rest of the key becomes a glob.
         match split_path(&template::glob(&reference.parts), delimiter).get(1) {
             Some(key) if known.len() > 1 => self.globs.push(Glob::new(key)),
             _ => self.anything = true,
@@ -121,7 +121,7 @@ impl Used {
     }
 }
 
-/// Keys of `_param` that nothing refers to, and those that are referred to and never set.
+/// Keys of `_param` that nothing refers to, and keys that references use but no file sets.
 fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
     let mut used = Used::default();
@@ -129,7 +129,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
         used.take(one.reference, delimiter);
     }
     for (_, name) in linter.computation.mappings.names() {
-        // One that is no template fails where it matches.
+        // A name that is not a valid template fails when it matches a node.
         if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.computation.settings) {
             visit::references(&template.parts, &mut |reference| used.take(reference, delimiter));
         }
@@ -163,7 +163,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
             found.push(linter.about("parameter-unused", message, origin, path, Section::Parameters));
         }
     }
-    // Where a reference brings `_param` in, its keys are not known here.
+    // If a reference brings `_param` in, its keys are unknown here.
     if dynamic {
         return;
     }
@@ -177,7 +177,8 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
         let similar = *known_similar
             .entry(key)
             .or_insert_with(|| crate::base::similar::nearest(key, set.iter().map(String::as_str)));
-        // With a default, a key may be for what some day sets it; a slip it is where another one is similar.
+        // A reference with a default may be for a key that is set later. If a similar key exists, the
+        // reference is probably a typo.
         let optional = path.default.is_some() && similar.is_none();
         let rule = if optional { "parameter-optional" } else { "parameter-never-set" };
         let help = similar.map(|name| format!("'{name}' is similar"));
@@ -197,8 +198,8 @@ pub(super) fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(
     }
 }
 
-/// Defaults that were taken in no node, though every node that has the file was rendered. Of those in
-/// names of classes nothing is known.
+/// Defaults that no node took, although every node that uses the file was rendered. Defaults in class names
+/// are skipped, because nothing records their use.
 fn defaults(
     linter: &Linter<'_>,
     referring: &[Referring<'_>],
@@ -234,17 +235,17 @@ fn defaults(
     }
 }
 
-/// How often a query was asked, and whether any node answered.
+/// The number of nodes that asked a query, and whether any node answered.
 #[derive(Default)]
 struct Answers {
     asked: usize,
     answered: bool,
 }
 
-/// Queries for an export that no node has, and those that found no node whoever asked.
+/// Queries for an export that no node has, and queries that found no node for any asking node.
 fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut Vec<Fault>) {
     let mut known: FxHashMap<Vec<Text>, bool> = FxHashMap::default();
-    // A query is known by where it is: the layers of the survey keep it there.
+    // Queries are identified by address. The layers of the survey keep them alive.
     let mut answers: FxHashMap<*const Query, Answers> = FxHashMap::default();
     for asked in &linter.asked {
         let answers = answers.entry(Arc::as_ptr(asked.query())).or_default();
@@ -288,14 +289,14 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
     }
 }
 
-/// Whether every node that has a file is known and was rendered, and there is one.
+/// Whether a file has users, and all of them are known and were rendered.
 fn all_rendered(linter: &Linter<'_>, file: &SurveyedFile, rendered: &[Option<Arc<NodeInfo>>]) -> bool {
     linter.is_known(file)
         && !file.nodes.is_empty()
         && file.nodes.iter().all(|at| rendered.get(*at).is_some_and(Option::is_some))
 }
 
-/// Whether a map may have a path.
+/// Whether a map may contain a path.
 fn exports(map: &MapSlot, path: &[Text]) -> bool {
     fn inside(slot: &Slot, rest: &[Text]) -> bool {
         match slot {
@@ -319,7 +320,7 @@ fn each_query(linter: &Linter<'_>, visit: &mut dyn FnMut(&[Key], &Query, Origin)
     }
 }
 
-/// Queries that begin with another word than `exports`, which is not looked at.
+/// Queries that begin with a word other than `exports`. They are treated as `exports` queries.
 fn misnamed_queries(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for layer in linter.files().filter_map(|file| file.layer.as_ref().ok()) {
         layer.parameters.queries(&mut |_, query, origin| {

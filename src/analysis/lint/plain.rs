@@ -1,5 +1,4 @@
-//! A value under a secret key turns into what of it stands in the file as plain text, if anything looks like
-//! a secret.
+//! Finds plain-text secrets under secret keys.
 
 use rustc_hash::FxHashSet;
 
@@ -15,7 +14,7 @@ use crate::yaml::parse_value;
 
 use super::parameters::{PARAM, entries_of};
 
-/// How an encrypted text begins, or a hash, or a text that names a secret elsewhere.
+/// Prefixes of encrypted texts, hashes and texts that name a secret elsewhere.
 const COVERS: [&str; 16] = [
     "-----BEGIN PGP MESSAGE",
     "-----BEGIN AGE ENCRYPTED",
@@ -35,18 +34,18 @@ const COVERS: [&str; 16] = [
     "$pbkdf2",
 ];
 
-/// What a text has that something else fills in, and what no secret in a configuration has.
+/// Parts of texts that are filled in later, and characters that secrets in a configuration do not contain.
 const FILLED_IN: [&str; 8] = ["{{", "${", "$(", "%(", "<", "://", " ", "\n"];
 
-/// A shorter text is a word.
+/// Minimum length of a secret; a shorter text is a word.
 const SHORTEST: usize = 8;
 
-/// Knows what looks like a secret.
+/// Recognizes values that look like secrets.
 pub(super) struct Plain {
-    /// What secret keys end with.
+    /// Endings of secret keys.
     ends: Vec<Glob>,
-    /// The inventory's own names, in small letters: of classes and nodes and their parts, keys of parameters,
-    /// and the values of `_param` that are no secrets.
+    /// Names that the inventory itself uses, in lower case: names of classes and nodes and their parts,
+    /// parameter keys, and the values of `_param` that are not secrets.
     names: FxHashSet<String>,
 }
 
@@ -74,15 +73,16 @@ impl Plain {
         Plain { ends, names }
     }
 
-    /// What stands there as plain text: the value, or a default of a reference in it. Text beside references
-    /// is none: mostly it is a separator or a scheme, as in `Bearer ${token}`.
+    /// Describes the plain-text secret in a value: the value itself, or the default of a reference in it.
+    /// Text beside references does not count, because it is mostly a separator or a scheme, as in `Bearer
+    /// ${token}`.
     pub(super) fn find(&self, value: &Value, key: &str, settings: &Settings) -> Option<&'static str> {
         const WHOLE: &str = "a secret stands here";
         let own = self.ends_as_secret(key);
         let Value::Str(text) = value else { return self.looks_secret(value, own).then_some(WHOLE) };
         match parse(text, settings) {
             Ok(Parsed::Text(text)) => self.looks_secret(&Value::Str(text), own).then_some(WHOLE),
-            // What cannot be read is an error.
+            // An unparsable value is an error already.
             Ok(Parsed::Query(_)) | Err(_) => None,
             Ok(Parsed::Template(template)) => {
                 let mut found = false;
@@ -96,14 +96,14 @@ impl Plain {
         }
     }
 
-    /// Whether a key ends with what makes it secret: `db_password` does, `password_length` says something of
-    /// one, and so does a key below a secret one.
+    /// Whether a key ends with a secret word. `db_password` does. `password_length` only describes a secret,
+    /// and a key below a secret key may do so too.
     fn ends_as_secret(&self, key: &str) -> bool {
         let key = key.to_lowercase();
         self.ends.iter().any(|glob| glob.matches(&key))
     }
 
-    /// Whether a value looks like a secret: `own` is whether its own key ends as one.
+    /// Whether a value looks like a secret; `own` is whether its own key ends with a secret word.
     fn looks_secret(&self, value: &Value, own: bool) -> bool {
         match value {
             Value::Str(text) => self.looks_secret_text(text.trim(), own),
@@ -131,7 +131,7 @@ impl Plain {
             digits,
             has(char::is_lowercase),
             has(char::is_uppercase),
-            // What names are made of as well is no sign.
+            // Characters that are common in names are not evidence.
             has(|c| !c.is_alphanumeric() && !"-_./:,@".contains(c)),
         ];
         match classes.into_iter().filter(|has| *has).count() {
@@ -143,7 +143,7 @@ impl Plain {
     }
 }
 
-/// All keys of parameters, but for those in lists.
+/// All keys of parameters, except those inside lists.
 fn collect_keys(map: &MapSlot, names: &mut FxHashSet<String>) {
     map.visit(&mut |path, slot| {
         names.extend(path.last().and_then(Key::as_str).map(str::to_lowercase));
@@ -151,7 +151,7 @@ fn collect_keys(map: &MapSlot, names: &mut FxHashSet<String>) {
     });
 }
 
-/// The default of a reference, where there are no references in it.
+/// The default of a reference, if it contains no references.
 fn default(reference: &Reference, delimiter: &str) -> Option<Text> {
     if let Some(path) = &reference.fixed {
         return path.default.clone();

@@ -1,5 +1,4 @@
-//! Repetitions are values that change nothing: in every node that has the file, what it sets is set
-//! already.
+//! Finds repeated values: in every node that uses the file, the value was set before.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -17,30 +16,30 @@ struct Setting<'a> {
     id: FileId,
     value: Value,
     origin: Origin,
-    /// Whether it has a prefix, which matters whatever the value is.
+    /// Whether it has a prefix. A prefix has an effect whatever the value is.
     has_prefix: bool,
 }
 
-/// What a map says of a path.
+/// The content of a map at a path.
 enum Said<'a> {
     Nothing,
     Scalar(&'a Value),
     Constant(&'a Value),
-    /// Something whose effect is not known here; with a constant in it, neither is that of what follows.
+    /// A value with an unknown effect. If it contains a constant, the effect of later layers is unknown too.
     Other {
         constant: bool,
     },
 }
 
-/// What stands at a path.
+/// The value at a path after some layers.
 enum Stands {
-    /// Nothing, or something that is not known here.
+    /// No value, or one that is unknown here.
     Unknown,
     Scalar(Value, FileId),
     Constant(Value, FileId),
 }
 
-/// Looks at all files that are looked at, in all nodes that have them, where those are known.
+/// Checks the chosen files in all their nodes, if all users are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for section in Section::ALL {
         look_at(linter, section, found);
@@ -58,7 +57,7 @@ fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
             paths.entry(path.to_vec()).or_default().push(setting);
         });
     }
-    // Few paths are set twice with the same value: only those are looked at node by node.
+    // Few paths are set twice with the same value. Only those are checked node by node.
     let twice = |settings: &[Setting<'_>], one: &Setting<'_>| {
         settings.iter().any(|other| other.id != one.id && other.value == one.value)
     };
@@ -83,7 +82,7 @@ fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     }
 }
 
-/// Where the same value was set before in the first of the nodes, if it was in all of them.
+/// The place in the first node where the same value was set before; `None` if it was not in every node.
 fn earlier(
     linter: &Linter<'_>,
     section: Section,
@@ -103,7 +102,8 @@ fn earlier(
             stands = match (stands, said(&linter.settled(section, layer), path)) {
                 (stands, Said::Nothing)
                 | (stands @ Stands::Constant(..), Said::Scalar(_) | Said::Constant(_)) => stands,
-                // What goes with a mapping around it, and what holds, is not known here.
+                // It is unknown here whether a constant goes away with its enclosing mapping, and which value
+                // an inner constant keeps.
                 (Stands::Constant(..), Said::Other { .. }) | (_, Said::Other { constant: true }) => {
                     return None;
                 }
@@ -134,7 +134,7 @@ fn said<'m>(map: &'m MapSlot, path: &[Key]) -> Said<'m> {
     }
 }
 
-/// Whether something on the way is a constant.
+/// Whether the path passes a constant.
 fn holds(slot: &Slot, path: &[Key]) -> bool {
     match (slot, path.split_first()) {
         (Slot::Stack(stack), _) => {
@@ -145,7 +145,7 @@ fn holds(slot: &Slot, path: &[Key]) -> bool {
     }
 }
 
-/// The only value that a map has for one name, with its prefix.
+/// The only value of a map for one name, with its prefix.
 pub(super) fn alone(slot: &Slot) -> Option<(&Slot, KeyPrefix)> {
     match slot {
         Slot::Stack(stack) => match stack.entries.as_slice() {
@@ -156,8 +156,8 @@ pub(super) fn alone(slot: &Slot) -> Option<(&Slot, KeyPrefix)> {
     }
 }
 
-/// Visits the scalars of a map, each with its prefix. What stands below a `~` is what is left of
-/// what was there: there no scalar is set already.
+/// Visits the scalars of a map with their prefixes. Values below a `~` are skipped: the `~` removes all
+/// earlier values, so none of these is set already.
 fn scalars(map: &MapSlot, visitor: &mut dyn FnMut(&[Key], &Slot, KeyPrefix)) {
     map.visit(&mut |path, slot| match alone(slot) {
         Some((Slot::Map(_), prefix)) => !prefix.overrides,

@@ -1,4 +1,4 @@
-//! The rules of lint: their codes, their levels by default, and what they look for.
+//! The table of lint rules: code, default level and purpose.
 
 use crate::output::report::Level;
 
@@ -7,9 +7,9 @@ use crate::output::report::Level;
 pub struct Rule {
     /// Its stable code.
     pub id: &'static str,
-    /// Its level, where the setting `lint_levels` says nothing.
+    /// Its level if the setting `lint_levels` does not name it.
     pub level: Level,
-    /// What it finds, in one sentence.
+    /// The purpose in one sentence.
     pub about: &'static str,
 }
 
@@ -17,8 +17,8 @@ const fn new(id: &'static str, level: Level, about: &'static str) -> Rule {
     Rule { id, level, about }
 }
 
-/// All rules beside the errors, which are findings under their own codes. The order is that of precedence: of
-/// several rules that find one place, the first is reported.
+/// All rules. Errors are findings too, under their own codes. The order is the precedence: if several rules
+/// report one place, the first one wins.
 pub const RULES: &[Rule] = &[
     new("duplicate-key", Level::Warning, "A mapping has a duplicate key; the last one wins."),
     new("file-empty", Level::Warning, "A node or class file is empty, as a full disk leaves it."),
@@ -79,7 +79,7 @@ pub const RULES: &[Rule] = &[
     new("dropped-unrendered", Level::Off, "A value with references is replaced without being resolved."),
 ];
 
-/// The rule of a code.
+/// The rule with this code.
 pub fn rule(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }

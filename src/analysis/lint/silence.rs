@@ -1,9 +1,10 @@
-//! Silence turns a comment in a file into findings that are not said.
+//! Comments in a file can suppress findings.
 //!
-//! `# reclass: ignore` at the end of a line, or alone on the line above it, is about everything on
-//! that line; `# reclass: ignore[tab, secret-plain]` about these rules. `# reclass: ignore-file[odd-name]`
-//! is about these rules in the whole file, and about what is said of the file as such. What is not written
-//! like that, or names no rule, silences nothing. Errors cannot be silenced: no node renders with them.
+//! `# reclass: ignore` at the end of a line, or alone on the line above it, suppresses all findings on that
+//! line; `# reclass: ignore[tab, secret-plain]` suppresses these rules only. `# reclass:
+//! ignore-file[odd-name]` suppresses these rules in the whole file, including findings about the file itself.
+//! A comment in another form, or with an unknown rule, suppresses nothing. Errors cannot be suppressed,
+//! because no node renders with them.
 
 use rustc_hash::FxHashMap;
 
@@ -16,19 +17,19 @@ use crate::yaml::outline::{NodeForm, Outline, OutlineNode};
 use super::OptionsFile;
 use super::rules::rule;
 
-/// The comments of the files that were asked about.
+/// The comments of the files seen so far.
 pub(super) struct Silence<'a> {
     inventory: &'a Inventory,
     options: &'a dyn OptionsFile,
     files: FxHashMap<String, Vec<Comment>>,
 }
 
-/// What a comment is about.
+/// The scope of a comment.
 #[derive(PartialEq, Debug)]
 struct Comment {
     /// The line; `None` for the whole file.
     line: Option<u32>,
-    /// The rules; none stand for all.
+    /// The rules; empty for all rules.
     codes: Vec<String>,
 }
 
@@ -37,7 +38,7 @@ impl<'a> Silence<'a> {
         Silence { inventory, options, files: FxHashMap::default() }
     }
 
-    /// Whether a comment is about this finding.
+    /// Whether a comment suppresses this finding.
     pub(super) fn covers(&mut self, fault: &Fault) -> bool {
         let Some(site) = fault.site.as_ref().filter(|_| rule(fault.code()).is_some()) else { return false };
         let (inventory, options) = (self.inventory, self.options);
@@ -51,7 +52,7 @@ impl<'a> Silence<'a> {
     }
 }
 
-/// The comments of a text that silence something.
+/// The suppressing comments of a text.
 fn comments(text: &str) -> Vec<Comment> {
     const MARK: &str = "# reclass: ignore";
     if !text.contains(MARK) {
@@ -76,27 +77,27 @@ fn comments(text: &str) -> Vec<Comment> {
     found
 }
 
-/// The rules that a comment names behind its mark, none for all of them; `None` if it is not written as
-/// such a comment. A whole file is silenced for rules by their codes only.
+/// The rules that a comment names after the marker; empty for all rules. `None` if the comment has another
+/// form. For a whole file the codes are required.
 fn codes(after: &str, file: bool) -> Option<Vec<String>> {
     let blank = after.trim_start_matches([' ', '\t']);
     if let Some(rest) = blank.strip_prefix('[') {
         let (codes, _) = rest.split_once(']')?;
         return Some(codes.split(',').map(|code| code.trim().to_owned()).collect());
     }
-    // Another comment may give the reason.
+    // A second comment may give the reason.
     let ends = blank.trim().is_empty() || blank.len() < after.len() && blank.starts_with('#');
     (ends && !file).then(Vec::new)
 }
 
-/// Where the scalars of a text stand, in bytes: what looks like a comment in one is data. Of a text that
-/// is not YAML, only its errors are said.
+/// Byte ranges of the scalars in a text: a `#` inside a scalar is data. For a text that is not YAML only its
+/// errors are reported.
 fn scalars(text: &str) -> Vec<(usize, usize)> {
     fn collect(piece: &OutlineNode, text: &str, out: &mut Vec<(usize, usize)>) {
         grow(|| match &piece.form {
             NodeForm::Alias | NodeForm::Empty => {}
             NodeForm::BlockScalar => {
-                // A comment may stand behind its head.
+                // A comment may follow the header of a block scalar.
                 let head =
                     text[piece.content..piece.end].find('\n').map_or(piece.end, |at| piece.content + at);
                 out.push((head, piece.end));

@@ -1,5 +1,5 @@
-//! The structure of the layers: overrides that replace nothing, constants that hold, removals that
-//! find nothing.
+//! Checks the interaction of layers: overrides that replace nothing, constants that keep values out, removals
+//! without effect.
 
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
@@ -19,11 +19,11 @@ struct Prefixed {
     path: Vec<Key>,
     prefix: KeyPrefix,
     origin: Origin,
-    /// What is written there.
+    /// The value written there.
     slot: Slot,
 }
 
-/// What stands at a path, as far as it is known without references.
+/// The value at a path, as far as it is known without references.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stands {
     Nothing,
@@ -34,7 +34,7 @@ enum Stands {
     Unknown,
 }
 
-/// Looks at all files that are looked at, in all nodes that have them, where those are known.
+/// Checks the chosen files in all their nodes, if all users are known.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for section in Section::ALL {
         prefixed(linter, section, found);
@@ -48,7 +48,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             undone.entry(name).and_modify(|first| *first = place.node.min(*first)).or_insert(place.node);
         }
         for (name, origin) in removals {
-            // Or out of the list itself.
+            // It may remove an earlier addition of the same list.
             let is_own = undone.get(name).is_some_and(|first| *first < origin.node);
             if !is_own && !added.contains(name) {
                 let message = format!("'~{name}' takes nothing away in any node");
@@ -58,12 +58,12 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     }
 }
 
-/// The files that are looked at and that nodes have, where all of these are known.
+/// The checked files that have users, if all users are known.
 fn known_files<'l>(linter: &'l Linter<'_>) -> impl Iterator<Item = &'l SurveyedFile> {
     linter.files().filter(|file| !file.nodes.is_empty() && linter.is_known(file))
 }
 
-/// Looks at the keys with prefixes.
+/// Checks the keys with prefixes.
 fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let delimiter = &linter.computation.settings.delimiter;
     let mut constants = Vec::new();
@@ -71,7 +71,7 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
         let Ok(layer) = &file.layer else { continue };
         for one in collect(&linter.settled(section, layer)) {
             let path = join_path(&one.path, delimiter);
-            // Prefixes that are still text count by how often layers merge.
+            // The effect of a prefix that is still text depends on the number of merges.
             let is_text = one.path.last().is_some_and(|key| linter.prefixes.is_prefixed(key))
                 || matches!(&one.slot, Slot::Map(map) if map.prefixed);
             let says = match one.prefix.overrides && !is_text {
@@ -97,8 +97,8 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     held(linter, section, constants, found);
 }
 
-/// The keys with prefixes in a map. One that replaces what stands in front of it in the same
-/// mapping has an effect.
+/// The keys with prefixes in a map. A key that replaces an earlier one in the same mapping has an effect, so
+/// it is left out.
 fn collect(map: &MapSlot) -> Vec<Prefixed> {
     let mut all = Vec::new();
     map.visit(&mut |path, slot| {
@@ -113,7 +113,7 @@ fn collect(map: &MapSlot) -> Vec<Prefixed> {
     all
 }
 
-/// Whether a map may say anything of a path: a reference on the way may bring it in.
+/// The origin of a value that a map may have at a path. A reference above the path may bring it in.
 fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
     fn inside(slot: &Slot, rest: &[Key]) -> Option<Origin> {
         match slot {
@@ -128,7 +128,7 @@ fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
     inside(map.entries.get(first)?, rest)
 }
 
-/// Whether in any node a layer before the file says something of the path.
+/// Whether in any node a layer before the file may set the path.
 fn replaces(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
     let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
     for node in linter.survey.users(file) {
@@ -146,8 +146,8 @@ fn replaces(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: File
     false
 }
 
-/// Whether in every node a value replaces what is there with its `~` and without it. What is not known for
-/// sure is something that the `~` replaces.
+/// Whether in every node the value has the same effect with and without its `~`. If the earlier value is not
+/// known for sure, the `~` counts as effective.
 fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
     let new = stands(&one.slot);
     !one.prefix.constant
@@ -176,7 +176,7 @@ fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileI
         })
 }
 
-/// What a map alone brings to stand at a path.
+/// The value at a path if only this map existed.
 fn stands_at(map: &MapSlot, path: &[Key]) -> Stands {
     match map.at(path) {
         None => Stands::Nothing,
@@ -202,7 +202,7 @@ struct Constant<'a> {
     id: FileId,
     key: Prefixed,
     path: String,
-    /// How many layers stand before it, in the first node that has it.
+    /// Number of layers before it, in the first node that uses it.
     before: usize,
 }
 
@@ -213,8 +213,8 @@ impl<'a> Constant<'a> {
     }
 }
 
-/// The values that constants keep out, each told of the first one that does. What is always behind a
-/// constant is no constant of its own: what stands behind both is told of the first.
+/// Reports the values that constants keep out, each with the first constant that does so. A constant that
+/// always follows another constant has no effect: values after both belong to the first.
 fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>, found: &mut Vec<Fault>) {
     let mut all: FxHashSet<(String, FileId)> = FxHashSet::default();
     constants.sort_by_key(|constant| constant.before);
@@ -223,7 +223,7 @@ fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>,
             continue;
         }
         let mut gone = FxHashMap::default();
-        // How many nodes have each layer behind it.
+        // Counts per layer after the constant the nodes in which it follows.
         let mut behind: IndexMap<FileId, (&Layer, usize), FxBuildHasher> = IndexMap::default();
         for node in linter.survey.users(file) {
             for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
@@ -254,8 +254,8 @@ fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>,
     }
 }
 
-/// Whether all nodes that have a file have the other one before it, and the constant of that at a path holds
-/// until then. `gone` is what is known of files already.
+/// Whether in all users of a file the other file comes before it, and the constant of the other file stays in
+/// effect until then. `gone` caches per file whether it may remove the constant.
 fn always_holds(
     linter: &Linter<'_>,
     section: Section,
@@ -280,8 +280,8 @@ fn always_holds(
     })
 }
 
-/// Whether a map may replace a mapping around a path, and what is in it: by something that is no
-/// mapping, or by a `~`. In the file `of_constant` that `~` is in front of the constant.
+/// Whether a map may replace a container of the path and its content: with a value that is not a mapping, or
+/// with a `~`. In the file `of_constant` the `~` comes before the constant, so it does not remove it.
 fn may_replace(map: &MapSlot, path: &[Key], of_constant: bool) -> bool {
     let Some((first, rest)) = path.split_first() else { return false };
     let Some(mut slot) = map.entries.get(first).filter(|_| !rest.is_empty()) else { return false };
@@ -297,7 +297,7 @@ fn may_replace(map: &MapSlot, path: &[Key], of_constant: bool) -> bool {
     }
 }
 
-/// The value that a map writes at a path as it is.
+/// The value that a map writes at a path, if it is a plain value.
 fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
     let (first, rest) = path.split_first()?;
     match alone(map.entries.get(first)?)?.0 {

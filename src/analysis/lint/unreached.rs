@@ -1,5 +1,5 @@
-//! Class files that no node reaches turn into the problems that their lists of classes would be: names
-//! without a class, and circles. Names with references are a node's.
+//! Checks the class lists of class files that no node uses: unknown classes and cycles. Names with references
+//! are skipped, because they depend on the node.
 
 use rustc_hash::FxHashMap;
 
@@ -8,10 +8,10 @@ use crate::base::error::{Fault, Kind};
 use crate::base::value::Text;
 use crate::model::layer::ClassEntry;
 
-/// The classes of all branches by their names: which of them a node would have is not known.
+/// The classes of all branches by name. Which branch a node would use is unknown.
 type Classes<'a> = FxHashMap<&'a str, usize>;
 
-/// Looks at the lists of all class files that no node has, nor may have.
+/// Checks the lists of all class files that no node uses, or may use.
 pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let files = &linter.survey.files;
     let mut classes = Classes::default();
@@ -28,7 +28,7 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     New,
-    /// On the way from the file that was begun with.
+    /// On the current path from the first file.
     Active,
     Done,
 }
@@ -37,14 +37,15 @@ struct Walk<'a, 'l> {
     linter: &'l Linter<'l>,
     classes: Classes<'l>,
     state: Vec<State>,
-    /// The names that are similar to those without a class: many files list the same ones.
+    /// Similar names of unknown classes, cached because many files list the same names.
     similar: FxHashMap<Text, Option<String>>,
     found: &'a mut Vec<Fault>,
 }
 
 impl<'l> Walk<'_, 'l> {
     fn from(&mut self, start: usize) {
-        // A file, and the next of its entries; classes may be as deep in one another as there are any.
+        // Files with the index of their next entry. An explicit stack, because the depth of includes has no
+        // limit.
         let mut way: Vec<(usize, usize)> = Vec::new();
         self.enter(start, &mut way);
         while let Some((at, next)) = way.last_mut() {
@@ -66,7 +67,7 @@ impl<'l> Walk<'_, 'l> {
         }
     }
 
-    /// Goes into a file, unless nodes have it: what is wrong with it is found with them.
+    /// Visits a file, unless nodes use it: they report its faults.
     fn enter(&mut self, at: usize, way: &mut Vec<(usize, usize)>) {
         let Some(file) = self.linter.survey.files.get(at) else { return };
         if self.state[at] == State::New && self.linter.is_idle(file) {

@@ -1,5 +1,4 @@
-//! What is written in one file: scalars that are not what they look like, plain secrets, tabs,
-//! entries that stand twice.
+//! Checks the text of one file: misleading scalars, plain-text secrets, tabs, duplicate entries.
 
 use rustc_hash::FxHashMap;
 
@@ -15,7 +14,7 @@ use crate::model::layer::{keys_with_same_text, unknown_sections};
 use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
-/// Looks at one file.
+/// Checks one file.
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };
@@ -45,8 +44,7 @@ pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fau
     }
 }
 
-/// The document of a file, and its text. Where another one follows, which is an error, it is the
-/// first.
+/// The document of a file and its text. A second document is an error; then this is the first one.
 fn document(text: &str) -> Option<(Document, &str)> {
     let error = match compose(text.as_bytes()) {
         Ok(document) => return Some((document, text)),
@@ -59,7 +57,7 @@ fn document(text: &str) -> Option<(Document, &str)> {
     Some((compose(first.as_bytes()).ok()?, first))
 }
 
-/// How a message begins that is about a key.
+/// Start of a message about a key.
 const KEY: &str = "the key ";
 
 struct Reader<'a, 'f> {
@@ -67,13 +65,13 @@ struct Reader<'a, 'f> {
     file: &'a SurveyedFile,
     text: &'a str,
     document: &'a Document,
-    /// The last key on the way.
+    /// The innermost key.
     key: Key,
-    /// The values that the keys on the way hide.
+    /// The values that the enclosing keys hide.
     secret: Cover,
-    /// Whether it is inside of a list: nothing merges there, and prefixes are text (M7).
+    /// Whether the position is inside a list. Lists do not merge, and prefixes are text there (M7).
     in_list: bool,
-    /// Whether it is an item of a list itself.
+    /// Whether the value is itself a list item.
     is_item: bool,
     found: &'f mut Vec<Fault>,
 }
@@ -84,7 +82,7 @@ impl<'a> Reader<'a, '_> {
     }
 
     fn say(&mut self, rule: &'static str, message: String, help: Option<String>, span: Span) {
-        // Of what goes on in further lines, the first one is shown.
+        // Only the first line of a longer span is shown.
         let written = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
         let length = written.lines().next().map_or(0, |line| line.chars().count());
         let length = u32::try_from(length).unwrap_or(0);
@@ -93,7 +91,7 @@ impl<'a> Reader<'a, '_> {
         self.found.push(lint_fault(rule, message, help).at_site(site));
     }
 
-    /// The text of a plain scalar, without its anchor; `None` for one in quotes or with a tag.
+    /// The text of a plain scalar without its anchor; `None` for a quoted or tagged one.
     fn plain(&self, index: u32) -> Option<&'a str> {
         let span = self.span(index)?;
         let mut text = self.text.get(span.start as usize..span.end as usize)?;
@@ -125,7 +123,7 @@ impl<'a> Reader<'a, '_> {
 
     fn entry(&mut self, entry: &Entry) {
         let name = crate::base::pystr::str(&entry.key.0);
-        // Prefixes are no part of the name.
+        // Prefixes are not part of the name.
         let key = Key::from(self.linter.prefixes.name(&name));
         let secret = self.linter.secrets.below(self.secret, &key);
         self.misread(&entry.key.0, entry.key_index, KEY);
@@ -137,7 +135,7 @@ impl<'a> Reader<'a, '_> {
         (self.key, self.secret) = (key, secret);
     }
 
-    /// A prefix inside of a list is a part of the key.
+    /// A prefix inside a list is part of the key.
     fn literal(&mut self, key: &Value, index: u32) {
         let Value::Str(key) = key else { return };
         if !self.in_list {
@@ -168,7 +166,7 @@ impl<'a> Reader<'a, '_> {
     fn misread(&mut self, value: &Value, index: u32, what: &str) {
         let Some(written) = self.plain(index).map(str::trim_end) else { return };
         let (Some(read), Some(span)) = (misreading(value, written), self.span(index)) else { return };
-        // The key `001` is the number that it looks like.
+        // For the key `001` the number is the expected reading.
         if what == KEY && written.trim_start_matches('0') == read {
             return;
         }
@@ -181,8 +179,8 @@ impl<'a> Reader<'a, '_> {
         self.say(rule, message, Some(help), span);
     }
 
-    /// Whether a value is mostly meant as YAML 1.1 reads it: as a key's value such a word is a boolean, and a
-    /// file mode an octal number.
+    /// Whether the YAML 1.1 reading of a value is probably intended: such a word as the value of a key is
+    /// mostly a boolean, and a file mode mostly an octal number.
     fn is_meant(&self, value: &Value, what: &str) -> bool {
         let key = self.key.as_str().unwrap_or_default().to_lowercase();
         what.is_empty()
@@ -194,7 +192,7 @@ impl<'a> Reader<'a, '_> {
             }
     }
 
-    /// The environment is a name, whatever it looks like.
+    /// The environment is a name, even if it looks like another type.
     fn environment(&mut self, node: &Node) {
         let Data::Value(value) = &node.data else { return };
         let before = self.found.len();
@@ -212,7 +210,7 @@ impl<'a> Reader<'a, '_> {
         self.say("scalar-misread", message, Some(help), span);
     }
 
-    /// What reading the file would have told, where it has errors.
+    /// The warnings that reading the file would have reported if it had no errors.
     fn noticed(&mut self) {
         let unknown = unknown_sections(self.document).into_iter();
         let unknown =
@@ -238,12 +236,12 @@ impl<'a> Reader<'a, '_> {
         };
         if let Some(span) = self.span(index) {
             let help = "encrypt it, or refer to it".to_owned();
-            // An excerpt marks where, and shows no more than stars.
+            // The excerpt marks the place, but shows only asterisks.
             self.say("secret-plain", format!("{what} as plain text, under '{key}'"), Some(help), span);
         }
     }
 
-    /// Entries of a list that stand in it already.
+    /// Entries that occur in the same list before.
     fn twice(&mut self, section: &str, node: &Node) {
         let Data::List(items) = &node.data else { return };
         let mut seen: FxHashMap<(bool, &str), u32> = FxHashMap::default();
@@ -251,7 +249,7 @@ impl<'a> Reader<'a, '_> {
             let Data::Value(Value::Str(name)) = &item.data else { continue };
             let taken = name.strip_prefix('~').filter(|_| section == "applications");
             let (removes, bare) = (taken.is_some(), taken.unwrap_or(name));
-            // What is taken away may come again, and go again (S8).
+            // A removed application may be added and removed again (S8).
             seen.remove(&(!removes, bare));
             match seen.get(&(removes, bare)) {
                 None => drop(seen.insert((removes, bare), item.index)),
@@ -266,7 +264,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    /// Tabs that are in no scalar and no comment.
+    /// Tabs outside scalars and comments.
     fn tabs(&mut self) {
         if !self.text.contains('\t') {
             return;
@@ -320,7 +318,7 @@ fn is_version(written: &str) -> bool {
     })
 }
 
-/// What a scalar is read as, where that is not what it looks like (ruling Y1).
+/// The value of a scalar, if it differs from its appearance (ruling Y1).
 fn misreading(value: &Value, written: &str) -> Option<String> {
     let digits = written.trim_start_matches(['+', '-']);
     let begins_with_digit = digits.starts_with(|c: char| c.is_ascii_digit());

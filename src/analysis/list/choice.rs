@@ -1,5 +1,4 @@
-//! Patterns turn what a file sets into the paths that are asked for: those that they choose, and all that
-//! is in what they choose.
+//! Selects the paths of a file by patterns: the paths that match, and everything below them.
 
 use super::parameters::leaves;
 use crate::base::pattern::{PathPattern, Progress};
@@ -8,16 +7,16 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::model::slot::{MapSlot, Slot};
 
-/// How far patterns have come on the way to a path.
+/// The state of patterns after some keys of a path.
 enum Choice<'p> {
-    /// One of them chooses it, or something around it.
+    /// A pattern matched the path, or a container of it.
     Chosen,
-    /// Those that may still choose something in it.
+    /// Patterns that may still match below.
     Open(Vec<(&'p PathPattern, Progress)>),
 }
 
 impl<'p> Choice<'p> {
-    /// How far they are after one more key.
+    /// The state after one more key.
     fn step(&self, step: impl Fn(&PathPattern, &Progress) -> Progress) -> Choice<'p> {
         let Choice::Open(open) = self else { return Choice::Chosen };
         let next = open.iter().map(|(pattern, progress)| (*pattern, step(pattern, progress)));
@@ -30,8 +29,8 @@ impl<'p> Choice<'p> {
     }
 }
 
-/// Visits what a map sets and any of the patterns chooses. A list is one value, unless a pattern leads
-/// into it. Without a pattern everything is chosen.
+/// Visits the values of a map that any of the patterns selects. A list is one value, unless a pattern leads
+/// into it. Without patterns everything is selected.
 pub(super) fn chosen_leaves(
     map: &MapSlot,
     patterns: &[PathPattern],
@@ -53,7 +52,7 @@ pub(super) fn chosen_leaves(
     });
 }
 
-/// Visits what is chosen in a list, or in a mapping that is one of its items.
+/// Visits the selected values in a list, or in a mapping that is a list item.
 fn inside(
     slot: &Slot,
     choice: &Choice<'_>,

@@ -1,5 +1,5 @@
-//! Lists turn an inventory into what is in it, and into the way back: which nodes have a class, an
-//! application, a parameter or a file, and what refers to a parameter.
+//! Lists the contents of an inventory, also in reverse: the nodes that have a class, an application, a
+//! parameter or a file, and the references to a parameter.
 
 mod choice;
 mod names;
@@ -17,5 +17,5 @@ pub use parameters::{ParameterPlace, ParameterRow, parameters};
 pub use references::{Bearing, ReferenceRow, references};
 pub use unmatched::{What, unmatched};
 
-/// What the lists are made of.
+/// The result of a listing.
 pub type Rows<T> = Result<Vec<T>>;

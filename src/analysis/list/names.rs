@@ -1,4 +1,4 @@
-//! Names turn an inventory into its classes and applications, each with the nodes that have it.
+//! Lists classes and applications, each with its nodes.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -20,12 +20,12 @@ pub struct NameRow {
     pub file: Option<String>,
     /// The nodes that have it, sorted.
     pub nodes: Vec<Text>,
-    /// Whether these are all: a node whose classes cannot be ordered may have it too.
+    /// Whether the list of nodes is complete. A node that cannot be linearized may have the name too.
     pub complete: bool,
 }
 
-/// The classes that any of the globs choose, sorted, each with those of the nodes that a filter chooses;
-/// those without a node too.
+/// The classes that match any of the globs, sorted, each with its nodes that pass the filter. Classes without
+/// a node are included.
 pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<NameRow> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
@@ -42,8 +42,7 @@ pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> 
     })?
 }
 
-/// The applications that any of the globs choose, sorted, each with those of the nodes that a filter
-/// chooses.
+/// The applications that match any of the globs, sorted, each with its nodes that pass the filter.
 pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> Rows<NameRow> {
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {

@@ -1,4 +1,4 @@
-//! Filters turn all nodes into those that have what is asked for.
+//! Selects nodes by filters.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::model::query::Query;
 use crate::model::slot::MapSlot;
 use crate::storage::fs::real;
 
-/// What a node must have. Within one list any entry will do; all lists count.
+/// Conditions on a node. One entry of a list is enough; all lists must match.
 #[derive(Clone, Debug, Default)]
 pub struct NodeFilter {
     /// Globs of names.
@@ -29,7 +29,7 @@ pub struct NodeFilter {
     pub environments: Vec<String>,
     /// Patterns of parameters.
     pub parameters: Vec<String>,
-    /// Files that have a part in the node: absolute, or as the end of a path.
+    /// Files that contribute to the node: absolute paths, or ends of paths.
     pub files: Vec<String>,
 }
 
@@ -46,11 +46,11 @@ pub struct NodeRow {
     pub classes: usize,
     /// Its applications.
     pub applications: Vec<Text>,
-    /// Whether it is here for an inventory query alone: a node that it may ask has the file.
+    /// Whether only an inventory query of the node leads to the file: a node that the query may read uses it.
     pub by_query: bool,
-    /// Whether it is not known to have what was asked for: its layers cannot be ordered.
+    /// Whether the match is uncertain, because the node cannot be linearized.
     pub perhaps: bool,
-    /// The code of its first problem, where its layers cannot be ordered.
+    /// The code of its first fault, if it cannot be linearized.
     pub error: Option<&'static str>,
 }
 
@@ -76,32 +76,32 @@ pub fn nodes(inventory: &Inventory, filter: &NodeFilter) -> Rows<NodeRow> {
     })?
 }
 
-/// For each node of a survey its row, if it passes a filter.
+/// The row of each node in a survey that passes the filter.
 fn passing(
     computation: &Computation<'_>,
     survey: &Survey,
     filter: &NodeFilter,
 ) -> Result<Vec<Option<NodeRow>>> {
     let filter = &NodeFilter { files: files(survey, filter)?, ..filter.clone() };
-    // A file that a broken node may have may reach others by their queries.
+    // If a broken node may use a requested file, queries may carry the file to further nodes.
     let reach = Reach::of(computation, survey, survey.nodes.iter());
     let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
     let known = survey.files.iter().filter(wanted).all(|file| reach.knows(file));
     Ok(survey.nodes.iter().map(|node| node_row(computation, survey, node, filter, known)).collect())
 }
 
-/// The nodes that another list looks at.
+/// The nodes that another list covers.
 pub(super) struct LookedAt {
-    /// Whether each node of the survey is one of them.
+    /// Which nodes of the survey are covered.
     chosen: Vec<bool>,
-    /// Whether these are all.
+    /// Whether all nodes are covered.
     all: bool,
-    /// What those of them that cannot be ordered may have.
+    /// The files that covered nodes may use if they cannot be linearized.
     reach: Reach,
 }
 
 impl LookedAt {
-    /// Those that pass a filter, and those that are not known to fail.
+    /// The nodes that pass a filter, including those that may pass.
     pub(super) fn of(
         computation: &Computation<'_>,
         survey: &Survey,
@@ -117,29 +117,29 @@ impl LookedAt {
         Ok(LookedAt { chosen, all: filter.is_empty(), reach })
     }
 
-    /// These nodes.
+    /// The covered nodes.
     pub(super) fn nodes<'s>(&self, survey: &'s Survey) -> impl Iterator<Item = &'s Surveyed> {
         survey.nodes.iter().zip(&self.chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node)
     }
 
-    /// Those that a file has a part in, by their index.
+    /// Indexes of the covered nodes that a file contributes to.
     pub(super) fn users(&self, file: &SurveyedFile) -> Vec<usize> {
         file.nodes.iter().filter(|at| self.chosen.get(**at) == Some(&true)).copied().collect()
     }
 
-    /// Whether those that a file has a part in are known.
+    /// Whether all covered users of a file are known.
     pub(super) fn knows(&self, file: &SurveyedFile) -> bool {
         self.reach.knows(file)
     }
 
-    /// Whether what a file says counts: it does without a filter, and where one of the nodes may have it.
+    /// Whether the content of a file counts: always without a filter, otherwise if a covered node may use it.
     pub(super) fn heeds(&self, file: &SurveyedFile) -> bool {
         self.all || !self.knows(file) || file.nodes.iter().any(|at| self.chosen.get(*at) == Some(&true))
     }
 }
 
-/// The files that are asked for; in place of one that links of the inventory lead to, those. A file
-/// that is no part of the inventory touches nothing: more likely it is a slip.
+/// The requested files. A path that the inventory reaches through links is replaced by the linked paths. A
+/// file outside the inventory is an error, because it is probably a typo.
 fn files(survey: &Survey, filter: &NodeFilter) -> Result<Vec<String>> {
     let mut files = Vec::new();
     for wanted in &filter.files {
@@ -160,7 +160,7 @@ fn files(survey: &Survey, filter: &NodeFilter) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Whether a path is the one that was asked for, or ends with it.
+/// Whether a path equals the requested one, or ends with it.
 fn is_file(path: &str, wanted: &str) -> bool {
     let wanted = wanted.strip_prefix("./").unwrap_or(wanted);
     Path::new(path).ends_with(wanted)
@@ -210,7 +210,7 @@ fn node_row(
                         .any(|layer| asks(&layer.parameters, |query| query.all_environments));
                     let mut others = survey.nodes.iter().filter(|other| has(other)).peekable();
                     let reached = others.peek().is_some();
-                    // An edit may bring a node into the environment, or hide in which it is.
+                    // An edit may move a node into the environment, or make its environment unreadable.
                     perhaps = !others.any(|other| all || other.environment() == *environment);
                     !(perhaps && known && !reached)
                 }
@@ -238,7 +238,7 @@ fn node_row(
     })
 }
 
-/// A node whose layers cannot be ordered: it is left out only if it cannot have what is asked for.
+/// The row of a node that cannot be linearized. The node is left out only if it certainly does not match.
 fn broken_row(
     computation: &Computation<'_>,
     survey: &Survey,
@@ -270,7 +270,7 @@ fn broken_row(
     })
 }
 
-/// Whether a map holds such an inventory query.
+/// Whether a map contains such an inventory query.
 fn asks(map: &MapSlot, is: impl Fn(&Query) -> bool) -> bool {
     let mut found = false;
     map.queries(&mut |_, query, _| found |= is(query));

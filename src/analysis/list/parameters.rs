@@ -1,4 +1,4 @@
-//! Parameters turn the files of an inventory into paths, each with the places that set it.
+//! Lists the paths that files set, each with its places.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -25,9 +25,9 @@ pub struct ParameterRow {
     pub path: String,
     /// Every place that sets it, by file.
     pub places: Vec<ParameterPlace>,
-    /// The nodes that a file of these has a part in, sorted.
+    /// The nodes that these files contribute to, sorted.
     pub nodes: Vec<Text>,
-    /// Whether these are all: a node whose classes cannot be ordered may have one of the files too.
+    /// Whether the list of nodes is complete. A node that cannot be linearized may use one of the files too.
     pub complete: bool,
 }
 
@@ -36,16 +36,16 @@ pub struct ParameterRow {
 pub struct ParameterPlace {
     /// The place.
     pub site: Site,
-    /// What it says: references are as written, secrets masked.
+    /// The value as written: references are kept, secrets are masked.
     pub written: Value,
 }
 
-/// The places of a path, its nodes by their index, and whether these are all.
+/// The places of a path, the indexes of its nodes, and whether these are complete.
 type Found = (Vec<ParameterPlace>, Vec<usize>, bool);
 
-/// The paths that any of the patterns choose, and those in what they choose, sorted, as the files of the
-/// nodes that a filter chooses set them: scalars and lists, and mappings that are empty; items of a list where a pattern
-/// leads into it. Without a filter all files count.
+/// The paths that match any of the patterns, and the paths below them, sorted. They come from the files of
+/// the nodes that pass the filter; without a filter from all files. Leaves are scalars, lists and empty
+/// mappings. List items are included if a pattern leads into the list.
 pub fn parameters(
     inventory: &Inventory,
     patterns: &[String],
@@ -83,7 +83,7 @@ pub fn parameters(
     })?
 }
 
-/// Visits what a map sets, prefixes seen through.
+/// Visits the leaves of a map, including those under prefixed keys.
 pub(crate) fn leaves(map: &MapSlot, visitor: &mut dyn FnMut(&[Key], &Slot, Origin)) {
     map.visit(&mut |path, slot| match slot {
         Slot::Map(map) if !map.entries.is_empty() => true,

@@ -1,5 +1,4 @@
-//! References turn the path of a parameter into everything that refers to it: texts, queries and
-//! class mappings.
+//! Lists all references to a parameter: in texts, in queries and in class mappings.
 
 use std::cell::OnceCell;
 
@@ -23,22 +22,22 @@ use crate::model::query::{Operand, Query};
 use crate::model::template::{self, Parsed, Part, Reference, Template};
 use crate::model::visit;
 
-/// How a reference bears on a path.
+/// The relation between a reference and the requested path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Bearing {
     /// It names the path.
     Exact,
-    /// It names something inside of it.
+    /// It names a path below it.
     Inside,
-    /// It names a container around it.
+    /// It names a container of it.
     Around,
-    /// A reference inside of it decides what it names; this may be it.
+    /// It depends on a nested reference and may name the path.
     Perhaps,
 }
 
 impl Bearing {
-    /// The word for it.
+    /// The name of the relation.
     pub fn name(self) -> &'static str {
         match self {
             Bearing::Exact => "exact",
@@ -52,34 +51,34 @@ impl Bearing {
 /// One reference.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReferenceRow {
-    /// The reference as written, without its default; `self:` and a path in a query.
+    /// The reference as written, without its default. For a query: `self:` and a path.
     pub reference: Text,
-    /// How it bears on what was asked for.
+    /// Its relation to the requested path.
     pub bearing: Bearing,
-    /// Where it stands; `None` in a class mapping.
+    /// Its place; `None` in a class mapping.
     pub site: Option<Site>,
-    /// What holds it: the path of a parameter or export, `classes`, or the class mapping.
+    /// The path of the parameter or export that contains it, `classes`, or the class mapping.
     pub within: String,
-    /// The nodes that the file has a part in, sorted.
+    /// The nodes that the file contributes to, sorted.
     pub nodes: Vec<Text>,
-    /// Whether these are all: a node whose classes cannot be ordered may have the file too.
+    /// Whether the list of nodes is complete. A node that cannot be linearized may use the file too.
     pub complete: bool,
 }
 
-/// Finds the references to what was asked for.
+/// Finds the references to the requested paths.
 struct Finder<'a> {
     computation: &'a Computation<'a>,
     patterns: &'a [PathPattern],
-    /// The nodes that are looked at, if these are not all.
+    /// The covered nodes, if these are not all.
     nodes: Option<FxHashSet<&'a Text>>,
     rows: Vec<ReferenceRow>,
 }
 
-/// The nodes that a reference is for, and whether these are all.
+/// The nodes of a reference, and whether the list is complete.
 type Users<'u> = (&'u dyn Fn() -> Vec<Text>, bool);
 
-/// All references to the paths that any of the patterns choose, file by file, then those of class
-/// mappings; without a pattern all. With a filter those that the nodes have that it chooses.
+/// All references to paths that match any of the patterns, file by file, then those of class mappings.
+/// Without patterns, all references. With a filter, only references of the nodes that pass it.
 pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilter) -> Rows<ReferenceRow> {
     let delimiter = inventory.settings().delimiter.clone();
     let everything = ["**".to_owned()];
@@ -131,7 +130,7 @@ impl Finder<'_> {
         });
     }
 
-    /// What a query compares exports with: `self:` and a path.
+    /// The parameters that a query compares exports with: `self:` and a path.
     fn query(&mut self, query: &Query, origin: Origin, within: &str, users: Users<'_>) {
         let delimiter = &self.computation.settings.delimiter;
         for test in query.comparisons() {
@@ -144,7 +143,7 @@ impl Finder<'_> {
         }
     }
 
-    /// The references in the class mappings, with the nodes that they are for.
+    /// The references in the class mappings, with the nodes that the mappings match.
     fn mappings(&mut self) {
         let mut found: IndexMap<(&Text, Text), Vec<Text>> = IndexMap::new();
         let mut given = Vec::new();
@@ -155,7 +154,7 @@ impl Finder<'_> {
         for (mapped, node) in &given {
             found.entry((&mapped.mapping, mapped.class.clone())).or_default().push((*node).clone());
         }
-        // Those that no node has as they are written.
+        // Mappings without a node, in their written form.
         for (mapping, name) in self.computation.mappings.names() {
             if !given.iter().any(|(mapped, _)| mapped.mapping == *mapping) {
                 found.entry((mapping, name.into())).or_default();
@@ -187,7 +186,7 @@ fn row_of(
     ReferenceRow { reference, bearing, site, within: within.to_owned(), nodes, complete }
 }
 
-/// How a path bears on a pattern; `None` where it does not.
+/// The relation of a path to a pattern; `None` if there is none.
 fn bearing_of(pattern: &PathPattern, path: &[Text]) -> Option<Bearing> {
     let mut progress = pattern.start();
     let mut inside = false;
@@ -204,14 +203,14 @@ fn bearing_of(pattern: &PathPattern, path: &[Text]) -> Option<Bearing> {
     (!progress.is_dead()).then_some(Bearing::Around)
 }
 
-/// How a reference bears on a pattern; `None` where it does not.
+/// The relation of a reference to a pattern; `None` if there is none.
 fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Option<Bearing> {
     if let Some(path) = &reference.fixed {
         return bearing_of(pattern, &path.segments);
     }
-    // The keys before the first reference inside of it are known.
+    // The keys before the first nested reference are known.
     let Some(Part::Literal(begin)) = reference.parts.first() else { return Some(Bearing::Perhaps) };
-    // Behind two delimiters stands a default.
+    // A default follows two delimiters.
     let double = delimiter.repeat(2);
     if let Some((path, _)) = begin.split_once(&double) {
         return bearing_of(pattern, &split_path(path, delimiter));
@@ -233,7 +232,7 @@ fn bearing(pattern: &PathPattern, reference: &Reference, delimiter: &str) -> Opt
     if progress.is_dead() {
         return None;
     }
-    // What stands beside the inner references is known too, and can be compared with one path.
+    // The text around the nested references is known too, and can be compared with a single path.
     let text = template::glob(&reference.parts);
     let text = text.split_once(&double).map_or(text.as_str(), |(path, _)| path);
     let around = |keys: &[Text], wanted: &[Text]| {

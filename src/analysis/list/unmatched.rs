@@ -1,4 +1,4 @@
-//! Unmatched names and globs: those that match nothing in the inventory. Most likely they are slips.
+//! Finds names and globs that match nothing in the inventory. Most likely they are typos.
 
 use super::{NodeFilter, applications, classes, nodes, parameters, references};
 use crate::base::error::{Fault, Kind, Result};
@@ -7,7 +7,7 @@ use crate::base::pystr;
 use crate::engine::Inventory;
 use crate::output::redact::Redaction;
 
-/// What a name is about.
+/// The kind of a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum What {
     /// A node.
@@ -20,7 +20,7 @@ pub enum What {
     Environment,
     /// The path of a parameter.
     Parameter,
-    /// The path of a parameter, or one that a reference names.
+    /// The path of a parameter, or a path that a reference names.
     Reference,
 }
 
@@ -65,7 +65,7 @@ impl What {
         }
     }
 
-    /// Whether anything matches, whichever nodes are looked at.
+    /// Whether anything matches in the whole inventory, without the node filter.
     fn has(self, inventory: &Inventory, glob: &str) -> Result<bool> {
         let (globs, all) = ([glob.to_owned()], NodeFilter::default());
         Ok(match self {
@@ -77,7 +77,7 @@ impl What {
             What::Application => !applications(inventory, &globs, &all)?.is_empty(),
             What::Parameter => {
                 !parameters(inventory, &globs, &all, &Redaction::none())?.is_empty()
-                    // References bring in more than files set.
+                    // References bring in paths that no file sets.
                     || !nodes(inventory, &NodeFilter { parameters: globs.to_vec(), ..all })?.is_empty()
             }
             What::Reference => {
@@ -86,7 +86,7 @@ impl What {
         })
     }
 
-    /// The names that there are.
+    /// The existing names.
     fn known(self, inventory: &Inventory) -> Result<Vec<String>> {
         let all = NodeFilter::default();
         let named = |rows: Vec<super::NameRow>| rows.into_iter().map(|row| row.name.to_string()).collect();

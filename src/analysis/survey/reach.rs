@@ -1,5 +1,5 @@
-//! Reach turns nodes whose layers cannot be ordered into the files that they may have: of those, what
-//! no node uses is not known.
+//! Computes the files that broken nodes may use: nodes that cannot be linearized. The users of such a file
+//! are not fully known.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::model::template::{self, Parsed, Template};
 
 use super::{Survey, Surveyed, SurveyedFile};
 
-/// The files that nodes without layers may have.
+/// The files that nodes without layers may use.
 #[derive(Debug, Default)]
 pub struct Reach {
     paths: FxHashSet<Arc<str>>,
@@ -21,8 +21,8 @@ pub struct Reach {
 }
 
 impl Reach {
-    /// The files of the nodes among these that have no layers: their own, and those of the classes
-    /// that these name, and so on. A reference in a name may be anything.
+    /// The files of those nodes that have no layers: their own files, and the files of the classes in them,
+    /// recursively. A reference in a class name matches anything.
     pub fn of<'s>(
         computation: &Computation<'_>,
         survey: &'s Survey,
@@ -67,23 +67,23 @@ impl Reach {
         reach
     }
 
-    /// Whether one of the nodes may have the file.
+    /// Whether one of the nodes may use the file.
     pub fn holds(&self, path: &Arc<str>) -> bool {
         self.paths.contains(path)
     }
 
-    /// Whether all nodes that have a file are known.
+    /// Whether all users of a file are known.
     pub fn knows(&self, file: &SurveyedFile) -> bool {
         self.unreadable.is_none() && !self.holds(&file.path)
     }
 
-    /// A file that one of the nodes has and that cannot be read: they may have any file.
+    /// An unreadable file that one of the nodes uses. Such a node may use any file.
     pub fn unreadable(&self) -> Option<&Arc<str>> {
         self.unreadable.as_ref()
     }
 }
 
-/// The classes that a layer names, by their index.
+/// Indexes of the classes that a layer names.
 fn named(layer: &Layer, survey: &Survey, classes: &FxHashMap<&str, Vec<usize>>, out: &mut Vec<usize>) {
     for entry in &layer.classes {
         let names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
@@ -91,8 +91,8 @@ fn named(layer: &Layer, survey: &Survey, classes: &FxHashMap<&str, Vec<usize>>, 
     }
 }
 
-/// The classes that have one of these names, by their index; where references are in it, those that it may
-/// come to.
+/// Indexes of the classes with one of these names. If the name contains references, the classes that it may
+/// resolve to.
 fn called<'n>(
     mut names: impl Iterator<Item = &'n Text>,
     template: Option<&Template>,
