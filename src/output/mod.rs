@@ -1,6 +1,6 @@
-//! Output: everything that leaves the process passes here.
+//! Output: all data passes here on its way out of the process.
 //!
-//! Values that Salt can carry, diagnostics with excerpts, and the redaction of secrets.
+//! It contains values that Salt can carry, diagnostics with excerpts, and the redaction of secrets.
 
 pub mod redact;
 pub mod report;

@@ -1,8 +1,7 @@
-//! Redaction turns values and files into what may be shown of them, with `***` or stars for secrets.
+//! Redacts values and files for output: secrets become `***` or asterisks.
 //!
-//! A value is hidden if its key, or a key above it, is secret ([`Secrets`]), or if it differs from the
-//! value that is computed without the secrets. It is hidden as a whole. References are names and are
-//! shown.
+//! A value is hidden if its key, or a key above it, is secret ([`Secrets`]), or if it differs from the value
+//! computed without the secrets. It is hidden as a whole. References are names, so they are shown.
 
 mod source;
 
@@ -11,7 +10,7 @@ use crate::base::settings::Settings;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Value};
 
-/// The secrets of an inventory, and the form of references in it.
+/// The secrets of an inventory, and its reference syntax.
 #[derive(Clone, Debug, Default)]
 pub struct Redaction {
     /// The names of secret keys.
@@ -22,7 +21,7 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// Hides the secrets that settings name.
+    /// Hides the secrets that the settings name.
     pub fn of(settings: &Settings) -> Redaction {
         Redaction {
             secrets: Secrets::of(settings),
@@ -37,17 +36,17 @@ impl Redaction {
         Redaction::default()
     }
 
-    /// The value at a path.
+    /// Redacts the value at a path.
     pub fn value(&self, path: &[Key], value: &Value) -> Value {
         self.hide(self.secrets.at(path), value, &|_| false)
     }
 
-    /// The text that a file has at a path: a reference alone is shown under a secret key too.
+    /// Redacts the written form at a path. A text that is only a reference is shown even under a secret key.
     pub fn written(&self, path: &[Key], value: &Value) -> Value {
         self.hide(self.secrets.at(path), value, &|text| self.is_reference(text))
     }
 
-    /// The text of a file in a secret.
+    /// Redacts the written form of a secret.
     pub fn written_of_secret(&self, value: &Value) -> Value {
         self.hide(Cover::All, value, &|text| self.is_reference(text))
     }
@@ -56,8 +55,8 @@ impl Redaction {
         if self.secrets.is_none() { value.clone() } else { self.secrets.hide(value, cover, keeps) }
     }
 
-    /// A value without all that differs from `without`, the value that is computed without the secrets;
-    /// `None` where that cannot be computed.
+    /// Hides the parts of a value that differ from `without`, the value computed without the secrets; `None`
+    /// if that cannot be computed.
     pub fn unchanged(&self, value: &Value, without: Option<&Value>) -> Value {
         if self.secrets.is_none() {
             return value.clone();
@@ -83,7 +82,7 @@ impl Redaction {
         }
     }
 
-    /// Whether a text is a reference alone, without a default.
+    /// Whether a text is a single reference without a default.
     fn is_reference(&self, text: &str) -> bool {
         let (open, close) = (self.open.as_str(), self.close.as_str());
         let Some(mut rest) = text.trim().strip_prefix(open).filter(|_| !open.is_empty()) else {

@@ -1,8 +1,8 @@
-//! Report turns errors and warnings into text for people and programs.
+//! Writes errors and warnings as text for people and programs.
 //!
-//! [`full`] shows an excerpt of the source, for terminals; the one-line form is `error::concise`.
-//! Programs get JSON, GitHub annotations or SARIF (`data`). Text from files and names passes
-//! `error::inert` first, so no form sends a control character to a terminal.
+//! [`full`] shows an excerpt of the source, for terminals; the one-line form is `error::concise`. Programs
+//! get JSON, GitHub annotations or SARIF (`data`). Texts from files and names pass `error::inert` first, so
+//! no form sends a control character to a terminal.
 
 mod data;
 mod finding;
@@ -19,7 +19,7 @@ pub use full::{full, full_finding, full_note, full_warning};
 
 use crate::base::error::{Fault, Note, names_its_node, names_its_path, short};
 
-/// The same reader of files, which reads each of them once: many problems stand in one file.
+/// A reader that reads each file only once, because many faults may be in one file.
 pub fn once(read: impl Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
     let known: RefCell<FxHashMap<String, Option<String>>> = RefCell::default();
     move |path| {
@@ -32,7 +32,7 @@ pub fn once(read: impl Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<St
     }
 }
 
-/// All remarks on a problem: its notes, how its file came in, and which parameter holds it.
+/// All notes on a fault: its own, its include chain, and the parameter that contains it.
 fn remarks(fault: &Fault) -> Vec<Note> {
     let mut notes = fault.notes.clone();
     notes.extend(fault.chain.iter().map(|link| Note {
@@ -45,7 +45,7 @@ fn remarks(fault: &Fault) -> Vec<Note> {
     let text = match (path, node) {
         (Some(path), Some(node)) => Some(format!("in {what} '{path}' of node '{node}'")),
         (Some(path), None) => Some(format!("in {what} '{path}'")),
-        // A chain begins with the node and names it.
+        // An include chain begins with the node and names it.
         (None, Some(node)) if fault.chain.is_empty() => Some(format!("in node '{node}'")),
         (None, _) => None,
     };

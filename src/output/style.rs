@@ -1,11 +1,11 @@
-//! Styles turn the meaning of a piece of text into colours, where a terminal has them.
+//! Maps the meaning of a text to terminal colours.
 
-/// What a piece of text is.
+/// The meaning of a piece of text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Style {
-    /// Nothing special.
+    /// Plain text.
     Plain,
-    /// What stands above others.
+    /// A heading.
     Heading,
     /// A value.
     Value,
@@ -13,20 +13,20 @@ pub enum Style {
     Reference,
     /// A place in a file.
     Place,
-    /// What matters less.
+    /// A less important text.
     Faint,
-    /// What went wrong, or is gone.
+    /// An error, or a removed value.
     Error,
-    /// What is new.
+    /// An added value.
     Added,
 }
 
-/// Whether there are colours.
+/// Whether colours are on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Paint(pub bool);
 
 impl Paint {
-    /// The text in its colours.
+    /// The text with its colours.
     pub fn of(self, style: Style, text: &str) -> String {
         let code = match style {
             Style::Plain => return text.to_owned(),

@@ -1,17 +1,16 @@
-//! Wire turns a value into one that Salt carries to a minion unchanged.
+//! Converts a value to a form that Salt carries to a minion unchanged.
 //!
-//! Salt packs a pillar with msgpack and unpacks it elsewhere. Some types come
-//! out as others on the way (a timestamp loses its offset, a big integer
-//! becomes a string), some spoil the whole pillar. What leaves here is what
-//! the minion will hold, and nothing is lost silently (ruling Y4):
+//! Salt packs a pillar with msgpack and unpacks it on the minion. Some types change in transit: a timestamp
+//! loses its offset, a big integer becomes a string. Others make the whole pillar unusable. The converted
+//! value equals the value on the minion, and nothing is lost silently (ruling Y4):
 //!
 //! | value                                | carried as                                  |
 //! |--------------------------------------|---------------------------------------------|
 //! | null, boolean, float, string         | itself                                      |
 //! | integer in −2⁶³ … 2⁶⁴−1              | itself                                      |
 //! | integer beyond                       | an error                                    |
-//! | date, timestamp                      | ISO 8601 text, the offset in it             |
-//! | binary that is UTF-8                 | its text, which is what Salt makes of it    |
+//! | date, timestamp                      | ISO 8601 text with the offset               |
+//! | binary that is UTF-8                 | its text, as Salt converts it               |
 //! | other binary                         | itself                                      |
 //! | list, pair, set                      | a list                                      |
 //! | mapping                              | a mapping in its order                      |
@@ -21,8 +20,8 @@
 //! | two keys that become one             | an error                                    |
 //! | more than [`DEPTH`] containers deep  | an error                                    |
 //!
-//! Errors name the paths of all parameters that cannot be carried, never a
-//! value. What needs no change is not copied.
+//! Errors name the paths of all parameters that cannot be carried, never a value. Values that need no change
+//! are not copied.
 
 use num_bigint::BigInt;
 
@@ -30,14 +29,15 @@ use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, article, push_f
 use crate::base::pystr;
 use crate::base::value::{Key, Map, Value};
 
-/// How deep containers may nest. A minion of Salt 3008, which looks for secrets in its pillar, ends in a
-/// `RecursionError` somewhere above 130, and with 200 answers nothing any more; its wire carries 600.
+/// Maximum nesting depth of containers. A Salt 3008 minion searches its pillar for secrets. It fails with a
+/// `RecursionError` somewhere above depth 130, and at 200 it no longer answers at all; Salt's wire format
+/// carries 600.
 pub const DEPTH: usize = 128;
 
-/// The value as Salt's wire carries it.
+/// The value as Salt's wire format carries it.
 ///
-/// `root` names the whole in errors that are about no single parameter, and
-/// `delimiter` stands between the keys of a path, as in references.
+/// `root` names the whole value in errors that concern no single parameter. `delimiter` separates the keys of
+/// a path, as in references.
 pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
     let mut carrier = Carrier { root, delimiter, path: Vec::new(), faults: Vec::new() };
     let changed = carrier.value(value);
@@ -48,22 +48,22 @@ pub fn carry(value: &Value, root: &str, delimiter: &str) -> Result<Value> {
     }
 }
 
-/// Whether a value is a scalar that needs no look at it: it is carried as it is.
+/// Whether a value is a scalar that is carried unchanged without a check.
 pub fn is_plain(value: &Value) -> bool {
     matches!(value, Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_))
 }
 
-/// Changes values for the wire, and collects faults.
+/// Converts values for the wire and collects faults.
 struct Carrier<'a> {
     root: &'a str,
     delimiter: &'a str,
-    /// Where the value stands that is looked at.
+    /// The path of the current value.
     path: Vec<Step>,
-    /// What cannot be carried, in the order of the document.
+    /// The faults in document order.
     faults: Vec<Fault>,
 }
 
-/// A key or an index on the way to a value.
+/// A key or an index in a path.
 enum Step {
     Key(Key),
     Index(usize),
@@ -79,7 +79,7 @@ impl Step {
 }
 
 impl Carrier<'_> {
-    /// The changed value; `None` where it can stay as it is, or where there is a fault.
+    /// The converted value; `None` if it stays unchanged or has a fault.
     fn value(&mut self, value: &Value) -> Option<Value> {
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => None,
@@ -128,7 +128,7 @@ impl Carrier<'_> {
         changed
     }
 
-    /// A mapping whose keys may change too.
+    /// Converts a mapping whose keys may change too.
     fn map_with_keys(&mut self, map: &Map) -> Map {
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map {
@@ -148,7 +148,7 @@ impl Carrier<'_> {
         changed
     }
 
-    /// The changed key; `None` where it can stay as it is, or where there is a fault.
+    /// The converted key; `None` if it stays unchanged or has a fault.
     fn key(&mut self, key: &Key) -> Option<Key> {
         let text = match &key.0 {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
@@ -180,7 +180,7 @@ impl Carrier<'_> {
         }
     }
 
-    /// Nothing if a container here is too deep.
+    /// Enters a container; `None` if it is too deep.
     fn enter(&mut self) -> Option<()> {
         if self.path.len() < DEPTH {
             return Some(());
@@ -197,7 +197,7 @@ impl Carrier<'_> {
         let joined = |path: &[Step]| path.iter().map(text).collect::<Vec<_>>().join(self.delimiter);
         let path = match self.path.as_slice() {
             [] => self.root.to_owned(),
-            // Deep paths say where they begin; the rest would fill the screen.
+            // For a deep path only the beginning is shown; the rest would fill the screen.
             [first @ .., _] if first.len() > 16 => format!("{}{}…", joined(&self.path[..16]), self.delimiter),
             path => joined(path),
         };
@@ -231,7 +231,7 @@ mod tests {
     fn carried(value: &Value) -> Value {
         carry(value, "parameters", ":").unwrap()
     }
-    /// The sentence and the path of the refusal.
+    /// The message and the path of the refusal.
     fn refusal(value: &Value) -> (String, String) {
         let error = carry(value, "parameters", ":").unwrap_err();
         let fault = error.first();

@@ -1,8 +1,7 @@
-//! Source turns the text of a file into the same with a star for each character of a secret, so that
-//! columns hold.
+//! Replaces each character of a secret in the text of a file with an asterisk, so that columns stay the same.
 //!
-//! Of YAML, these are the values that secret keys govern. Of a text that is not YAML, it is the rest of
-//! the line behind a secret key, and the block below it.
+//! In YAML, secrets are the values under secret keys. In a text that is not YAML, they are the rest of the
+//! line after a secret key, and the block below it.
 
 use std::ops::Range;
 
@@ -12,11 +11,12 @@ use crate::base::stack::grow;
 use crate::yaml::compose::compose;
 use crate::yaml::outline::{KeyName, NodeForm, Outline, OutlineNode};
 
-/// Of longer texts, in bytes, nothing is shown: the outline takes many times their memory.
+/// Maximum length of a text in bytes; nothing of a longer one is shown. The outline takes many times the
+/// memory of the text.
 const LARGEST: usize = 1 << 20;
 
 impl Redaction {
-    /// The text of a file with stars for the secrets in it; nothing of one that is too long.
+    /// The text of a file with its secrets replaced; empty if the text is too long.
     pub fn source(&self, text: &str) -> String {
         if self.secrets.is_none() {
             return text.to_owned();
@@ -24,7 +24,7 @@ impl Redaction {
         if text.len() > LARGEST {
             return String::new();
         }
-        // An outline is only there for what can be composed.
+        // An outline requires a text that can be composed.
         let outline = compose(text.as_bytes()).and_then(|_| Outline::read(text.as_bytes()));
         let Ok(outline) = outline else { return self.lines(text) };
         let mut secrets = Vec::new();
@@ -41,7 +41,7 @@ impl Redaction {
         out + &text[at..]
     }
 
-    /// The scalars that are secret, in their order, each with the comment behind it.
+    /// Collects the secret scalars in order, each with the comment after it.
     fn find(&self, text: &str, piece: &OutlineNode, cover: Cover, found: &mut Vec<Range<usize>>) {
         grow(|| match &piece.form {
             NodeForm::FlowMapping(pairs) | NodeForm::BlockMapping(pairs) => {
@@ -71,10 +71,10 @@ impl Redaction {
         });
     }
 
-    /// Stars by lines.
+    /// Replaces secrets line by line.
     fn lines(&self, text: &str) -> String {
         let mut out = String::with_capacity(text.len());
-        // The indentation of the secret key whose block this is.
+        // The indentation of the secret key that the current block belongs to.
         let mut block: Option<usize> = None;
         for line in text.split_inclusive('\n') {
             let content = line.trim_start_matches(' ');
@@ -97,11 +97,11 @@ impl Redaction {
         out
     }
 
-    /// Where the value of the first secret key of a line begins.
+    /// The start of the value of the first secret key in a line.
     fn secret_in(&self, line: &str) -> Option<usize> {
         let secret = |(at, _): &(usize, &str)| {
             let (before, behind) = (&line[..*at], &line[at + 1..]);
-            // Behind a key in quotes, a value may follow at once.
+            // After a quoted key, the value may follow without a blank.
             let ends = before.ends_with(['"', '\'']) || behind.chars().next().is_none_or(char::is_whitespace);
             let name = before.trim_end().rsplit([' ', '\t', '{', '[', ',']).next().unwrap_or_default();
             let name = name.trim_matches(['"', '\'']);

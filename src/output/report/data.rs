@@ -1,4 +1,4 @@
-//! Findings as data: JSON, annotations of GitHub, and SARIF 2.1.0.
+//! Findings as data: JSON, GitHub annotations, and SARIF 2.1.0.
 
 use std::fmt::Write as _;
 
@@ -81,14 +81,14 @@ impl schemars::JsonSchema for Finding {
     }
 }
 
-/// Data as JSON that every reader takes (RFC 8259). Everything but printable ASCII is escaped, so that
+/// Data as JSON that every reader accepts (RFC 8259). All characters except printable ASCII are escaped, so
 /// no answer sends a control character to a terminal.
 #[expect(clippy::missing_panics_doc, reason = "keys are strings, and nothing else fails")]
 pub fn to_json(data: &impl Serialize) -> String {
     ascii(&serde_json::to_string_pretty(data).expect("keys are strings, and nothing else fails"))
 }
 
-/// The same in one line.
+/// The same on one line.
 #[expect(clippy::missing_panics_doc, reason = "keys are strings, and nothing else fails")]
 pub fn to_json_line(data: &impl Serialize) -> String {
     ascii(&serde_json::to_string(data).expect("keys are strings, and nothing else fails"))
@@ -109,13 +109,13 @@ fn ascii(json: &str) -> String {
     out
 }
 
-/// The path as it is below a folder, for programs that know where they are.
+/// The path relative to a folder, for programs that know their folder.
 fn below<'p>(path: &'p str, folder: &str) -> &'p str {
     let rest = path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
     rest.unwrap_or(path)
 }
 
-/// Workflow commands of GitHub, one a line: paths are below `folder` where they can be.
+/// GitHub workflow commands, one per line. Paths are relative to `folder` if they are below it.
 pub fn github(findings: &[Finding], folder: &str) -> String {
     let mut lines = Vec::new();
     for finding in findings {
@@ -138,7 +138,7 @@ pub fn github(findings: &[Finding], folder: &str) -> String {
     lines.join("\n")
 }
 
-/// What went wrong, the way out, and where else.
+/// The message, the help, and the other places.
 fn sentence(finding: &Finding) -> String {
     let fault = &finding.fault;
     let mut text = inert(&fault.kind.to_string());
@@ -152,18 +152,18 @@ fn sentence(finding: &Finding) -> String {
     text
 }
 
-/// The data of a workflow command.
+/// Escapes the data of a workflow command.
 fn message(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// A property of a workflow command.
+/// Escapes a property of a workflow command.
 fn property(text: &str) -> String {
     message(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// A log of the Static Analysis Results Interchange Format. `rules` are codes with their
-/// descriptions; paths are below `folder` where they can be.
+/// A log in the Static Analysis Results Interchange Format. `rules` are codes with their descriptions; paths
+/// are relative to `folder` if they are below it.
 pub fn sarif(findings: &[Finding], rules: &[(&str, &str)], folder: &str) -> serde_json::Value {
     let rule = |(id, about): &(&str, &str)| json!({"id": id, "shortDescription": {"text": about}});
     let result = |finding: &Finding| {
@@ -207,7 +207,7 @@ fn location(site: &Site, folder: &str) -> serde_json::Value {
     json!({"physicalLocation": physical})
 }
 
-/// A path as part of a URI.
+/// Escapes a path for a URI.
 fn escaped(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     for byte in path.bytes() {

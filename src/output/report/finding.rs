@@ -1,7 +1,7 @@
-//! Findings turn the problems of many nodes into a list in which each is said once.
+//! Groups the faults of many nodes into findings, each reported once.
 //!
-//! What is wrong with a class is wrong in every node that includes it: the same code at the same
-//! place with the same sentence is one finding, with all of its nodes.
+//! An error in a class affects every node that includes it. Faults with the same code, place and message
+//! become one finding with all its nodes.
 
 use indexmap::IndexMap;
 use serde::Serialize;
@@ -26,35 +26,35 @@ pub enum Level {
 }
 
 impl Level {
-    /// All words for levels.
+    /// The names of all levels.
     pub const NAMES: [&'static str; 4] = ["off", "info", "warning", "error"];
 
-    /// The word for it.
+    /// The name of the level.
     pub fn name(self) -> &'static str {
         Level::NAMES[self as usize]
     }
 
-    /// The level of a word.
+    /// The level with this name.
     pub fn from_name(name: &str) -> Option<Level> {
         [Level::Off, Level::Info, Level::Warning, Level::Error].into_iter().find(|level| level.name() == name)
     }
 }
 
-/// A problem, and the nodes that have it.
+/// A fault and the nodes that have it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Finding {
-    /// The problem, as the first of its nodes has it.
+    /// The fault in the first of its nodes.
     pub fault: Fault,
-    /// How bad it is.
+    /// Its level.
     pub level: Level,
-    /// The nodes, in the order in which they were met; empty for what is about no node.
+    /// The nodes in the order of their faults; empty if the fault concerns no node.
     pub nodes: Vec<Text>,
 }
 
-/// How many further nodes a remark names.
+/// Maximum number of further nodes that notes name.
 const NAMED: usize = 5;
 
-/// Says each problem once, ordered by file and line.
+/// Groups equal faults, ordered by file and line.
 pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Finding> {
     let mut findings: IndexMap<Said, Finding> = IndexMap::new();
     for (level, fault) in problems {
@@ -84,7 +84,7 @@ pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Findin
     findings
 }
 
-/// What makes problems the same: code, place and sentence.
+/// The key of equal faults: code, place and message.
 type Said = (&'static str, String, String);
 
 fn said(fault: &Fault) -> Said {
@@ -92,8 +92,8 @@ fn said(fault: &Fault) -> Said {
     (fault.code(), place, fault.kind.to_string())
 }
 
-/// Takes out queries that fail for what is said of the node that they ask: it is said there, with the
-/// nodes that ask.
+/// Removes failed queries whose causes are findings themselves. The findings of the causes get the nodes that
+/// ask.
 fn say_with_causes(findings: &mut IndexMap<Said, Finding>) {
     let caused = |finding: &&Finding| {
         let causes = &finding.fault.causes;

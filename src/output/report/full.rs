@@ -1,4 +1,4 @@
-//! The full form turns a problem into a heading, an excerpt of the source, and remarks below it.
+//! Writes the full form of a fault: a title, an excerpt of the source, and notes below it.
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
@@ -7,13 +7,13 @@ use super::{Finding, once, remarks};
 use crate::base::error::{Error, Fault, Note, Warning, inert, is_active};
 use crate::base::source::Site;
 
-/// Lines longer than this are not shown at all; shorter ones are cut around what is meant.
+/// Lines longer than this are not shown at all; shorter ones are cut around the marked part.
 const LONGEST_EXCERPT: usize = 20_000;
 
-/// How many causes are shown; further ones are counted.
+/// Maximum number of causes shown; the others are counted.
 const MOST_CAUSES: usize = 20;
 
-/// The problems with excerpts of the source. `read` gives the text of a file by its path.
+/// The faults with excerpts of the source. `read` returns the text of a file by its path.
 pub fn full(error: &Error, colour: bool, read: &dyn Fn(&str) -> Option<String>) -> String {
     let read = once(read);
     let parts: Vec<String> =
@@ -96,7 +96,7 @@ fn origin<'a>(site: &Site) -> Origin<'a> {
     origin.line(site.line as usize).char_column(site.column as usize)
 }
 
-/// One line of a file, made inert, and the bytes of it that are meant.
+/// One line of a file without control characters, and the byte range of the marked part.
 struct Excerpt {
     line: String,
     start: usize,
@@ -104,17 +104,17 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line of a place, if the file still has it and it can be shown.
+    /// The line at a place, if the file still has it and it can be shown.
     fn of(site: &Site, text: &str) -> Option<Excerpt> {
         let line = text.split('\n').nth((site.line as usize).checked_sub(1)?)?;
         let line = line.strip_suffix('\r').unwrap_or(line);
-        // A byte order mark is no column for the parser.
+        // The parser does not count a byte order mark as a column.
         let line = line.strip_prefix('\u{feff}').unwrap_or(line);
         let column = (site.column as usize).saturating_sub(1);
         if line.len() > LONGEST_EXCERPT || column > line.chars().count() {
             return None;
         }
-        // One character for one, so that columns hold.
+        // Each character becomes exactly one, so that columns stay the same.
         let line: String = line.chars().map(shown).collect();
         let offset = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
         let (start, end) = (offset(column), offset(column.saturating_add((site.length as usize).max(1))));
@@ -129,10 +129,10 @@ impl Excerpt {
     }
 }
 
-/// What is shown for a character of a file: itself, or a picture of a control character.
+/// The displayed form of a character: itself, or a symbol for a control character.
 fn shown(c: char) -> char {
     match c {
-        // The renderer makes four spaces of it, and moves the markers with them.
+        // The renderer replaces it with four spaces and moves the markers accordingly.
         '\t' => c,
         '\0'..='\u{1f}' => char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'),
         '\u{7f}' => '\u{2421}',
