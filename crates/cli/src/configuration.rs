@@ -1,8 +1,9 @@
-//! Configuration turns the first configuration file found into options, and knows where each stands.
+//! Reads the first configuration file found, and keeps the place of each option.
 //!
-//! The search is that of the Python programs: the current directory, the home directory, `/etc/reclass`,
-//! the directory of the program. In each, `reclass-config.yml`; the name that kapicorp-reclass uses counts
-//! where it stands alone (ruling S20), and so does its directory in `/etc`.
+//! The search order is that of the Python programs: the current directory, the home directory,
+//! `/etc/reclass`, the directory of the program. The file is `reclass-config.yml`. The name that
+//! kapicorp-reclass uses counts if `reclass-config.yml` does not exist there (ruling S20), and so does its
+//! directory in `/etc`.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -26,24 +27,24 @@ pub struct Configuration {
     /// The options.
     pub options: Map,
     file: Option<ConfigurationFile>,
-    /// Whether somebody named the file: it is not looked for then.
+    /// Whether the user named the file. Then there is no search.
     pub named: bool,
-    /// Why there are none, though there is a file.
+    /// The error if the file exists but cannot be read.
     unread: Option<Error>,
-    /// Settings that the command line gives instead.
+    /// Settings that the command line overrides.
     overruled: Map,
-    /// What a program takes without any file.
+    /// Defaults of a program without any file.
     defaults: Map,
-    /// Where its texts stand, once something is to be placed.
+    /// Places of the settings in the file, computed for the first fault.
     places: OnceLock<Places>,
 }
 
-/// The nodes of a settings file: of thousands of bad patterns, each is found at once.
+/// The YAML nodes of a settings file. The index finds each of thousands of bad patterns directly.
 #[derive(Default)]
 struct Places {
     /// The keys of the settings.
     settings: HashMap<String, u32>,
-    /// The keys and texts in a setting, the first of each, by the node of its key.
+    /// The first occurrence of each key and text in a setting, by the node of the setting's key.
     parts: HashMap<(u32, String), u32>,
 }
 
@@ -80,7 +81,7 @@ impl Configuration {
         Configuration { options, file, ..Configuration::default() }
     }
 
-    /// The options of a file that somebody named: a settings file, or a configuration of Salt.
+    /// The options of a named file: a settings file, or a Salt configuration.
     pub fn named(path: &str) -> Result<Configuration> {
         Ok(Configuration {
             named: true,
@@ -93,22 +94,22 @@ impl Configuration {
         Configuration { unread: Some(error), ..Configuration::default() }
     }
 
-    /// Whether the options are those of the file; otherwise, what is wrong with it.
+    /// Fails with the error of the file if it could not be read.
     pub fn usable(&self) -> Result<()> {
         self.unread.clone().map_or(Ok(()), Err)
     }
 
-    /// Takes note of what the command line says instead of the file.
+    /// Records the settings that the command line overrides.
     pub fn overrule(&mut self, settings: &Map) {
         self.overruled.extend(settings.clone());
     }
 
-    /// Takes note of the options of a program without any file.
+    /// Records the defaults of a program without any file.
     pub fn stand_on(&mut self, defaults: &Map) {
         self.defaults.clone_from(defaults);
     }
 
-    /// The options that another settings file gives in place of this one.
+    /// The options with another settings file in place of this one.
     pub fn options_of(&self, file: Option<&SettingsFile>) -> Result<Map> {
         let mut options = self.defaults.clone();
         let own = match file {
@@ -121,7 +122,7 @@ impl Configuration {
         Ok(options)
     }
 
-    /// What was noticed in the file, keys that stand twice, and in the settings.
+    /// Warnings about the file (duplicate keys) and about the settings.
     pub fn noticed(&self, settings: &[Warning]) -> Vec<Warning> {
         let mut noticed = self.duplicate_keys();
         noticed.extend(settings.iter().map(|warning| self.placed(warning.clone())));
@@ -140,14 +141,14 @@ impl Configuration {
             .collect()
     }
 
-    /// A problem of a setting with its place in the file.
+    /// A fault of a setting with its place in the file.
     pub fn placed(&self, mut fault: Fault) -> Fault {
         if fault.site.is_some() {
             return fault;
         }
         let Some((name, part)) = fault.setting() else { return fault };
         let part = part.map(str::to_owned);
-        // Where a folder is not said, the settings beside it say where it is looked for.
+        // If a folder setting is missing, other settings decide where the folder is.
         let said: &[&str] = match name {
             "classes_uri" => &["classes_uri", "nodes_uri", "inventory_base_uri"],
             "nodes_uri" => &["nodes_uri", "inventory_base_uri"],
@@ -170,7 +171,7 @@ impl Configuration {
         fault
     }
 
-    /// An error with the places of settings.
+    /// An error with the places of its settings.
     pub fn placed_all(&self, error: Error) -> Error {
         Error::new(error.into_faults().into_iter().map(|fault| self.placed(fault)).collect())
     }
@@ -199,8 +200,9 @@ impl OptionsFile for Configuration {
     }
 }
 
-/// Reads the configuration file for a program called as `program`; no file, no options. What has its
-/// name and is no file is an error: the settings that somebody meant would be missing otherwise.
+/// Reads the configuration file for a program called as `program`. Without a file there are no options. An
+/// entry with the right name that is not a file is an error, because the intended settings would be missing
+/// otherwise.
 pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
     let found = directories(program)
         .into_iter()
@@ -208,13 +210,13 @@ pub fn read(program: Option<&OsStr>) -> Result<Configuration> {
         .find(|path| path.symlink_metadata().is_ok());
     let Some(path) = found else { return Ok(Configuration::default()) };
     let mut configuration = Configuration::of(ConfigurationFile::read(&path)?);
-    // The inventory is to know which file counts.
+    // The inventory must know which file is in use.
     configuration.options.insert("config_file".into(), Value::text(path.display().to_string()));
     Ok(configuration)
 }
 
-/// The directory that a program was started from, as Python's `sys.argv[0]` tells it: adapters
-/// are linked into the directory of an inventory.
+/// The directory that a program was started from, as in Python's `sys.argv[0]`: adapters are linked into the
+/// directory of an inventory.
 fn program_directory(program: Option<&OsStr>) -> Option<PathBuf> {
     let program = Path::new(program?);
     if program.components().count() > 1 {
@@ -223,13 +225,13 @@ fn program_directory(program: Option<&OsStr>) -> Option<PathBuf> {
     found_on_path(program).and_then(|path| path.parent().map(Path::to_path_buf))
 }
 
-/// The file that a shell starts for this name.
+/// The file that a shell runs for this name.
 pub fn found_on_path(program: impl AsRef<Path>) -> Option<PathBuf> {
     let path = environment("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(&program)).find(|path| path.is_file())
 }
 
-/// The same as an absolute path: where the inventory of an adapter is by default.
+/// The same as an absolute path. It is the default inventory of an adapter.
 pub fn folder_of(program: Option<&OsStr>) -> String {
     let folder = program_directory(program).unwrap_or_default();
     // An empty path is the current directory, as for Python's `os.path.abspath`.

@@ -1,7 +1,7 @@
-//! Flags turn the options that all programs share into settings, and back into their help.
+//! Maps the shared options of all programs to settings, and the settings to help texts.
 //!
-//! One table; names, letters and effects are those of the Python programs. What a flag means is
-//! said by the table of settings.
+//! There is one table. Names, letters and effects are those of the Python programs. The table of settings
+//! provides the help.
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
 use clap::parser::ValueSource;
@@ -11,10 +11,10 @@ use reclass::Request;
 use reclass::settings::{SettingRow, Shape, TABLE, parse_bool};
 use reclass::value::{Map, Value};
 
-/// What a flag does to its setting.
+/// The effect of a flag on its setting.
 #[derive(Clone, Copy)]
 enum Effect {
-    /// Takes a value of this name.
+    /// Takes a value with this placeholder.
     Takes(&'static str),
     /// Sets it to true or false.
     Sets(bool),
@@ -26,12 +26,12 @@ struct Flag {
     setting: &'static str,
     effect: Effect,
     heading: &'static str,
-    /// Where the help of the setting does not fit.
+    /// Replaces the help of the setting if that does not fit.
     help: Option<&'static str>,
 }
 
 const DATABASE: &str = "Database options";
-/// The heading of options that say how to print.
+/// The heading of the output options.
 pub const OUTPUT: &str = "Output options";
 const ANSIBLE: &str = "Ansible options";
 
@@ -88,8 +88,8 @@ const FLAGS: &[Flag] = &[
     },
 ];
 
-/// Adds the shared options to a program. `defaults` are what the program and the configuration
-/// file say; they are shown in the help.
+/// Adds the shared options to a program. `defaults` come from the program and the configuration file; the
+/// help shows them.
 pub fn add(command: Command, defaults: &Map) -> Command {
     add_flags(command, defaults, |flag| flag.heading != ANSIBLE).arg(environment())
 }
@@ -99,7 +99,7 @@ pub fn add_ansible(command: Command, defaults: &Map) -> Command {
     add_flags(command, defaults, |flag| flag.heading == ANSIBLE)
 }
 
-/// The option that asks for another environment (S10).
+/// The option for another environment (S10).
 pub fn environment() -> Arg {
     Arg::new("environment")
         .short('e')
@@ -111,7 +111,7 @@ pub fn environment() -> Arg {
         .help_heading(DATABASE)
 }
 
-/// What the options ask for beyond the name of a node.
+/// The parts of a request that the options set, beside the name of the node.
 pub fn request(matches: &ArgMatches) -> Request {
     let environment = matches.get_one::<String>("environment");
     Request {
@@ -121,7 +121,7 @@ pub fn request(matches: &ArgMatches) -> Request {
     }
 }
 
-/// Adds the options that say which inventory it is.
+/// Adds the options that choose the inventory.
 pub fn add_database(command: Command, defaults: &Map) -> Command {
     add_flags(command, defaults, |flag| flag.heading == DATABASE)
 }
@@ -139,7 +139,8 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
             Effect::Takes(name) => {
                 let takes = base.value_name(name).allow_hyphen_values(true).overrides_with(flag.name);
                 match row.map(|row| row.shape) {
-                    // What no setting may hold makes no sense here, where in a file it is bad data (Y8).
+                    // A word that the setting cannot hold is a usage error here; in a file it is bad data
+                    // (Y8).
                     Some(Shape::OneOf(words)) => {
                         let word = |word: &&'static str| match *word {
                             "yaml" => PossibleValue::new(word).alias("yml"),
@@ -159,8 +160,8 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
     })
 }
 
-/// What stands for the option without being its unique beginning any more, since there are options
-/// that the Python programs do not have.
+/// Abbreviations that are no longer unique prefixes, because this program has options that the Python
+/// programs do not have.
 fn abbreviations(flag: &Flag) -> &'static [&'static str] {
     match flag.name {
         "output" => &["o", "ou", "out", "outp", "outpu"],
@@ -189,19 +190,19 @@ fn help(flag: &Flag, row: Option<&SettingRow>, defaults: &Map) -> String {
     format!("{text} [default: {default}]")
 }
 
-/// The configuration file that the command line names, in front of a verb or behind it.
+/// The configuration file from the command line, before or after a verb.
 pub fn configuration_file(matches: &ArgMatches) -> Option<&str> {
     let inner =
         matches.subcommand().and_then(|(_, inner)| inner.try_get_one::<String>("config").ok().flatten());
     inner.or_else(|| matches.try_get_one::<String>("config").ok().flatten()).map(String::as_str)
 }
 
-/// The settings that the command line gives.
+/// The settings from the command line.
 pub fn settings(matches: &ArgMatches) -> Map {
     given(matches, |_| true)
 }
 
-/// The settings that the options of [`add_database`] give.
+/// The settings from the options of [`add_database`].
 pub fn database_settings(matches: &ArgMatches) -> Map {
     given(matches, |flag| flag.heading == DATABASE)
 }
@@ -226,8 +227,8 @@ fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
     settings
 }
 
-/// The value of an option. For one that is true or false the Python programs take any text that is
-/// not empty for true; words that mean false are false here (Y8).
+/// The value of an option. For a boolean option, the Python programs read any non-empty text as true; here
+/// words for false are false (Y8).
 fn taken(flag: &Flag, text: &str) -> Value {
     match TABLE.iter().find(|row| row.name == flag.setting).map(|row| row.shape) {
         Some(Shape::Flag) => Value::Bool(parse_bool(text).unwrap_or(true)),
@@ -253,7 +254,8 @@ fn mode(letter: char, name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).short(letter).long(name).help(help).help_heading("Modes (exactly one)")
 }
 
-/// The one mode that was given, with its node; the message of a usage error for none or several.
+/// The single mode on the command line, with its node. None or several modes are a usage error, returned as
+/// its message.
 pub fn chosen_mode<'a>(
     matches: &'a ArgMatches,
     modes: &[&'static str],

@@ -1,5 +1,5 @@
-//! A folder turns names and texts into files that a program was asked to write: no part of an
-//! inventory, so not the storage's.
+//! Writes the files that a program was asked to create. They are not part of an inventory, so the storage
+//! does not write them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the files that programs write")]
 
 use std::fs::{self, Permissions};
@@ -13,30 +13,30 @@ use reclass::files::{display, reason_unwritable};
 
 use crate::configuration::environment;
 
-/// A folder that is there.
+/// An existing folder.
 pub struct OutputFolder(PathBuf);
 
 impl OutputFolder {
-    /// The folder of this path, made with all above it if it is not there.
+    /// The folder at this path; it is created with its parents if it does not exist.
     pub fn make(path: &str) -> Result<OutputFolder> {
         let path = PathBuf::from(path);
         fs::create_dir_all(&path).map_err(|error| unwritable(&path, &error))?;
         Ok(OutputFolder(path))
     }
 
-    /// The absolute path, links resolved.
+    /// The absolute path with resolved links.
     pub fn path(&self) -> Result<String> {
         self.0.canonicalize().map(|path| display(&path)).map_err(|error| unwritable(&self.0, &error))
     }
 
-    /// Whether there is something in it.
+    /// Whether the folder contains anything.
     pub fn is_used(&self) -> Result<bool> {
         let mut entries = fs::read_dir(&self.0).map_err(|error| unwritable(&self.0, &error))?;
         Ok(entries.next().is_some())
     }
 
-    /// Writes a file, in folders of its own if its name says so. Others see the old one or the new
-    /// one, and one that holds these bytes already is left alone.
+    /// Writes a file; the name may contain folders. Readers see either the old or the new file. A file that
+    /// holds these bytes already is not touched.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.0.join(name);
         if fs::read(&path).is_ok_and(|old| old == bytes) {
@@ -46,7 +46,7 @@ impl OutputFolder {
     }
 }
 
-/// The first line of a script; nothing for another file.
+/// The first line of a script; `None` for other files.
 pub fn first_line(path: &Path) -> Option<String> {
     let mut start = Vec::new();
     fs::File::open(path).and_then(|file| file.take(200).read_to_end(&mut start)).ok()?;
@@ -54,17 +54,17 @@ pub fn first_line(path: &Path) -> Option<String> {
     Some(inert(String::from_utf8_lossy(line).trim()))
 }
 
-/// The folder that the paths of a repository begin at: the workspace of GitHub or the top of the work tree,
-/// if the current folder lies in it, else the current folder.
+/// The base folder of paths in a repository: the GitHub workspace or the top of the work tree if the current
+/// folder is in it, else the current folder.
 pub fn top(current: &Path) -> PathBuf {
     let workspace = environment("GITHUB_WORKSPACE").and_then(|path| PathBuf::from(path).canonicalize().ok());
     let workspace = workspace.filter(|folder| current.starts_with(folder));
-    // In a linked work tree it is a file.
+    // In a linked work tree `.git` is a file.
     let tree = || current.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
     workspace.or_else(tree).unwrap_or_else(|| current.to_path_buf())
 }
 
-/// Whether a folder, which need not be there, is one of these or lies in one.
+/// Whether a folder, which may not exist yet, is one of these or inside one.
 pub fn is_in(path: &str, folders: &[PathBuf]) -> bool {
     let path = std::path::absolute(path).unwrap_or_default();
     let there = path.ancestors().find_map(|path| path.canonicalize().ok());
@@ -77,7 +77,7 @@ fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let mut file = tempfile::Builder::new()
         .prefix(".reclass-")
-        // What the mask leaves of it.
+        // The umask reduces these permissions.
         .permissions(Permissions::from_mode(0o666))
         .tempfile_in(folder)?;
     file.write_all(bytes)?;

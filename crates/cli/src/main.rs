@@ -1,5 +1,5 @@
-//! The programs `reclass`, `reclass-salt` and `reclass-ansible` turn a command line into the data of
-//! a node or of the whole inventory.
+//! The programs `reclass`, `reclass-salt` and `reclass-ansible` print the data of a node or of the whole
+//! inventory.
 
 mod commands;
 mod configuration;
@@ -13,13 +13,13 @@ mod version;
 
 use std::process::ExitCode;
 
-/// A whole inventory is some millions of small pieces.
+/// A whole inventory consists of millions of small allocations.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let arguments = std::env::args_os().collect();
-    // A defect of ours has told of itself on standard error; the exit code is that of the
-    // Python programs for what is unexpected (ruling Y8).
+    // The panic was already reported on standard error. The exit code is the one the Python programs use for
+    // unexpected errors (ruling Y8).
     std::panic::catch_unwind(|| programs::main(arguments)).unwrap_or(ExitCode::FAILURE)
 }

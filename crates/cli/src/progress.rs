@@ -1,7 +1,7 @@
-//! Progress turns work that takes long into a line on the terminal that says what and for how long.
+//! Shows a line on the terminal during long work: the task and its duration.
 //!
-//! It begins after a second, only where standard error is a terminal, and is wiped away before
-//! anything else is printed there.
+//! The line appears after a second, and only if standard error is a terminal. It is erased before any other
+//! output there.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -11,23 +11,23 @@ use reclass::lock::Mutex;
 
 use crate::configuration::environment;
 
-/// Before anything is said.
+/// Delay before the line appears.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Between two looks at the clock.
+/// Interval between updates.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Back to the first column, and nothing to the right of it.
+/// Moves to the first column and clears the line.
 const WIPE: &str = "\r\u{1b}[K";
 
-/// Whether the line stands on the terminal now.
+/// Whether the line is on the terminal now.
 static STANDS: Mutex<bool> = Mutex::new(false);
 
-/// Works, and says so while it lasts.
+/// Runs the work and shows its progress.
 pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let dumb = environment("TERM").is_none_or(|terminal| terminal == "dumb");
     if dumb || !io::stderr().is_terminal() {
         return work();
     }
-    // The work stays in this thread: its stack is the one that is grown for deep inventories.
+    // The work stays in this thread, because this stack grows for deep inventories.
     std::thread::scope(|scope| {
         let (done, waits) = channel::<()>();
         let tell = move || {
@@ -39,7 +39,7 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
             }
             wipe();
         };
-        // Without a thread nothing is said.
+        // If the thread cannot start, no progress is shown.
         let _thread = std::thread::Builder::new().spawn_scoped(scope, tell);
         let answer = work();
         drop(done);
@@ -47,7 +47,7 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
     })
 }
 
-/// Takes the line away, for something else to be printed.
+/// Erases the line before other output.
 pub fn wipe() {
     let mut stands = STANDS.lock();
     if std::mem::take(&mut *stands) {
@@ -58,9 +58,9 @@ pub fn wipe() {
 fn say(text: &str) {
     let mut stands = STANDS.lock();
     *stands = true;
-    // Cut where the narrowest terminal ends: a line that is broken cannot be wiped.
+    // Cut to the width of the narrowest terminal, because a wrapped line cannot be erased.
     let text: String = reclass::error::inert(text).chars().take(79).collect();
     let mut error = io::stderr().lock();
-    // Where the terminal is gone there is no one to tell.
+    // An error is ignored: the terminal is gone.
     let _ = write!(error, "{WIPE}{text}").and_then(|()| error.flush());
 }

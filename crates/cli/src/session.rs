@@ -1,7 +1,7 @@
-//! A session turns one command line into an opened inventory and prints what is asked of it.
+//! A session runs one command line: it opens the inventory and prints the answer.
 //!
-//! What the programs have in common: defaults, then the configuration file, then the command
-//! line; errors and warnings on standard error, data on standard output.
+//! All programs share it. Options come from the defaults, then the configuration file, then the command line.
+//! Errors and warnings go to standard error, data to standard output.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -19,29 +19,29 @@ use reclass::{Inventory, NodeInfo};
 use crate::configuration::{self, Configuration};
 use crate::{commands, commands::complete, commands::tools, flags, progress, terminal, version};
 
-/// The exit code of a command line that makes no sense.
+/// The exit code of a usage error.
 const USAGE: u8 = 2;
 
-/// What a program says of itself, and what it does.
+/// The description of a program, and its function.
 pub struct Program {
     /// Its name.
     pub name: &'static str,
-    /// Command lines, for the help.
+    /// Example command lines for the help.
     pub examples: &'static str,
-    /// Its own options and modes, beside the shared ones; with the defaults, for the help.
+    /// Its own options and modes, beside the shared ones. The defaults are for the help.
     pub command: fn(Command, &Map) -> Command,
     /// The names of its modes.
     pub modes: &'static [&'static str],
-    /// Whether it has the verbs and tools beside its modes.
+    /// Whether it has verbs and tools beside its modes.
     pub verbs: bool,
-    /// Its own defaults, weaker than the configuration file, for a program in this folder.
+    /// Its own defaults for a program in this folder. The configuration file overrides them.
     pub defaults: fn(&str) -> Map,
-    /// Answers; `None` if there is nothing to print.
+    /// Computes the answer; `None` if there is nothing to print.
     pub answer: fn(&Session<'_>) -> Result<Option<Value>>,
 }
 
 impl Program {
-    /// The whole command line of the program. `defaults` are shown in the help.
+    /// The whole command line of the program. The help shows `defaults`.
     pub fn command_line(&self, defaults: &Map) -> Command {
         let command = self.modes_alone(defaults).long_version(version::long());
         if self.verbs { tools::add(commands::add(command, defaults)) } else { command }
@@ -53,7 +53,7 @@ impl Program {
             .version(version::short())
             .disable_version_flag(true)
             .arg(version::flag())
-            // As the Python programs.
+            // As in the Python programs.
             .infer_long_args(true)
             .max_term_width(100)
             .after_help(format!(
@@ -66,30 +66,31 @@ impl Program {
     }
 }
 
-/// One command line, checked, with its inventory.
+/// One checked command line with its inventory.
 pub struct Session<'a> {
     /// The parsed command line.
     pub matches: &'a ArgMatches,
-    /// The mode, and the node it is about.
+    /// The mode and its node.
     pub mode: (&'static str, Option<&'a str>),
     /// The inventory.
     pub inventory: Inventory,
-    /// The configuration file, where class mappings stand.
+    /// The configuration file, which holds the class mappings.
     pub configuration: &'a Configuration,
-    /// The time, as Python's `time.strftime('%c')` writes it.
+    /// The time in the form of Python's `time.strftime('%c')`.
     pub timestamp: String,
 }
 
 impl Session<'_> {
-    /// All nodes, sorted by name, with what was noticed passed on; if one fails, what is wrong with any.
+    /// All nodes, sorted by name; prints their warnings. If a node fails, the error contains the faults of
+    /// all nodes.
     pub fn all_nodes(&self) -> Result<Vec<Arc<NodeInfo>>> {
         let nodes = self.inventory.inventory().map_err(|error| everything_wrong(&self.inventory, error))?;
         self.warn(nodes.iter().map(Arc::as_ref));
         Ok(nodes)
     }
 
-    /// Passes on what was noticed about nodes, each thing once: what is wrong with a class is noticed
-    /// in every node that includes it.
+    /// Prints the warnings of nodes, each once: every node that includes a class has the warnings of the
+    /// class.
     pub fn warn<'n>(&self, nodes: impl IntoIterator<Item = &'n NodeInfo>) {
         let mut seen = BTreeSet::new();
         for warning in nodes.into_iter().flat_map(|node| &node.warnings) {
@@ -102,7 +103,7 @@ impl Session<'_> {
     }
 }
 
-/// The mapping under a key of a mapping, to be changed.
+/// A copy of the mapping under a key of a mapping.
 pub fn entries(map: &Value, key: &str) -> Map {
     match map {
         Value::Map(map) => match map.get(key) {
@@ -118,7 +119,7 @@ pub fn texts(items: &[Text]) -> Value {
     Value::list(items.iter().cloned().map(Value::Str).collect())
 }
 
-/// All problems of all nodes, each once, where the first of them has stopped the whole.
+/// The faults of all nodes, each once, after the first one has stopped the inventory.
 fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     if !inventory.settings().group_errors {
         return first;
@@ -135,7 +136,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     // The exit code is that of the first node that fails.
     let same = |one: &Fault, other: &Fault| (one.code(), &one.site) == (other.code(), &other.site);
     let is_first = |fault: &Fault| {
-        // A query that fails is said with what it fails for.
+        // A failed query is reported with its causes.
         let of_first = std::iter::once(first.first()).chain(&first.first().causes);
         of_first.into_iter().any(|told| same(fault, told))
     };
@@ -148,7 +149,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     }
 }
 
-/// Runs a program to its exit code.
+/// Runs a program and returns the exit code.
 pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
     let mut defaults = (program.defaults)(&configuration::folder_of(called));
@@ -161,11 +162,11 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let own = defaults.clone();
     configuration.stand_on(&own);
     defaults.extend(configuration.options.clone());
-    // To describe the verbs takes longer than all the rest; what is right without them is no verb.
+    // Building the verbs takes longer than everything else. A line that is valid without them has no verb.
     let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);
     let matches = matches.or_else(|_| program.command_line(&defaults).try_get_matches_from(arguments));
     if let Some(file) = matches.as_ref().ok().and_then(flags::configuration_file) {
-        // In place of the file that was found, whatever that is.
+        // It replaces the file that was found, even a broken one.
         configuration = Configuration::named(file).unwrap_or_else(Configuration::unread);
         configuration.stand_on(&own);
         defaults = own;
@@ -208,7 +209,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         })?;
         let text = value.map(|value| {
             let text = terminal::format(&value, session.inventory.settings());
-            // The process ends: taking everything apart would take longer than it took to make it.
+            // The process ends, and freeing the memory would take longer than allocating it did.
             std::mem::forget(value);
             text
         });
@@ -222,7 +223,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// Prints an error and turns it into the exit code.
+/// Prints an error and returns the exit code.
 pub fn fail(error: &Error) -> ExitCode {
     terminal::fail(error);
     let code = error.exit_code();

@@ -1,6 +1,6 @@
-//! The terminal turns values, errors and warnings into what people and pipes read.
+//! Prints values, errors and warnings for people and pipes.
 //!
-//! The one module that prints. Data goes to standard output, everything else to standard error.
+//! No other module prints. Data goes to standard output, everything else to standard error.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use reclass::{files, json, report};
 
 use crate::configuration::environment;
 
-/// The text that a program prints for its answer, as the settings ask.
+/// The answer as text, in the format of the settings.
 pub fn format(value: &Value, settings: &Settings) -> Result<String> {
     if &*settings.output == "json" {
         json::dumps(value, settings.pretty_print)
@@ -36,11 +36,11 @@ pub fn print(text: &str) -> ExitCode {
     printed(out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
-/// The exit code of an answer that is printed, or is not.
+/// The exit code after printing an answer.
 fn printed(done: io::Result<()>) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        // The reader has seen enough, `reclass -i | head`.
+        // The reader has stopped reading, `reclass -i | head`.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             complain(&format!("error: cannot write the answer: {error}"));
@@ -67,20 +67,20 @@ pub fn note(note: &Fault) {
     complain(&report::full_note(note, colours(), &source));
 }
 
-/// Prints what is wrong with a command line, or its help.
+/// Prints a usage error, or the help.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let done = error.print();
     if !error.use_stderr() {
         // Help and version are answers.
         return printed(done.and_then(|()| io::stdout().flush()));
     }
-    // Where standard error is closed there is no one to tell.
+    // An error is ignored: standard error is closed.
     u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 fn complain(text: &str) {
     crate::progress::wipe();
-    // Where standard error is closed there is no one to tell.
+    // An error is ignored: standard error is closed.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
@@ -99,21 +99,21 @@ fn coloured(terminal: bool) -> bool {
         && environment("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
-/// The largest file of which an excerpt is shown, in bytes: the highest that `limit_file_size` can be.
+/// Maximum size in bytes of a file with excerpts: the highest value of `limit_file_size`.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 thread_local! {
-    /// The files of which excerpts were shown: many problems stand in one file.
+    /// Cache of the files with excerpts, because many faults may be in one file.
     static SHOWN: RefCell<HashMap<String, Option<String>>> = RefCell::default();
 }
 
-/// A file of the inventory, for excerpts: secrets as stars.
+/// The text of an inventory file for excerpts, with secrets hidden.
 pub fn source(path: &str) -> Option<String> {
     SHOWN.with_borrow_mut(|shown| shown.entry(path.to_owned()).or_insert_with(|| masked(path)).clone())
 }
 
 fn masked(path: &str) -> Option<String> {
-    // Not what never ends, as a pipe or a device.
+    // Pipes and devices are refused, because they may never end.
     let (bytes, _) = files::read(Path::new(path), LARGEST).ok()?;
     let text = String::from_utf8(bytes).ok()?;
     let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Redaction::of(&settings));
@@ -123,12 +123,12 @@ fn masked(path: &str) -> Option<String> {
     })
 }
 
-/// Hides secrets in excerpts, once the settings are known.
+/// Hides secrets in excerpts. It is set as soon as the settings are known.
 static REDACTION: OnceLock<Redaction> = OnceLock::new();
 
 /// Hides secrets in excerpts from now on.
 pub fn mask(redaction: Redaction) {
-    // The first inventory of the process is the only one.
+    // The process has only one inventory, so the first value counts.
     let _ = REDACTION.set(redaction);
     SHOWN.with_borrow_mut(HashMap::clear);
 }
@@ -138,8 +138,8 @@ pub fn current_folder() -> Option<PathBuf> {
     std::env::current_dir().ok()
 }
 
-/// The local time as Python's `time.strftime('%c')` writes it. `SOURCE_DATE_EPOCH`, the
-/// convention for output that can be reproduced, stands for the time, in UTC.
+/// The local time in the form of Python's `time.strftime('%c')`. `SOURCE_DATE_EPOCH`, the convention for
+/// reproducible output, replaces the time, in UTC.
 pub fn timestamp() -> String {
     let epoch = environment("SOURCE_DATE_EPOCH");
     let epoch = epoch.and_then(|seconds| Timestamp::from_second(seconds.to_str()?.parse().ok()?).ok());

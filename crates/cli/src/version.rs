@@ -1,4 +1,4 @@
-//! Version turns what was built into the lines of `--version`.
+//! The output of `--version`.
 
 use std::fmt::Write as _;
 
@@ -10,17 +10,17 @@ use crate::configuration::found_on_path;
 use crate::folder::first_line;
 use crate::{commands, commands::tools, programs::PROGRAMS};
 
-/// One line, which begins with the number.
+/// One line that begins with the version number.
 pub fn short() -> &'static str {
     concat!(env!("CARGO_PKG_VERSION"), " (saltext-reclass)")
 }
 
-/// The option. Abbreviated as with the Python programs, which have no `-V`.
+/// The option. It can be abbreviated as in the Python programs, which have no `-V`.
 pub fn flag() -> Arg {
     Arg::new("version").long("version").action(ArgAction::Version).help("Print the version and the features")
 }
 
-/// What it is compatible with and what it can do.
+/// Compatibility and features.
 pub fn long() -> String {
     let words = |setting: &str| match TABLE.iter().find(|row| row.name == setting).map(|row| row.shape) {
         Some(Shape::OneOf(words)) => words.join(" "),
@@ -56,8 +56,8 @@ pub fn long() -> String {
     text
 }
 
-/// The program that a shell starts for a name, and whether it is another one than ours: a Python package that
-/// is installed or removed later replaces or takes away what has the same name.
+/// The program that a shell runs for a name, and whether it is a different program. A Python package that is
+/// installed or removed later can replace or remove a program of the same name.
 fn on_path(name: &str) -> String {
     let own = std::env::current_exe().and_then(|own| own.canonicalize()).ok();
     let Some(path) = found_on_path(name) else { return "not there".to_owned() };

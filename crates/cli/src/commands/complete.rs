@@ -1,8 +1,8 @@
-//! Completion turns a command line that is not finished into the words that may follow.
+//! Completion proposes words for an unfinished command line.
 //!
-//! `reclass completions SHELL` prints what connects a shell with it: at each Tab the shell calls the
-//! program again, with a variable that says so. Options come from the definitions that read the
-//! command line, names of nodes and classes from the inventory that the line is about.
+//! `reclass completions SHELL` prints the script that connects a shell with it. At each Tab the shell runs
+//! the program again with a special environment variable. Options come from the definitions that parse the
+//! command line, names of nodes and classes from the inventory of the line.
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -22,12 +22,12 @@ use crate::configuration::{Configuration, environment};
 use crate::session::Program;
 use crate::{flags, programs::PROGRAMS, terminal};
 
-/// The variable that asks for completions.
+/// The variable that requests completions.
 const VARIABLE: &str = "RECLASS_COMPLETE";
 
 const SHELLS: &[&dyn EnvCompleter] = &[&Bash, &Zsh, &Fish];
 
-/// The tool.
+/// The `completions` tool.
 pub const TOOL: Tool = Tool {
     name: "completions",
     about: "Print what makes a shell complete options and the names of nodes and classes",
@@ -55,12 +55,12 @@ fn run(matches: &ArgMatches) -> Result<String> {
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Whether a shell asks.
+/// Whether a shell requests completions.
 pub fn is_asked() -> bool {
     environment(VARIABLE).is_some()
 }
 
-/// Prints what may stand where the shell is.
+/// Prints the candidates at the cursor.
 pub fn answer(program: &Program, defaults: &Map, arguments: Vec<OsString>) -> ExitCode {
     let line = Arc::new(Line {
         command: program.command_line(defaults),
@@ -83,8 +83,8 @@ struct Line {
     words: Vec<OsString>,
 }
 
-/// The words of the line, after the `--` in front of them. The one that is to be completed may be no
-/// valid value yet: any word stands in for it.
+/// The words of the line after the leading `--`. The word to complete may not be a valid value yet, so a
+/// placeholder replaces it.
 fn words(arguments: &[OsString]) -> Vec<OsString> {
     let begin = arguments.iter().position(|word| word == "--").map_or(arguments.len(), |at| at + 1);
     let mut words = arguments[begin..].to_vec();
@@ -97,7 +97,7 @@ fn words(arguments: &[OsString]) -> Vec<OsString> {
     words
 }
 
-/// The command, and its own commands, with what completes their values.
+/// The command and its subcommands, with completers for their values.
 fn completing(command: Command, line: &Arc<Line>) -> Command {
     command
         .mut_args(|argument| {
@@ -122,11 +122,11 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
         .mut_subcommands(|inner| completing(inner, line))
 }
 
-/// Completes with names of the inventory.
+/// Completes with names from the inventory.
 fn names(line: &Arc<Line>, list: fn(&Inventory) -> Result<Vec<Text>>) -> ArgValueCompleter {
     let line = line.clone();
     ArgValueCompleter::new(move |begun: &OsStr| {
-        // A line that leads to no inventory has no names to offer; what is wrong is told when it runs.
+        // Without an inventory there are no names to offer. Running the line reports the error.
         let names = line.inventory().and_then(|inventory| list(&inventory)).unwrap_or_default();
         let begun = begun.to_string_lossy();
         let fitting = names.iter().filter(|name| name.starts_with(&*begun));
@@ -135,7 +135,7 @@ fn names(line: &Arc<Line>, list: fn(&Inventory) -> Result<Vec<Text>>) -> ArgValu
 }
 
 impl Line {
-    /// The inventory that the line is about, as far as it is written.
+    /// The inventory of the line, as far as it is written.
     fn inventory(&self) -> Result<Inventory> {
         let mut options = self.defaults.clone();
         if let Ok(matches) = self.command.clone().ignore_errors(true).try_get_matches_from(&self.words) {

@@ -1,4 +1,4 @@
-//! `reclass diff` turns two states of an inventory into what differs.
+//! `reclass diff` compares two states of an inventory.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use reclass::report::to_json;
 
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
 
-/// The verb.
+/// The `diff` verb.
 pub const VERB: Verb = Verb {
     name: "diff",
     about: "Render all nodes in two states of the inventory and show what differs",
@@ -33,7 +33,8 @@ fn arguments(command: Command) -> Command {
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
     let name = |name: &str| question.matches.get_one::<String>(name).map_or(".", String::as_str);
     let shows = question.matches.get_flag("show-secrets");
-    // In its base folder, the settings of an inventory are those of the file there: of each state its own.
+    // Inside the base folder the settings come from the file there. Then each state uses its own settings
+    // file.
     let real = |path: &str| reclass::files::real(Path::new(path));
     let base = question.inventory.settings().inventory_base_uri.as_deref().and_then(real);
     let own = |file: Option<&SettingsFile>| question.configuration.options_of(file);

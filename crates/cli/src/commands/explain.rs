@@ -1,4 +1,4 @@
-//! `reclass explain` turns a node and paths into where their values come from.
+//! `reclass explain` prints where the values of a node come from.
 
 use clap::{Arg, Command};
 use reclass::error::Result;
@@ -8,7 +8,7 @@ use reclass::report::to_json;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, many};
 use crate::flags;
 
-/// The verb.
+/// The `explain` verb.
 pub const VERB: Verb = Verb {
     name: "explain",
     about: "Tell where the values of a node come from",

@@ -1,4 +1,4 @@
-//! `reclass graph` turns nodes into a picture of what they include.
+//! `reclass graph` draws the classes that nodes include.
 
 use clap::Command;
 use reclass::error::Result;
@@ -6,7 +6,7 @@ use reclass::graph::{dot, graph, html, mermaid};
 
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, node_globs};
 
-/// The verb.
+/// The `graph` verb.
 pub const VERB: Verb = Verb {
     name: "graph",
     about: "Draw which classes nodes have: DOT, Mermaid, or a page to search and click through",

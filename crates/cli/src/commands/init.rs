@@ -1,6 +1,6 @@
-//! `reclass init` turns the name of a folder into a small inventory to begin with.
+//! `reclass init` creates a small inventory to begin with.
 //!
-//! Its files are those of `examples/start`, with a comment for everything that stands there.
+//! Its files are those of `examples/start`, with a comment for every part.
 
 use clap::ArgMatches;
 use reclass::error::{Fault, Kind, Result};
@@ -9,7 +9,7 @@ use reclass::value::{Map, Value};
 
 use crate::commands::tools::{self, Tool};
 
-/// The tool.
+/// The `init` tool.
 pub const TOOL: Tool = Tool {
     name: "init",
     about: "Make a small inventory to begin with, and print the configuration of Salt for it",
@@ -47,14 +47,14 @@ fn run(matches: &ArgMatches) -> Result<String> {
     ))
 }
 
-/// The path as a word of a shell.
+/// The path as a shell word.
 fn quoted(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+@%,:".contains(c);
     if path.chars().all(plain) { path.to_owned() } else { format!("'{}'", path.replace('\'', r"'\''")) }
 }
 
-/// The configuration of a master for an inventory in this folder: the file there, so that the master and the
-/// programs have the same settings.
+/// The configuration of a master for an inventory in this folder. It names the settings file there, so that
+/// the master and the programs use the same settings.
 fn salt(path: &str) -> Result<String> {
     let file = format!("{path}/{}", FILES[0].0);
     let settings = Map::from_iter([("config_file".into(), Value::text(file))]);

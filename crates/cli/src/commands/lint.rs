@@ -1,4 +1,4 @@
-//! `reclass lint` turns an inventory into findings.
+//! `reclass lint` checks an inventory and prints findings.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::commands::list::count;
 use crate::commands::{Answering, Invocation, Printout, Verb, node_globs};
 use crate::{folder, terminal};
 
-/// The verb.
+/// The `lint` verb.
 pub const VERB: Verb = Verb {
     name: "lint",
     about: "Find what keeps nodes from rendering, and what is probably not meant",
@@ -36,7 +36,7 @@ fn arguments(command: Command) -> Command {
 fn answer(question: &Invocation<'_>) -> Result<Printout> {
     let mut findings = match question.configuration.usable() {
         Ok(()) => lint(question.options, &question.words("nodes"), question.configuration)?,
-        // Which inventory it is, and which rules count, nobody knows.
+        // The inventory and the enabled rules are unknown.
         Err(error) => grouped(error.into_faults().into_iter().map(|fault| (Level::Error, fault))),
     };
     for finding in &mut findings {
@@ -71,8 +71,7 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
     Ok(Printout { text, found, ..Printout::default() })
 }
 
-/// The findings with paths that do not depend on the current folder, where they are paths of files: of a
-/// repository they have names of their own.
+/// The findings with absolute paths if they are in files. Places in a repository have names of their own.
 fn whole_paths(mut findings: Vec<Finding>, current: &Path) -> Vec<Finding> {
     for site in findings.iter_mut().filter_map(|finding| finding.fault.site.as_mut()) {
         let whole = current.join(&*site.path);
@@ -87,7 +86,7 @@ fn lines(lines: impl Iterator<Item = String>, summary: &str, between: &str) -> S
     lines.chain(std::iter::once(summary.to_owned())).collect::<Vec<_>>().join(between)
 }
 
-/// One line: level, then the concise form, then the number of nodes.
+/// One line: the level, the concise form, and the number of nodes.
 fn concise(finding: &Finding) -> String {
     let text = reclass::error::concise(&Error::from(finding.fault.clone()));
     let others = match finding.nodes.len() {

@@ -1,4 +1,4 @@
-//! The lists turn `reclass nodes`, `classes`, `applications`, `params` and `refs` into rows.
+//! The listing verbs: `reclass nodes`, `classes`, `applications`, `params` and `refs`.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many};
 
-/// A verb that lists.
+/// A listing verb.
 const fn verb(
     name: &'static str,
     about: &'static str,
@@ -162,7 +162,7 @@ fn names(
     })
 }
 
-/// The rows as JSON or as lines, long ones with `--long`; with the names that nothing has.
+/// The rows as JSON or as lines, in long form with `--long`; also the names that match nothing.
 fn rows_of<R: Serialize>(
     question: &OpenInvocation<'_>,
     what: What,
@@ -186,7 +186,7 @@ fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
     line
 }
 
-/// The options that choose nodes by what they have.
+/// The options that filter nodes by class, application or environment.
 fn nodes_with(command: Command) -> Command {
     command
         .arg(many("class", "GLOB", "Look only at nodes with one of these classes"))
@@ -194,7 +194,7 @@ fn nodes_with(command: Command) -> Command {
         .arg(many("environment", "GLOB", "Look only at nodes of these environments"))
 }
 
-/// The same, one that chooses them by name, and `--long`.
+/// The same, with an option that filters by name, and `--long`.
 fn of_nodes(command: Command) -> Command {
     nodes_with(command.arg(many("node", "GLOB", "Look only at nodes of these names"))).arg(long())
 }
@@ -212,7 +212,7 @@ fn nodes_asked_for(question: &OpenInvocation<'_>) -> NodeFilter {
     }
 }
 
-/// The nodes that a list of something else looks at.
+/// The node filter of a list of other things.
 fn filter(question: &OpenInvocation<'_>) -> NodeFilter {
     NodeFilter { names: question.words("node"), ..nodes_asked_for(question) }
 }
@@ -221,15 +221,15 @@ fn globs(value: &'static str, help: &'static str) -> Arg {
     Arg::new("glob").value_name(value).num_args(0..).help(help)
 }
 
-/// The names that nothing in the inventory has. Where there are rows, each option that has
-/// one value alone has matched.
+/// The names that nothing in the inventory matches. If there are rows, an option with a single value has
+/// matched.
 fn missing(
     question: &OpenInvocation<'_>,
     what: What,
     filter: &NodeFilter,
     rows: usize,
 ) -> Result<Vec<Fault>> {
-    // The names of nodes are globs already.
+    // The names of nodes are given as globs already.
     let (globs, nothing) = (question.words("glob"), Vec::new());
     let asked = [
         (what, &globs),
@@ -244,7 +244,7 @@ fn missing(
     list::unmatched(&question.inventory, asked)
 }
 
-/// How many nodes have something.
+/// The number of nodes.
 fn users(nodes: &[Text], complete: bool) -> String {
     let least = if complete { "" } else { "at least " };
     format!("{least}{}", count(nodes.len(), "node"))

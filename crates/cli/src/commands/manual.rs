@@ -1,7 +1,7 @@
-//! `reclass manual` turns the command lines into manual pages, for `man`.
+//! `reclass manual` writes the command lines as manual pages, for `man`.
 //!
-//! They are made of the same definitions that read the command line. `make man` writes those of
-//! `docs/man`, which go into the wheel.
+//! The pages come from the same definitions that parse the command line. `make man` writes the pages in
+//! `docs/man`, which are part of the wheel.
 
 use clap::{ArgMatches, Command};
 use clap_mangen::Man;
@@ -11,7 +11,7 @@ use crate::commands::tools::{self, Tool};
 use crate::folder::OutputFolder;
 use crate::programs::PROGRAMS;
 
-/// The tool.
+/// The `manual` tool.
 pub const TOOL: Tool = Tool {
     name: "manual",
     about: "Write the manual pages of all programs and commands into a folder",
@@ -24,7 +24,7 @@ pub const TOOL: Tool = Tool {
 fn run(matches: &ArgMatches) -> Result<String> {
     let folder = tools::made(matches)?;
     for program in PROGRAMS {
-        // The pages are of no one place.
+        // The pages must not depend on the folder of this program.
         let defaults = (program.defaults)("the directory of the program");
         let mut command = program.command_line(&defaults).disable_help_subcommand(true);
         command.build();
@@ -33,7 +33,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
     Ok(String::new())
 }
 
-/// Writes the page of a command and those of its own commands.
+/// Writes the page of a command and the pages of its subcommands.
 fn write(command: &Command, name: &str, folder: &OutputFolder) -> Result<()> {
     for inner in command.get_subcommands() {
         write(inner, &format!("{name}-{}", inner.get_name()), folder)?;

@@ -1,8 +1,8 @@
-//! Verbs turn `reclass explain …` and its siblings into an opened inventory, a question and its
-//! printed answer: what all of them have in common.
+//! The parts that all verbs (`reclass explain …` and others) share: they open the inventory, run the query
+//! and print the answer.
 //!
-//! They stand beside the flags of the Python programs in one program: a word in the first place is
-//! a verb, and a command line without one is read as before.
+//! Verbs and the flags of the Python programs are in one program. A word in the first position is a verb; a
+//! command line without one is parsed as in Python.
 
 pub mod complete;
 pub mod diff;
@@ -33,21 +33,21 @@ pub struct Verb {
     pub name: &'static str,
     /// One line for the list of verbs.
     pub about: &'static str,
-    /// The pages of its documentation, below the help.
+    /// The documentation pages, shown below the help.
     pub page: &'static str,
-    /// The forms of its answer, the first one by default.
+    /// The formats of its answer; the first one is the default.
     pub outputs: &'static [&'static str],
     /// Its own arguments.
     pub arguments: fn(Command) -> Command,
-    /// Answers.
+    /// The function that answers it.
     pub answer: Answering,
 }
 
-/// What answers to a verb.
+/// The function that answers a verb.
 pub enum Answering {
-    /// An inventory: what keeps it from being opened is an error.
+    /// Needs an inventory. Failing to open it is an error.
     Opened(fn(&OpenInvocation<'_>) -> Result<Printout>),
-    /// The settings: what is wrong with them is a part of the answer.
+    /// Needs only the settings. Faults in them are part of the answer.
     Settings(fn(&Invocation<'_>) -> Result<Printout>),
 }
 
@@ -64,23 +64,23 @@ pub const VERBS: &[Verb] = &[
     graph::VERB,
 ];
 
-/// What was asked, of no inventory yet.
+/// The arguments of a verb, before an inventory is opened.
 pub struct Invocation<'a> {
     /// The arguments of the verb.
     pub matches: &'a ArgMatches,
     /// The settings of the inventory, by name.
     pub options: &'a Map,
-    /// Where its settings stand.
+    /// The source of the settings.
     pub configuration: &'a Configuration,
-    /// The form of the answer.
+    /// The format of the answer.
     pub output: &'a str,
     /// Colours for the answer.
     pub paint: Paint,
 }
 
-/// What was asked, and of which inventory.
+/// The arguments of a verb with its inventory.
 pub struct OpenInvocation<'a> {
-    /// What was asked.
+    /// The arguments.
     pub asked: Invocation<'a>,
     /// The inventory.
     pub inventory: Inventory,
@@ -94,31 +94,31 @@ impl<'a> Deref for OpenInvocation<'a> {
     }
 }
 
-/// What is printed, and how the program ends.
+/// The output of a verb, and the facts that decide the exit code.
 #[derive(Default)]
 pub struct Printout {
-    /// The text, without a newline at its end.
+    /// The text without a final newline.
     pub text: String,
-    /// Whether something was found for which the exit code is 1.
+    /// Whether there is a result that requires exit code 1.
     pub found: bool,
-    /// Names that were asked for and that are not there: notes, and the exit code of the first of them.
+    /// Requested names that do not exist. Each is printed as a note, and the first one sets the exit code.
     pub missing: Vec<Fault>,
 }
 
 impl Printout {
-    /// An answer that is no finding.
+    /// An answer without findings.
     pub fn plain(text: String) -> Printout {
         Printout { text, ..Printout::default() }
     }
 }
 
 impl Invocation<'_> {
-    /// All values of an argument that may stand several times.
+    /// All values of a repeatable argument.
     pub fn words(&self, name: &str) -> Vec<String> {
         self.matches.get_many::<String>(name).into_iter().flatten().cloned().collect()
     }
 
-    /// Hides the secrets of this inventory; none with `--show-secrets`.
+    /// Hides the secrets of this inventory; nothing with `--show-secrets`.
     fn redaction_of(&self, inventory: &Inventory) -> Redaction {
         if self.matches.get_flag("show-secrets") {
             Redaction::none()
@@ -156,13 +156,13 @@ pub fn add(command: Command, defaults: &Map) -> Command {
     })
 }
 
-/// Whether a verb says what is wrong with the settings in its answer.
+/// Whether a verb reports faults in the settings as part of its answer.
 pub fn tells_settings(name: &str) -> bool {
     let verb = VERBS.iter().find(|verb| verb.name == name);
     verb.is_some_and(|verb| matches!(verb.answer, Answering::Settings(_)))
 }
 
-/// Answers to a verb.
+/// Runs a verb.
 pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration: Configuration) -> ExitCode {
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
     let given = flags::database_settings(matches);
@@ -189,18 +189,18 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
             let answer = progress::shown(verb.name, || answer(&question));
             question.inventory.storage_warnings().iter().for_each(terminal::warn);
             let clashes = question.inventory.clashes();
-            // The process ends: taking everything apart would take longer than it took to make it.
+            // The process ends, and freeing the memory would take longer than allocating it did.
             std::mem::forget(question);
             answer.map(|answer| (answer, clashes))
         }),
     };
     match done {
         Ok((answer, clashes)) => {
-            // Nothing found is no line, not an empty one: programs count lines.
+            // An empty result prints no line, because programs count lines.
             let nothing = answer.text.is_empty();
             let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
             if !clashes.is_empty() {
-                // The rest was answered.
+                // All other questions were answered.
                 return crate::session::fail(&Error::new(clashes));
             }
             answer.missing.iter().for_each(terminal::note);
@@ -214,7 +214,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     }
 }
 
-/// An option that may stand several times.
+/// A repeatable option.
 pub fn many(name: &'static str, value: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).value_name(value).action(ArgAction::Append).help(help)
 }
@@ -224,7 +224,7 @@ pub fn flag(name: &'static str, help: &'static str) -> Arg {
     Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
 }
 
-/// The nodes that a verb is about.
+/// The nodes that a verb covers.
 pub fn node_globs(help: &'static str) -> Arg {
     Arg::new("nodes").value_name("NODE").num_args(0..).help(help)
 }

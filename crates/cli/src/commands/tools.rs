@@ -1,5 +1,4 @@
-//! Tools turn `reclass init`, `completions` and `manual` into what they print: commands that
-//! need no inventory.
+//! Tools are commands that need no inventory: `reclass init`, `completions` and `manual`.
 
 use std::process::ExitCode;
 
@@ -18,14 +17,14 @@ pub struct Tool {
     pub about: &'static str,
     /// Its arguments.
     pub arguments: fn(Command) -> Command,
-    /// Does it; the text to print, which ends with a newline, or none.
+    /// Runs it. Returns the text to print, which ends with a newline or is empty.
     pub run: fn(&ArgMatches) -> Result<String>,
 }
 
 /// All tools.
 pub const TOOLS: &[Tool] = &[init::TOOL, complete::TOOL, manual::TOOL];
 
-/// The argument for the folder that a tool writes into.
+/// The argument for the folder that a tool writes to.
 pub fn folder(help: &'static str) -> Arg {
     Arg::new("folder")
         .value_name("DIR")
@@ -35,12 +34,12 @@ pub fn folder(help: &'static str) -> Arg {
         .help(help)
 }
 
-/// That folder, made if it is not there.
+/// That folder; it is created if it does not exist.
 pub fn made(matches: &ArgMatches) -> Result<OutputFolder> {
     OutputFolder::make(matches.get_one::<String>("folder").map_or("", String::as_str))
 }
 
-/// The tool of a name.
+/// The tool with this name.
 pub fn find(name: &str) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| tool.name == name)
 }
@@ -56,7 +55,7 @@ pub fn add(command: Command) -> Command {
     })
 }
 
-/// Runs a tool to its exit code.
+/// Runs a tool and returns the exit code.
 pub fn run(tool: &Tool, matches: &ArgMatches) -> ExitCode {
     match (tool.run)(matches) {
         Ok(text) if text.is_empty() => ExitCode::SUCCESS,

@@ -1,5 +1,5 @@
-//! `reclass-ansible` turns an inventory into what Ansible asks an inventory script for: groups with their
-//! hosts, and the variables of hosts.
+//! `reclass-ansible` is an inventory script for Ansible: it prints groups with their hosts, and the variables
+//! of hosts.
 
 use clap::Command;
 use reclass::error::{Fault, Kind, Result};
@@ -49,8 +49,8 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     let postfix = settings.applications_postfix.as_deref().unwrap_or_default();
     let whole = inventory_value(&nodes, &session.timestamp);
     let mut groups = entries(&whole, "classes");
-    // Where a class has the name of such a group, the hosts of the application take its place, as in
-    // the Python program.
+    // If a class has the name of such a group, the hosts of the application replace it, as in the Python
+    // program.
     let applications = entries(&whole, "applications").into_iter();
     groups.extend(applications.map(|(name, hosts)| (Key::from(&*(pystr::str(&name.0) + postfix)), hosts)));
     if &*settings.group_form == "mapping" {
@@ -64,8 +64,8 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     Ok(Some(Value::map(groups)))
 }
 
-/// What Ansible is told of a host: the parameters, and under `__reclass__` what `reclass` says of the
-/// node, with its classes and applications.
+/// The variables of a host: the parameters, and under `__reclass__` the data of `reclass` about the node,
+/// with its classes and applications.
 fn variables(info: &NodeInfo, timestamp: &str) -> Value {
     let node = info.to_value(timestamp);
     let mut about = entries(&node, "__reclass__");

@@ -1,5 +1,5 @@
-//! The programs `reclass`, `reclass-salt` and `reclass-ansible`: each declares its modes and hands what
-//! it computed to the terminal.
+//! The programs `reclass`, `reclass-salt` and `reclass-ansible`. Each declares its modes and passes its
+//! results to the terminal.
 
 mod ansible;
 mod reclass;
@@ -10,11 +10,11 @@ use std::process::ExitCode;
 
 use crate::session::{self, Program};
 
-/// All programs; the first one is what this file is called.
+/// All programs. The first one has the name of this file.
 pub const PROGRAMS: [&Program; 3] = [&reclass::PROGRAM, &salt::PROGRAM, &ansible::PROGRAM];
 
-/// Runs the program that the first word after the name of this file says, as `start/start.rs` puts
-/// it there; `reclass` without such a word.
+/// Runs the program that the first argument names; `start/start.rs` puts the name there. Without a name it
+/// runs `reclass`.
 pub fn main(mut arguments: Vec<OsString>) -> ExitCode {
     let [reclass, others @ ..] = PROGRAMS;
     let word = arguments.get(1).and_then(|word| word.to_str());

@@ -1,5 +1,4 @@
-//! `reclass` turns the name of a node into its data, or prints the whole inventory, or writes it into a
-//! folder.
+//! `reclass` prints the data of a node or of the whole inventory, or writes the inventory to a folder.
 
 use std::sync::Arc;
 
@@ -65,18 +64,18 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     Ok(Some(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) }))
 }
 
-/// What `--nodeapps` prints: the applications and nothing else.
+/// The output of `--nodeapps`: only the applications.
 fn applications(info: &NodeInfo) -> Value {
     Value::map(Map::from_iter([("applications".into(), texts(&info.applications))]))
 }
 
-/// A file for each node, with what `--nodeinfo` prints but for the time: it changes when the data do.
-/// Nothing is written if a node has no form in the output format.
+/// Writes one file per node with the output of `--nodeinfo`. The time is left out, so a file changes only if
+/// the data do. If a node cannot be written in the output format, nothing is written.
 fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result<()> {
     let settings = session.inventory.settings();
     let base = settings.inventory_base_uri.as_deref();
     for (uri, name) in [(&settings.nodes_uri, "nodes_uri"), (&settings.classes_uri, "classes_uri")] {
-        // An inventory that is elsewhere than in files has no folders to protect.
+        // Only an inventory in files has folders to protect.
         if files::roots(base, uri, name).is_ok_and(|roots| is_in(folder, &roots)) {
             let reason = "the files of the inventory are there";
             return Err(Fault::new(Kind::PathRefused { path: folder.into(), reason }).into());

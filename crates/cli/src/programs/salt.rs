@@ -1,5 +1,4 @@
-//! `reclass-salt` turns the name of a minion into its pillar or its states, or prints the states of all
-//! minions: what Salt is given.
+//! `reclass-salt` gives Salt the pillar or the states of a minion, or the states of all minions.
 
 use std::sync::Arc;
 
@@ -42,7 +41,8 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     Ok(Some(if mode == "formulas" { top(&info) } else { pillar(&info) }))
 }
 
-/// The parameters, with what Salt's adapters add to them. Dates stay dates: this is a print (Y4).
+/// The parameters with the additions of Salt's adapters. Dates stay dates, because this form is only printed
+/// (Y4).
 fn pillar(info: &NodeInfo) -> Value {
     let mut pillar = entries(&info.to_value(""), "parameters");
     let about = [
