@@ -1,5 +1,4 @@
-//! Data turns the results of questions into Python objects. Their values keep the types that `PyYAML`
-//! would have given them.
+//! Converts results to Python objects. Their values keep the types that `PyYAML` would produce.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -10,7 +9,7 @@ use crate::outgoing::Outgoing;
 use reclass::stack::grow;
 use reclass::value::{INDEX, Value, apart};
 
-/// The Python object for a result. Each call makes new containers.
+/// The Python object of a result. Each call creates new containers.
 pub fn object<'py>(outgoing: &mut Outgoing<'py>, result: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
     let (data, values) = grow(|| apart(result));
     json(outgoing, &data, &values)

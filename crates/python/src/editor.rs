@@ -1,4 +1,4 @@
-//! Editor turns the calls of Python into edits of class and node files.
+//! The Python class `Editor`: its methods edit class and node files.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Editor {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Editor> {
         guard(|| {
             let options = incoming::options(py, settings)?;
-            // An unknown setting is told of by the inventory.
+            // Only the inventory warns about an unknown setting.
             let (settings, _) = Settings::from_options(&options).map_err(|error| exception(py, &error))?;
             Ok(Editor { settings: Arc::new(settings) })
         })
@@ -200,15 +200,15 @@ impl Editor {
         py.detach(|| work(&self.settings)).map_err(|error: Error| exception(py, &error))
     }
 
-    /// An edit, told as a dict: `path`, `changed`, the texts `before` and `after` (`None` for no
-    /// file) and what they say, `old` and `new`. Secrets are stars.
+    /// An edit as a dict: `path`, `changed`, the texts `before` and `after` (`None` without a file) and their
+    /// data, `old` and `new`. Secrets are hidden.
     fn edit<'py>(
         &self,
         py: Python<'py>,
         work: impl FnOnce(&Settings) -> Result<Edited> + Send,
     ) -> PyResult<Bound<'py, PyDict>> {
         let redaction = Redaction::of(&self.settings);
-        // What a text says without secrets, and the text without them.
+        // The data of a text without secrets, and the text without them.
         let shown = |bytes: Option<&Vec<u8>>, data: Value| {
             let safe = redaction.written(&[], &data);
             let text = bytes.map(|text| match String::from_utf8_lossy(text) {
@@ -234,24 +234,24 @@ impl Editor {
     }
 }
 
-/// A string that was given. One that is no Unicode text is an error of ours, and not Python's.
+/// A string argument. A string that is not valid Unicode raises an error of this extension, not of Python.
 fn argument<'a>(object: &'a Bound<'_, PyAny>) -> PyResult<&'a str> {
     incoming::str(object.cast::<PyString>()?, "an argument")
 }
 
-/// The same of several strings.
+/// The same for several strings.
 fn arguments(object: &Bound<'_, PyAny>) -> PyResult<Vec<Text>> {
     let strings: Vec<Bound<'_, PyString>> = object.extract()?;
     strings.iter().map(|string| incoming::text(string, "an argument")).collect()
 }
 
-/// The same of keys, each with a value.
+/// The same for pairs of keys and a value.
 fn entries_given<'py>(object: &Bound<'py, PyAny>) -> PyResult<Vec<(Vec<Text>, Bound<'py, PyAny>)>> {
     let entries: Vec<(Bound<'py, PyAny>, Bound<'py, PyAny>)> = object.extract()?;
     entries.into_iter().map(|(keys, value)| Ok((arguments(&keys)?, value))).collect()
 }
 
-/// A file that says nothing says an empty mapping.
+/// The data of an empty file is an empty mapping.
 fn mapping(data: Value) -> Value {
     match data {
         Value::Null => Value::map(Map::default()),

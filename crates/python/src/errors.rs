@@ -1,8 +1,7 @@
-//! Errors turn what went wrong in the engine into Python exceptions.
+//! Converts errors of the engine to Python exceptions.
 //!
-//! The classes are Python's own, in `saltext.reclass`, so that they can be
-//! caught where the engine is not installed. Which class an error gets depends
-//! on its stable code alone.
+//! The classes are Python classes in `saltext.reclass`, so callers can catch them even if the engine is not
+//! installed. The class of an exception depends only on the stable code of the error.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -58,7 +57,7 @@ impl Exception {
         }
     }
 
-    /// An exception of this class.
+    /// Creates an exception of this class.
     fn raise(self, py: Python<'_>, arguments: Arguments<'_>) -> PyErr {
         match self.class(py).and_then(|class| class.call1(arguments)) {
             Ok(exception) => PyErr::from_value(exception),
@@ -67,12 +66,12 @@ impl Exception {
     }
 }
 
-/// The exception for an error of the engine: class and code of its first problem.
+/// The exception for an error of the engine, with the class and code of its first fault.
 pub fn exception(py: Python<'_>, error: &Error) -> PyErr {
     exception_with_excerpts(py, error, "", false)
 }
 
-/// The same with the full form of the error, for those who may see the files, and whether it was raised
+/// The same with the full form of the error, for readers with access to the files, and whether it was raised
 /// before.
 pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str, repeated: bool) -> PyErr {
     let first = error.first();
@@ -88,14 +87,14 @@ pub fn exception_with_excerpts(py: Python<'_>, error: &Error, full: &str, repeat
     }
 }
 
-/// Message, code, location, notes, the full form and the problems: what `ReclassError` is made of.
+/// The arguments of `ReclassError`: message, code, location, notes, the full form and the problems.
 type Arguments<'a> = (&'a str, &'a str, Option<String>, Vec<String>, &'a str, Vec<Problem>);
 
 /// The fields of `saltext.reclass.Problem`.
 type Problem =
     (&'static str, String, Option<String>, Option<String>, Option<String>, Vec<String>, Option<String>);
 
-/// Adds a problem, and behind it those of other nodes that caused it: one for each line of the concise form.
+/// Adds a problem and then its causes in other nodes: one per line of the concise form.
 fn add_problem(fault: &Fault, problems: &mut Vec<Problem>) {
     problems.push((
         fault.code(),
@@ -109,14 +108,14 @@ fn add_problem(fault: &Fault, problems: &mut Vec<Problem>) {
     fault.causes.iter().for_each(|cause| add_problem(cause, problems));
 }
 
-/// What there is to know of a problem beside its line: remarks, how its file came in, and the same
-/// of the problems of other nodes behind it.
+/// The notes on a problem beside its line: its own, its include chain, and those of its causes in other
+/// nodes.
 fn notes(fault: &Fault) -> Vec<String> {
     let remarks = fault.notes.iter().map(|note| placed(&note.text, note.site.as_ref()));
     remarks.chain(chain(fault)).chain(fault.causes.iter().flat_map(notes)).collect()
 }
 
-/// How the file of a problem came in.
+/// The include chain of a problem's file.
 fn chain(fault: &Fault) -> impl Iterator<Item = String> {
     let text = |link: &Link| format!("{} includes '{}'", link.includer, link.class);
     fault.chain.iter().map(move |link| placed(&text(link), link.site.as_ref()))
@@ -129,14 +128,14 @@ fn placed(text: &str, site: Option<&Site>) -> String {
     }
 }
 
-/// Runs the body of a method; a panic in it becomes an `InternalError`.
+/// Runs the body of a method. A panic becomes an `InternalError`.
 ///
-/// A panic that reaches Salt is a `BaseException`, and takes a worker of the master out for good.
+/// A panic that reaches Salt is a `BaseException`, and removes a worker of the master permanently.
 pub fn guard<T>(body: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|_| {
         reclass::Inventory::forget_all();
         let place = reclass::panics::take_location();
-        // Of a crate, the path below the folder of all crates.
+        // For a file of a dependency, the path below the folder of the registry.
         let place = place.rsplit("/registry/src/").next().unwrap_or_default();
         Python::attach(|py| {
             let kind = Kind::Internal { message: format!("panic at {place}") };

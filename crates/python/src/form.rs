@@ -1,8 +1,8 @@
-//! Forms are dicts that nobody else sees, from which dicts with the same keys are copied.
+//! A form is a private dict. Dicts with the same keys are created as copies of it.
 //!
-//! A copy of a dict hashes nothing, makes no string and never has to grow. Mappings of many nodes
-//! have the same keys (`keys`), and most of them the same scalars; only what differs from the form
-//! is set anew, and the containers, which are new in each answer.
+//! Copying a dict hashes no key, creates no string and never has to grow. Mappings of many nodes have the
+//! same keys (`keys`), and most of them the same scalars. So only the values that differ from the form are
+//! set, and the containers, which are new in each answer.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt};
@@ -11,18 +11,18 @@ use crate::strings::Strings;
 use reclass::value::{Map, Value};
 use reclass::wire;
 
-/// What dicts are copied from. Its keys and values are plain, in the words of [`wire`].
+/// A template for dicts. Its keys and values are plain in the sense of [`wire`].
 pub struct DictForm {
-    /// Has all keys, and `None` in the place of what is no plain scalar.
+    /// Contains all keys. Values that are not plain scalars are `None`.
     pub dict: Py<PyDict>,
-    /// The keys, in their order.
+    /// The keys in order.
     keys: Box<[Py<PyAny>]>,
-    /// What the dict has, in the order of the keys.
+    /// The values of the dict, in the order of the keys.
     values: Box<[Value]>,
 }
 
 impl DictForm {
-    /// The form of a mapping whose keys must be plain.
+    /// The form of a mapping with plain keys.
     pub fn of(py: Python<'_>, map: &Map, strings: &mut Strings) -> PyResult<DictForm> {
         let dict = PyDict::new(py);
         let mut keys = Vec::with_capacity(map.len());
@@ -35,25 +35,24 @@ impl DictForm {
         Ok(DictForm { dict: dict.unbind(), keys: keys.into(), values })
     }
 
-    /// The value at a place of a mapping with the same keys, and its key, if the form has another one
-    /// there. It has none of the containers.
+    /// The key at this index, if the value there differs from the form. A container always differs.
     pub fn other<'a>(&'a self, index: usize, value: &Value) -> Option<&'a Py<PyAny>> {
         if same(self.values.get(index)?, value) { None } else { self.keys.get(index) }
     }
 
-    /// How many scalars a mapping with the same keys has that the form has not.
+    /// The number of scalars in a mapping with the same keys that differ from the form.
     pub fn other_scalars(&self, map: &Map) -> usize {
         let both = self.values.iter().zip(map.values());
         both.filter(|(known, value)| !same(known, in_form(value))).count()
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub fn weight(&self) -> usize {
         250 + self.values.len() * (30 + size_of::<Value>())
     }
 }
 
-/// The Python object of a plain scalar; `None` for anything else.
+/// The Python object of a plain scalar; Python's `None` for anything else.
 pub fn scalar<'py>(py: Python<'py>, value: &Value, strings: &mut Strings) -> Bound<'py, PyAny> {
     match value {
         Value::Bool(flag) => PyBool::new(py, *flag).to_owned().into_any(),
@@ -68,7 +67,7 @@ fn in_form(value: &Value) -> &Value {
     if wire::is_plain(value) { value } else { &Value::Null }
 }
 
-/// Whether both are one scalar, as far as that can be told without a look at the letters of texts.
+/// Whether two scalars are certainly equal. Texts are compared by identity, not by their characters.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Str(a), Value::Str(b)) => a.same(b),

@@ -1,9 +1,9 @@
-//! Incoming turns Python objects into the engine's values.
+//! Converts Python objects to values of the engine.
 //!
-//! Whatever a Salt configuration or a pillar holds is taken: the plain types and their
-//! subclasses, and any mapping. Salt's own mappings (`OptsDict`, `DictProxy`,
-//! `NamedLoaderContext`) keep their data elsewhere than a `dict` does, so only
-//! exact dicts and lists are read directly, the others through their methods.
+//! It accepts everything that a Salt configuration or a pillar may contain: the plain types and their
+//! subclasses, and any mapping. Salt's own mappings (`OptsDict`, `DictProxy`, `NamedLoaderContext`) do not
+//! store their data like a `dict`. So only exact dicts and lists are read directly, all others through their
+//! methods.
 
 use std::sync::Arc;
 
@@ -21,18 +21,18 @@ use reclass::failpoints::failpoint;
 use reclass::settings::PROGRAM_SETTINGS;
 use reclass::value::{Date, DateTime, Key, Map, Text, Value};
 
-/// How deep objects from Python may nest.
+/// Maximum nesting depth of objects from Python.
 const DEPTH: usize = 256;
 
-/// How many values they may hold: what stands in two places counts twice, and could stand in so many that
-/// no memory has room for them.
+/// Maximum number of values. A value that is referenced twice counts twice; repeated references could exceed
+/// any memory.
 const VALUES: usize = 2_000_000;
 
-/// How many bytes their texts and numbers may have in all, counted the same.
+/// Maximum number of bytes in texts and numbers, counted in the same manner.
 const BYTES: usize = 256 * 1024 * 1024;
 
-/// The options of an inventory from keyword arguments, with those of the file that `config_file` names.
-/// What only the programs use does not count, whatever it says.
+/// The options of an inventory from keyword arguments, combined with the file that `config_file` names.
+/// Settings that only the programs use are ignored, whatever their value.
 pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map> {
     let given = dict.map(|dict| from_python(dict.as_any(), "the options")).transpose()?;
     let given = match given {
@@ -46,14 +46,14 @@ pub fn options(py: Python<'_>, dict: Option<&Bound<'_, PyDict>>) -> PyResult<Map
 
 /// The value of a Python object. `what` names it in errors: `the pillar`.
 ///
-/// Raises a `WireError` that names the path of what cannot be taken, never the thing itself.
+/// Raises a `WireError` that names the path of an unsupported object, never the object itself.
 pub fn from_python(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Value> {
     Intake::new(what).value(object)
 }
 
 /// The text of a Python string. `what` names it in errors: `the name of the node`.
 ///
-/// Raises a `WireError` where it is no Unicode text.
+/// Raises a `WireError` if it is not valid Unicode.
 pub fn text(string: &Bound<'_, PyString>, what: &str) -> PyResult<Text> {
     Intake::new(what).text(string)
 }
@@ -219,7 +219,7 @@ impl<'a> Intake<'a> {
         Err(self.refuse(object, &format!("more than {DEPTH} levels of mappings and lists")))
     }
 
-    /// The error for an object that cannot be taken: its type and where it stands.
+    /// The error for an unsupported object: its type and its path.
     fn refuse(&self, object: &Bound<'_, PyAny>, reason: &str) -> PyErr {
         let py = object.py();
         let name = object.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string());

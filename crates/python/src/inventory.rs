@@ -1,4 +1,4 @@
-//! Inventory turns the calls of Python into requests to the engine.
+//! The Python class `Inventory`: its methods are requests to the engine.
 
 use std::ops::Deref;
 use std::time::Instant;
@@ -38,7 +38,7 @@ use reclass::{NodeInfo, Request};
 pub struct Inventory {
     options: Map,
     propagates: bool,
-    /// About how many bytes may be taken by what Python objects are copied from.
+    /// Approximate limit in bytes for the templates of Python objects.
     objects_limit: usize,
 }
 
@@ -85,7 +85,7 @@ impl Inventory {
             let filter = NodeFilter { names: globs, classes, applications, environments, parameters, files };
             self.listing(py, |engine| {
                 if everything {
-                    // A broken class is no matter where names alone are asked for.
+                    // A broken class does not matter if only names are requested.
                     return engine.inspect(|computation| computation.catalog.nodes.keys().cloned().collect());
                 }
                 let rows = list::nodes(engine, &filter)?;
@@ -197,7 +197,7 @@ impl Inventory {
             let name = node_name(name)?;
             let request = Request {
                 environment: environment.map(environment_asked_for).transpose()?,
-                // As `reclass --environment` does: whoever asks in a program means it.
+                // As with `reclass --environment`: a caller that passes an environment wants it.
                 force_environment: true,
                 input_data: None,
             };
@@ -317,14 +317,13 @@ impl Inventory {
     }
 }
 
-/// About how many bytes may be taken by what Python objects are copied from: a sixteenth of what answers
-/// may take.
+/// Approximate limit in bytes for the templates of Python objects: a sixteenth of the limit for answers.
 fn objects_limit(settings: &Settings) -> usize {
     usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 16)
 }
 
 impl Inventory {
-    /// The engine's answer as Python data. A plain one has the types of JSON.
+    /// The answer of the engine as Python data. A plain answer has the types of JSON.
     fn answer<'py, T: Serialize + Send + Sync>(
         &self,
         py: Python<'py>,
@@ -347,8 +346,8 @@ impl Inventory {
         Outgoing::new(py, self.objects_limit)
     }
 
-    /// The answer of a listing. A name that several files have is no error of the others: it goes to the
-    /// log.
+    /// The answer of a listing. A name with several files is logged, because it does not affect the other
+    /// names.
     fn listing<'py, T: Serialize + Send>(
         &self,
         py: Python<'py>,
@@ -362,8 +361,8 @@ impl Inventory {
         data::object(&mut self.outgoing(py), rows)
     }
 
-    /// Asks the engine while other threads may use the interpreter. An error brings excerpts of the
-    /// files, secrets as stars.
+    /// Calls the engine while other threads may use the interpreter. An error contains excerpts of the files,
+    /// with secrets hidden.
     fn ask<T: Send>(
         &self,
         py: Python<'_>,
@@ -398,7 +397,7 @@ impl Inventory {
         Ok(given)
     }
 
-    /// Answers, and logs the time and how the answer came about.
+    /// Runs a request, and logs its duration and whether the answer was cached.
     fn timed<T>(
         &self,
         py: Python<'_>,
@@ -424,8 +423,8 @@ impl Inventory {
         given
     }
 
-    /// Logs the warnings of a node: each once until files change, for all nodes. What was logged before is
-    /// for debugging.
+    /// Logs the warnings of a node. Each warning is logged once for all nodes until files change; repetitions
+    /// have the level debug.
     fn log_warnings(&self, py: Python<'_>, node: &NodeInfo) -> PyResult<()> {
         let logged = node.logged_warnings.get().copied().unwrap_or(0);
         let rest = node.warnings.get(logged..).unwrap_or_default();
@@ -457,12 +456,12 @@ impl Inventory {
     }
 }
 
-/// A question that failed.
+/// A failed request.
 struct Failure {
     error: Error,
-    /// The problems with excerpts.
+    /// The faults with excerpts.
     full: String,
-    /// Whether the same was raised before, and no file changed since.
+    /// Whether the same error was raised before and no file has changed since.
     repeated: bool,
 }
 
@@ -472,13 +471,13 @@ impl Failure {
     }
 }
 
-/// Problems in words that are the same for all nodes that have them.
+/// The text of faults without the node, so that it is the same for all nodes.
 fn without_node(faults: &[Fault]) -> String {
     let lines = faults.iter().map(|fault| concise_warning(&Fault { node: None, ..fault.clone() }));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What the engine gave. Where it is the last to hold a value, it takes it apart on enough stack.
+/// A result of the engine. If it is the last owner of a value, it drops the value with enough stack.
 struct Given<T>(Option<T>);
 
 impl<T> Deref for Given<T> {
@@ -494,12 +493,12 @@ impl<T> Drop for Given<T> {
     }
 }
 
-/// Hides the secrets in an answer.
+/// The redaction of an answer.
 fn redaction(inventory: &reclass::Inventory, show: bool) -> Redaction {
     if show { Redaction::none() } else { Redaction::of(inventory.settings()) }
 }
 
-/// The name of a node. A string of Python's can hold what no text does, a lone surrogate.
+/// The name of a node. Unlike a text, a Python string can contain a lone surrogate.
 fn node_name(name: &Bound<'_, PyString>) -> PyResult<Text> {
     incoming::text(name, "the name of the node")
 }
@@ -508,8 +507,8 @@ fn environment_asked_for(name: &Bound<'_, PyString>) -> PyResult<Text> {
     incoming::text(name, "the environment asked for")
 }
 
-/// The answer for a minion; `None` where it has no node and the settings ask for no data then (S14).
-/// `answer` takes whether the node needs no file.
+/// The answer for a minion; `None` if it has no node and the settings require no data in this case (S14). The
+/// argument of `answer` is whether the node needs no file.
 fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Result<T>) -> Result<Option<T>> {
     let error = match answer(false) {
         Ok(given) => return Ok(Some(given)),
@@ -522,7 +521,7 @@ fn minion<T>(engine: &reclass::Inventory, id: &str, answer: impl Fn(bool) -> Res
     }
 }
 
-/// The parameters and `__reclass__` as Python data, if Salt carries all of it as it is.
+/// The parameters and `__reclass__` as Python data, if Salt carries all of them unchanged.
 fn plain_pillar<'py>(
     py: Python<'py>,
     node: &NodeInfo,
@@ -543,8 +542,8 @@ fn plain_pillar<'py>(
     Ok(Some(pillar))
 }
 
-/// The parameters and `__reclass__`, ready for the wire; or all that cannot be carried, the first
-/// alone without `group_errors` (R5).
+/// The parameters and `__reclass__`, converted for the wire, or the faults of everything that cannot be
+/// carried; only the first one without `group_errors` (R5).
 fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
     let mut faults = Vec::new();
@@ -566,13 +565,13 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
     about.insert("applications".into(), texts(&node.applications));
     about.insert("classes".into(), texts(&node.classes));
     about.insert("environment".into(), environment);
-    // A copy of the outermost level; what is below stays shared.
+    // Copies the outermost level; deeper levels stay shared.
     let mut pillar = parameters.as_map().cloned().unwrap_or_default();
     pillar.insert("__reclass__".into(), Value::map(about));
     Ok(Value::map(pillar))
 }
 
-/// The environment as a key of Salt's top: a scalar's text.
+/// The environment as a key of Salt's top: the text of a scalar.
 fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
     match environment {
         Value::Str(text) => Ok(text.clone()),
@@ -589,7 +588,7 @@ fn environment_name(environment: &Value, node: &Text) -> Result<Text> {
     }
 }
 
-/// The time as the Python programs print it.
+/// The time in the form of the Python programs.
 fn now(py: Python<'_>) -> PyResult<String> {
     py.import("time")?.call_method1("strftime", ("%c",))?.extract()
 }

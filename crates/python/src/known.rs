@@ -1,9 +1,9 @@
-//! Known is what a process remembers to make Python objects from: strings, forms and prototypes.
+//! The templates that a process keeps for creating Python objects: strings, forms and prototypes.
 //!
-//! Whoever makes objects takes all of it away and puts it back when done. So no lock is held while
-//! Python works: making an object may run a collection, which may run anything. Whoever finds it
-//! taken begins with nothing. A forked child goes on with what its parent had. `PyO3` does not let a
-//! second interpreter of the process load the module.
+//! A thread that creates objects takes all templates and puts them back when it is done. So no lock is held
+//! while Python code runs: creating an object may start a garbage collection, which may run anything. A
+//! thread that finds them taken begins with none. A forked child continues with those of its parent. `PyO3`
+//! does not let a second interpreter of the process load the module.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Weak};
@@ -22,26 +22,26 @@ use reclass::wire;
 
 static KNOWN: Mutex<Option<Box<SharedObjects>>> = Mutex::new(None);
 
-/// What is remembered, by the address of what it stands for.
+/// The templates, by the address of their source.
 #[derive(Default)]
 pub struct SharedObjects {
-    /// Strings, by their text.
+    /// Strings by the address of their text.
     pub strings: Strings,
-    /// By the index of the keys.
+    /// Forms by the index of the keys.
     forms: FxHashMap<usize, Common>,
-    /// Of containers that several answers have, or an answer and the layers of a file.
+    /// Prototypes of containers that several answers share, or an answer and the layers of a file.
     shared: FxHashMap<usize, Shared>,
-    /// About how many bytes forms and prototypes take.
+    /// Approximate size of forms and prototypes in bytes.
     weight: usize,
-    /// The largest limit that anybody has.
+    /// The largest limit of any caller.
     limit: usize,
-    /// How many were not made for want of room.
+    /// Number of templates that were not made because of the limit.
     refused: usize,
-    /// How many there have to be for it to be worth looking for what nobody has any more.
+    /// Number of entries from which a search for unused ones pays off.
     crowd: usize,
 }
 
-/// A container that several have.
+/// A shared container.
 struct Shared {
     source: Source,
     state: State<Box<Prototype>>,
@@ -49,26 +49,26 @@ struct Shared {
 
 /// The forms for an index of keys.
 struct Common {
-    /// While it is held, no others have its address.
+    /// Reserves the address of the index: as long as this exists, no other index has it.
     index: Weak<Keys>,
     state: State<Vec<Arc<DictForm>>>,
 }
 
-/// How many forms an index may have. They are to be few, and used by many.
+/// Maximum number of forms per index. A few forms are to serve many mappings.
 const FORMS: usize = 8;
 
-/// What there is to make copies from.
+/// The state of a template.
 enum State<T> {
-    /// Nothing yet: it was seen once, and many are never seen again.
+    /// Not made yet. The source was seen once, and many sources are never seen again.
     Met,
     Made(T),
-    /// Nothing: something is not plain, or too deep.
+    /// Impossible: some part is not plain, or it is too deep.
     Refused,
 }
 
 impl SharedObjects {
-    /// The prototype of a container that several have, if it is met for the second time or later.
-    /// `limit` is about how many bytes may be taken.
+    /// The prototype of a shared container, from its second use on. `limit` is the approximate maximum size
+    /// of all templates in bytes.
     pub fn prototype(&mut self, py: Python<'_>, value: &Value, limit: usize) -> PyResult<Option<&Prototype>> {
         let Some(address) = address_of(value) else { return Ok(None) };
         let met = self.shared.get(&address).map(|shared| shared.state.is_met());
@@ -89,12 +89,12 @@ impl SharedObjects {
         Ok(self.shared.get(&address).and_then(|shared| shared.state.made()).map(|made| &**made))
     }
 
-    /// The form for a mapping, if its keys are met for the second time or later. `limit` is about how
-    /// many bytes may be taken.
+    /// The form for a mapping, from the second use of its keys on. `limit` is the approximate maximum size of
+    /// all templates in bytes.
     pub fn form(&mut self, py: Python<'_>, map: &Map, limit: usize) -> PyResult<Option<Arc<DictForm>>> {
         let index = map.shared_keys();
         if Arc::strong_count(index) == 1 {
-            // Nobody else has these keys.
+            // No other mapping has these keys.
             return Ok(None);
         }
         let met = match self.forms.get(&address(index)).map(|common| &common.state) {
@@ -118,8 +118,7 @@ impl SharedObjects {
         Ok(None)
     }
 
-    /// A form for a mapping that is a part of a prototype, and that has most of its scalars. Its keys must
-    /// be plain.
+    /// A form with most scalars of a mapping that is part of a prototype. The keys must be plain.
     pub fn form_in_prototype(&mut self, py: Python<'_>, map: &Map) -> PyResult<Arc<DictForm>> {
         let index = map.shared_keys();
         let known = self.forms.get(&address(index));
@@ -151,8 +150,8 @@ impl SharedObjects {
         }
     }
 
-    /// Whether there is room for more. Where there was none for many times as much as there is,
-    /// something else is asked for than was: all is forgotten.
+    /// Whether the limit allows more templates. If many more were refused than exist, the requests have
+    /// changed, so all forms and prototypes are dropped.
     fn has_room(&mut self, limit: usize) -> bool {
         self.limit = self.limit.max(limit);
         if self.weight >= self.limit {
@@ -165,7 +164,7 @@ impl SharedObjects {
         self.weight < limit
     }
 
-    /// Forgets what nobody has any more, if there are enough that it is worth a look.
+    /// Drops templates whose source is gone, if there are enough entries for this to pay off.
     fn sweep(&mut self) {
         if self.forms.len() + self.shared.len() < self.crowd {
             return;
@@ -181,13 +180,13 @@ impl SharedObjects {
     }
 }
 
-/// About how many bytes an entry takes beside what it is for.
+/// Approximate size of an entry without its template, in bytes.
 const OVERHEAD: usize = 64;
 
-/// How many may be there before it is worth looking for the dead.
+/// Minimum number of entries for a search.
 const CROWD: usize = 1024;
 
-/// How many have the keys of a container that one file has: its slot and its value.
+/// Number of owners of the keys if a container belongs to one file only: its slot and its value.
 const ITS_OWN: usize = 2;
 
 impl<T> State<T> {
@@ -203,7 +202,7 @@ impl<T> State<T> {
     }
 }
 
-/// Where a mapping or a list is.
+/// The address of a mapping or a list.
 fn address_of(value: &Value) -> Option<usize> {
     match value {
         Value::Map(map) => Some(address(map)),
@@ -212,7 +211,7 @@ fn address_of(value: &Value) -> Option<usize> {
     }
 }
 
-/// Keeps the allocation of a container, but not what is in it: no other has its address.
+/// Keeps the allocation of a container but not its content, so that no other container gets its address.
 enum Source {
     Map(Weak<Map>),
     List(Weak<Vec<Value>>),
@@ -235,7 +234,7 @@ impl Source {
     }
 }
 
-/// Whether somebody else has a container too.
+/// Whether a container has other owners.
 pub fn is_shared(value: &Value) -> bool {
     match value {
         Value::Map(map) => Arc::strong_count(map) > 1,
@@ -244,7 +243,7 @@ pub fn is_shared(value: &Value) -> bool {
     }
 }
 
-/// Whether Salt carries the keys of a mapping as they are.
+/// Whether Salt carries the keys of a mapping unchanged.
 pub fn has_plain_keys(map: &Map) -> bool {
     map.keys().all(|key| wire::is_plain(&key.0))
 }
@@ -253,11 +252,11 @@ fn address<T>(of: &Arc<T>) -> usize {
     Arc::as_ptr(of) as usize
 }
 
-/// All that is known, taken away from where others find it.
+/// All templates of the process, taken by one thread.
 pub struct Taken(Option<Box<SharedObjects>>);
 
 impl Taken {
-    /// Takes it away.
+    /// Takes the templates.
     pub fn new() -> Taken {
         Taken(Some(KNOWN.lock().take().unwrap_or_default()))
     }
@@ -285,7 +284,7 @@ impl Drop for Taken {
     }
 }
 
-/// About how many bytes forms and prototypes of this process take.
+/// Approximate size in bytes of the forms and prototypes of this process.
 pub fn weight() -> usize {
     KNOWN.lock().as_ref().map_or(0, |known| known.weight)
 }

@@ -1,14 +1,13 @@
-//! The Python module `saltext.reclass._engine`: the engine as Python sees it.
+//! The Python module `saltext.reclass._engine`: the engine for Python.
 //!
-//! Nothing but translation: [`incoming`] and [`outgoing`] carry data over the border,
-//! [`errors`] carries failures, [`log`] writes the log, [`data`] turns results into Python data, [`inventory`] asks the engine, [`editor`] edits
-//! files. Three promises to a Salt master hold for each method:
+//! It only translates: [`incoming`] and [`outgoing`] convert data, [`errors`] converts failures, [`log`]
+//! writes the log, [`data`] converts results, [`inventory`] calls the engine, [`editor`] edits files. Each
+//! method gives a Salt master three guarantees:
 //!
-//! * a panic becomes an ordinary exception ([`errors::guard`]): Salt does not
-//!   survive anything else;
-//! * the interpreter is free for other threads while the engine works, and no
-//!   lock of the engine is held while waiting for the interpreter;
-//! * what is returned is new, and the caller may change it.
+//! * A panic becomes an ordinary exception ([`errors::guard`]), because Salt survives nothing else.
+//! * The interpreter is free for other threads while the engine works, and no lock of the engine is held
+//!   while a thread waits for the interpreter.
+//! * The result is new, and the caller may change it.
 
 mod data;
 pub mod editor;

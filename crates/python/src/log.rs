@@ -1,5 +1,5 @@
-//! Log turns warnings, times and changes of mode into lines of Python's log `saltext.reclass`, which in Salt
-//! is Salt's log.
+//! Writes warnings, durations and changes of mode to Python's log `saltext.reclass`. In Salt this is Salt's
+//! log.
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use reclass::error::{Warning, concise_warning};
 use reclass::lock::Mutex;
 
-/// The level of a line, as Python counts them.
+/// The level of a line, with Python's numbers.
 #[derive(Clone, Copy)]
 pub enum Severity {
     Debug = 10,
@@ -34,11 +34,11 @@ pub fn write(py: Python<'_>, severity: Severity, line: &str) -> PyResult<()> {
     logger(py)?.call_method1("log", (severity as u8, "%s", line)).map(drop)
 }
 
-/// Writes warnings of settings, each once in a process: Salt opens the inventory for each call.
+/// Logs warnings about settings, each once per process, because Salt opens the inventory for each call.
 pub fn once(py: Python<'_>, warnings: &[Warning]) -> PyResult<()> {
     static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
     for line in warnings.iter().map(concise_warning) {
-        // Never waits: in a forked child the lock may be held for ever.
+        // Does not wait: in a forked child the lock may be held forever.
         let fresh = LOGGED.try_lock().is_none_or(|mut logged| {
             let fresh = !logged.contains(&line) && logged.len() < 1000;
             if fresh {

@@ -1,8 +1,7 @@
-//! Outgoing turns the engine's values into new Python objects, of the types that `PyYAML` would
-//! have given them.
+//! Converts values of the engine to new Python objects, with the types that `PyYAML` would produce.
 //!
-//! What is likely to be asked for again, of this answer or of another one, is copied: a container that
-//! several have from its prototype, another mapping from a form with its keys.
+//! Values that are probably requested again, in this answer or another one, are copied from templates: a
+//! shared container from its prototype, another mapping from a form with its keys.
 
 use num_bigint::BigInt;
 use pyo3::exceptions::PyValueError;
@@ -18,33 +17,33 @@ use reclass::stack::grow;
 use reclass::value::{DateTime, Map, Text, Value};
 use reclass::wire;
 
-/// What makes the objects of one answer.
+/// Creates the objects of one answer.
 pub struct Outgoing<'py> {
     py: Python<'py>,
     known: Taken,
-    /// About how many bytes may be taken by what is kept for other answers.
+    /// Approximate limit in bytes for templates.
     limit: usize,
-    /// Whether it stops at what is not plain.
+    /// Whether to stop at a value that is not plain.
     plain: bool,
-    /// How many containers it is inside of.
+    /// Current nesting depth of containers.
     depth: usize,
 }
 
-/// Why something is not made.
+/// The reason for stopping.
 enum Stopped {
-    /// Python raised this.
+    /// Python raised this exception.
     Raised(Box<PyErr>),
-    /// It is not plain, and was to be.
+    /// A value is not plain, but had to be.
     NotPlain,
 }
 
 type Made<T> = Result<T, Stopped>;
 
-/// How many levels of containers fit on the stack that one look at it makes sure of.
+/// Number of container levels that fit on the stack ensured by one check.
 const LEVELS: usize = 16;
 
 impl<'py> Outgoing<'py> {
-    /// `limit` is about how many bytes may be taken by what is kept for other answers.
+    /// `limit` is the approximate limit in bytes for templates.
     pub fn new(py: Python<'py>, limit: usize) -> Outgoing<'py> {
         Outgoing { py, known: Taken::new(), limit, plain: false, depth: 0 }
     }
@@ -54,18 +53,18 @@ impl<'py> Outgoing<'py> {
         self.py
     }
 
-    /// The Python object for a value. Each call makes new containers.
+    /// The Python object of a value. Each call creates new containers.
     pub fn object(&mut self, value: &Value) -> PyResult<Bound<'py, PyAny>> {
         Ok(self.any(value)?)
     }
 
-    /// The Python dict for a mapping. Each call makes new containers.
+    /// The Python dict of a mapping. Each call creates new containers.
     pub fn dict(&mut self, map: &Map) -> PyResult<Bound<'py, PyDict>> {
         Ok(self.nested(|outgoing| outgoing.map(map))?)
     }
 
-    /// The dict for a mapping of which Salt carries everything as it is, in the words of [`wire`];
-    /// `None` where that is not so, or not so easily told.
+    /// The dict of a mapping that Salt carries unchanged, which means that it is plain in the sense of
+    /// [`wire`]; `None` if it is not, or if that is too costly to decide.
     pub fn plain_dict(&mut self, map: &Map) -> PyResult<Option<Bound<'py, PyDict>>> {
         self.plain = true;
         let made = self.nested(|outgoing| outgoing.map(map));
@@ -82,7 +81,7 @@ impl<'py> Outgoing<'py> {
         PyList::new(self.py, texts.iter().map(|text| self.known.strings.get(self.py, text)))
     }
 
-    /// The Python string for a text.
+    /// The Python string of a text.
     pub fn string(&mut self, text: &Text) -> Bound<'py, PyString> {
         self.known.strings.get(self.py, text)
     }
@@ -111,7 +110,7 @@ impl<'py> Outgoing<'py> {
         }
     }
 
-    /// A container on a stack that grows: values are as deep as the engine allows them to be.
+    /// Creates a container on a growing stack: values are as deep as the engine allows.
     fn nested<T>(&mut self, body: impl FnOnce(&mut Self) -> Made<T>) -> Made<T> {
         if self.plain && self.depth >= wire::DEPTH {
             return Err(Stopped::NotPlain);
@@ -150,7 +149,7 @@ impl<'py> Outgoing<'py> {
         Ok(dict)
     }
 
-    /// A copy of a container that several have; `None` where there is no prototype of it.
+    /// A copy of a shared container; `None` if it has no prototype.
     fn shared(&mut self, value: &Value) -> Made<Option<Bound<'py, PyAny>>> {
         if !is_shared(value) {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! Prototypes are what the containers of many answers are made from, each with all that is inside.
+//! A prototype is a template for a container in many answers, including all inner containers.
 //!
-//! A prototype is one piece of memory that is read from the front to the back: what an answer costs
-//! that was not asked for lately is the memory that has to be looked at.
+//! A prototype is one contiguous block of memory that is read from front to back: the cost of an answer that
+//! was not requested recently is the memory that must be read.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -12,31 +12,30 @@ use reclass::failpoints::failpoint;
 use reclass::value::{Map, Value};
 use reclass::wire;
 
-/// What copies of a container are made from. All in it is plain, in the words of [`wire`].
+/// A template for containers. Everything in it is plain in the sense of [`wire`].
 pub struct Prototype {
-    /// Of each container what it is and how much it has, the outer one before those that are in it.
+    /// The type and size of each container, outer containers before inner ones.
     steps: Box<[Step]>,
-    /// Of a dict, the one that it is a copy of, and the keys and values that it has other than that
-    /// one; of a list, its items. `Ellipsis` is in the place of a container.
+    /// For a dict: its form, then the keys and values that differ from the form. For a list: its items.
+    /// `Ellipsis` is the placeholder of a container.
     objects: Box<[Py<PyAny>]>,
     height: usize,
 }
 
 #[derive(Clone, Copy)]
 enum Step {
-    /// A dict with so many entries other than those that it is a copy of.
+    /// A dict with this number of entries that differ from its form.
     Dict(u32),
-    /// A list of so many items.
+    /// A list with this number of items.
     List(u32),
 }
 
-/// How many containers may be inside of one another. Those that are deeper have no prototype, so that
-/// making one and copying it take little of the stack.
+/// Maximum nesting depth. Deeper containers have no prototype, so that creating and copying one needs little
+/// stack.
 const HEIGHT: usize = 16;
 
 impl Prototype {
-    /// Makes the prototype of a container; `None` for one that is too deep, or has anything that is not
-    /// plain.
+    /// Creates the prototype of a container; `None` if it is too deep, or contains a value that is not plain.
     pub fn of(py: Python<'_>, value: &Value, known: &mut SharedObjects) -> PyResult<Option<Prototype>> {
         let mut making = Making { py, known, steps: Vec::new(), objects: Vec::new(), height: 0 };
         let made = making.container(value, 1)?;
@@ -44,17 +43,17 @@ impl Prototype {
         Ok(made.then(|| Prototype { steps: steps.into(), objects: objects.into(), height }))
     }
 
-    /// How many containers are inside of one another, the outer one included.
+    /// The nesting depth, including the outermost container.
     pub fn height(&self) -> usize {
         self.height
     }
 
-    /// About how many bytes it takes.
+    /// Approximate size in bytes.
     pub fn weight(&self) -> usize {
         64 + size_of_val(&*self.steps) + size_of_val(&*self.objects)
     }
 
-    /// A new container with new containers in it.
+    /// A new container with new inner containers.
     pub fn copy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let mut copying =
             Copying { py, steps: self.steps.iter(), objects: &self.objects, ellipsis: py.Ellipsis() };
@@ -71,7 +70,7 @@ struct Making<'py, 'k> {
 }
 
 impl Making<'_, '_> {
-    /// Whether a container is plain, and not too deep.
+    /// Adds a container; `false` if it is not plain or too deep.
     fn container(&mut self, value: &Value, depth: usize) -> PyResult<bool> {
         if depth > HEIGHT {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! Strings are the Python strings of texts: one object for one allocation, as long as it is in use.
+//! Caches the Python strings of texts: one object per allocation, as long as it is in use.
 
 use pyo3::prelude::*;
 use pyo3::types::PyString;
@@ -6,26 +6,26 @@ use rustc_hash::FxHashMap;
 
 use reclass::value::Text;
 
-/// Python strings by the address of the text, which they keep alive. Those in `young` were used
-/// lately.
+/// Python strings by the address of their text, which they keep alive. The strings in `young` were used
+/// recently.
 #[derive(Default)]
 pub struct Strings {
     young: FxHashMap<usize, (Text, Py<PyString>)>,
     old: FxHashMap<usize, (Text, Py<PyString>)>,
 }
 
-/// How many strings are young: a large pillar has a tenth.
+/// Maximum number of young strings. A large pillar has a tenth of this number.
 const YOUNG: usize = 65_536;
 
 impl Strings {
-    /// The Python string for a text.
+    /// The Python string of a text.
     pub fn get<'py>(&mut self, py: Python<'py>, text: &Text) -> Bound<'py, PyString> {
         let address = text.address();
         if let Some((_, string)) = self.young.get(&address) {
             return string.bind(py).clone();
         }
         if text.is_alone() {
-            // Such texts are many, and each of them has one place in one answer.
+            // There are many such texts, and each is used once in one answer.
             return PyString::new(py, text);
         }
         let known = self.old.remove(&address);
