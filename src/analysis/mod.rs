@@ -1,7 +1,7 @@
 //! Analysis: questions beyond a pillar.
 //!
-//! Explanations, lint, differences, listings and the class graph. They read what the engine computed
-//! and never change it.
+//! Explanations, lint, differences, listings and the class graph. They read the results of the
+//! engine and never change them.
 
 pub mod diff;
 pub mod explain;
