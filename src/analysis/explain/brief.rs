@@ -211,7 +211,7 @@ fn is_read_otherwise(text: &str) -> bool {
     text == "None" || (is_word && !matches!(crate::yaml::parse_value(text), Ok(Value::Str(_))))
 }
 
-/// Whether a string needs no quotes: YAML reads it as the same string, and a reader too.
+/// Whether a string needs no quotes: neither YAML nor a person reads it as another value.
 fn is_plain(text: &str) -> bool {
     !text.is_empty()
         && text.trim() == text

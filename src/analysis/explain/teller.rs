@@ -129,7 +129,7 @@ fn after_parameters<'a>(mut evaluator: Evaluator<'a>, parameters: &Arc<MapSlot>)
 }
 
 impl<'a> Teller<'a> {
-    /// Explains the parameters of a node, or its exports.
+    /// The state for the parameters of a node, or for its exports.
     pub fn new(
         computation: &'a Computation<'a>,
         layers: &'a Layers,

@@ -1,4 +1,4 @@
-//! Checks classes and nodes: unused classes, redundant entries and class mappings that match no node.
+//! Checks classes and nodes: unused classes, redundant entries and nodes that no class mapping matches.
 
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashSet};
