@@ -455,6 +455,10 @@ fn a_lock_that_only_allows_writing_can_be_locked() {
     let others = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH | CapabilitySet::CHOWN;
     let edit = || cluster::set(&settings, PRAGUE, "b", Value::Int(2), EditOptions::default());
     without(others | CapabilitySet::FOWNER, edit).expect("an edit");
+    fs::set_permissions(&lock, fs::Permissions::from_mode(0o600)).expect("a mode");
+    std::os::unix::fs::chown(&lock, Some(4242), Some(4343)).expect("given away");
+    let error = without(others | CapabilitySet::FOWNER, edit).expect_err("closed").to_string();
+    assert!(error.contains("or delete the lock file while nobody edits"), "{error}");
 }
 
 #[test]

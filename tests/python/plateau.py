@@ -20,7 +20,7 @@ def main() -> None:
     for name in ("nodes", "classes"):
         (folder / name).mkdir()
     (folder / "nodes/web1.yml").write_text("classes: [role]\nparameters: {joined: '${v0}/${v1}'}\n")
-    inventory = Inventory(inventory_base_uri=str(folder))
+    inventory = Inventory(inventory_base_uri=str(folder), settle_time=0)
     for number in range(1, questions + 1):
         values = "".join(f"  v{key}: value-{number:08}-{key}\n" for key in range(VALUES))
         (folder / "new").write_text(f"parameters:\n{values}")

@@ -44,6 +44,11 @@ impl Kind {
             Kind::YamlLimit { setting: None, .. } => Some("in quotes it is text, of any length".into()),
             Kind::YamlSyntax { message } => syntax_help(message).map(str::to_owned),
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
+            // The lock itself is closed, not its folder.
+            Kind::FileUnwritable { message, .. } if message.contains("/.reclass.lock'") =>
+            {
+                Some("edit as the owner of the folder or as root, or delete the lock file while nobody edits: the next edit creates it with the permissions of the folder".into())
+            }
             Kind::DirectoryNotFound { message, .. }
             | Kind::DirectoryUnreadable { message, .. }
             | Kind::FileUnreadable { message, .. }

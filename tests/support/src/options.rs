@@ -13,5 +13,7 @@ pub fn options(root: &Path, generated: &Inventory, cache: &str) -> Map {
     let mut options = settings.as_map().cloned().unwrap_or_default();
     options.insert("inventory_base_uri".into(), Value::text(root.to_str().unwrap()));
     options.insert("cache".into(), Value::text(cache));
+    // Nobody else writes the files.
+    options.insert("settle_time".into(), Value::Int(0));
     options
 }

@@ -109,6 +109,8 @@ pub fn check(input: &[u8]) {
     let mut options = asked.settings;
     options.insert("inventory_base_uri".into(), Value::text(base.to_str().expect("UTF-8")));
     options.insert("threads".into(), Value::Int(1));
+    // Nobody else writes the files.
+    options.insert("settle_time".into(), Value::Int(0));
     options.insert("cache".into(), Value::text("stat"));
     let kept = match Inventory::open(&options) {
         Ok(kept) => kept,
