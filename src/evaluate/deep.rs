@@ -1,7 +1,7 @@
-//! Deep values are heads with all that is inside of them.
+//! Deep values are heads with all of their content evaluated.
 //!
-//! Each container is computed once: one in which nothing can change for all nodes, another for the
-//! node, or for the nodes that rely on it ([`super::partial`]).
+//! Each container is computed once: a constant one for all nodes, another one for the node or for the nodes
+//! that use its memo ([`super::partial`]).
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,7 +15,7 @@ use crate::base::value::{CONTAINER, Map, Value};
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot};
 
 impl Evaluator<'_> {
-    /// The whole value of a place.
+    /// The whole value of a slot.
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
             Slot::Value(value, _) => {
@@ -25,14 +25,15 @@ impl Evaluator<'_> {
             Slot::Map(map) => self.deep_map(map),
             Slot::List(list) => self.deep_list(list),
             Slot::Raw(raw) => self.deep_raw(raw),
-            // Enough is told.
+            // Enough faults are recorded.
             _ if self.faults.len() > MAX_FAULTS => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
                 let found = self.head(slot)?;
                 if found.home.is_none() {
                     return self.deep_found(&found);
                 }
-                // What comes from elsewhere may hold this place: the message of a cycle names it.
+                // The value of another path may contain this slot. With this frame, the message of the cycle
+                // names it.
                 self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
                 let value = self.deep_found(&found);
                 self.pop_active();
@@ -41,7 +42,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The whole value of a head; problems inside are those of its home.
+    /// The whole value of a head. Faults inside are reported at the path of the value.
     pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
         match (&found.head, &found.home) {
             (Head::Value(value), _) => {
@@ -111,7 +112,7 @@ impl Evaluator<'_> {
         }
         self.measure = measure.wrapped();
         self.weight += CONTAINER + values.len() * size_of::<Value>();
-        // One that failed has no value.
+        // A mapping with a failed entry has no value.
         Map::with_keys_of(entries, values).map(Value::map).ok_or(Stop::Reported)
     }
 
@@ -138,11 +139,11 @@ impl Evaluator<'_> {
         }
         self.measure = measure.wrapped();
         self.weight += CONTAINER + items.len() * size_of::<Value>();
-        // One that failed has no value.
+        // A list with a failed item has no value.
         if items.len() == slots.len() { Ok(Value::list(items)) } else { Err(Stop::Reported) }
     }
 
-    /// The value of a container that nothing in it can change, computed once for all nodes.
+    /// The value of a constant container, computed once for all nodes.
     fn plain(
         &mut self,
         constant: &OnceLock<(Value, ValueSize)>,
@@ -161,7 +162,7 @@ impl Evaluator<'_> {
         Ok(value.clone())
     }
 
-    /// Computes a container once, and notices when it is inside of itself.
+    /// Computes a container once, and detects a container inside of itself.
     fn container(
         &mut self,
         address: usize,
@@ -194,8 +195,8 @@ impl Evaluator<'_> {
         result
     }
 
-    /// A value that is not too large to be handed on: shared as it is here, `{a: ${b}, c: ${b}}`
-    /// takes no room, however often it is repeated.
+    /// Returns the value unless it is too large for its consumers. Here copies are shared, so
+    /// `{a: ${b}, c: ${b}}` takes no memory, however often it is repeated.
     fn within_limits(&mut self, value: Value, origin: Origin) -> Result<Value, Stop> {
         let (depth, values) = (self.settings.limit_depth as usize, self.settings.limit_values as usize);
         let (what, limit, setting) = match self.measure {

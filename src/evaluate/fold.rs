@@ -1,9 +1,9 @@
-//! Folding turns the stack of layers' values for one place into one head.
+//! Folding combines the values that layers have for one path, a stack, into one head.
 //!
-//! The rules are those of `ValueList.render` in the Python forks, in their order: null is
-//! nothing, `~` begins anew, a constant holds, mappings merge, lists extend, and everything
-//! else depends on the `allow_…` settings (rulings M1–M5). What a `~` replaces is not
-//! evaluated (R16), but looked at in the end for references that lead nowhere (R6).
+//! The rules and their order are those of `ValueList.render` in the Python forks: null counts as nothing, `~`
+//! starts anew, a constant stays unchanged, mappings merge, lists extend, and everything else depends on the
+//! `allow_…` settings (rulings M1–M5). Values that a `~` replaces are not evaluated (R16). At the end, they
+//! are examined for missing references (R6).
 
 use std::sync::{Arc, OnceLock};
 
@@ -18,12 +18,12 @@ use crate::base::value::{Key, Value};
 use crate::model::merge::{brought_in, map_of_values, merge_maps, normalize, stack_maps};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
-/// Values that a `~` replaced, to be examined when all else is known.
+/// Values that a `~` replaced, to be examined after everything else is evaluated.
 pub(super) struct Replaced {
     stack: Arc<StackSlot>,
     count: usize,
     path: Vec<Key>,
-    /// Whether it stands among the exports.
+    /// Whether the path is one of the exports.
     export: bool,
     by_container: bool,
 }
@@ -33,7 +33,7 @@ pub(super) struct Failed {
     /// Its index.
     pub at: usize,
     pub stop: Stop,
-    /// Whether a missing reference of it would be an error: nothing makes up for it.
+    /// Whether a missing reference in it would be an error, because nothing makes up for it.
     pub certain: bool,
 }
 
@@ -43,13 +43,13 @@ impl Failed {
     }
 }
 
-/// More values of layers than the places of a node have together.
+/// More values of layers than all paths of a node have together.
 const MANY: usize = 10_000;
 
-/// As many levels of containers in one another as a layer is thought to end in the inside of its own.
+/// The nesting within which a later layer is expected to end a container that merges into its own inside.
 const FEW: usize = 8;
 
-/// The kinds of values that merging tells apart.
+/// The kinds of values that merging distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     Map,
@@ -98,9 +98,8 @@ impl Evaluator<'_> {
         found.map_err(|failed| failed.stop)
     }
 
-    /// Folds entries of which `total` stand in the stack from here on: the last of a stack
-    /// has nothing behind it that could make up for a missing reference. `forgive` tells
-    /// whether anything may.
+    /// Folds entries. `total` is their number to the end of the stack: no later value can make up for a
+    /// missing reference in the last one. `forgive` is whether later values may do so at all.
     pub(super) fn fold_entries(
         &mut self,
         entries: &[StackEntry],
@@ -112,7 +111,7 @@ impl Evaluator<'_> {
         Ok(output)
     }
 
-    /// The same, reporting each step; `output` is null in the beginning, and what stands at the end.
+    /// The same, and reports each step. `output` is null at first, and the result at the end.
     pub(super) fn fold_into<T: Tracer>(
         &mut self,
         output: &mut Found,
@@ -127,7 +126,7 @@ impl Evaluator<'_> {
         let mut output_origin = Origin::NONE;
         let mut missing = None;
         let (mut constant, mut changed) = (false, false);
-        // Whether it is a container that was made here: it grows in place until somebody may look at it.
+        // Whether the output is a container created here. It grows in place until others can refer to it.
         let mut grown = false;
         for (index, entry) in entries.iter().enumerate() {
             let origin = entry.slot.origin();
@@ -160,7 +159,7 @@ impl Evaluator<'_> {
             }
             let at = |stop| Failed::at(index, stop);
             if constant {
-                // Saying the same again is no change (M5).
+                // Repeating the same value is no change (M5).
                 let strict = self.settings.strict_constant_parameters;
                 let same = !strict || self.same_value(output, &new).map_err(at)?;
                 let effect = match (strict, same) {
@@ -174,7 +173,7 @@ impl Evaluator<'_> {
                     let fault = self
                         .place(Fault::new(Kind::ConstantChanged {}), origin, None)
                         .note("the constant is set here", self.site(output_origin));
-                    // Each change is told.
+                    // Each change is reported.
                     self.report_once(fault.into());
                     changed = true;
                 }
@@ -219,8 +218,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether two heads have the same value. One that needs the place itself has none yet, and
-    /// what is compared with it is a change: the comparison is no circle of the inventory.
+    /// Whether two heads have the same value. A head that depends on this path has no value yet, so the
+    /// comparison counts as a change. It is no cycle of the inventory.
     fn same_value(&mut self, one: &Found, other: &Found) -> Result<bool, Stop> {
         let before = self.faults.len();
         let values = self.deep_found(one).and_then(|one| Ok((one, self.deep_found(other)?)));
@@ -239,7 +238,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// As many values of layers as are merged at most: fewer for an explanation, which asks more than once.
+    /// The maximum number of values of layers to merge. An explanation has a lower limit, because it folds
+    /// repeatedly.
     fn most_folded(&self) -> usize {
         let limit = self.settings.limit_values as usize;
         if self.mode == Mode::Explain { limit / 8 } else { limit }
@@ -250,8 +250,8 @@ impl Evaluator<'_> {
         self.beyond("the number of values of layers that are merged", limit, "limit_values", origin)
     }
 
-    /// The error of very many values that stand at a few places: who asks for one path of a container that
-    /// merges into its own inside gets twice as many of them at each level.
+    /// The error for very many values from few origins. If a container merges into its own inside, a request
+    /// for one path of it has twice as many values at each level.
     fn too_alike(&self, entries: &[StackEntry]) -> Option<Stop> {
         if entries.len() <= 2 * MANY {
             return None;
@@ -260,10 +260,11 @@ impl Evaluator<'_> {
         (places.len() < entries.len() / 64).then(|| self.too_many(entries[0].slot.origin()))
     }
 
-    /// Whether a container merges into its own inside, level after level. Each of them is new, and a later
-    /// layer may end it, so that only their number tells: what is written in files nests less than half as
-    /// deep as it may. Where several layers bring the container in, each level has twice as many values:
-    /// then it is their number. Without names all of it is asked again where this is a problem.
+    /// Whether a container merges into its own inside, level after level. Each level is a new container, and
+    /// a later layer may end the repetition, so only the number of levels reveals it: containers in files
+    /// nest less than half as deep as the limit. If several layers contain the reference, each level has
+    /// twice as many values; then the number of values reveals it. In fast mode paths are missing; if there
+    /// is a problem, everything is evaluated again with paths.
     fn never_ends(&self, found: &Found) -> bool {
         let home = || found.home.as_deref().is_some_and(|home| self.path_keys().starts_with(home));
         let inside = || self.is_fast() || home();
@@ -271,8 +272,8 @@ impl Evaluator<'_> {
             || self.folded > MANY && self.nesting() > FEW && inside()
     }
 
-    /// The fault of a container that merges into its own inside, level after level: the end of the
-    /// path repeats what lies between the container and the reference to it.
+    /// The fault of a container that merges into its own inside, level after level. The end of the path
+    /// repeats the keys between the container and the reference to it.
     fn endless(&self, found: &Found, origin: Origin) -> Fault {
         let delimiter = &self.settings.delimiter;
         let path = self.path_keys();
@@ -286,7 +287,7 @@ impl Evaluator<'_> {
         self.place(fault.in_path(inside), origin, None)
     }
 
-    /// What a value does to the one that stands, and the setting that decides it.
+    /// The effect of a value on the current one, and the setting that decides it.
     fn effect(&self, earlier: &Head, later: &Head) -> (Effect, Option<&'static str>) {
         let settings = self.settings;
         let replaces = |allowed| if allowed { Effect::Replaces } else { Effect::Conflicts };
@@ -314,7 +315,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The problem of a value that does not go together with the one that stands.
+    /// The fault of a value that conflicts with the current one.
     fn conflict(
         &self,
         earlier: &Found,
@@ -334,7 +335,7 @@ impl Evaluator<'_> {
         fault.note(format!("the {earlier} stands here"), self.site(before)).into()
     }
 
-    /// Merges a later mapping into one; one that nobody else has changes in place.
+    /// Merges a later mapping into the output. A mapping with one owner changes in place.
     fn merge_into<T: Tracer>(&mut self, output: &mut Found, later: Found, origin: Origin) {
         let earlier = take(output);
         let earlier = self.mapping(earlier, origin);
@@ -343,7 +344,7 @@ impl Evaluator<'_> {
         *output = Head::Map(merge(earlier, &later, &self.prefixes)).into();
     }
 
-    /// A mapping ready to be merged; one that a reference brought in comes closed (M4).
+    /// A mapping ready to be merged. The stacks of one from a reference are closed (M4).
     pub(crate) fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
         if let Head::Map(map) = &found.head {
             self.look_into(map);
@@ -357,7 +358,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Adds the items of a later list; a list that nobody else has grows in place.
+    /// Adds the items of a later list. A list with one owner grows in place.
     fn extend(
         &mut self,
         output: &mut Found,
@@ -394,14 +395,14 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Looks at what `~` replaced: its missing references are warnings or errors as for any
-    /// overwritten value (R6), its cycles are nothing (R16), its type conflicts stay errors.
+    /// Examines the values that `~` replaced. Their missing references are warnings or errors, as in any
+    /// overwritten value (R6). Their cycles are ignored (R16). Their type conflicts are errors.
     pub(crate) fn examine_replaced(&mut self) {
         while let Some(replaced) = self.replaced.pop() {
             let before = self.enter(replaced.path.iter());
             self.exports = replaced.export;
             let entries = &replaced.stack.entries[..replaced.count];
-            // Data that a container replaces is not forgiven (R6).
+            // A missing reference that a container replaces is an error (R6).
             let forgive = self.settings.ignore_overwritten_missing_references && !replaced.by_container;
             self.rest_of_entries(entries, forgive, true);
             self.leave(before);
@@ -410,7 +411,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Takes a value away; what is left is null.
+/// Moves a value out and leaves null.
 fn take(found: &mut Found) -> Found {
     std::mem::replace(found, Head::Value(Value::Null).into())
 }
@@ -420,8 +421,7 @@ pub(super) fn standing(entries: &[StackEntry]) -> &[StackEntry] {
     &entries[replaced_count(entries)..]
 }
 
-/// How many entries the last `~` replaces. A constant in front of it holds, so that nothing is
-/// replaced then.
+/// The number of entries that the last `~` replaces. After a constant, a `~` replaces nothing.
 fn replaced_count(entries: &[StackEntry]) -> usize {
     let constant = entries.iter().position(|entry| entry.prefix.constant).unwrap_or(entries.len());
     let replacing =
@@ -429,7 +429,7 @@ fn replaced_count(entries: &[StackEntry]) -> usize {
     entries.iter().enumerate().filter_map(replacing).next_back().unwrap_or(0)
 }
 
-/// The items of a list; a scalar is a list of itself.
+/// The items of a list. A scalar is a list with one item.
 fn items(head: &Head, origin: Origin) -> Box<dyn Iterator<Item = Slot> + '_> {
     match head {
         Head::List(list) => Box::new(list.items.iter().cloned()),

@@ -1,11 +1,10 @@
-//! Looking further turns a place that failed into what else is wrong with it.
+//! Searches for further problems of a failed path, so that all problems of a node are reported at once (R5).
 //!
-//! The evaluation of a place ends with its first problem. What the place needs whatever that comes to is
-//! looked at here, so that all problems of a node are told in one go (R5): the other references of a
-//! text, those inside of a reference, and the values that later layers have for the place. What may be a
-//! consequence is left alone: a reference with a missing one in its name, and what earlier layers say,
-//! which the missing value may replace. Of two containers that do not fit, both are looked into. No value
-//! depends on anything here.
+//! The evaluation of a path ends with its first problem. This module evaluates the parts that the path needs
+//! regardless of that problem: the other references of a text, those inside of a reference, and the values of
+//! later layers. It leaves out possible consequences: a reference with a missing one in its name, and the
+//! values of earlier layers, which the missing value may replace. If two containers conflict, it evaluates
+//! both. No value depends on this module.
 
 use super::fold::{Failed, standing};
 use super::{Evaluator, Found, Mode, Stop};
@@ -15,36 +14,37 @@ use crate::base::value::{Key, Text};
 use crate::model::slot::{Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
 
-/// A container of a place that failed, to be looked into when all else is known: what is in it may refer
-/// to places that are not finished.
+/// A container of a failed path. It is examined after everything else is evaluated, because its content may
+/// refer to unfinished paths.
 pub(super) struct Hidden {
     found: Found,
     path: Vec<Key>,
-    /// Whether it stands among the exports.
+    /// Whether the path is one of the exports.
     export: bool,
 }
 
-/// How many problems with the values of layers for one place are told: what is behind each of them is
-/// folded anew.
+/// The maximum number of faults in layers' values to report per path. After each one, the later values are
+/// folded again.
 const MOST_FOLDS: usize = 16;
 
-/// Which references of a text are told that lead nowhere.
+/// Which missing references of a text to report.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
     /// All of them.
     All,
-    /// Those inside of others: the others are forgiven where a later layer replaces the text (R6).
+    /// Only those inside of other references. The others are forgiven if a later layer replaces the text
+    /// (R6).
     Certain,
 }
 
 impl Evaluator<'_> {
-    /// Tells what else is wrong with a place that failed.
+    /// Reports the other problems of a failed slot.
     pub(super) fn look_further(&mut self, slot: &Slot) {
         if self.tells_one() {
             return;
         }
         self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
-        // Beyond the limit of the depth nothing is looked at.
+        // Nothing is examined beyond the depth limit.
         let _: Result<(), Stop> = self.deeper(|evaluator| {
             evaluator.rest_of(slot, Rest::All);
             Ok(())
@@ -52,13 +52,13 @@ impl Evaluator<'_> {
         self.pop_active();
     }
 
-    /// Tells what else is wrong with a text that failed: its other references.
+    /// Reports the other problems of a failed text: its other references.
     pub(super) fn rest_of_text(&mut self, template: &Template, origin: Origin, rest: Rest) {
         if self.tells_one() {
             return;
         }
         match template.parts.as_slice() {
-            // It is the one that failed.
+            // This is the reference that failed.
             [Part::Reference(reference)] => {
                 self.rest_of_parts(&reference.parts, &template.source, origin, Rest::All);
             }
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether one problem says all that is asked for.
+    /// Whether the first problem is enough.
     fn tells_one(&self) -> bool {
         matches!(self.mode, Mode::Fast | Mode::Explain)
             || !self.settings.group_errors
@@ -88,8 +88,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Looks at all references of a text or inside of a reference, of one that fails at those inside of it
-    /// first; tells whether all of them have a value.
+    /// Evaluates all references of a text, or those inside of a reference. If a reference fails, those inside
+    /// of it come first. Returns whether all of them have a value.
     fn rest_of_parts(&mut self, parts: &[Part], source: &Text, origin: Origin, rest: Rest) -> bool {
         let mut all = true;
         for part in parts {
@@ -106,7 +106,7 @@ impl Evaluator<'_> {
                     continue;
                 }
                 if rest == Rest::Certain && matches!(stop, Stop::Missing(_)) {
-                    // The text may be forgiven for it, whatever else is in it.
+                    // The text may be forgiven because of this reference, whatever else is wrong in it.
                     return false;
                 }
                 self.report_once(stop);
@@ -116,7 +116,7 @@ impl Evaluator<'_> {
         all
     }
 
-    /// Looks at what stands in a stack behind the value that failed.
+    /// Examines the entries of a stack after the one that failed.
     fn rest_of_stack(&mut self, stack: &StackSlot) {
         let forgive = self.settings.ignore_overwritten_missing_references;
         if let Some(found) = self.rest_of_entries(standing(&stack.entries), forgive, false) {
@@ -124,7 +124,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Keeps a container of this place to be looked into.
+    /// Stores a container of this path for examination.
     fn hide(&mut self, found: Found) {
         if found.head.is_container() {
             let (path, export) = (self.path_keys().to_vec(), self.is_export());
@@ -132,10 +132,10 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The first of these is a container that does not fit what stands before it. What is wrong in it is
-    /// so however that is mended, but for what later layers replace: gives back what all of them come to.
-    /// Where a later one does not fit in turn, what stands before that is kept to be looked into, unless a
-    /// setting may let it replace all.
+    /// Folds entries whose first one is a container that conflicts with the values before it, and returns the
+    /// result. Its problems remain however the conflict is fixed, unless later layers replace them. If a
+    /// later entry conflicts in turn, stores the fold of the others for examination, unless a setting may let
+    /// that entry replace them.
     fn rest_of_container(&mut self, entries: &[StackEntry], forgive: bool) -> Option<Found> {
         let failed = match self.fold_entries(entries, entries.len(), forgive) {
             Ok(found) => return Some(found),
@@ -145,8 +145,9 @@ impl Evaluator<'_> {
         None
     }
 
-    /// One of these failed. If it is a container that cannot replace what stands before it by any setting,
-    /// what the others come to is kept to be looked into: later ones may replace what is wrong in earlier.
+    /// One of these entries failed. If it is a container that no setting lets replace the values before it,
+    /// stores the fold of the other entries for examination: later ones may replace faulty parts of earlier
+    /// ones.
     fn hide_around(&mut self, entries: &[StackEntry], failed: &Failed, forgive: bool) {
         let conflict = entries.get(failed.at).and_then(|entry| conflict(&failed.stop, entry));
         if !matches!(conflict, Some(Kind::MergeType { setting: None, .. })) {
@@ -159,9 +160,9 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Tells what is wrong with the values of layers for one place, one after the other; gives back what
-    /// those behind the last problem come to. `forgive` tells whether later values may make up for a
-    /// missing reference. Those that a `~` replaced have values behind them, and may go in a circle (R16).
+    /// Reports the faults of layers' values for one path, one after the other. Returns the fold of those
+    /// after the last fault. `forgive` is whether later values may make up for a missing reference. Values
+    /// that a `~` replaced (`replaced`) always have later values, and may be cycles (R16).
     pub(super) fn rest_of_entries(
         &mut self,
         entries: &[StackEntry],
@@ -178,7 +179,7 @@ impl Evaluator<'_> {
             let problem = match self.fold_entries(rest, total, forgive) {
                 Ok(found) => {
                     if found.head.is_container() {
-                        // Nothing makes up for what a container replaces (R6).
+                        // Nothing makes up for a missing reference that a container replaces (R6).
                         for (template, origin) in uncertain {
                             self.rest_of_parts(&template.parts, &template.source, origin, Rest::All);
                         }
@@ -224,7 +225,7 @@ impl Evaluator<'_> {
         None
     }
 
-    /// Tells what is wrong inside of the containers of places that failed.
+    /// Reports the problems inside of the containers of failed paths.
     pub(super) fn examine_hidden(&mut self) {
         while !self.hidden.is_empty() {
             for Hidden { found, path, export } in std::mem::take(&mut self.hidden) {
@@ -234,7 +235,7 @@ impl Evaluator<'_> {
                 if let Err(stop) = self.deep_found(&found) {
                     self.report_once(stop);
                 }
-                // Two containers may hold the same, at another index.
+                // Two containers may have the same content at different indexes.
                 let new = self.faults.split_off(told);
                 for fault in new {
                     if !self.faults.iter().any(|told| is_told(told, &fault)) {
@@ -246,7 +247,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Takes note of a problem that may have been told.
+    /// Records a fault unless it is already recorded.
     pub(super) fn report_once(&mut self, stop: Stop) {
         let fault = match &stop {
             Stop::Missing(not_found) => &not_found.fault,
@@ -259,14 +260,14 @@ impl Evaluator<'_> {
     }
 }
 
-/// The problem of an entry that does not fit what stands before it.
+/// The conflict of an entry with the values before it.
 fn conflict<'s>(stop: &'s Stop, entry: &StackEntry) -> Option<&'s Kind> {
     let Stop::Fault(fault) = stop else { return None };
     let own = matches!(fault.kind, Kind::MergeType { .. }) && fault.origin == Some(entry.slot.origin());
     own.then_some(&fault.kind)
 }
 
-/// Whether a problem stands where another one does, in the same words.
+/// Whether a fault has the same origin and message as another one.
 fn is_told(told: &Fault, fault: &Fault) -> bool {
     (told.origin, told.sub_span) == (fault.origin, fault.sub_span)
         && told.kind.to_string() == fault.kind.to_string()

@@ -1,24 +1,24 @@
-//! A memo keeps what places came to, by their addresses, and notices those that need themselves.
+//! A memo keeps the results of slots by their addresses, and detects slots that need themselves.
 
 use rustc_hash::FxHashMap;
 
-/// What is known of a place.
+/// The state of a slot or container.
 pub(super) enum State<T> {
-    /// It is computed at the moment.
+    /// It is being computed.
     Pending,
-    /// What it came to.
+    /// It has a result.
     Done {
         result: T,
-        /// Whether a place of the node's own had a say ([`super::partial`]).
+        /// Whether the result depends on the node's own paths ([`super::partial`]).
         own: bool,
-        /// Whether it is kept for other nodes.
+        /// Whether the result is kept for other nodes.
         kept: bool,
     },
-    /// Its problem was reported.
+    /// It failed, and its fault is recorded.
     Failed,
 }
 
-/// What is known of many.
+/// The states of many slots or containers.
 pub(super) struct Memo<T> {
     places: FxHashMap<usize, usize>,
     states: Vec<State<T>>,
@@ -31,20 +31,20 @@ impl<T> Default for Memo<T> {
 }
 
 impl<T> Memo<T> {
-    /// Makes room for so many in all.
+    /// Reserves capacity for this total.
     pub(super) fn reserve_for(&mut self, places: usize) {
         let more = places.saturating_sub(self.states.len());
         self.places.reserve(more);
         self.states.reserve(more);
     }
 
-    /// How many places were begun.
+    /// The number of started computations.
     pub(super) fn len(&self) -> usize {
         self.states.len()
     }
 
-    /// Begins to compute a place, to be ended by [`Memo::end`]; the error is what is known of one
-    /// that was begun before.
+    /// Starts a computation, to be finished by [`Memo::end`]. The error is the state of one that was started
+    /// before.
     pub(super) fn begin(&mut self, address: usize) -> Result<usize, &State<T>> {
         let new = self.states.len();
         let place = *self.places.entry(address).or_insert(new);
@@ -55,12 +55,12 @@ impl<T> Memo<T> {
         Ok(place)
     }
 
-    /// Ends it: `None` where it failed.
+    /// Finishes a computation: `None` if it failed.
     pub(super) fn end(&mut self, place: usize, done: Option<T>, own: bool) {
         self.states[place] = done.map_or(State::Failed, |result| State::Done { result, own, kept: false });
     }
 
-    /// Takes out what a place came to without a say of the node's own.
+    /// Moves out a result that does not depend on the node's own paths.
     pub(super) fn take_shared(&mut self, address: usize) -> Option<T> {
         let state = &mut self.states[*self.places.get(&address)?];
         if !matches!(state, State::Done { own: false, kept: false, .. }) {
@@ -72,7 +72,7 @@ impl<T> Memo<T> {
         }
     }
 
-    /// Marks what a place came to as one to be kept for other nodes, if the node's own had no say.
+    /// Marks a result as kept for other nodes, unless it depends on the node's own paths.
     pub(super) fn keep(&mut self, address: usize) -> Keeping<'_, T> {
         match self.places.get(&address).map(|place| &mut self.states[*place]) {
             Some(State::Done { own: false, kept: true, .. }) => Keeping::Again,
@@ -84,7 +84,7 @@ impl<T> Memo<T> {
         }
     }
 
-    /// All that is to be kept, by address.
+    /// All kept results, by address.
     pub(super) fn into_kept(mut self) -> FxHashMap<usize, T> {
         let kept = |state: &State<T>| matches!(state, State::Done { kept: true, .. });
         let mut all = FxHashMap::default();
@@ -99,12 +99,12 @@ impl<T> Memo<T> {
     }
 }
 
-/// What became of an attempt to keep something.
+/// The outcome of [`Memo::keep`].
 pub(super) enum Keeping<'m, T> {
-    /// It is kept from now on.
+    /// The result is kept from now on.
     New(&'m T),
-    /// It was kept already.
+    /// The result was already kept.
     Again,
-    /// Nothing is known of it, or the node itself had a say.
+    /// There is no result, or it depends on the node's own paths.
     Not,
 }

@@ -1,12 +1,12 @@
-//! Evaluation turns merged slots into values: references are followed, stacks folded.
+//! Evaluation computes the values of merged slots: it follows references and folds stacks.
 //!
-//! Evaluation is lazy and each place is computed once. The *head* of a place is its value
-//! without what is inside of it; following `${a:b}` needs only the head of `a`, so a mapping
-//! may refer to its own parts. A place that is needed for its own head is a cycle (R9), found
-//! as a state, not by counting.
+//! Evaluation is lazy, and each slot is computed once. The *head* of a slot is its weak head normal form
+//! (WHNF): its own kind is known, while its items are still slots. `${a:b}` needs only the head of `a`, so a
+//! mapping may refer to its own parts. A slot that needs its own head is a cycle (R9). It is detected by the
+//! state of the slot, not by counting.
 //!
-//! Everything that goes wrong is recorded at the place where it stands, and places that depend
-//! on it stay silent, so that one run reports every problem of a node once (R5).
+//! Each problem is recorded at its own path. Values that depend on it fail silently, so one evaluation
+//! reports every problem of a node once (R5).
 
 mod deep;
 mod fold;
@@ -47,26 +47,26 @@ use way::Way;
 pub(crate) use way::{site, site_of};
 pub(crate) use without::{References, without};
 
-/// Finds places for messages. Asked only when there is something to say.
+/// Finds source positions for messages. Called only if there is a message.
 pub trait Locate {
-    /// The path of the file and the span of a node in it.
+    /// The path of a file and the span of a YAML node in it.
     fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)>;
-    /// The bytes of a file.
+    /// The content of a file.
     fn bytes(&self, file: FileId) -> Option<Arc<[u8]>>;
-    /// The place of a node in its file.
+    /// The source position of a YAML node.
     fn site(&self, origin: Origin) -> Option<Site> {
         self.locate(origin).map(|(path, span)| Site::at(path, span))
     }
 }
 
-/// What stopped the evaluation of a place.
+/// Why the evaluation of a slot failed.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The reference of this very place leads nowhere; a later value may make up for it (R6).
+    /// The reference in this very slot is missing. A later value may make up for it (R6).
     Missing(Box<NotFound>),
-    /// Anything else, not recorded yet.
+    /// Any other fault, not recorded yet.
     Fault(Box<Fault>),
-    /// It is recorded where it happened.
+    /// The fault is already recorded where it happened.
     Reported,
 }
 
@@ -76,21 +76,21 @@ impl From<Fault> for Stop {
     }
 }
 
-/// A value as far as its type and, for a container, its slots.
+/// The value of a slot up to its kind: finished data, or a container with its slots.
 #[derive(Clone, Debug)]
 pub(crate) enum Head {
-    /// A finished value.
+    /// Finished data.
     Value(Value),
     /// A list.
     List(Arc<ListSlot>),
-    /// A mapping of a list, keys as they are.
+    /// A mapping inside of a list. Its keys keep their types.
     Raw(Arc<RawSlot>),
     /// A mapping.
     Map(Arc<MapSlot>),
 }
 
 impl Head {
-    /// The head of a slot that there is nothing to compute of.
+    /// The head of a slot, if it needs no computation.
     pub(crate) fn of(slot: &Slot) -> Option<Head> {
         match slot {
             Slot::Value(value, _) => Some(Head::Value(value.clone())),
@@ -100,7 +100,7 @@ impl Head {
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => None,
         }
     }
-    /// The slots in it: finished data has none.
+    /// The slots of the container. Finished data has none.
     pub(crate) fn slots(&self) -> std::slice::Iter<'_, Slot> {
         match self {
             Head::Value(_) => [].iter(),
@@ -109,7 +109,7 @@ impl Head {
             Head::Map(map) => map.entries.values(),
         }
     }
-    /// What tells it from other containers as long as it lives.
+    /// Identifies the container during its lifetime.
     pub(crate) fn address(&self) -> Option<usize> {
         match self {
             Head::Value(_) => None,
@@ -118,7 +118,7 @@ impl Head {
             Head::Map(map) => Some(Arc::as_ptr(map) as usize),
         }
     }
-    /// Whether what is in it has to be computed.
+    /// Whether the content needs evaluation.
     fn is_dynamic(&self) -> bool {
         match self {
             Head::Value(_) => false,
@@ -133,7 +133,7 @@ impl Head {
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Head::Value(Value::Null))
     }
-    /// What stands at a key; `index` makes the index of an item of it, for a list of this length.
+    /// The child at a key. For a list, `index` returns the index of the item, given the length.
     pub(crate) fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
     where
         K: ?Sized + Hash + Equivalent<Key>,
@@ -151,21 +151,21 @@ impl Head {
     }
 }
 
-/// A slot of a container, or a part of finished data: of what a query, a default or an automatic parameter
-/// brings in.
+/// A slot of a container, or a part of finished data. Finished data comes from a query, a default or an
+/// automatic parameter.
 #[derive(Clone, Copy)]
 pub(crate) enum Child<'s> {
     Slot(&'s Slot),
     Data(&'s Value),
 }
 
-/// The head of a place, and where a reference found it.
+/// The head of a slot, and the path at which a reference found it.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
     pub(crate) head: Head,
-    /// The path of the place, where a reference led to another one.
+    /// The path of the value, if a reference led to another path.
     pub(crate) home: Option<Arc<[Key]>>,
-    /// Whether a reference brought it in (M4).
+    /// Whether the value comes from a reference (M4).
     pub(crate) brought: bool,
 }
 
@@ -175,31 +175,31 @@ impl From<Head> for Found {
     }
 }
 
-/// How much of a node there is to evaluate.
+/// The part of a node to evaluate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Extent {
-    /// All of it.
+    /// Everything.
     Whole,
-    /// All but values that cannot be read: what depends on them fails and tells nothing, and so does
-    /// what asks other nodes, for which this one has failed.
+    /// Everything except unreadable values. A value that depends on one fails silently. So does a query,
+    /// because the node has failed for other nodes.
     Readable,
 }
 
-/// What an evaluation is for, and so what is to be known of its problems.
+/// The purpose of an evaluation. It decides which diagnostics are needed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mode {
-    /// An answer that probably has none: only the depth is tracked, and paths are left out. Where there is a
-    /// problem, the node is evaluated again in full.
+    /// An answer that probably has no problem. Only the depth is tracked, without paths. If there is a
+    /// problem, the node is evaluated again in `Full`.
     Fast,
-    /// An answer with all problems of all places.
+    /// An answer with all problems of all paths.
     Full,
-    /// An explanation, which tells the first problem of a place alone, and no warnings.
+    /// An explanation: only the first problem per path, and no warnings.
     Explain,
-    /// A question whose problems are dropped: names that are similar are not searched.
+    /// An evaluation whose problems are dropped: it does not search for similar names.
     Silent,
 }
 
-/// Evaluates the places of one node.
+/// Evaluates the slots of one node.
 pub struct Evaluator<'a> {
     pub(crate) settings: &'a Settings,
     pub(crate) prefixes: Prefixes,
@@ -208,50 +208,50 @@ pub struct Evaluator<'a> {
     pub(crate) others: Option<&'a dyn Others>,
     mode: Mode,
     extent: Extent,
-    /// Whether it is the exports that are evaluated.
+    /// Whether the exports are being evaluated.
     exports: bool,
     heads: Memo<Found>,
     values: Memo<(Value, ValueSize)>,
-    /// The measure of the value that was given back last.
+    /// The size of the last returned value.
     measure: ValueSize,
-    /// The length of all text that references built.
+    /// The total length of all text built from references.
     text: usize,
-    /// The number of values of layers that were folded.
+    /// The number of folded values of layers.
     folded: usize,
-    /// About how many bytes the values take that were made here.
+    /// Estimated bytes of the values computed by this evaluator.
     pub weight: usize,
-    /// Keeps alive what was made on the way: addresses are keys.
+    /// Retains the containers computed here, because their addresses are memo keys.
     made: Vec<Head>,
     way: Way,
     depth: usize,
-    /// Layers' values that a `~` replaced: looked at last, for R6 alone.
+    /// Values of layers that a `~` replaced. They are examined last, only for R6.
     replaced: Vec<fold::Replaced>,
-    /// Containers of places that failed: looked into last, for more problems alone (R5).
+    /// Containers of failed paths. They are examined last, only for more problems (R5).
     hidden: Vec<further::Hidden>,
-    /// What is known from another node with the same classes.
+    /// The memo from another node with the same classes.
     known: Option<Arc<Known>>,
-    /// The node's own places, where what the others come to is to be kept.
+    /// The node's own paths, if the results for all other paths are to be stored.
     marks: Option<partial::Marks>,
-    /// Whether what is computed at the moment is the node's own.
+    /// Whether the current computation depends on the node's own paths.
     own: bool,
     pub(crate) faults: Vec<Fault>,
-    /// How much was compared to find similar names.
+    /// Cost so far of searching for similar names.
     compared: Cell<usize>,
-    /// What was noticed.
+    /// The warnings.
     pub warnings: Vec<Warning>,
     /// A reference whose default was used.
     pub default_used: Option<Text>,
 }
 
-/// How many steps into one another fit into the stack that one of them asks for.
+/// The number of nested steps that fit into the stack requested by one of them.
 const STEPS: usize = 8;
 
-/// About how many references a node has, and how many containers with references; and how many of them
-/// one has that relies on another node.
+/// About how many references a node has, and how many containers with references. The first number is without
+/// a memo of another node, the second with one.
 const USUAL: [usize; 2] = [448, 112];
 
 impl<'a> Evaluator<'a> {
-    /// An evaluator whose references are looked up in `root`.
+    /// Creates an evaluator that looks up references in `root`.
     pub fn new(root: Root, settings: &'a Settings, sources: &'a dyn Locate) -> Evaluator<'a> {
         Evaluator {
             settings,
@@ -283,47 +283,47 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The same for another purpose.
+    /// Changes the mode.
     #[must_use]
     pub(crate) fn in_mode(mut self, mode: Mode) -> Evaluator<'a> {
         self.mode = mode;
         self
     }
 
-    /// The same, with other nodes to ask.
+    /// Adds other nodes, for queries.
     #[must_use]
     pub fn with_others(mut self, others: &'a dyn Others) -> Evaluator<'a> {
         self.others = Some(others);
         self
     }
 
-    /// The same, beside one that has compared names for problems of the same node.
+    /// Continues with the search cost of another evaluator for the same node.
     #[must_use]
     pub(crate) fn beside(self, other: &Evaluator<'_>) -> Evaluator<'a> {
         self.compared.set(other.compared.get());
         self
     }
 
-    /// The same for a part of a node, of which only problems are to be known.
+    /// Restricts the evaluation to a part of the node. For evaluations that serve only to find problems.
     #[must_use]
     pub fn in_extent(mut self, extent: Extent) -> Evaluator<'a> {
         self.extent = extent;
         self
     }
 
-    /// How many values the memory and the time of what was computed here would make.
+    /// Cost so far, in units of one value.
     pub(crate) fn spent(&self) -> usize {
         self.heads.len() + self.folded + self.weight / crate::base::size::TEXT_UNIT
     }
 
-    /// The value of all exports, after that of the parameters; what fails is recorded.
+    /// Evaluates all exports, after the parameters. Records faults.
     pub fn evaluate_exports(&mut self, exports: &Arc<MapSlot>) -> Option<Value> {
         self.others = None;
         self.exports = true;
         self.evaluate(exports)
     }
 
-    /// The value of a whole map; what fails is recorded.
+    /// Evaluates a whole map. Records faults.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
         let usual = USUAL[usize::from(self.known.is_some())];
         self.heads.reserve_for(usual);
@@ -337,7 +337,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Finishes: looks at what was replaced, and gives back what went wrong.
+    /// Examines the replaced values and returns all faults.
     pub fn finish(&mut self) -> Vec<Fault> {
         self.examine_replaced();
         let mut faults = std::mem::take(&mut self.faults);
@@ -346,7 +346,7 @@ impl<'a> Evaluator<'a> {
         faults
     }
 
-    /// The text of a class name with references, or everything that is wrong with it.
+    /// The text of a class name with references, or all its faults.
     pub fn class_name(&mut self, template: &Template, origin: Origin) -> Result<String, Vec<Fault>> {
         let result = match template.parts.as_slice() {
             [Part::Reference(reference)] => self
@@ -368,7 +368,7 @@ impl<'a> Evaluator<'a> {
 
     // ---- heads --------------------------------------------------------------------------
 
-    /// The head of a place, computed once; what goes wrong is recorded here.
+    /// The head of a slot, computed once. Records faults.
     pub(crate) fn head(&mut self, slot: &Slot) -> Result<Found, Stop> {
         if let Some(head) = Head::of(slot) {
             return Ok(head.into());
@@ -395,7 +395,7 @@ impl<'a> Evaluator<'a> {
         }
         let result = result.map_err(|stop| {
             self.report(stop);
-            // What leads back here is a circle, whatever else is wrong.
+            // A reference back to this slot is a cycle, whatever else is wrong.
             self.look_further(slot);
             Stop::Reported
         });
@@ -405,7 +405,7 @@ impl<'a> Evaluator<'a> {
         result
     }
 
-    /// The head of what stands at a key. Whoever asks keeps the container alive meanwhile.
+    /// The head of a child. The caller must keep the container alive meanwhile.
     pub(super) fn child_head(&mut self, child: Child<'_>) -> Result<Found, Stop> {
         match child {
             Child::Slot(slot) => {
@@ -416,7 +416,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// The head of a slot, not remembered, with its own problem left to the caller.
+    /// The head of a slot, without memo. The caller handles its fault.
     pub(crate) fn compute(&mut self, slot: &Slot) -> Result<Found, Stop> {
         match slot {
             Slot::Text(template, origin) => {
@@ -424,7 +424,7 @@ impl<'a> Evaluator<'a> {
                     [Part::Reference(reference)] => {
                         return self.resolve(reference, &template.source, *origin);
                     }
-                    // It cannot be read, which is told where its file is (see `layer::Rest`).
+                    // The value is unreadable. The fault of its file reports it (see `layer::Incomplete`).
                     [] => return Err(Stop::Reported),
                     _ => {}
                 }
@@ -437,7 +437,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// Text with references in it, as Python's `str()` of each part (R2).
+    /// Text with references, each value as Python's `str()` writes it (R2).
     pub(crate) fn text(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Result<String, Stop> {
         let mut out = String::with_capacity(source.len());
         for part in parts {
@@ -464,7 +464,7 @@ impl<'a> Evaluator<'a> {
         Ok(out)
     }
 
-    /// The error for what a setting limits.
+    /// The error for exceeding the limit of a setting.
     fn beyond(&self, what: &'static str, limit: usize, setting: &'static str, origin: Origin) -> Stop {
         let kind = Kind::EvaluationLimit { what, limit, setting: Some(setting) };
         self.place(Fault::new(kind), origin, None).into()
@@ -472,7 +472,7 @@ impl<'a> Evaluator<'a> {
 
     // ---- steps --------------------------------------------------------------------------
 
-    /// Runs one step deeper, with stack to stand on, up to the limit.
+    /// Runs one step deeper, with enough stack, up to the limit.
     fn deeper<T>(&mut self, compute: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
         let limit = self.settings.limit_references as usize;
         if self.depth >= limit {
@@ -480,7 +480,7 @@ impl<'a> Evaluator<'a> {
             return Err(self.beyond(what, limit, "limit_references", self.active_origin()));
         }
         self.depth += 1;
-        // Some steps have room to stand on once one has.
+        // One request for stack is enough for several steps.
         let result = if self.depth % STEPS == 1 { grow(|| compute(self)) } else { compute(self) };
         self.depth -= 1;
         result

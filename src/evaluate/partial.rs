@@ -1,15 +1,14 @@
-//! Partial evaluation keeps what parameters come to where the node itself has no say, for the
-//! next node with the same classes.
+//! Partial evaluation stores the results that do not depend on the node itself, for the next node with the
+//! same classes.
 //!
-//! Nodes with the same classes differ in what their own files say, and in what refers to it: a
-//! few values of a hundred. So while a first such node is evaluated, each result is marked that
-//! looked at a place of the node's own. All others are kept ([`Known`]), and hold for every node
-//! with the same classes whose own file says something of these places only ([`Own`]), or of new
-//! ones beside them. What warns, replaces, asks other nodes or misses a key is marked too. Nothing
-//! is kept of a node that fails.
+//! Nodes with the same classes differ only in the values of their own files and in references to these: a few
+//! values of a hundred. So while the first such node is evaluated, each result that depends on one of the
+//! node's own paths is marked. All other results are stored ([`Known`]). They are valid for every node with
+//! the same classes whose own file sets only these paths ([`Own`]), or new ones beside them. Results with a
+//! warning, a replaced value, a query or a missing key are marked too. A node that fails stores nothing.
 //!
-//! The same is done for nodes that have the first of their classes in common: what the last ones
-//! say counts as the node's own then.
+//! The same is done for nodes that have only the first classes in common. Then the values of the last classes
+//! count as the node's own.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,21 +24,21 @@ use crate::base::value::{CONTAINER, Key, Value};
 use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::ThreadInterner;
 
-/// The places of a map that later ones have a say in.
+/// The paths of a map that later maps set.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Own(HashMap<Key, Place, DefaultHashBuilder>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 enum Place {
-    /// All that is at the key.
+    /// Everything at the key.
     At,
-    /// These places in the map at the key.
+    /// These paths in the map at the key.
     In(Own),
 }
 
 impl Own {
-    /// The places in `classes` that later maps have a say in; `None` where prefixes are still text,
-    /// so that merging has more to say than keys tell.
+    /// The paths in `classes` that later maps set. `None` if prefixes are still text, because then the keys
+    /// alone do not decide the merge.
     pub fn of(later: &[&MapSlot], classes: &MapSlot) -> Option<Own> {
         let mut own = Own::default();
         for map in later {
@@ -65,8 +64,8 @@ impl Own {
         }
     }
 
-    /// Whether `own` has no say in `classes` beyond these places. A new key needs none, as long as
-    /// it is new in a map that has some: no result is kept that depends on a key that is missing.
+    /// Whether `own` changes nothing in `classes` except at these paths. A new key is allowed without a path,
+    /// if its map contains one of the paths: no stored result depends on a missing key.
     fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
         own.entries.iter().all(|(key, slot)| match (self.0.get(key), slot, classes.entries.get(key)) {
             (Some(Place::At), ..) | (None, _, None) => true,
@@ -79,11 +78,11 @@ impl Own {
     }
 }
 
-/// The same places in the merged parameters of one node, by their addresses.
+/// The same paths in the merged parameters of one node, as addresses.
 #[derive(Default)]
 pub(super) struct Marks {
     slots: FxHashSet<usize>,
-    /// The maps that hold them, at any depth.
+    /// The maps that contain these slots, at any depth.
     maps: FxHashSet<usize>,
 }
 
@@ -101,23 +100,22 @@ impl Marks {
     }
 }
 
-/// What the parameters of some classes come to, whatever a node says of its own places.
+/// The memo: results for some classes that do not depend on the node's own paths.
 pub struct Known {
-    /// The same for fewer of the classes.
+    /// The memo for fewer of the classes.
     base: Option<Arc<Known>>,
     own: Own,
-    /// Whether paths were left out of it.
+    /// Whether it was computed without paths.
     fast: bool,
-    /// The merged parameters of the classes, scalars instead of references to them where a node's
-    /// own places stand beside.
+    /// The merged parameters of the classes. In maps with own paths, scalars replace the references to them.
     classes: Arc<MapSlot>,
-    /// About how many bytes these take.
+    /// Estimated bytes of the containers.
     weight: usize,
-    /// By the address of a container that the parameters of all such nodes share.
+    /// Values by the address of a container that the parameters of all such nodes share.
     values: FxHashMap<usize, (Value, ValueSize)>,
-    /// By the address of a slot in such a container.
+    /// Heads by the address of a slot in such a container.
     heads: FxHashMap<usize, Found>,
-    /// What the addresses belong to, beside the parameters of the classes.
+    /// Retains the other containers with these addresses.
     _alive: (Arc<MapSlot>, Vec<Head>),
 }
 
@@ -128,29 +126,29 @@ impl std::fmt::Debug for Known {
 }
 
 impl Known {
-    /// Whether it holds for a node that says this after the classes.
+    /// Whether it is valid for a node with these parameters after the classes.
     pub fn holds_for(&self, later: &[&MapSlot]) -> bool {
         later.iter().all(|map| !map.prefixed && self.own.cover(map, &self.classes))
     }
 
-    /// Whether it is of use where the other one is, and no worse.
+    /// Whether it is useful wherever the other one is, and no worse.
     pub fn replaces(&self, other: &Known) -> bool {
         self.own == other.own && (other.fast || !self.fast)
     }
 
-    /// About how many bytes it takes, beside the values.
+    /// Estimated bytes without the values.
     pub fn weight(&self) -> usize {
         self.weight
             + self.values.len() * (size_of::<(Value, ValueSize)>() + CONTAINER)
             + self.heads.len() * (size_of::<Found>() + CONTAINER)
     }
 
-    /// Whether it leaves names out of messages.
+    /// Whether messages based on it lack paths.
     pub fn is_fast(&self) -> bool {
         self.fast
     }
 
-    /// The merged parameters of the classes, to merge a node's own into.
+    /// The merged parameters of the classes. The node's own ones are merged into them.
     pub fn classes(&self) -> &Arc<MapSlot> {
         &self.classes
     }
@@ -171,15 +169,15 @@ impl Known {
 }
 
 impl Evaluator<'_> {
-    /// The same, with what is known from another node.
+    /// Uses a memo of another node.
     #[must_use]
     pub fn relying_on(mut self, known: Option<Arc<Known>>) -> Self {
         self.known = known;
         self
     }
 
-    /// Marks the places of a node's own before its parameters are evaluated. `automatic` is the
-    /// key of parameters that differ from node to node.
+    /// Marks the node's own paths before its parameters are evaluated. `automatic` is the key of the
+    /// parameters that differ between nodes.
     pub fn mark(&mut self, own: &Own, automatic: Option<&str>, parameters: &Arc<MapSlot>) {
         let mut marks = Marks::default();
         let automatic = automatic.and_then(|key| parameters.entries.get(key));
@@ -187,8 +185,8 @@ impl Evaluator<'_> {
         self.marks = marks.add(own, parameters).map(|()| marks);
     }
 
-    /// What other nodes need not evaluate again, once all went well. `classes` are the merged
-    /// parameters of the classes, the others those of the node and its exports.
+    /// The memo for other nodes, after a successful evaluation. `classes` are the merged parameters of the
+    /// classes, the others those of the node and its exports.
     pub fn into_known(
         mut self,
         own: Own,
@@ -220,14 +218,14 @@ impl Evaluator<'_> {
         })
     }
 
-    /// A place is looked at.
+    /// Records the use of a slot.
     pub(super) fn look_at(&mut self, slot: &Slot) {
         if let Some(marks) = &self.marks {
             self.own |= marks.slots.contains(&(std::ptr::from_ref(slot) as usize));
         }
     }
 
-    /// All of a map is looked at.
+    /// Records the use of all entries of a map.
     pub(super) fn look_into(&mut self, map: &Arc<MapSlot>) {
         if let Some(marks) = &self.marks {
             self.own |= marks.maps.contains(&(Arc::as_ptr(map) as usize));
@@ -235,15 +233,15 @@ impl Evaluator<'_> {
     }
 }
 
-/// Marks those of a node's results that are of containers which other nodes share.
+/// Marks the results that belong to containers shared with other nodes.
 struct Sift<'m> {
-    /// What was known before: what is in such a container is known too.
+    /// The memo that was used. It already has the content of its containers.
     base: Option<&'m Known>,
     heads: &'m mut Memo<Found>,
     values: &'m mut Memo<(Value, ValueSize)>,
-    /// The addresses of containers that have no value of their own, and were looked at.
+    /// The addresses of visited containers that have no value of their own.
     seen: FxHashSet<usize>,
-    /// About how many bytes the containers take.
+    /// Estimated bytes of the containers.
     weight: usize,
 }
 
@@ -277,7 +275,7 @@ impl Sift<'_> {
     }
 }
 
-/// Makes of the maps of the classes that hold places of the node's own what the next node begins with.
+/// Prepares the maps of the classes with own paths for the next node.
 struct Settling<'a> {
     marks: &'a Marks,
     interner: &'a ThreadInterner<'a>,
@@ -285,15 +283,15 @@ struct Settling<'a> {
 }
 
 impl Settling<'_> {
-    /// Such a map, with what references beside these places came to: they are not looked up by their
-    /// addresses any more.
+    /// Such a map, in which scalar results replace the references beside own paths: later nodes do not look
+    /// these up by address.
     fn map(&mut self, classes: &Arc<MapSlot>, parameters: &Arc<MapSlot>) -> Arc<MapSlot> {
         let mut entries = classes.entries.clone();
         for (index, (key, slot)) in entries.iter_mut().enumerate() {
             if matches!(slot, Slot::Value(..)) {
                 continue;
             }
-            // What is merged into classes comes behind them.
+            // Merging appends new keys after those of the classes, so the index is usually the same.
             let merged = match parameters.entries.get_index(index) {
                 Some((same, merged)) if same.same(key) => merged,
                 _ => match parameters.entries.get(key) {

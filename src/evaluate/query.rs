@@ -1,4 +1,4 @@
-//! Queries turn `$[ … ]` into the exports of the nodes that pass its tests.
+//! Queries: evaluates `$[ … ]` to the exports of the nodes that pass its tests.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use crate::evaluate::{Evaluator, Extent, Found, Head, Stop};
 use crate::model::query::{Connective, Operand, Query};
 use crate::model::slot::{Entries, MapSlot, Slot};
 
-/// The other nodes, as far as a query may ask.
+/// The interface of a query to other nodes.
 pub trait Others {
-    /// The names of the nodes in scope, sorted: all, or those of the asking node's environment (Q2).
+    /// The names of the nodes in scope, sorted: all, or those in the environment of the asking node (Q2).
     fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault>;
 
-    /// The exports of nodes under these paths, in their order: for each node those under each
-    /// path, `None` for one it does not have, or that fails where errors are ignored; `None` for a
-    /// node that is left out because it cannot be read. The error is that of the first node that
-    /// fails, with its name.
+    /// The exports of nodes at these paths, in order. A node has one value for each path: `None` if the
+    /// export does not exist, or if it fails and errors are ignored. A node that is left out because it is
+    /// unreadable has `None` instead of values. The error is that of the first node that fails, with its
+    /// name.
     fn exports(
         &self,
         nodes: Vec<Text>,
@@ -29,44 +29,44 @@ pub trait Others {
         ignore_errors: bool,
     ) -> Result<Told, (Text, Fault)>;
 
-    /// Takes note of a question that was asked in full, and what came of it.
+    /// Records a completed question and its outcome.
     fn answered(&self, question: Question, outcome: Outcome);
 }
 
-/// What a query was told of each node.
+/// The exports of each node, as a query gets them.
 pub type Told = Vec<(Text, Option<Vec<Option<Value>>>)>;
 
-/// The nodes that passed the tests of a query, those of a value query with their values.
+/// The nodes that passed the tests of a query, with their values in a value query.
 pub type Outcome = Vec<(Text, Option<Value>)>;
 
-/// A query with all that the asking node has to say in it.
+/// A query with the values that it takes from the asking node.
 #[derive(Clone, Debug)]
 pub struct Question {
     query: Arc<Query>,
-    /// What the exports are compared with, by comparison.
+    /// The value to compare with, for each comparison.
     operands: Vec<Value>,
-    /// Whether exports that fail are left out.
+    /// Whether failed exports are left out.
     pub ignore_errors: bool,
 }
 
 impl Question {
-    /// The query as it stands in its layer.
+    /// The query as written in its layer.
     pub fn query(&self) -> &Arc<Query> {
         &self.query
     }
 
-    /// Whether nodes of every environment are asked.
+    /// Whether the nodes of all environments are in scope.
     pub fn all_environments(&self) -> bool {
         self.query.all_environments
     }
 
-    /// The exports that are asked for: those of the tests, and the value.
+    /// The paths of the requested exports: those of the tests, and the value.
     pub fn paths(&self) -> Vec<&[Text]> {
         let tested = self.query.comparisons().map(|test| test.export.as_slice());
         tested.chain(self.query.value.as_deref()).collect()
     }
 
-    /// What comes of what was told.
+    /// The outcome for these exports.
     pub fn outcome(&self, told: &Told) -> Outcome {
         told.iter()
             .filter_map(|(node, exports)| {
@@ -136,15 +136,15 @@ impl Evaluator<'_> {
         } else {
             Value::list(nodes.map(|(node, _)| Value::Str(node)).collect())
         };
-        // Each in the outcome that is kept, in the value, and in the keys that nobody shares.
+        // Each node takes memory in the stored outcome, in the value, and in its keys, which are not shared.
         self.weight +=
             CONTAINER + outcome.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
         others.answered(question, outcome);
         Ok(Head::Value(value).into())
     }
 
-    /// The value of an export, `None` where it does not exist; what fails is recorded, or left
-    /// out where errors are ignored. Only mappings are gone into: a query's path has no indexes.
+    /// The value of an export, `None` if it does not exist. Faults are recorded, or left out if errors are
+    /// ignored. The path leads only through mappings: the path of a query has no indexes.
     pub fn export(&mut self, exports: &Arc<MapSlot>, path: &[Text], ignore_errors: bool) -> Option<Value> {
         self.exports = true;
         let mut found = Found::from(Head::Map(exports.clone()));
@@ -177,7 +177,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// A value without the entries and items in it that fail (Q4), and its measure.
+    /// A value without its failed entries and items (Q4), and its size.
     fn without_failures(&mut self, found: &Found, left: &mut Left) -> Option<(Value, ValueSize)> {
         if let Ok(value) = self.deep_found(found) {
             return Some((value, self.measure));
@@ -218,20 +218,20 @@ impl Evaluator<'_> {
             Ok((value, measure.wrapped()))
         });
         left.inside.pop();
-        // What is left is shared as it is here; others have it as often as it stands there.
+        // The remaining parts are shared here, but consumers get a copy for each occurrence.
         let most = self.settings.limit_values as usize;
         let rest = rest.ok().filter(|(_, measure)| measure.size <= most);
         if left.outermost >= depth {
             left.outermost = outermost;
             left.known.insert(address, rest.clone());
         } else {
-            // What is around it had a say.
+            // The result depends on the containers outside, so it is not stored.
             left.outermost = left.outermost.min(outermost);
         }
         rest
     }
 
-    /// What a test compares with: null is nothing that can be compared.
+    /// The value that a test compares with. Null cannot be compared.
     pub(super) fn operand(&mut self, operand: &Operand, query: &str, origin: Origin) -> Result<Value, Stop> {
         let unfit = |evaluator: &Self, message: String| {
             let kind = Kind::QueryOperand { query: query.to_owned(), message };
@@ -255,18 +255,18 @@ impl Evaluator<'_> {
     }
 }
 
-/// How many containers that fail are looked into for what is left of one export.
+/// The maximum number of failed containers to visit for one export.
 const MOST_FAILING: usize = 100_000;
 
-/// What is left of containers that fail.
+/// The state of a search for the parts of failed containers that have a value.
 struct Left {
-    /// The containers around the one that is looked into: one that stands in itself fails there.
+    /// The containers around the current one. A container inside of itself fails there.
     inside: Vec<usize>,
-    /// The outermost of them that was met again since.
+    /// The index of the outermost of them that was met again inside the current one.
     outermost: usize,
-    /// What is left of those that came to the same wherever they stand.
+    /// The remaining values of containers whose result is the same at every path.
     known: FxHashMap<usize, Option<(Value, ValueSize)>>,
-    /// How many were looked into.
+    /// The number of visited containers.
     looks: usize,
 }
 
@@ -290,7 +290,7 @@ pub fn python_equal(a: &Value, b: &Value) -> bool {
         (Value::Set(a), Value::Set(b)) => {
             a.len() == b.len() && a.iter().all(|item| b.iter().any(|other| python_equal(item, other)))
         }
-        // Of floats, only one that is not a number differs from itself.
+        // NaN is the only float that differs from itself.
         (Value::Float(a), Value::Float(b)) if a.is_nan() || b.is_nan() => false,
         _ => Key(a.clone()) == Key(b.clone()),
     }

@@ -1,4 +1,4 @@
-//! References turn `${a:b:c}` into the head of the place it names.
+//! References: resolves `${a:b:c}` to the head of the named parameter.
 
 use std::borrow::Cow;
 
@@ -11,12 +11,12 @@ use crate::base::value::{Key, Text, Value};
 use crate::model::slot::Slot;
 use crate::model::template::{FixedPath, Part, Reference, split_default};
 
-/// How many letters of names of one node are compared with each letter of others, to find similar ones:
-/// a hundred missing names of ten letters beside 2,000 others.
+/// The maximum cost per node of searching for similar names: the number of names times the length of the
+/// missing one. Enough for a hundred missing names of ten letters among 2,000 others.
 const MOST_COMPARED: usize = 2_000_000;
 
 impl Evaluator<'_> {
-    /// The head of what a reference names. `source` is the scalar that holds it, `origin` its place.
+    /// The head that a reference names. `source` is the scalar with the reference, `origin` its origin.
     pub(crate) fn resolve(
         &mut self,
         reference: &Reference,
@@ -27,7 +27,7 @@ impl Evaluator<'_> {
         self.at_path(reference, &path, source, origin).map(|(found, _)| found)
     }
 
-    /// The path that a reference names, once the references inside of it are resolved.
+    /// The path of a reference, after the references inside of it are resolved.
     pub(super) fn path_of<'r>(
         &mut self,
         reference: &'r Reference,
@@ -41,7 +41,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The head of what a reference with this path names, and whether that is its default.
+    /// The head that a reference with this path names, and whether it is the default.
     pub(super) fn at_path(
         &mut self,
         reference: &Reference,
@@ -49,7 +49,7 @@ impl Evaluator<'_> {
         source: &Text,
         origin: Origin,
     ) -> Result<(Found, bool), Stop> {
-        // A default that is not YAML is an error even where it is not needed, as documented.
+        // A default that is not YAML is an error even if it is not needed, as documented.
         let default = match &path.default {
             None => None,
             Some(text) => Some(crate::yaml::parse_value(text).map_err(|error| {
@@ -113,8 +113,7 @@ impl Evaluator<'_> {
         Stop::Missing(Box::new(NotFound { fault, inside: missing.inside, top: missing.top }))
     }
 
-    /// The problem of a reference that leads nowhere, now that it is one, with the name that was probably
-    /// meant.
+    /// The fault of a missing reference that nothing makes up for, with a similar name if there is one.
     pub(super) fn problem(&self, not_found: NotFound) -> Fault {
         let NotFound { mut fault, inside, top } = not_found;
         let Kind::ReferenceNotFound { missing, similar, .. } = &mut fault.kind else { return fault };
@@ -133,7 +132,7 @@ impl Evaluator<'_> {
         fault
     }
 
-    /// The name that was probably meant, as long as not too much was compared for other problems.
+    /// The most similar name, unless the search has become too expensive.
     fn similar(&self, key: &str, names: &[&str]) -> Option<String> {
         let compared = self.compared.get().saturating_add(names.len().saturating_mul(key.len().max(1)));
         self.compared.set(compared);
@@ -142,7 +141,8 @@ impl Evaluator<'_> {
             .map(str::to_owned)
     }
 
-    /// The inside of a reference that holds references: those first, then split (R3, R7).
+    /// The path inside of a reference with nested references. Those are resolved first, then the text is
+    /// split (R3, R7).
     pub(super) fn inside(
         &mut self,
         parts: &[Part],
@@ -163,7 +163,7 @@ impl Evaluator<'_> {
                     let value = self.deep_found(&found)?;
                     match &value {
                         Value::Str(plain) => text.push_str(plain),
-                        // A default is read as YAML again, so null and containers are written so,
+                        // The default is parsed as YAML again, so null and containers are written as YAML,
                         // unless the flag of reclass-rs asks for the text `None` (R7).
                         value @ (Value::Null | Value::List(_) | Value::Map(_))
                             if text.contains(&separator)
@@ -180,7 +180,7 @@ impl Evaluator<'_> {
         Ok(split_default(&text, &self.settings.delimiter))
     }
 
-    /// Walks from the root; the inner result is what was missing.
+    /// Follows a path from the root. The inner error is the missing key.
     pub(super) fn follow(&mut self, segments: &[Text]) -> Result<Result<Found, Missing>, Stop> {
         let Some(first) = segments.first() else {
             return Ok(Err(Missing::default()));
@@ -196,7 +196,7 @@ impl Evaluator<'_> {
             self.push_text(segment);
         }
         self.look_at(slot);
-        // Mappings on the way are what they are, and nothing to be computed.
+        // Mappings on the path need no computation.
         while let (Slot::Map(map), Some(segment)) = (slot, segments.get(depth)) {
             self.push_text(segment);
             let Some(next) = map.entries.get(segment.as_ref()) else {
@@ -222,10 +222,10 @@ impl Evaluator<'_> {
         Ok(Ok(found))
     }
 
-    /// The head of one key or index of a container.
+    /// The head at one key or index of a container.
     fn child(&mut self, found: &Found, segment: &Text) -> Result<Option<Found>, Stop> {
         if let Some(home) = &found.home {
-            // We went through a reference: from here on the path is that of its home.
+            // A reference led here. From here on, the path is that of its target.
             self.change(home.iter());
         }
         self.push_text(segment);
@@ -250,8 +250,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// A reference that leads nowhere: its problem, and the container in which a similar name is searched if the
-/// problem is told. Most are forgiven.
+/// A missing reference: its fault, and the container in which to search for a similar name if the fault is
+/// reported. Most are forgiven.
 #[derive(Debug)]
 pub(crate) struct NotFound {
     pub(super) fault: Fault,
@@ -259,20 +259,20 @@ pub(crate) struct NotFound {
     top: bool,
 }
 
-/// What a reference did not find.
+/// The missing key of a reference.
 #[derive(Default)]
 pub(super) struct Missing {
     key: String,
     container: String,
-    /// The container that does not have the key; similar ones are looked for if it comes to that.
+    /// The container without the key. It is searched for a similar name only if needed.
     inside: Option<Head>,
-    /// Whether it is a parameter at the top that is missing.
+    /// Whether the missing key is a top-level parameter.
     top: bool,
     defined: Option<(String, Origin)>,
 }
 
 impl Missing {
-    /// Without the keys: those of a reference with references in it are parameters' values.
+    /// Removes the keys. If a reference has references inside, its keys are values of parameters.
     fn unnamed(self) -> Missing {
         Missing {
             defined: self.defined.map(|(_, origin)| ("the mapping".into(), origin)),
@@ -307,7 +307,7 @@ mod tests {
         }
     }
 
-    /// What of a file's parameters is similar to what is missing, and how much was compared for it.
+    /// The help of the faults in these layers, and the cost of the search for similar names.
     fn searched(texts: &[&str], fast: bool) -> (Vec<Option<String>>, usize) {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
         let (interner, prefixes) = (Interner::default(), Prefixes::new(&settings));
@@ -336,7 +336,8 @@ mod tests {
         let (help, compared) = searched(&[missing], false);
         assert_eq!(help, [Some("'port' is similar".to_owned())]);
         assert!(compared > 0);
-        // Replaced by a later layer, and evaluated again with all names.
+        // A later layer replaces the value, so nothing is searched. A fast evaluation is repeated with all
+        // names.
         assert_eq!(searched(&[missing, "parameters: {a: 1}"], false), (Vec::new(), 0));
         assert_eq!(searched(&[missing], true), (vec![None], 0));
     }

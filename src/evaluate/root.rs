@@ -1,7 +1,7 @@
-//! The root turns the first keys of a reference into the slot of that parameter.
+//! The root looks up the first keys of a reference and returns the slot of that parameter.
 //!
-//! Parameters of several sources are merged key by key, and only where a reference leads: a class
-//! name, or an export of another node, asks for one or two of hundreds.
+//! Parameters of several sources are merged key by key, and only at the paths of references: a class name, or
+//! an export of another node, needs one or two parameters of hundreds.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,41 +14,41 @@ use crate::base::value::{Key, Text};
 use crate::model::merge::{Prefixes, fold, merge_slots};
 use crate::model::slot::{MapSlot, Slot};
 
-/// Where references begin: parameters, in sources that are merged in their order.
+/// The start of every reference: parameters in sources, which are merged in order.
 #[derive(Debug, Default)]
 pub struct Root {
     sources: Vec<ValueSource>,
-    /// Slots that were merged; their addresses stay what they are.
+    /// Merged slots. Their addresses are stable.
     merged: FxHashMap<Box<[Text]>, Arc<Slot>>,
-    /// What is left out.
+    /// The secrets to leave out.
     without: Option<Secrets>,
-    /// Slots from which it was left out.
+    /// Slots without the secrets.
     shown: FxHashMap<Box<[Text]>, Arc<Slot>>,
 }
 
 /// Some of the parameters of a node.
 #[derive(Clone, Debug)]
 pub enum ValueSource {
-    /// A map of its own.
+    /// The node's own map.
     Map(Arc<MapSlot>),
-    /// What it shares with other nodes.
+    /// Parameters shared with other nodes.
     Shared(Arc<Shared>),
 }
 
-/// The parameters of several layers, merged key by key, once for all who share them.
+/// The parameters of several layers, merged key by key, once for all nodes that share them.
 #[derive(Debug)]
 pub struct Shared {
     maps: Vec<Arc<MapSlot>>,
     known: Mutex<Places>,
 }
 
-/// What is at paths that were asked for.
+/// The values at the requested paths.
 type Places = FxHashMap<Box<[Text]>, Option<Arc<Place>>>;
 
-/// What the layers have at one path.
+/// The values that the layers have at one path.
 #[derive(Debug)]
 struct Place {
-    /// Whether each of them has a plain map, so that the next key decides.
+    /// Whether every value is a plain map. If so, the next key is looked up in each of them.
     plain: bool,
     slots: Vec<Slot>,
     merged: OnceLock<Arc<Slot>>,
@@ -58,7 +58,7 @@ impl Shared {
     /// The parameters of layers, earliest first.
     pub fn new(maps: Vec<Arc<MapSlot>>, prefixes: &Prefixes) -> Shared {
         let maps = if maps.iter().any(|map| map.prefixed) {
-            // Prefixes that are still text take effect when the whole is merged.
+            // Prefixes that are still text take effect only when whole maps are merged.
             vec![fold(maps, prefixes)]
         } else {
             maps.into_iter().filter(|map| !map.entries.is_empty()).collect()
@@ -66,7 +66,7 @@ impl Shared {
         Shared { maps, known: Mutex::default() }
     }
 
-    /// What is at a path that leads through plain maps only.
+    /// The values at a path that leads only through plain maps.
     fn at(&self, path: &[Text]) -> Option<Arc<Place>> {
         if let Some(known) = self.known.lock().get(path) {
             return known.clone();
@@ -109,7 +109,7 @@ fn plain(slot: &Slot) -> Option<&Arc<MapSlot>> {
     }
 }
 
-/// What a source has at a path.
+/// The value of one source at a path.
 enum Here<'s> {
     Slot(&'s Slot),
     Place(Arc<Place>),
@@ -125,7 +125,7 @@ impl Here<'_> {
 }
 
 impl ValueSource {
-    /// What stands at a path; `before` stands at the path without its last key.
+    /// The value at a path. `before` is the value at the path without its last key.
     fn at<'s>(&'s self, path: &[Text], before: Option<&Here<'s>>) -> Option<Here<'s>> {
         let key = path.last()?.as_ref() as &str;
         match (self, before) {
@@ -138,7 +138,7 @@ impl ValueSource {
 }
 
 impl Root {
-    /// Parameters that are merged already.
+    /// Parameters that are already merged.
     pub fn whole(map: Arc<MapSlot>) -> Root {
         Root { sources: vec![ValueSource::Map(map)], ..Root::default() }
     }
@@ -162,8 +162,8 @@ impl Root {
         Root { without: Some(secrets.clone()), ..self }
     }
 
-    /// The slot at the beginning of a path, and how many of its keys lead there. Where all sources
-    /// have plain maps for a key, the next key decides, so that no more is merged than is named.
+    /// The slot at the start of a path, and the number of keys that lead to it. While all sources have plain
+    /// maps, the next key is looked up first, so that only the named part is merged.
     pub(super) fn get(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
         let Some(secrets) = self.without.take() else { return self.get_all(path, prefixes) };
         let found = self.get_all(path, prefixes);
@@ -199,7 +199,7 @@ impl Root {
                     .collect()
             };
             if next.is_empty() {
-                // The maps are there, the key is not: the one who follows the path says so.
+                // The maps exist, but the key is missing. The caller reports it.
                 break;
             }
             here = next;
@@ -234,11 +234,11 @@ impl Root {
     }
 }
 
-/// A slot that stays where it is while it is looked at.
+/// Keeps a slot alive during a lookup, so that its address is stable.
 pub(super) enum RootSlot {
     /// An entry of a map.
     In(Arc<MapSlot>, usize),
-    /// One that was merged.
+    /// A merged slot.
     Merged(Arc<Slot>),
 }
 

@@ -1,5 +1,5 @@
-//! A trace is what an evaluation reports of itself: what each layer's value does at a place, and what a
-//! reference found. Explanations are made of it, so they cannot disagree with the answer.
+//! A trace is the evaluator's own report: the effect of each layer's value at a path, and the value of each
+//! reference. Explanations are made from traces, so they cannot disagree with the answer.
 //!
 //! The fold of a stack reports to a [`Tracer`]. Rendering passes `()`, which compiles to nothing.
 
@@ -38,7 +38,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// The word for it.
+    /// Its name, as in JSON.
     pub fn name(self) -> &'static str {
         match self {
             Effect::Sets => "sets",
@@ -54,15 +54,15 @@ impl Effect {
     }
 }
 
-/// Listens to the fold of a stack: each of its values is one step.
+/// Receives the steps of a fold. Each value of the stack is one step.
 pub(super) trait Tracer {
-    /// Whether mappings that merge keep the values of each key apart, so that each is a step of its place.
+    /// Whether merged mappings keep a stack for each key, so that each value is a step at its own path.
     const TRACES: bool;
-    /// The next value has this effect, by this setting.
+    /// The next value has this effect, decided by this setting.
     fn step(&mut self, effect: Effect, setting: Option<&'static str>, new: &Found);
-    /// What stands after it.
+    /// The result after the step.
     fn stands(&mut self, value: &Found);
-    /// The value that stood so far is replaced by the next one.
+    /// The next value replaces this result.
     fn ends(&mut self, value: Found);
 }
 
@@ -73,35 +73,35 @@ impl Tracer for () {
     fn ends(&mut self, _value: Found) {}
 }
 
-/// The steps of one place, as its fold reported them.
+/// The steps of one path, as reported by its fold.
 pub(crate) struct FoldTrace<'k> {
     /// One step for each value.
     pub(crate) steps: Vec<FoldStep>,
-    /// The values that stood one after the other.
+    /// The results, in order, each until the next one replaced it.
     pub(crate) runs: Vec<Run>,
-    /// Whether a step before failed, so that nothing stands whatever follows it.
+    /// Whether an earlier step failed, so that no later step has a result.
     failed: bool,
-    /// Whether a list with so many items may be kept.
+    /// Whether a list of this length may be stored.
     keeps: &'k dyn Fn(usize) -> bool,
 }
 
-/// A value that stood for some steps.
+/// The result of some steps, until it was replaced.
 pub(crate) struct Run {
-    /// The number of steps at its end.
+    /// The number of steps up to its end.
     pub(crate) end: usize,
     pub(crate) value: Found,
-    /// Whether a step before it failed.
+    /// Whether an earlier step failed.
     pub(crate) failed: bool,
 }
 
-/// What one value of a place did.
+/// The effect of one value.
 pub(crate) struct FoldStep {
     pub(crate) effect: Effect,
     /// The setting that decided it.
     pub(crate) setting: Option<&'static str>,
-    /// The value, `None` where it cannot be computed.
+    /// The value, `None` if its computation failed.
     pub(crate) new: Option<Found>,
-    /// What stood after it, mappings left out.
+    /// The result after the step, unless it is a mapping.
     pub(crate) after: Option<Found>,
 }
 
@@ -131,24 +131,24 @@ impl Tracer for FoldTrace<'_> {
     }
 }
 
-/// What a reference of a text led to.
+/// The result of a reference in a text.
 #[derive(Debug)]
 pub(crate) struct ReferenceTrace {
     /// The reference as written.
     pub(crate) written: Text,
-    /// The path it came to, where the references inside of it could be resolved.
+    /// Its path, if the references inside of it were resolved.
     pub(crate) path: Option<Vec<Text>>,
-    /// What it came to, its default counted; a problem that was told before is none here.
+    /// Its value or its default. A problem that was reported before is `Err(None)`.
     pub(crate) value: Result<Value, Option<Box<Fault>>>,
-    /// Whether nothing stood there and its default was taken.
+    /// Whether the path had no value and the default was used.
     pub(crate) default_used: bool,
     /// The references inside of it.
     pub(crate) inner: Vec<ReferenceTrace>,
 }
 
 impl Evaluator<'_> {
-    /// The head of the place that a path leads to from a slot; `None` where nothing stands there.
-    /// The slot must live as long as the evaluator: heads are remembered by their addresses.
+    /// The head at a path below a slot, `None` if there is no value. The slot must live as long as the
+    /// evaluator, because its address is a memo key.
     pub(crate) fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
         let mut found = self.head(slot)?;
         for key in path {
@@ -160,14 +160,13 @@ impl Evaluator<'_> {
         Ok(Some(found))
     }
 
-    /// The head of one part of a container.
+    /// The head of one child of a container.
     pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
         let child = found.head.child(key, |_| index(key));
         child.map(|child| self.child_head(child)).transpose()
     }
 
-    /// The whole value of a path whose first key has this slot, and what went wrong first where
-    /// there is none.
+    /// The whole value of a path, given the slot of its first key. The error is the first fault.
     pub(crate) fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
         let before = self.faults.len();
         let way = self.enter(path.first());
@@ -192,8 +191,8 @@ impl Evaluator<'_> {
         self.deep_found(&found).map(Some)
     }
 
-    /// Folds the values of one place and reports each, those that a `~` replaced or that follow a
-    /// problem too.
+    /// Folds the values of one path and reports each of them, including those that a `~` replaced and those
+    /// after a problem.
     pub(crate) fn trace_fold<'k>(
         &mut self,
         entries: &[StackEntry],
@@ -228,7 +227,7 @@ impl Evaluator<'_> {
         trace
     }
 
-    /// All references of a text, outermost ones, with what they found.
+    /// The outermost references of a text, with their results.
     pub(crate) fn trace_references(&mut self, template: &Template, origin: Origin) -> Vec<ReferenceTrace> {
         self.trace_parts(&template.parts, &template.source, origin)
     }

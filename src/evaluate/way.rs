@@ -1,7 +1,7 @@
-//! The way turns where an evaluation stands into paths and places, for messages.
+//! The path stack keeps the paths under evaluation, for messages and their source positions.
 //!
-//! Most nodes have no message. So their evaluation only counts how deep it stands, and is run
-//! again with all names where there is something to tell.
+//! Most nodes have no message. So a fast evaluation tracks the depth only, and if there is a diagnostic, the
+//! node is evaluated again with full paths.
 
 use super::{Evaluator, Locate, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS, Warning, short_path};
@@ -9,20 +9,20 @@ use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::yaml::sub_span::sub_span;
 
-/// Where an evaluation stands.
+/// The paths under evaluation.
 #[derive(Default)]
 pub(super) struct Way {
-    /// The paths of all places on the way, one after the other.
+    /// The keys of all frames, one path after the other.
     keys: Vec<Key>,
-    /// Where that of the last one begins.
+    /// The index at which the path of the current frame starts.
     base: usize,
-    /// How many keys there are, named or not.
+    /// The number of keys, including those that a fast evaluation does not store.
     length: usize,
-    /// What is computed at the moment.
+    /// The computations in progress.
     active: Vec<Active>,
 }
 
-/// What is computed at the moment, for the message of a cycle.
+/// A computation in progress, for the message of a cycle.
 struct Active {
     address: usize,
     base: usize,
@@ -31,12 +31,12 @@ struct Active {
 }
 
 impl Evaluator<'_> {
-    /// Whether messages lack names.
+    /// Whether paths are left out of messages.
     pub(super) fn is_fast(&self) -> bool {
         self.mode == Mode::Fast
     }
 
-    /// Goes to another path, as a reference does; `leave` comes back.
+    /// Starts a frame with another path, for example for a reference. `leave` returns to the previous one.
     pub(crate) fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
         let before = (self.way.base, self.way.length);
         if !self.is_fast() {
@@ -52,7 +52,7 @@ impl Evaluator<'_> {
         (self.way.base, self.way.length) = before;
     }
 
-    /// Goes to another path and stays there.
+    /// Replaces the path of the current frame.
     pub(super) fn change<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) {
         if !self.is_fast() {
             self.way.keys.truncate(self.way.base);
@@ -61,12 +61,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The path of the place.
+    /// The current path.
     pub(crate) fn path_keys(&self) -> &[Key] {
         &self.way.keys[self.way.base..]
     }
 
-    /// How many keys the path has; at least that many where names are left out.
+    /// The number of keys in the path. In a fast evaluation, an upper bound.
     pub(super) fn nesting(&self) -> usize {
         self.way.length - self.way.base
     }
@@ -108,22 +108,22 @@ impl Evaluator<'_> {
         self.way.active.pop();
     }
 
-    /// Where that stands which is computed at the moment.
+    /// The origin of the innermost computation in progress.
     pub(super) fn active_origin(&self) -> Origin {
         self.way.active.last().map_or(Origin::NONE, |active| active.origin)
     }
 
-    /// The path of the place, in the notation of references.
+    /// The current path, in the notation of references.
     pub(crate) fn path_text(&self) -> String {
         short_path(self.path_keys(), &self.settings.delimiter)
     }
 
-    /// Whether the place is one of the exports, and not what a reference of theirs leads to.
+    /// Whether the current path is one of the exports, and not the target of a reference in them.
     pub(super) fn is_export(&self) -> bool {
         self.exports && self.way.base == 0
     }
 
-    /// A fault with its place filled in; `within` is the part of the scalar `source`.
+    /// Adds path and source position to a fault. `within` is the relevant part of the scalar `source`.
     pub(crate) fn place(
         &self,
         fault: Fault,
@@ -146,7 +146,7 @@ impl Evaluator<'_> {
         site(self.sources, origin, None)
     }
 
-    /// Takes note of a warning. Each node that meets it is told, so it is found anew for each.
+    /// Records a warning. The result is not shared, so that each node gets its own warning.
     pub(super) fn warn(&mut self, warning: Warning) {
         if self.mode != Mode::Explain {
             self.warnings.push(warning);
@@ -165,7 +165,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Takes note of a problem, after which there is nothing to be told of it.
+    /// Records a fault, so that nothing is left to report.
     pub(super) fn reported(&mut self, stop: Stop) -> Stop {
         self.report(stop);
         Stop::Reported
@@ -175,11 +175,11 @@ impl Evaluator<'_> {
         let from = self.way.active.iter().rposition(|active| active.address == address).unwrap_or(0);
         let path = |active: &Active| &self.way.keys[active.base..active.end];
         let mut steps: Vec<&Active> = self.way.active[from..].iter().collect();
-        // An explanation meets a long one at each of its places, and shows its ends.
+        // An explanation meets a long cycle at each of its paths, so it shows only the two ends.
         if self.mode == Mode::Explain && steps.len() > 2 * ENDS {
             steps.drain(ENDS..steps.len() - ENDS);
         }
-        // On the way into a container, the place that leads out again is what counts.
+        // Of the steps into a container, only the innermost one counts: it leads out again.
         for index in (1..steps.len().saturating_sub(1)).rev() {
             if path(steps[index + 1]).starts_with(path(steps[index])) {
                 steps.remove(index);
@@ -201,7 +201,7 @@ impl Evaluator<'_> {
         Fault { export: fault.export, ..self.place(fault, origin, None) }
     }
 
-    /// Notes which of a stack's values is being computed.
+    /// Records the origin of the stack entry under computation.
     pub(crate) fn at_entry(&mut self, origin: Origin) {
         if let Some(active) = self.way.active.last_mut() {
             active.origin = origin;
@@ -209,10 +209,10 @@ impl Evaluator<'_> {
     }
 }
 
-/// How many steps of a long circle are told at each of its ends, of one that is met often.
+/// The number of steps to show at each end of a long cycle that is met often.
 const ENDS: usize = 16;
 
-/// The place of a node, or of a part of a scalar.
+/// The source position of a YAML node, or of a part of a scalar.
 pub(crate) fn site(
     sources: &dyn Locate,
     origin: Origin,
@@ -234,7 +234,7 @@ pub(crate) fn site(
             site.column += u32::try_from(before.chars().count()).unwrap_or(0) + quote;
             site.length = u32::try_from(part.chars().count()).unwrap_or(0);
         } else if let Some(bytes) = sources.bytes(origin.file) {
-            // Its text does not stand in the file as it is.
+            // The file has the text in another notation.
             let part = (u32::try_from(offset).unwrap_or(u32::MAX), u32::try_from(length).unwrap_or(0));
             site = sub_span(&site, part, bytes.get(span.start as usize..).unwrap_or_default());
         }
@@ -242,8 +242,7 @@ pub(crate) fn site(
     Some(site)
 }
 
-/// The place of a problem: of its value, or of the part that is meant of it. `file` is all that the file
-/// holds.
+/// The source position of a fault: of its value, or of the relevant part. `file` is the content of the file.
 pub(crate) fn site_of(sources: &dyn Locate, fault: &Fault, file: &[u8]) -> Option<Site> {
     let origin = fault.origin?;
     let site = site(sources, origin, None)?;

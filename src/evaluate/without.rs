@@ -1,5 +1,4 @@
-//! Parameters turn into the same without the secrets in them, so that nothing that is evaluated from
-//! them can tell one.
+//! Removes the secrets from parameters before evaluation, so that no result can reveal one.
 
 use std::sync::Arc;
 
@@ -9,12 +8,12 @@ use crate::base::value::{Key, Value};
 use crate::model::slot::{Entries, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 use crate::model::template::{Part, Template};
 
-/// The references in the texts under secret keys.
+/// The treatment of references in texts under secret keys.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum References {
-    /// They go with the text.
+    /// They are removed with the text.
     Hidden,
-    /// They stay, and the text around them goes: the way that they lead is the same.
+    /// They are kept, and the text between them is removed: they still lead along the same paths.
     Kept,
 }
 
@@ -26,7 +25,7 @@ pub fn without(secrets: &Secrets, map: &Arc<MapSlot>, references: References) ->
     Arc::new(Without { secrets, references }.map(map, Cover::Open))
 }
 
-/// The slot at a path, whose keys hide these values, without the secrets in it.
+/// The slot at a path without the secrets in it. `cover` says which values the keys of the path hide.
 pub fn slot_without(secrets: &Secrets, slot: &Slot, cover: Cover) -> Slot {
     Without { secrets, references: References::Hidden }.slot(slot, cover)
 }
