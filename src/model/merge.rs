@@ -8,10 +8,9 @@
 //! | map             | stack   | stack    | merged by key  | stack                |
 //! | text, stack     | stack   | stack    | stack          | stack                |
 //!
-//! A stack is what only evaluation can decide: because a reference has to be known first,
-//! because a prefix (`~`, `=`) has a say, or because the types do not fit and whether that
-//! is an error depends on settings. What can be decided here is decided here, once for all
-//! nodes that share the layers.
+//! A stack leaves the decision to evaluation: a reference must be resolved first, a prefix (`~`, `=`)
+//! applies, or the types conflict and the settings decide if that is an error. Everything else is decided
+//! here, once for all nodes that share the layers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +20,7 @@ use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{Entries, KeyPrefix, ListSlot, MapSlot, RawSlot, Slot, StackEntry, StackSlot};
 
-/// The prefixes that the settings name.
+/// The prefixes from the settings.
 #[derive(Clone, Debug)]
 pub struct Prefixes {
     overrides: Option<char>,
@@ -29,8 +28,8 @@ pub struct Prefixes {
 }
 
 impl Prefixes {
-    /// The prefixes of these settings. Only a single character can be one: the forks compare
-    /// the first character of a key.
+    /// Reads the prefixes from the settings. Only a single character can be a prefix, because the forks
+    /// compare the first character of a key.
     pub fn new(settings: &Settings) -> Prefixes {
         let single = |text: &Text| {
             let mut chars = text.chars();
@@ -42,7 +41,7 @@ impl Prefixes {
         }
     }
 
-    /// Splits a key; a prefix alone is an ordinary key (M6).
+    /// Splits a key. A prefix alone is an ordinary key (M6).
     fn split<'k>(&self, key: &'k str) -> (KeyPrefix, &'k str) {
         let mut chars = key.chars();
         let first = chars.next();
@@ -59,18 +58,18 @@ impl Prefixes {
         }
     }
 
-    /// The prefixes in front of a key, as a file has them.
+    /// The prefixes of a key as written in a file.
     pub fn text(&self, prefix: KeyPrefix) -> String {
         let overrides = self.overrides.filter(|_| prefix.overrides);
         overrides.into_iter().chain(self.constant.filter(|_| prefix.constant)).collect()
     }
 
-    /// The name behind the prefix of a key.
+    /// The key without its first prefix.
     pub fn bare<'k>(&self, key: &'k str) -> &'k str {
         self.split(key).1
     }
 
-    /// The name behind all prefixes of a key: they come one after the other (M6).
+    /// The key without any of its prefixes, which may follow one another (M6).
     pub fn name<'k>(&self, key: &'k str) -> &'k str {
         let mut name = key;
         loop {
@@ -86,8 +85,8 @@ impl Prefixes {
     }
 }
 
-/// A mapping as a file has it, with typed keys and prefixes, as a map of slots: keys become
-/// strings (M7), prefixes take effect, and two keys that are now the same merge in order.
+/// Converts a mapping as written in a file, with typed keys and prefixes, to a map of slots. Keys become
+/// strings (M7), prefixes take effect, and keys that are now equal merge in order.
 pub fn normalize(raw: &RawSlot, prefixes: &Prefixes) -> MapSlot {
     let mut map = Normalized::with_capacity(raw.entries.len());
     for (key, slot) in &raw.entries {
@@ -100,7 +99,7 @@ pub fn normalize(raw: &RawSlot, prefixes: &Prefixes) -> MapSlot {
     map.finish(raw.origin)
 }
 
-/// What [`normalize`] makes, entry by entry.
+/// Builds the result of [`normalize`], entry by entry.
 #[derive(Debug)]
 pub struct Normalized {
     entries: Entries,
@@ -108,40 +107,40 @@ pub struct Normalized {
 }
 
 impl Normalized {
-    /// An empty map with room for entries.
+    /// An empty map with capacity for entries.
     pub fn with_capacity(capacity: usize) -> Normalized {
         let entries = Entries::with_capacity(capacity);
         Normalized { entries, prefixed: false }
     }
 
-    /// Adds the next entry of the file. A mapping in the slot is normalized already.
+    /// Adds the next entry of the file. A mapping in the slot must be normalized already.
     pub fn insert(&mut self, key: Key, slot: Slot, prefixes: &Prefixes) {
         let key = string_key(key);
         let (prefix, name) = prefixes.split(key.as_str().unwrap_or_default());
         if prefix.any() {
             let key = Key::from(name);
             self.prefixed |= prefixes.is_prefixed(&key);
-            // What is below may never merge: prefixes that are still text take effect here (M9).
+            // The content may never merge, so prefixes that are still text take effect here (M9).
             insert::<false>(&mut self.entries, key, single(settle(slot, prefixes), prefix), prefixes);
         } else {
             insert::<false>(&mut self.entries, key, slot, prefixes);
         }
     }
 
-    /// The map, written here.
+    /// The map, with this origin.
     pub fn finish(self, origin: Origin) -> MapSlot {
         MapSlot::new(self.entries, origin, self.prefixed)
     }
 }
 
-/// Merges the map of a later layer over an earlier one. What nobody else holds is changed in
-/// place; what is shared is copied, one level at a time.
+/// Merges the map of a later layer over an earlier one. A map with one owner changes in place. A shared map
+/// is copied, one level at a time.
 pub fn merge_maps(earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
     merge_entries::<false>(earlier, later, prefixes)
 }
 
-/// The same for a trace: nothing is decided here. What two layers have for one key becomes a stack, so
-/// that the fold of the stack decides and reports each step.
+/// The same for a trace, without decisions. The values that two layers have for one key become a stack, so
+/// that its fold decides and reports each step.
 pub(crate) fn stack_maps(earlier: Arc<MapSlot>, later: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
     merge_entries::<true>(earlier, later, prefixes)
 }
@@ -178,9 +177,9 @@ fn merge_entries<const STACKS: bool>(
         let entries = &later.entries;
         merged.entries.merge_all(entries, |earlier, later| join::<STACKS>(earlier, later.clone(), prefixes));
     }
-    // Merging takes nothing away that needs evaluation, but for what follows a null.
+    // Merging replaces only null and scalars, so it removes nothing that needs evaluation.
     merged.dynamic |= later.dynamic;
-    // Whatever does not merge at once becomes a stack, at any depth.
+    // Slots that cannot be merged here become a stack, at any depth.
     merged.stacked = merged.stacked || merged.entries.values().any(Slot::stacked);
     merged.prefixed |= later.prefixed;
     merged.origin = later.origin;
@@ -188,7 +187,7 @@ fn merge_entries<const STACKS: bool>(
     Arc::new(merged)
 }
 
-/// The map of a layer whose prefixes that are still text have taken effect, as where it is the first.
+/// The map of a layer after prefixes that are still text took effect, as in a first layer.
 pub fn settled(map: &Arc<MapSlot>, prefixes: &Prefixes) -> Arc<MapSlot> {
     if map.prefixed { merge_maps(Arc::new(MapSlot::empty()), map, prefixes) } else { map.clone() }
 }
@@ -199,15 +198,15 @@ pub fn fold(maps: impl IntoIterator<Item = Arc<MapSlot>>, prefixes: &Prefixes) -
     maps.into_iter().fold(empty, |merged, map| merge_maps(merged, &map, prefixes))
 }
 
-/// What the slots that layers have for one place come to, earliest first, without merging the
-/// maps that hold them. Those must not have prefixed keys of their own ([`MapSlot::prefixed`]).
+/// Merges the slots that layers have for one path, earliest first, without merging the maps that contain
+/// them. These maps must not have prefixed keys ([`MapSlot::prefixed`]).
 pub fn merge_slots<'s>(slots: impl IntoIterator<Item = &'s Slot>, prefixes: &Prefixes) -> Option<Slot> {
     let mut slots = slots.into_iter();
     let first = settle(slots.next()?.clone(), prefixes);
     Some(slots.fold(first, |earlier, later| merge(earlier, later.clone(), prefixes)))
 }
 
-/// A map with an entry at this index; where its key stands there already, it keeps its place.
+/// The map with an entry at this index. If the same key is already there, its value is replaced.
 pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapSlot> {
     let mut entries = map.entries.clone();
     match entries.get_index_mut(index) {
@@ -217,8 +216,8 @@ pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapS
     Arc::new(MapSlot::new(entries, map.origin, map.prefixed))
 }
 
-/// A map that a reference brought in, its stacks closed: each is evaluated as it is at home,
-/// and neither `~` nor `=` in it says anything to what comes before or after (M4).
+/// A map that a reference found, with its stacks closed: each is evaluated as at its own path, and its `~`
+/// and `=` do not affect earlier or later values (M4).
 pub fn brought_in(map: &Arc<MapSlot>) -> Arc<MapSlot> {
     if !map.stacked {
         return map.clone();
@@ -247,8 +246,8 @@ fn join<const STACKS: bool>(earlier: Option<Slot>, later: Slot, prefixes: &Prefi
     }
 }
 
-/// A slot that becomes the first of its place. Prefixes below it that are still text take
-/// effect now, as the forks merge even a first mapping into an empty one.
+/// The slot as the first value of its path. Prefixes below it that are still text take effect now, because
+/// the forks merge even a first mapping into an empty one.
 fn settle(slot: Slot, prefixes: &Prefixes) -> Slot {
     match slot {
         Slot::Map(map) if map.prefixed => Slot::Map(merge_maps(Arc::new(MapSlot::empty()), &map, prefixes)),
@@ -257,7 +256,7 @@ fn settle(slot: Slot, prefixes: &Prefixes) -> Slot {
     }
 }
 
-/// Merges one later slot over an earlier one; see the table above.
+/// Merges a later slot over an earlier one, see the table above.
 fn merge(earlier: Slot, later: Slot, prefixes: &Prefixes) -> Slot {
     match (earlier, later) {
         (
@@ -269,7 +268,7 @@ fn merge(earlier: Slot, later: Slot, prefixes: &Prefixes) -> Slot {
             Slot::Value(later, origin)
         }
         (Slot::List(earlier), Slot::List(later)) => {
-            // What nobody else holds grows in place.
+            // A list with one owner grows in place.
             let mut list = Arc::try_unwrap(earlier).unwrap_or_else(|shared| {
                 let mut items = Vec::with_capacity(shared.items.len() + later.items.len());
                 items.extend_from_slice(&shared.items);
@@ -286,14 +285,14 @@ fn merge(earlier: Slot, later: Slot, prefixes: &Prefixes) -> Slot {
     }
 }
 
-/// Finished containers stay apart from scalars: evaluation has to look at their types.
+/// Finished containers are no scalars: evaluation must check their types.
 fn is_scalar(value: &Value) -> bool {
     !matches!(value, Value::List(_) | Value::Map(_))
 }
 
 fn stack(earlier: Slot, later: Slot) -> Slot {
     let alone = |slot: Slot| StackSlot::new(vec![StackEntry { slot, prefix: KeyPrefix::default() }]);
-    // What nobody else holds grows in place.
+    // A stack with one owner grows in place.
     let mut merged = match earlier {
         Slot::Stack(stack) => Arc::try_unwrap(stack).unwrap_or_else(|shared| (*shared).clone()),
         other => alone(other),
@@ -312,7 +311,7 @@ fn stack(earlier: Slot, later: Slot) -> Slot {
     Slot::Stack(Arc::new(merged))
 }
 
-/// A value with a prefix. The two prefixes of `~=key` come one after the other.
+/// A value with a prefix. The two prefixes of `~=key` are applied one after the other.
 fn single(slot: Slot, prefix: KeyPrefix) -> Slot {
     if prefix.any()
         && let Slot::Stack(stack) = &slot
@@ -331,7 +330,7 @@ fn string_key(key: Key) -> Key {
     }
 }
 
-/// A map with one more layer of finished data, such as automatic parameters.
+/// Converts a layer of finished data, such as automatic parameters, to a map.
 pub fn map_of_values(map: &crate::base::value::Map, origin: Origin, prefixes: &Prefixes) -> MapSlot {
     normalize(&RawSlot::new(crate::model::slot::entries_from_map(map, origin), origin), prefixes)
 }

@@ -1,8 +1,8 @@
-//! Slots are what merging works on: a value, text with references, a list, a map, or a
-//! stack of layers' values that only evaluation can merge.
+//! Slots are the input and output of merging: a value, text with references, a list, a map, or a stack of
+//! layers' values that only evaluation can merge.
 //!
-//! Slots are immutable and shared. A layer's own slots are shared by every node that
-//! includes it, merged maps by every node that begins with the same layers.
+//! Slots are immutable and shared. Every node that includes a layer shares the layer's slots. Every node that
+//! begins with the same layers shares their merged maps.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,25 +13,25 @@ use crate::base::value::{Map, Value};
 use crate::model::query::Query;
 use crate::model::template::Template;
 
-/// The entries of a map of slots, in the order in which keys appeared.
+/// The entries of a map of slots, in the order in which the keys appeared.
 pub type Entries = Table<Slot>;
 
-/// What one place of the parameters holds before evaluation.
+/// The unevaluated value of one parameter path.
 #[derive(Clone, Debug)]
 pub enum Slot {
-    /// Finished data: a scalar, or a container that nothing in it can change.
+    /// Finished data: a scalar, or a container whose content is constant.
     Value(Value, Origin),
     /// A string with references.
     Text(Arc<Template>, Origin),
     /// An inventory query.
     Query(Arc<Query>, Origin),
-    /// A list. Lists only grow as a whole; what is in them never merges.
+    /// A list. Merging only appends items; it never merges the items themselves.
     List(Arc<ListSlot>),
-    /// A mapping inside of a list: keys keep their types, and `~` and `=` are text (M7).
+    /// A mapping inside of a list. Keys keep their types, and `~` and `=` are text (M7).
     Raw(Arc<RawSlot>),
-    /// A mapping whose keys are strings and whose prefixes are applied.
+    /// A mapping with string keys, whose prefixes are applied.
     Map(Arc<MapSlot>),
-    /// Values of several layers for one place, or one value with a prefix.
+    /// The values of several layers for one path, or one value with a prefix.
     Stack(Arc<StackSlot>),
 }
 
@@ -40,24 +40,24 @@ pub enum Slot {
 pub struct ListSlot {
     /// The items.
     pub items: Vec<Slot>,
-    /// Where the last part of it was written.
+    /// The origin of its last part.
     pub origin: Origin,
-    /// Whether anything in it needs evaluation.
+    /// Whether any item needs evaluation.
     pub dynamic: bool,
-    /// The value of a list that is not dynamic, once it was asked for, and its measure.
+    /// The value and its size, computed on first use. Only for a list that is not dynamic.
     pub constant: OnceLock<(Value, ValueSize)>,
 }
 
 /// A mapping inside of a list.
 #[derive(Debug)]
 pub struct RawSlot {
-    /// The entries, keys as YAML gave them.
+    /// The entries, with the keys from YAML.
     pub entries: Entries,
-    /// Where it was written.
+    /// The origin.
     pub origin: Origin,
-    /// Whether anything in it needs evaluation.
+    /// Whether any entry needs evaluation.
     pub dynamic: bool,
-    /// The value of a mapping that is not dynamic, once it was asked for, and its measure.
+    /// The value and its size, computed on first use. Only for a mapping that is not dynamic.
     pub constant: OnceLock<(Value, ValueSize)>,
 }
 
@@ -66,52 +66,52 @@ pub struct RawSlot {
 pub struct MapSlot {
     /// The entries.
     pub entries: Entries,
-    /// Where the last layer to write it did so.
+    /// The origin in the last layer that sets it.
     pub origin: Origin,
-    /// Whether anything in it needs evaluation.
+    /// Whether any entry needs evaluation.
     pub dynamic: bool,
-    /// Whether it holds a [`Slot::Stack`], at any depth.
+    /// Whether it contains a [`Slot::Stack`], at any depth.
     pub stacked: bool,
     /// Whether a key still begins with a prefix, as `~~a` does after one merge.
     pub prefixed: bool,
-    /// The value of a mapping that is not dynamic, once it was asked for, and its measure.
+    /// The value and its size, computed on first use. Only for a mapping that is not dynamic.
     pub constant: OnceLock<(Value, ValueSize)>,
 }
 
-/// The values of several layers for one place, earliest first.
+/// The values of several layers for one path, earliest first.
 #[derive(Clone, Debug)]
 pub struct StackSlot {
     /// The values.
     pub entries: Vec<StackEntry>,
-    /// Whether any of them needs evaluation of references.
+    /// Whether any value depends on references or queries.
     pub dynamic: bool,
 }
 
-/// One layer's value for a place.
+/// The value of one layer for a path.
 #[derive(Clone, Debug)]
 pub struct StackEntry {
     /// The value.
     pub slot: Slot,
-    /// What its prefix said.
+    /// The prefixes of its key.
     pub prefix: KeyPrefix,
 }
 
 /// The prefixes of a key; `~=key` has both.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct KeyPrefix {
-    /// `~`: replaces what earlier layers said.
+    /// `~`: replaces the values of earlier layers.
     pub overrides: bool,
-    /// `=`: later layers must not change it.
+    /// `=`: later layers must not change the value.
     pub constant: bool,
 }
 
 impl KeyPrefix {
-    /// Whether there is any.
+    /// Whether there is a prefix.
     pub fn any(self) -> bool {
         self.overrides || self.constant
     }
 
-    /// Both together.
+    /// Combines both.
     pub(crate) fn and(self, other: KeyPrefix) -> KeyPrefix {
         KeyPrefix { overrides: self.overrides || other.overrides, constant: self.constant || other.constant }
     }
@@ -135,7 +135,7 @@ impl Slot {
             Slot::Stack(stack) => stack.dynamic,
         }
     }
-    /// Whether it is or holds a stack in a mapping.
+    /// Whether it is a stack, or a mapping that contains one.
     pub fn stacked(&self) -> bool {
         match self {
             Slot::Map(map) => map.stacked,
@@ -143,7 +143,7 @@ impl Slot {
             _ => false,
         }
     }
-    /// Where it was written; for a stack, its last value.
+    /// Its origin. For a stack, that of the last value.
     pub fn origin(&self) -> Origin {
         match self {
             Slot::Value(_, origin) | Slot::Text(_, origin) | Slot::Query(_, origin) => *origin,
@@ -163,7 +163,7 @@ impl ListSlot {
 }
 
 impl ListSlot {
-    /// Adds items of a later layer, which stand there.
+    /// Appends the items of a later layer, which has this origin.
     pub fn extend(&mut self, items: impl Iterator<Item = Slot>, origin: Origin) {
         let before = self.items.len();
         self.items.extend(items);
@@ -181,7 +181,7 @@ impl RawSlot {
 }
 
 impl MapSlot {
-    /// A mapping of these entries; `prefixed` as [`MapSlot::prefixed`] of itself alone.
+    /// A mapping of these entries. `prefixed` is [`MapSlot::prefixed`] for its own keys only.
     pub fn new(entries: Entries, origin: Origin, prefixed: bool) -> MapSlot {
         let (mut dynamic, mut stacked, mut deep) = (false, false, prefixed);
         for slot in entries.values() {
@@ -210,8 +210,8 @@ impl StackSlot {
     }
 }
 
-/// Finished data as slots, so that it can be merged: its mappings become mergeable, its
-/// strings stay text (R15).
+/// Converts finished data to slots, so that it can be merged. Its mappings become mergeable, its strings stay
+/// text (R15).
 pub fn from_value(value: &Value, origin: Origin) -> Slot {
     match value {
         Value::Map(map) => Slot::Raw(Arc::new(RawSlot::new(
@@ -222,7 +222,7 @@ pub fn from_value(value: &Value, origin: Origin) -> Slot {
     }
 }
 
-/// The entries of a finished map as slots.
+/// Converts the entries of a finished map to slots.
 pub fn entries_from_map(map: &Map, origin: Origin) -> Entries {
     map.iter().map(|(key, value)| (key.clone(), from_value(value, origin))).collect()
 }
