@@ -395,6 +395,7 @@ def test_whatever_goes_wrong_is_an_execution_error() -> None:
 
 @pytest.mark.parametrize("module", [reclass_mod, reclass_runner])
 def test_a_package_that_does_not_load_is_said(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "__opts__", {}, raising=False)
     assert module.__virtual__() == "reclass"
     monkeypatch.setattr(module, "MISSING", "why")
     assert module.__virtual__() == (False, "why")
