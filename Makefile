@@ -146,13 +146,13 @@ dist/.built: $(ENGINE) $(PACKAGE) $(wildcard supply/*) | .venv-supply/.tools
 ifdef SHIPPED
 WHEEL := dist
 else
-WHEEL := build/work
+WHEEL := build/quick
 endif
 
-build/work/.built: $(ENGINE) $(PACKAGE) $(VENV)/.tools
-	rm -rf build/work build/lib* build/bdist* build/scripts*
+build/quick/.built: $(ENGINE) $(PACKAGE) $(VENV)/.tools
+	rm -rf build/quick build/lib* build/bdist* build/scripts*
 	SETUPTOOLS_RUST_CARGO_PROFILE=work $(BIN)/python -m pip wheel --quiet --no-deps \
-	    --build-constraint requirements/build.txt --wheel-dir build/work .
+	    --build-constraint requirements/build.txt --wheel-dir build/quick .
 	@touch $@
 
 $(VENV)/.built: $(WHEEL)/.built $(VENV)/.tools
