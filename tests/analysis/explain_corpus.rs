@@ -9,7 +9,6 @@
     clippy::print_stdout,
     reason = "a test says what it did"
 )]
-#![allow(dead_code, reason = "the corpus is that of the conformance test, which uses all of it")]
 
 use support::answer;
 use support::corpus;

@@ -13,12 +13,8 @@
     clippy::print_stdout,
     reason = "a test writes files and says what it did"
 )]
-#![allow(dead_code, reason = "the generator is that of the differential test, which uses all of it")]
 
-use support::generate;
-use support::inventory;
-use support::options;
-use support::random;
+use support::{generate, inventory, options, random};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

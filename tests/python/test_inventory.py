@@ -592,58 +592,45 @@ def test_a_configuration_file_that_is_named_is_read(write: Write, tmp_path: Path
             assert caught.value.code == "config-file"
 
 
-def test_a_configuration_file_that_nobody_reads_is_one_line_in_the_log(write: Write) -> None:
-    base = write({**SITE, "classes/mapped": "parameters: {mapped: 1}"})
-    (base / "reclass-config.yml").write_text("class_mappings: ['web1 mapped']\n")
+@pytest.fixture
+def warned() -> Iterator[list[str]]:
+    """The warnings that the engine logs."""
     seen: list[str] = []
-    handler = logging.Handler()
+    handler = logging.Handler(logging.WARNING)
     handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
     logger = logging.getLogger("saltext.reclass")
-    handler.setLevel(logging.WARNING)
     logger.addHandler(handler)
-    try:
-        for _ in range(3):
-            assert "mapped" not in Inventory(inventory_base_uri=str(base)).pillar("web1")
-        assert Inventory(config_file=str(base / "reclass-config.yml")).pillar("web1")["mapped"] == 1
-    finally:
-        logger.removeHandler(handler)
-    [line] = seen
+    yield seen
+    logger.removeHandler(handler)
+
+
+def test_a_configuration_file_that_nobody_reads_is_one_line_in_the_log(
+    write: Write, warned: list[str]
+) -> None:
+    base = write({**SITE, "classes/mapped": "parameters: {mapped: 1}"})
+    (base / "reclass-config.yml").write_text("class_mappings: ['web1 mapped']\n")
+    for _ in range(3):
+        assert "mapped" not in Inventory(inventory_base_uri=str(base)).pillar("web1")
+    assert Inventory(config_file=str(base / "reclass-config.yml")).pillar("web1")["mapped"] == 1
+    [line] = warned
     assert f"'{base}/reclass-config.yml' is not read" in line
     assert "(class_mappings)" in line
 
 
-def test_unknown_settings_are_one_warning(write: Write) -> None:
+def test_unknown_settings_are_one_warning(write: Write, warned: list[str]) -> None:
     base = str(write(SITE))
-    seen: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("saltext.reclass")
-    handler.setLevel(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        for _ in range(3):
-            Inventory(inventory_base_uri=base, clas_mappings=[]).nodes()
-    finally:
-        logger.removeHandler(handler)
-    assert len(seen) == 1
-    assert "clas_mappings" in seen[0]
-    assert "'class_mappings' is similar" in seen[0]
+    for _ in range(3):
+        Inventory(inventory_base_uri=base, clas_mappings=[]).nodes()
+    assert len(warned) == 1
+    assert "clas_mappings" in warned[0]
+    assert "'class_mappings' is similar" in warned[0]
 
 
-def test_warnings_of_a_node_are_logged(write: Write) -> None:
+def test_warnings_of_a_node_are_logged(write: Write, warned: list[str]) -> None:
     base = str(write({"nodes/n": "classes: [gone]\nparameters: {a: 1}"}))
-    seen: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: seen.append(record.getMessage())  # type: ignore[method-assign]
-    logger = logging.getLogger("saltext.reclass")
-    handler.setLevel(logging.WARNING)
-    logger.addHandler(handler)
-    try:
-        assert Inventory(inventory_base_uri=base, ignore_class_notfound=True).pillar("n")["a"] == 1
-    finally:
-        logger.removeHandler(handler)
-    assert len(seen) == 1
-    assert "gone" in seen[0]
+    assert Inventory(inventory_base_uri=base, ignore_class_notfound=True).pillar("n")["a"] == 1
+    assert len(warned) == 1
+    assert "gone" in warned[0]
 
 
 def test_an_edit_shows_in_the_next_answer(write: Write) -> None:

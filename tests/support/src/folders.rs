@@ -1,5 +1,4 @@
 //! Folders of tests: copied, or written from the parts of one text.
-#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, reason = "each test uses some of it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
