@@ -34,9 +34,9 @@ impl ValueSize {
     pub fn of(value: &Value) -> ValueSize {
         let all = |parts: &mut dyn Iterator<Item = &Value>| {
             grow(|| {
-                let mut measure = ValueSize::default();
-                parts.for_each(|part| measure.add(ValueSize::of(part)));
-                measure.wrapped()
+                let mut size = ValueSize::default();
+                parts.for_each(|part| size.add(ValueSize::of(part)));
+                size.wrapped()
             })
         };
         match value {

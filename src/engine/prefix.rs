@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::engine::counts::Counter;
-use crate::evaluate::Known;
+use crate::evaluate::ClassMemo;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::MapSlot;
@@ -24,12 +24,12 @@ pub struct Prefix {
     /// a result that uses it.
     children: Mutex<FxHashMap<usize, Weak<Prefix>>>,
     /// Memos of evaluated parameters, one for each set of paths that later layers change.
-    known: Mutex<Vec<Arc<Known>>>,
+    memos: Mutex<Vec<Arc<ClassMemo>>>,
 }
 
 /// The most memos of one prefix. With more variants, nodes differ too much for memos to be worth their
 /// memory.
-const MOST_KNOWN: usize = 16;
+const MAX_MEMOS: usize = 16;
 
 impl Prefix {
     /// The empty prefix.
@@ -39,7 +39,7 @@ impl Prefix {
             layer: None,
             merged: OnceLock::new(),
             children: Mutex::default(),
-            known: Mutex::default(),
+            memos: Mutex::default(),
         })
     }
 
@@ -58,7 +58,7 @@ impl Prefix {
             layer: Some(layer.clone()),
             merged: OnceLock::new(),
             children: Mutex::default(),
-            known: Mutex::default(),
+            memos: Mutex::default(),
         });
         children.insert(address, Arc::downgrade(&child));
         child
@@ -95,21 +95,21 @@ impl Prefix {
     }
 
     /// The memo that is valid for nodes with these later layers.
-    pub fn known(&self, later: &[&MapSlot]) -> Option<Arc<Known>> {
-        self.known.lock().iter().find(|known| known.holds_for(later)).cloned()
+    pub fn memo(&self, later: &[&MapSlot]) -> Option<Arc<ClassMemo>> {
+        self.memos.lock().iter().find(|memo| memo.holds_for(later)).cloned()
     }
 
     /// Whether there is space for another memo.
     pub fn can_learn(&self) -> bool {
-        self.known.lock().len() < MOST_KNOWN
+        self.memos.lock().len() < MAX_MEMOS
     }
 
     /// Stores a memo.
-    pub fn learn(&self, learned: Known) {
-        let mut known = self.known.lock();
-        known.retain(|known| !learned.replaces(known));
-        if known.len() < MOST_KNOWN {
-            known.push(Arc::new(learned));
+    pub fn learn(&self, learned: ClassMemo) {
+        let mut memos = self.memos.lock();
+        memos.retain(|memo| !learned.replaces(memo));
+        if memos.len() < MAX_MEMOS {
+            memos.push(Arc::new(learned));
         }
     }
 

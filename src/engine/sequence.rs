@@ -14,7 +14,7 @@ use crate::base::value::Text;
 use crate::engine::files::Dependencies;
 use crate::engine::linearize::{AUTOMATIC, IncludedFile, ListedClass};
 use crate::engine::prefix::Prefix;
-use crate::evaluate::Shared;
+use crate::evaluate::SharedParameters;
 use crate::model::catalog::TreeId;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold};
@@ -83,7 +83,7 @@ pub struct Sequence {
     pub file_count: usize,
     /// Whether a layer sets automatic parameters.
     pub automatic: bool,
-    parameters: OnceLock<Arc<Shared>>,
+    parameters: OnceLock<Arc<SharedParameters>>,
     exports: OnceLock<Arc<MapSlot>>,
     classes: OnceLock<ClassNames>,
     /// A sequence lives as long as a result that uses it.
@@ -212,10 +212,10 @@ impl Sequence {
     }
 
     /// The parameters of all layers, merged key by key on demand, once for all nodes.
-    pub fn parameters(&self, prefixes: &Prefixes) -> &Arc<Shared> {
+    pub fn parameters(&self, prefixes: &Prefixes) -> &Arc<SharedParameters> {
         self.parameters.get_or_init(|| {
             let maps = self.layers().map(|layer| layer.parameters.clone());
-            Arc::new(Shared::new(maps.collect(), prefixes))
+            Arc::new(SharedParameters::new(maps.collect(), prefixes))
         })
     }
 

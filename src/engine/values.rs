@@ -13,7 +13,7 @@ use crate::engine::exports::OtherNodes;
 use crate::engine::linearize::AUTOMATIC;
 use crate::engine::node::{Computation, Layers};
 use crate::engine::prefix::Prefix;
-use crate::evaluate::{Evaluator, Known, Mode, Own, Root};
+use crate::evaluate::{ClassMemo, Evaluator, Mode, OwnPaths, Root};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
@@ -36,7 +36,7 @@ pub struct Evaluated {
 struct Plan<'l> {
     parameters: Arc<MapSlot>,
     /// The memo to reuse.
-    known: Option<Arc<Known>>,
+    memo: Option<Arc<ClassMemo>>,
     /// Whether to evaluate without the names needed for messages.
     fast: bool,
     learn: Option<Learn<'l>>,
@@ -49,7 +49,7 @@ struct Learn<'l> {
     /// The merged parameters of these layers, with the automatic ones that each node replaces.
     classes: Arc<MapSlot>,
     /// The paths that this node's own layers change.
-    own: Own,
+    own: OwnPaths,
 }
 
 /// The parameters of the last layers and of the node itself.
@@ -76,21 +76,21 @@ impl Computation<'_> {
         let own = &layers.layer.parameters;
         let linearization = &layers.linearization;
         let Some(all) = linearization.shared(&layers.extra) else { return self.plan_alone(layers) };
-        if let Some(known) = all.known(&[&**own]) {
-            let classes = linearization.with_automatic(known.classes(), &layers.extra, &prefixes, merges);
-            let fast = known.is_fast();
+        if let Some(memo) = all.memo(&[&**own]) {
+            let classes = linearization.with_automatic(memo.classes(), &layers.extra, &prefixes, merges);
+            let fast = memo.is_fast();
             merges.add();
             return Plan {
                 parameters: merge_maps(classes, own, &prefixes),
-                known: Some(known),
+                memo: Some(memo),
                 fast,
                 learn: None,
             };
         }
         let most = linearization.most();
         let last = all.layers_after(most);
-        let Some(known) = most.known(&later(&last, own)) else { return self.plan_alone(layers) };
-        let classes = last.iter().fold(known.classes().clone(), |classes, layer| {
+        let Some(memo) = most.memo(&later(&last, own)) else { return self.plan_alone(layers) };
+        let classes = last.iter().fold(memo.classes().clone(), |classes, layer| {
             merges.add();
             merge_maps(classes, &layer.parameters, &prefixes)
         });
@@ -98,9 +98,9 @@ impl Computation<'_> {
         let mut parameters = merge_maps(classes.clone(), own, &prefixes);
         merges.add();
         self.share_keys(&mut parameters, own);
-        let learn = Own::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
-        let fast = known.is_fast();
-        Plan { parameters, known: Some(known), fast, learn }
+        let learn = OwnPaths::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
+        let fast = memo.is_fast();
+        Plan { parameters, memo: Some(memo), fast, learn }
     }
 
     /// The plan for a node without a memo.
@@ -114,11 +114,11 @@ impl Computation<'_> {
             let classes = prefix.merged(&prefixes, merges);
             let classes = linearization.with_automatic(classes, &layers.extra, &prefixes, merges);
             let later = later(&all.layers_after(prefix), own);
-            Own::of(&later, &classes).map(|own| Learn { prefix, classes, own })
+            OwnPaths::of(&later, &classes).map(|own| Learn { prefix, classes, own })
         });
         let mut parameters = self.merge(layers);
         self.share_keys(&mut parameters, own);
-        Plan { parameters, known: None, fast: true, learn }
+        Plan { parameters, memo: None, fast: true, learn }
     }
 
     /// Shares the keys of the maps that this node changed with equal maps of other nodes.
@@ -133,13 +133,13 @@ impl Computation<'_> {
     }
 
     fn carry_out(&self, plan: Plan<'_>, layers: &Layers, others: &OtherNodes<'_>) -> Evaluated {
-        let Plan { parameters, known, fast, learn } = plan;
+        let Plan { parameters, memo, fast, learn } = plan;
         let counters = &self.inputs.counters;
-        let evaluated = if known.is_some() { &counters.partial } else { &counters.whole };
+        let evaluated = if memo.is_some() { &counters.partial } else { &counters.whole };
         evaluated.add();
         let root = Root::whole(parameters.clone());
         let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
-        let mut evaluator = evaluator.in_mode(if fast { Mode::Fast } else { Mode::Full }).relying_on(known);
+        let mut evaluator = evaluator.in_mode(if fast { Mode::Fast } else { Mode::Full }).with_memo(memo);
         if let Some(Learn { own, .. }) = &learn {
             let automatic = layers.extra.automatic.is_some().then_some(AUTOMATIC);
             evaluator.mark(own, automatic, &parameters);
@@ -150,15 +150,15 @@ impl Computation<'_> {
         let exports = evaluator.evaluate_exports(&layers.exports);
         let faults = evaluator.finish();
         let warnings = std::mem::take(&mut evaluator.warnings);
-        let mut bytes = evaluator.weight;
+        let mut bytes = evaluator.bytes;
         if faults.is_empty()
             && (!fast || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
-            && let Some(known) =
-                evaluator.into_known(own, &classes, [&parameters, &layers.exports], &self.interner)
+            && let Some(memo) =
+                evaluator.into_class_memo(own, &classes, [&parameters, &layers.exports], &self.interner)
         {
-            bytes += known.weight();
-            prefix.learn(known);
+            bytes += memo.bytes();
+            prefix.learn(memo);
         }
         Evaluated { parameters: value, exports, faults, warnings, bytes }
     }

@@ -1,12 +1,12 @@
-//! Deep values are heads with all of their content evaluated.
+//! A deep value is a whnf with all of its content evaluated.
 //!
 //! Each container is computed once: a constant one for all nodes, another one for the node or for the nodes
 //! that use its memo ([`super::partial`]).
 
 use std::sync::{Arc, OnceLock};
 
-use super::memo::State;
-use super::{Evaluator, Found, Head, Stop};
+use super::memo::SlotState;
+use super::{Evaluator, Found, Stop, Whnf};
 use crate::base::error::MAX_FAULTS;
 use crate::base::failpoints::failpoint;
 use crate::base::size::ValueSize;
@@ -19,7 +19,7 @@ impl Evaluator<'_> {
     pub(crate) fn deep(&mut self, slot: &Slot) -> Result<Value, Stop> {
         match slot {
             Slot::Value(value, _) => {
-                self.measure = ValueSize::of(value);
+                self.size = ValueSize::of(value);
                 Ok(value.clone())
             }
             Slot::Map(map) => self.deep_map(map),
@@ -28,8 +28,8 @@ impl Evaluator<'_> {
             // Enough faults are recorded.
             _ if self.faults.len() > MAX_FAULTS => Err(Stop::Reported),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => {
-                let found = self.head(slot)?;
-                if found.home.is_none() {
+                let found = self.whnf(slot)?;
+                if found.target.is_none() {
                     return self.deep_found(&found);
                 }
                 // The value of another path may contain this slot. With this frame, the message of the cycle
@@ -42,42 +42,42 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The whole value of a head. Faults inside are reported at the path of the value.
+    /// The whole value of a whnf. Faults inside are reported at the path of the value.
     pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
-        match (&found.head, &found.home) {
-            (Head::Value(value), _) => {
-                self.measure = ValueSize::of(value);
+        match (&found.whnf, &found.target) {
+            (Whnf::Value(value), _) => {
+                self.size = ValueSize::of(value);
                 Ok(value.clone())
             }
-            (head, None) => self.deep_head(head),
-            (head, Some(home)) => {
-                let before = self.enter(home.iter());
-                let value = self.deep_head(head);
+            (whnf, None) => self.deep_whnf(whnf),
+            (whnf, Some(target)) => {
+                let before = self.enter(target.iter());
+                let value = self.deep_whnf(whnf);
                 self.leave(before);
                 value
             }
         }
     }
 
-    fn deep_head(&mut self, head: &Head) -> Result<Value, Stop> {
-        match head {
-            Head::Value(value) => {
-                self.measure = ValueSize::of(value);
+    fn deep_whnf(&mut self, whnf: &Whnf) -> Result<Value, Stop> {
+        match whnf {
+            Whnf::Value(value) => {
+                self.size = ValueSize::of(value);
                 Ok(value.clone())
             }
-            Head::List(list) => self.deep_list(list),
-            Head::Raw(raw) => self.deep_raw(raw),
-            Head::Map(map) => self.deep_map(map),
+            Whnf::List(list) => self.deep_list(list),
+            Whnf::Raw(raw) => self.deep_raw(raw),
+            Whnf::Map(map) => self.deep_map(map),
         }
     }
 
     pub(super) fn deep_map(&mut self, map: &Arc<MapSlot>) -> Result<Value, Stop> {
         if !map.dynamic && !map.stacked {
-            self.look_into(map);
+            self.use_map(map);
             return self.plain(&map.constant, |evaluator| evaluator.deep_entries(&map.entries));
         }
         self.container(Arc::as_ptr(map) as usize, map.origin, |evaluator| {
-            evaluator.look_into(map);
+            evaluator.use_map(map);
             evaluator.deep_entries(&map.entries)
         })
     }
@@ -93,25 +93,25 @@ impl Evaluator<'_> {
 
     fn deep_entries(&mut self, entries: &Entries) -> Result<Value, Stop> {
         let mut values = Vec::with_capacity(entries.len());
-        let mut measure = ValueSize::default();
+        let mut size = ValueSize::default();
         for (key, slot) in entries {
             if let Slot::Value(value, _) = slot {
-                measure.add(ValueSize::of(value));
+                size.add(ValueSize::of(value));
                 values.push(value.clone());
                 continue;
             }
             self.push_key(key);
             match self.deep(slot) {
                 Ok(value) => {
-                    measure.add(self.measure);
+                    size.add(self.size);
                     values.push(value);
                 }
                 Err(stop) => self.report(stop),
             }
             self.pop_key();
         }
-        self.measure = measure.wrapped();
-        self.weight += CONTAINER + values.len() * size_of::<Value>();
+        self.size = size.wrapped();
+        self.bytes += CONTAINER + values.len() * size_of::<Value>();
         // A mapping with a failed entry has no value.
         Map::with_keys_of(entries, values).map(Value::map).ok_or(Stop::Reported)
     }
@@ -125,20 +125,20 @@ impl Evaluator<'_> {
 
     fn deep_items(&mut self, slots: &[Slot]) -> Result<Value, Stop> {
         let mut items = Vec::with_capacity(slots.len());
-        let mut measure = ValueSize::default();
+        let mut size = ValueSize::default();
         for (index, slot) in slots.iter().enumerate() {
             self.push_index(index);
             match self.deep(slot) {
                 Ok(value) => {
-                    measure.add(self.measure);
+                    size.add(self.size);
                     items.push(value);
                 }
                 Err(stop) => self.report(stop),
             }
             self.pop_key();
         }
-        self.measure = measure.wrapped();
-        self.weight += CONTAINER + items.len() * size_of::<Value>();
+        self.size = size.wrapped();
+        self.bytes += CONTAINER + items.len() * size_of::<Value>();
         // A list with a failed item has no value.
         if items.len() == slots.len() { Ok(Value::list(items)) } else { Err(Stop::Reported) }
     }
@@ -149,16 +149,16 @@ impl Evaluator<'_> {
         constant: &OnceLock<(Value, ValueSize)>,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        let (value, measure) = if let Some(known) = constant.get() {
-            known
+        let (value, size) = if let Some(constant) = constant.get() {
+            constant
         } else {
             let value = self.deeper(compute)?;
             constant.get_or_init(|| {
                 failpoint("a cell is written");
-                (value, self.measure)
+                (value, self.size)
             })
         };
-        self.measure = *measure;
+        self.size = *size;
         Ok(value.clone())
     }
 
@@ -169,29 +169,28 @@ impl Evaluator<'_> {
         origin: Origin,
         compute: impl FnOnce(&mut Self) -> Result<Value, Stop>,
     ) -> Result<Value, Stop> {
-        let known = self.known.as_ref().and_then(|known| known.value(address));
-        if let Some((value, measure)) = known {
-            self.measure = measure;
+        if let Some((value, size)) = self.class_memo.as_ref().and_then(|memo| memo.value(address)) {
+            self.size = size;
             return Ok(value);
         }
-        let place = match self.values.begin(address) {
-            Ok(place) => place,
-            Err(State::Done { result: (value, measure), own, .. }) => {
-                self.measure = *measure;
+        let index = match self.values.begin(address) {
+            Ok(index) => index,
+            Err(SlotState::Done { result: (value, size), own, .. }) => {
+                self.size = *size;
                 self.own |= own;
                 return Ok(value.clone());
             }
-            Err(State::Failed) => return Err(Stop::Reported),
-            Err(State::Pending) => return Err(self.cycle(address).into()),
+            Err(SlotState::Failed) => return Err(Stop::Reported),
+            Err(SlotState::Pending) => return Err(self.cycle(address).into()),
         };
         self.push_active(address, origin);
-        let around = std::mem::take(&mut self.own);
+        let outer = std::mem::take(&mut self.own);
         let result = self.deeper(compute).and_then(|value| self.within_limits(value, origin));
         let own = self.own;
-        self.own |= around;
+        self.own |= outer;
         self.pop_active();
-        let done = result.as_ref().ok().map(|value| (value.clone(), self.measure));
-        self.values.end(place, done, own);
+        let done = result.as_ref().ok().map(|value| (value.clone(), self.size));
+        self.values.end(index, done, own);
         result
     }
 
@@ -199,7 +198,7 @@ impl Evaluator<'_> {
     /// `{a: ${b}, c: ${b}}` takes no memory, however often it is repeated.
     fn within_limits(&mut self, value: Value, origin: Origin) -> Result<Value, Stop> {
         let (depth, values) = (self.settings.limit_depth as usize, self.settings.limit_values as usize);
-        let (what, limit, setting) = match self.measure {
+        let (what, limit, setting) = match self.size {
             ValueSize { height, .. } if height > depth => {
                 ("the nesting of values that references repeat", depth, "limit_depth")
             }
@@ -208,6 +207,6 @@ impl Evaluator<'_> {
             }
             ValueSize { .. } => return Ok(value),
         };
-        Err(self.beyond(what, limit, setting, origin))
+        Err(self.limit_exceeded(what, limit, setting, origin))
     }
 }

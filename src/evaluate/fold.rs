@@ -1,4 +1,4 @@
-//! Folding combines the values that layers have for one path, a stack, into one head.
+//! Folding combines the values that layers have for one path, a stack, into one whnf.
 //!
 //! The rules and their order are those of `ValueList.render` in the Python forks: null counts as nothing, `~`
 //! starts anew, a constant stays unchanged, mappings merge, lists extend, and everything else depends on the
@@ -10,12 +10,12 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashSet;
 
 use super::trace::{Effect, Tracer};
-use super::{Evaluator, Found, Head, Mode, Stop};
+use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
-use crate::model::merge::{brought_in, map_of_values, merge_maps, normalize, stack_maps};
+use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
 /// Values that a `~` replaced, to be examined after everything else is evaluated.
@@ -58,11 +58,11 @@ enum Shape {
 }
 
 impl Shape {
-    fn of(head: &Head) -> Shape {
-        match head {
-            Head::Map(_) | Head::Raw(_) | Head::Value(Value::Map(_)) => Shape::Map,
-            Head::List(_) | Head::Value(Value::List(_)) => Shape::List,
-            Head::Value(_) => Shape::Scalar,
+    fn of(whnf: &Whnf) -> Shape {
+        match whnf {
+            Whnf::Map(_) | Whnf::Raw(_) | Whnf::Value(Value::Map(_)) => Shape::Map,
+            Whnf::List(_) | Whnf::Value(Value::List(_)) => Shape::List,
+            Whnf::Value(_) => Shape::Scalar,
         }
     }
     fn name(self) -> &'static str {
@@ -92,7 +92,7 @@ impl Evaluator<'_> {
                 count: skip,
                 path: self.path_keys().to_vec(),
                 export: self.is_export(),
-                by_container: found.as_ref().is_ok_and(|found| found.head.is_container()),
+                by_container: found.as_ref().is_ok_and(|found| found.whnf.is_container()),
             });
         }
         found.map_err(|failed| failed.stop)
@@ -106,7 +106,7 @@ impl Evaluator<'_> {
         total: usize,
         forgive: bool,
     ) -> Result<Found, Failed> {
-        let mut output = Head::Value(Value::Null).into();
+        let mut output = Whnf::Value(Value::Null).into();
         self.fold_into(&mut output, entries, total, forgive, &mut ())?;
         Ok(output)
     }
@@ -141,20 +141,20 @@ impl Evaluator<'_> {
             let new = match self.compute(&entry.slot) {
                 Ok(found) => found,
                 Err(Stop::Missing(not_found))
-                    if forgive && !output.head.is_container() && index + 1 != total =>
+                    if forgive && !output.whnf.is_container() && index + 1 != total =>
                 {
                     self.warn_overwritten(&not_found.fault);
                     missing.get_or_insert((index, not_found));
                     forgiven = true;
-                    Head::Value(Value::Null).into()
+                    Whnf::Value(Value::Null).into()
                 }
                 Err(stop) => {
-                    let certain = !forgive || output.head.is_container() || index + 1 == total;
+                    let certain = !forgive || output.whnf.is_container() || index + 1 == total;
                     let stop = if changed { self.reported(stop) } else { stop };
                     return Err(Failed { at: index, stop, certain });
                 }
             };
-            if new.brought && new.head.is_container() && self.never_ends(&new) {
+            if new.from_reference && new.whnf.is_container() && self.never_ends(&new) {
                 return Err(Failed::at(index, self.endless(&new, origin).into()));
             }
             let at = |stop| Failed::at(index, stop);
@@ -182,43 +182,43 @@ impl Evaluator<'_> {
             let (effect, setting) = match index {
                 _ if forgiven => (Effect::Missing, None),
                 0 => (Effect::Sets, None),
-                _ if output.head.is_null() || entry.prefix.overrides => (Effect::Replaces, None),
-                _ => self.effect(&output.head, &new.head),
+                _ if output.whnf.is_null() || entry.prefix.overrides => (Effect::Replaces, None),
+                _ => self.effect(&output.whnf, &new.whnf),
             };
             if matches!(effect, Effect::Sets | Effect::Replaces | Effect::Missing) {
-                tracer.ends(take(output));
+                tracer.replaced(take(output));
             }
             tracer.step(effect, setting, &new);
             match effect {
                 Effect::Merges => self.merge_into::<T>(output, new, origin),
-                Effect::Extends => self.extend(output, output_origin, &new.head, origin).map_err(at)?,
+                Effect::Extends => self.extend(output, output_origin, &new.whnf, origin).map_err(at)?,
                 Effect::Conflicts => {
                     return Err(at(self.conflict(output, output_origin, &new, origin, setting)));
                 }
                 _ => *output = new,
             }
-            tracer.stands(output);
+            tracer.result(output);
             grown = matches!(effect, Effect::Merges | Effect::Extends);
             output_origin = origin;
             constant |= entry.prefix.constant;
             if constant && grown {
-                self.made.push(output.head.clone());
+                self.retained.push(output.whnf.clone());
                 grown = false;
             }
         }
         if grown {
-            self.made.push(output.head.clone());
+            self.retained.push(output.whnf.clone());
         }
         match missing {
             _ if changed => Err(Failed::at(entries.len() - 1, Stop::Reported)),
-            Some((index, not_found)) if output.head.is_container() => {
+            Some((index, not_found)) if output.whnf.is_container() => {
                 Err(Failed::at(index, self.problem(*not_found).into()))
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether two heads have the same value. A head that depends on this path has no value yet, so the
+    /// Whether two whnfs have the same value. A whnf that depends on this path has no value yet, so the
     /// comparison counts as a change. It is no cycle of the inventory.
     fn same_value(&mut self, one: &Found, other: &Found) -> Result<bool, Stop> {
         let before = self.faults.len();
@@ -247,7 +247,7 @@ impl Evaluator<'_> {
 
     fn too_many(&self, origin: Origin) -> Stop {
         let limit = self.settings.limit_values as usize;
-        self.beyond("the number of values of layers that are merged", limit, "limit_values", origin)
+        self.limit_exceeded("the number of values of layers that are merged", limit, "limit_values", origin)
     }
 
     /// The error for very many values from few origins. If a container merges into its own inside, a request
@@ -266,8 +266,8 @@ impl Evaluator<'_> {
     /// twice as many values; then the number of values reveals it. In fast mode paths are missing; if there
     /// is a problem, everything is evaluated again with paths.
     fn never_ends(&self, found: &Found) -> bool {
-        let home = || found.home.as_deref().is_some_and(|home| self.path_keys().starts_with(home));
-        let inside = || self.is_fast() || home();
+        let target = || found.target.as_deref().is_some_and(|target| self.path_keys().starts_with(target));
+        let inside = || self.is_fast() || target();
         self.nesting() > self.settings.limit_depth as usize / 2
             || self.folded > MANY && self.nesting() > FEW && inside()
     }
@@ -277,18 +277,18 @@ impl Evaluator<'_> {
     fn endless(&self, found: &Found, origin: Origin) -> Fault {
         let delimiter = &self.settings.delimiter;
         let path = self.path_keys();
-        let home = found.home.as_deref().unwrap_or_default();
+        let target = found.target.as_deref().unwrap_or_default();
         let repeats = |length: &usize| path.ends_with(&path[path.len() - 2 * length..path.len() - length]);
         let period = (1..=path.len() / 2).find(repeats).unwrap_or_default();
-        let inside = join_path(&[home, &path[path.len() - period..]].concat(), delimiter);
-        let home = join_path(home, delimiter);
-        let fault = Fault::new(Kind::ReferenceCycle { cycle: format!("{home} -> {inside} -> {home}") })
-            .note(format!("'{inside}' stands here"), self.site(origin));
+        let inside = join_path(&[target, &path[path.len() - period..]].concat(), delimiter);
+        let target = join_path(target, delimiter);
+        let fault = Fault::new(Kind::ReferenceCycle { cycle: format!("{target} -> {inside} -> {target}") })
+            .note(format!("'{inside}' is set here"), self.site(origin));
         self.place(fault.in_path(inside), origin, None)
     }
 
     /// The effect of a value on the current one, and the setting that decides it.
-    fn effect(&self, earlier: &Head, later: &Head) -> (Effect, Option<&'static str>) {
+    fn effect(&self, earlier: &Whnf, later: &Whnf) -> (Effect, Option<&'static str>) {
         let settings = self.settings;
         let replaces = |allowed| if allowed { Effect::Replaces } else { Effect::Conflicts };
         match (Shape::of(earlier), Shape::of(later)) {
@@ -324,15 +324,15 @@ impl Evaluator<'_> {
         origin: Origin,
         setting: Option<&'static str>,
     ) -> Stop {
-        let null = later.head.is_null();
-        let earlier = Shape::of(&earlier.head).name();
+        let null = later.whnf.is_null();
+        let earlier = Shape::of(&earlier.whnf).name();
         let kind = Kind::MergeType {
-            later: if null { "null" } else { Shape::of(&later.head).name() },
+            later: if null { "null" } else { Shape::of(&later.whnf).name() },
             earlier,
             setting: if null { Some("allow_none_override") } else { setting },
         };
         let fault = self.place(Fault::new(kind), origin, None);
-        fault.note(format!("the {earlier} stands here"), self.site(before)).into()
+        fault.note(format!("the {earlier} is set here"), self.site(before)).into()
     }
 
     /// Merges a later mapping into the output. A mapping with one owner changes in place.
@@ -341,20 +341,20 @@ impl Evaluator<'_> {
         let earlier = self.mapping(earlier, origin);
         let later = self.mapping(later, origin);
         let merge = if T::TRACES { stack_maps } else { merge_maps };
-        *output = Head::Map(merge(earlier, &later, &self.prefixes)).into();
+        *output = Whnf::Map(merge(earlier, &later, &self.prefixes)).into();
     }
 
     /// A mapping ready to be merged. The stacks of one from a reference are closed (M4).
     pub(crate) fn mapping(&mut self, found: Found, origin: Origin) -> Arc<MapSlot> {
-        if let Head::Map(map) = &found.head {
-            self.look_into(map);
+        if let Whnf::Map(map) = &found.whnf {
+            self.use_map(map);
         }
-        match found.head {
-            Head::Map(map) if found.brought => brought_in(&map),
-            Head::Map(map) => map,
-            Head::Raw(raw) => Arc::new(normalize(&raw, &self.prefixes)),
-            Head::Value(Value::Map(map)) => Arc::new(map_of_values(&map, origin, &self.prefixes)),
-            Head::List(_) | Head::Value(_) => Arc::new(MapSlot::empty()),
+        match found.whnf {
+            Whnf::Map(map) if found.from_reference => with_closed_stacks(&map),
+            Whnf::Map(map) => map,
+            Whnf::Raw(raw) => Arc::new(normalize(&raw, &self.prefixes)),
+            Whnf::Value(Value::Map(map)) => Arc::new(map_of_values(&map, origin, &self.prefixes)),
+            Whnf::List(_) | Whnf::Value(_) => Arc::new(MapSlot::empty()),
         }
     }
 
@@ -363,12 +363,12 @@ impl Evaluator<'_> {
         &mut self,
         output: &mut Found,
         before: Origin,
-        later: &Head,
+        later: &Whnf,
         origin: Origin,
     ) -> Result<(), Stop> {
         let earlier = take(output);
-        let mut list = match earlier.head {
-            Head::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| ListSlot {
+        let mut list = match earlier.whnf {
+            Whnf::List(list) => Arc::try_unwrap(list).unwrap_or_else(|shared| ListSlot {
                 items: shared.items.clone(),
                 origin,
                 dynamic: shared.dynamic,
@@ -381,9 +381,9 @@ impl Evaluator<'_> {
         list.extend(items(later, origin).take(room + 1), origin);
         if list.items.len() > most {
             let what = "the number of values that references repeat";
-            return Err(self.beyond(what, most, "limit_values", origin));
+            return Err(self.limit_exceeded(what, most, "limit_values", origin));
         }
-        *output = Head::List(Arc::new(list)).into();
+        *output = Whnf::List(Arc::new(list)).into();
         Ok(())
     }
 
@@ -407,13 +407,13 @@ impl Evaluator<'_> {
             self.rest_of_entries(entries, forgive, true);
             self.leave(before);
         }
-        self.examine_hidden();
+        self.examine_deferred();
     }
 }
 
 /// Moves a value out and leaves null.
 fn take(found: &mut Found) -> Found {
-    std::mem::replace(found, Head::Value(Value::Null).into())
+    std::mem::replace(found, Whnf::Value(Value::Null).into())
 }
 
 /// The entries that no `~` replaces.
@@ -430,11 +430,11 @@ fn replaced_count(entries: &[StackEntry]) -> usize {
 }
 
 /// The items of a list. A scalar is a list with one item.
-fn items(head: &Head, origin: Origin) -> Box<dyn Iterator<Item = Slot> + '_> {
-    match head {
-        Head::List(list) => Box::new(list.items.iter().cloned()),
-        Head::Value(Value::List(items)) => Box::new(items.iter().map(move |item| from_value(item, origin))),
-        Head::Value(value) => Box::new(std::iter::once(Slot::Value(value.clone(), origin))),
-        Head::Map(_) | Head::Raw(_) => Box::new(std::iter::empty()),
+fn items(whnf: &Whnf, origin: Origin) -> Box<dyn Iterator<Item = Slot> + '_> {
+    match whnf {
+        Whnf::List(list) => Box::new(list.items.iter().cloned()),
+        Whnf::Value(Value::List(items)) => Box::new(items.iter().map(move |item| from_value(item, origin))),
+        Whnf::Value(value) => Box::new(std::iter::once(Slot::Value(value.clone(), origin))),
+        Whnf::Map(_) | Whnf::Raw(_) => Box::new(std::iter::empty()),
     }
 }

@@ -16,7 +16,7 @@ use crate::model::template::{Part, Template};
 
 /// A container of a failed path. It is examined after everything else is evaluated, because its content may
 /// refer to unfinished paths.
-pub(super) struct Hidden {
+pub(super) struct Deferred {
     found: Found,
     path: Vec<Key>,
     /// Whether the path is one of the exports.
@@ -39,8 +39,8 @@ pub(super) enum Rest {
 
 impl Evaluator<'_> {
     /// Reports the other problems of a failed slot.
-    pub(super) fn look_further(&mut self, slot: &Slot) {
-        if self.tells_one() {
+    pub(super) fn report_further(&mut self, slot: &Slot) {
+        if self.first_is_enough() {
             return;
         }
         self.push_active(std::ptr::from_ref(slot) as usize, slot.origin());
@@ -54,7 +54,7 @@ impl Evaluator<'_> {
 
     /// Reports the other problems of a failed text: its other references.
     pub(super) fn rest_of_text(&mut self, template: &Template, origin: Origin, rest: Rest) {
-        if self.tells_one() {
+        if self.first_is_enough() {
             return;
         }
         match template.parts.as_slice() {
@@ -67,7 +67,7 @@ impl Evaluator<'_> {
     }
 
     /// Whether the first problem is enough.
-    fn tells_one(&self) -> bool {
+    fn first_is_enough(&self) -> bool {
         matches!(self.mode, Mode::Fast | Mode::Explain)
             || !self.settings.group_errors
             || self.faults.len() > MAX_FAULTS
@@ -94,7 +94,7 @@ impl Evaluator<'_> {
         let mut all = true;
         for part in parts {
             let Part::Reference(reference) = part else { continue };
-            if self.tells_one() {
+            if self.first_is_enough() {
                 return false;
             }
             let value = self.resolve(reference, source, origin).and_then(|found| self.deep_found(&found));
@@ -120,15 +120,15 @@ impl Evaluator<'_> {
     fn rest_of_stack(&mut self, stack: &StackSlot) {
         let forgive = self.settings.ignore_overwritten_missing_references;
         if let Some(found) = self.rest_of_entries(standing(&stack.entries), forgive, false) {
-            self.hide(found);
+            self.defer(found);
         }
     }
 
     /// Stores a container of this path for examination.
-    fn hide(&mut self, found: Found) {
-        if found.head.is_container() {
+    fn defer(&mut self, found: Found) {
+        if found.whnf.is_container() {
             let (path, export) = (self.path_keys().to_vec(), self.is_export());
-            self.hidden.push(Hidden { found, path, export });
+            self.deferred.push(Deferred { found, path, export });
         }
     }
 
@@ -141,14 +141,14 @@ impl Evaluator<'_> {
             Ok(found) => return Some(found),
             Err(failed) => failed,
         };
-        self.hide_around(entries, &failed, forgive);
+        self.defer_others(entries, &failed, forgive);
         None
     }
 
     /// One of these entries failed. If it is a container that no setting lets replace the values before it,
     /// stores the fold of the other entries for examination: later ones may replace faulty parts of earlier
     /// ones.
-    fn hide_around(&mut self, entries: &[StackEntry], failed: &Failed, forgive: bool) {
+    fn defer_others(&mut self, entries: &[StackEntry], failed: &Failed, forgive: bool) {
         let conflict = entries.get(failed.at).and_then(|entry| conflict(&failed.stop, entry));
         if !matches!(conflict, Some(Kind::MergeType { setting: None, .. })) {
             return;
@@ -156,7 +156,7 @@ impl Evaluator<'_> {
         let (before, behind) = entries.split_at(failed.at);
         let others = [before, &behind[1..]].concat();
         if let Ok(found) = self.fold_entries(&others, others.len(), forgive) {
-            self.hide(found);
+            self.defer(found);
         }
     }
 
@@ -178,7 +178,7 @@ impl Evaluator<'_> {
             let total = if replaced { usize::MAX } else { rest.len() };
             let problem = match self.fold_entries(rest, total, forgive) {
                 Ok(found) => {
-                    if found.head.is_container() {
+                    if found.whnf.is_container() {
                         // Nothing makes up for a missing reference that a container replaces (R6).
                         for (template, origin) in uncertain {
                             self.rest_of_parts(&template.parts, &template.source, origin, Rest::All);
@@ -189,11 +189,11 @@ impl Evaluator<'_> {
                 Err(failed) => failed,
             };
             if !replaced {
-                self.hide_around(rest, &problem, forgive);
+                self.defer_others(rest, &problem, forgive);
             }
             let Failed { at, stop, certain } = problem;
-            let circle = |fault: &Fault| matches!(fault.kind, Kind::ReferenceCycle { .. });
-            if replaced && matches!(&stop, Stop::Fault(fault) if circle(fault)) {
+            let cycle = |fault: &Fault| matches!(fault.kind, Kind::ReferenceCycle { .. });
+            if replaced && matches!(&stop, Stop::Fault(fault) if cycle(fault)) {
                 return None;
             }
             let (failed, behind) = rest.split_at(at + 1);
@@ -202,7 +202,7 @@ impl Evaluator<'_> {
                     && conflict(&stop, entry).is_some()
             });
             self.report_once(stop);
-            if self.tells_one() {
+            if self.first_is_enough() {
                 return None;
             }
             if conflicts
@@ -226,19 +226,19 @@ impl Evaluator<'_> {
     }
 
     /// Reports the problems inside of the containers of failed paths.
-    pub(super) fn examine_hidden(&mut self) {
-        while !self.hidden.is_empty() {
-            for Hidden { found, path, export } in std::mem::take(&mut self.hidden) {
+    pub(super) fn examine_deferred(&mut self) {
+        while !self.deferred.is_empty() {
+            for Deferred { found, path, export } in std::mem::take(&mut self.deferred) {
                 let before = self.enter(path.iter());
                 self.exports = export;
-                let told = self.faults.len();
+                let recorded = self.faults.len();
                 if let Err(stop) = self.deep_found(&found) {
                     self.report_once(stop);
                 }
                 // Two containers may have the same content at different indexes.
-                let new = self.faults.split_off(told);
+                let new = self.faults.split_off(recorded);
                 for fault in new {
-                    if !self.faults.iter().any(|told| is_told(told, &fault)) {
+                    if !self.faults.iter().any(|recorded| same_message(recorded, &fault)) {
                         self.faults.push(fault);
                     }
                 }
@@ -254,7 +254,7 @@ impl Evaluator<'_> {
             Stop::Fault(fault) => fault,
             Stop::Reported => return,
         };
-        if !self.faults.iter().any(|told| told.path == fault.path && is_told(told, fault)) {
+        if !self.faults.iter().any(|recorded| recorded.path == fault.path && same_message(recorded, fault)) {
             self.report(stop);
         }
     }
@@ -268,7 +268,7 @@ fn conflict<'s>(stop: &'s Stop, entry: &StackEntry) -> Option<&'s Kind> {
 }
 
 /// Whether a fault has the same origin and message as another one.
-fn is_told(told: &Fault, fault: &Fault) -> bool {
-    (told.origin, told.sub_span) == (fault.origin, fault.sub_span)
-        && told.kind.to_string() == fault.kind.to_string()
+fn same_message(recorded: &Fault, fault: &Fault) -> bool {
+    (recorded.origin, recorded.sub_span) == (fault.origin, fault.sub_span)
+        && recorded.kind.to_string() == fault.kind.to_string()
 }

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 /// The state of a slot or container.
-pub(super) enum State<T> {
+pub(super) enum SlotState<T> {
     /// It is being computed.
     Pending,
     /// It has a result.
@@ -20,21 +20,21 @@ pub(super) enum State<T> {
 
 /// The states of many slots or containers.
 pub(super) struct Memo<T> {
-    places: FxHashMap<usize, usize>,
-    states: Vec<State<T>>,
+    indexes: FxHashMap<usize, usize>,
+    states: Vec<SlotState<T>>,
 }
 
 impl<T> Default for Memo<T> {
     fn default() -> Memo<T> {
-        Memo { places: FxHashMap::default(), states: Vec::new() }
+        Memo { indexes: FxHashMap::default(), states: Vec::new() }
     }
 }
 
 impl<T> Memo<T> {
     /// Reserves capacity for this total.
-    pub(super) fn reserve_for(&mut self, places: usize) {
-        let more = places.saturating_sub(self.states.len());
-        self.places.reserve(more);
+    pub(super) fn reserve_for(&mut self, indexes: usize) {
+        let more = indexes.saturating_sub(self.states.len());
+        self.indexes.reserve(more);
         self.states.reserve(more);
     }
 
@@ -45,38 +45,39 @@ impl<T> Memo<T> {
 
     /// Starts a computation, to be finished by [`Memo::end`]. The error is the state of one that was started
     /// before.
-    pub(super) fn begin(&mut self, address: usize) -> Result<usize, &State<T>> {
+    pub(super) fn begin(&mut self, address: usize) -> Result<usize, &SlotState<T>> {
         let new = self.states.len();
-        let place = *self.places.entry(address).or_insert(new);
-        if place < new {
-            return Err(&self.states[place]);
+        let index = *self.indexes.entry(address).or_insert(new);
+        if index < new {
+            return Err(&self.states[index]);
         }
-        self.states.push(State::Pending);
-        Ok(place)
+        self.states.push(SlotState::Pending);
+        Ok(index)
     }
 
     /// Finishes a computation: `None` if it failed.
-    pub(super) fn end(&mut self, place: usize, done: Option<T>, own: bool) {
-        self.states[place] = done.map_or(State::Failed, |result| State::Done { result, own, kept: false });
+    pub(super) fn end(&mut self, index: usize, done: Option<T>, own: bool) {
+        self.states[index] =
+            done.map_or(SlotState::Failed, |result| SlotState::Done { result, own, kept: false });
     }
 
     /// Moves out a result that does not depend on the node's own paths.
     pub(super) fn take_shared(&mut self, address: usize) -> Option<T> {
-        let state = &mut self.states[*self.places.get(&address)?];
-        if !matches!(state, State::Done { own: false, kept: false, .. }) {
+        let state = &mut self.states[*self.indexes.get(&address)?];
+        if !matches!(state, SlotState::Done { own: false, kept: false, .. }) {
             return None;
         }
-        match std::mem::replace(state, State::Failed) {
-            State::Done { result, .. } => Some(result),
-            State::Pending | State::Failed => None,
+        match std::mem::replace(state, SlotState::Failed) {
+            SlotState::Done { result, .. } => Some(result),
+            SlotState::Pending | SlotState::Failed => None,
         }
     }
 
     /// Marks a result as kept for other nodes, unless it depends on the node's own paths.
     pub(super) fn keep(&mut self, address: usize) -> Keeping<'_, T> {
-        match self.places.get(&address).map(|place| &mut self.states[*place]) {
-            Some(State::Done { own: false, kept: true, .. }) => Keeping::Again,
-            Some(State::Done { result, own: false, kept }) => {
+        match self.indexes.get(&address).map(|index| &mut self.states[*index]) {
+            Some(SlotState::Done { own: false, kept: true, .. }) => Keeping::Again,
+            Some(SlotState::Done { result, own: false, kept }) => {
                 *kept = true;
                 Keeping::New(result)
             }
@@ -86,12 +87,12 @@ impl<T> Memo<T> {
 
     /// All kept results, by address.
     pub(super) fn into_kept(mut self) -> FxHashMap<usize, T> {
-        let kept = |state: &State<T>| matches!(state, State::Done { kept: true, .. });
+        let kept = |state: &SlotState<T>| matches!(state, SlotState::Done { kept: true, .. });
         let mut all = FxHashMap::default();
         all.reserve(self.states.iter().filter(|state| kept(state)).count());
-        all.extend(self.places.into_iter().filter_map(|(address, place)| {
-            match std::mem::replace(&mut self.states[place], State::Failed) {
-                State::Done { result, kept: true, .. } => Some((address, result)),
+        all.extend(self.indexes.into_iter().filter_map(|(address, index)| {
+            match std::mem::replace(&mut self.states[index], SlotState::Failed) {
+                SlotState::Done { result, kept: true, .. } => Some((address, result)),
                 _ => None,
             }
         }));

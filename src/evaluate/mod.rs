@@ -1,9 +1,9 @@
 //! Evaluation computes the values of merged slots: it follows references and folds stacks.
 //!
-//! Evaluation is lazy, and each slot is computed once. The *head* of a slot is its weak head normal form
-//! (WHNF): its own kind is known, while its items are still slots. `${a:b}` needs only the head of `a`, so a
-//! mapping may refer to its own parts. A slot that needs its own head is a cycle (R9). It is detected by the
-//! state of the slot, not by counting.
+//! Evaluation is lazy, and each slot is computed once. The *whnf* of a slot is its weak head normal form: its
+//! own kind is known, while its items are still slots. `${a:b}` needs only the whnf of `a`, so a mapping may
+//! refer to its own parts. A slot that needs its own whnf is a cycle (R9). It is detected by the state of the
+//! slot, not by counting.
 //!
 //! Each problem is recorded at its own path. Values that depend on it fail silently, so one evaluation
 //! reports every problem of a node once (R5).
@@ -13,11 +13,11 @@ mod fold;
 mod further;
 mod memo;
 mod partial;
+mod path_stack;
 mod query;
 mod reference;
 mod root;
 pub(crate) mod trace;
-mod way;
 mod without;
 
 use std::cell::Cell;
@@ -36,15 +36,15 @@ use crate::model::merge::Prefixes;
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Part, Template};
 
-use memo::{Memo, State};
-pub use partial::{Known, Own};
+use memo::{Memo, SlotState};
+pub use partial::{ClassMemo, OwnPaths};
+use path_stack::PathStack;
+pub(crate) use path_stack::{site, site_of};
 pub use query::{Others, Outcome, Question, Told, python_equal};
 use reference::NotFound;
-pub use root::{Root, Shared, ValueSource};
+pub use root::{Root, SharedParameters, ValueSource};
 pub use trace::Effect;
 pub(crate) use trace::{FoldStep, FoldTrace, ReferenceTrace, Run};
-use way::Way;
-pub(crate) use way::{site, site_of};
 pub(crate) use without::{References, without};
 
 /// Finds source positions for messages. Called only if there is a message.
@@ -76,9 +76,9 @@ impl From<Fault> for Stop {
     }
 }
 
-/// The value of a slot up to its kind: finished data, or a container with its slots.
+/// The weak head normal form of a slot: finished data, or a container with its slots.
 #[derive(Clone, Debug)]
-pub(crate) enum Head {
+pub(crate) enum Whnf {
     /// Finished data.
     Value(Value),
     /// A list.
@@ -89,49 +89,49 @@ pub(crate) enum Head {
     Map(Arc<MapSlot>),
 }
 
-impl Head {
-    /// The head of a slot, if it needs no computation.
-    pub(crate) fn of(slot: &Slot) -> Option<Head> {
+impl Whnf {
+    /// The whnf of a slot, if it needs no computation.
+    pub(crate) fn of(slot: &Slot) -> Option<Whnf> {
         match slot {
-            Slot::Value(value, _) => Some(Head::Value(value.clone())),
-            Slot::List(list) => Some(Head::List(list.clone())),
-            Slot::Raw(raw) => Some(Head::Raw(raw.clone())),
-            Slot::Map(map) => Some(Head::Map(map.clone())),
+            Slot::Value(value, _) => Some(Whnf::Value(value.clone())),
+            Slot::List(list) => Some(Whnf::List(list.clone())),
+            Slot::Raw(raw) => Some(Whnf::Raw(raw.clone())),
+            Slot::Map(map) => Some(Whnf::Map(map.clone())),
             Slot::Text(..) | Slot::Query(..) | Slot::Stack(_) => None,
         }
     }
     /// The slots of the container. Finished data has none.
     pub(crate) fn slots(&self) -> std::slice::Iter<'_, Slot> {
         match self {
-            Head::Value(_) => [].iter(),
-            Head::List(list) => list.items.iter(),
-            Head::Raw(raw) => raw.entries.values(),
-            Head::Map(map) => map.entries.values(),
+            Whnf::Value(_) => [].iter(),
+            Whnf::List(list) => list.items.iter(),
+            Whnf::Raw(raw) => raw.entries.values(),
+            Whnf::Map(map) => map.entries.values(),
         }
     }
     /// Identifies the container during its lifetime.
     pub(crate) fn address(&self) -> Option<usize> {
         match self {
-            Head::Value(_) => None,
-            Head::List(list) => Some(Arc::as_ptr(list) as usize),
-            Head::Raw(raw) => Some(Arc::as_ptr(raw) as usize),
-            Head::Map(map) => Some(Arc::as_ptr(map) as usize),
+            Whnf::Value(_) => None,
+            Whnf::List(list) => Some(Arc::as_ptr(list) as usize),
+            Whnf::Raw(raw) => Some(Arc::as_ptr(raw) as usize),
+            Whnf::Map(map) => Some(Arc::as_ptr(map) as usize),
         }
     }
     /// Whether the content needs evaluation.
     fn is_dynamic(&self) -> bool {
         match self {
-            Head::Value(_) => false,
-            Head::List(list) => list.dynamic,
-            Head::Raw(raw) => raw.dynamic,
-            Head::Map(map) => map.dynamic || map.stacked,
+            Whnf::Value(_) => false,
+            Whnf::List(list) => list.dynamic,
+            Whnf::Raw(raw) => raw.dynamic,
+            Whnf::Map(map) => map.dynamic || map.stacked,
         }
     }
     pub(crate) fn is_container(&self) -> bool {
-        !matches!(self, Head::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
+        !matches!(self, Whnf::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
     }
     pub(crate) fn is_null(&self) -> bool {
-        matches!(self, Head::Value(Value::Null))
+        matches!(self, Whnf::Value(Value::Null))
     }
     /// The child at a key. For a list, `index` returns the index of the item, given the length.
     pub(crate) fn child<K>(&self, key: &K, index: impl FnOnce(usize) -> Option<usize>) -> Option<Child<'_>>
@@ -139,14 +139,14 @@ impl Head {
         K: ?Sized + Hash + Equivalent<Key>,
     {
         match self {
-            Head::Map(map) => map.entries.get(key).map(Child::Slot),
-            Head::Raw(raw) => raw.entries.get(key).map(Child::Slot),
-            Head::List(list) => list.items.get(index(list.items.len())?).map(Child::Slot),
-            Head::Value(Value::Map(map)) => map.get(key).map(Child::Data),
-            Head::Value(Value::List(items) | Value::Tuple(items)) => {
+            Whnf::Map(map) => map.entries.get(key).map(Child::Slot),
+            Whnf::Raw(raw) => raw.entries.get(key).map(Child::Slot),
+            Whnf::List(list) => list.items.get(index(list.items.len())?).map(Child::Slot),
+            Whnf::Value(Value::Map(map)) => map.get(key).map(Child::Data),
+            Whnf::Value(Value::List(items) | Value::Tuple(items)) => {
                 items.get(index(items.len())?).map(Child::Data)
             }
-            Head::Value(_) => None,
+            Whnf::Value(_) => None,
         }
     }
 }
@@ -159,19 +159,19 @@ pub(crate) enum Child<'s> {
     Data(&'s Value),
 }
 
-/// The head of a slot, and the path at which a reference found it.
+/// The whnf of a slot, and the path at which a reference found it.
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    pub(crate) head: Head,
+    pub(crate) whnf: Whnf,
     /// The path of the value, if a reference led to another path.
-    pub(crate) home: Option<Arc<[Key]>>,
+    pub(crate) target: Option<Arc<[Key]>>,
     /// Whether the value comes from a reference (M4).
-    pub(crate) brought: bool,
+    pub(crate) from_reference: bool,
 }
 
-impl From<Head> for Found {
-    fn from(head: Head) -> Found {
-        Found { head, home: None, brought: false }
+impl From<Whnf> for Found {
+    fn from(whnf: Whnf) -> Found {
+        Found { whnf, target: None, from_reference: false }
     }
 }
 
@@ -210,28 +210,28 @@ pub struct Evaluator<'a> {
     extent: Extent,
     /// Whether the exports are being evaluated.
     exports: bool,
-    heads: Memo<Found>,
+    whnfs: Memo<Found>,
     values: Memo<(Value, ValueSize)>,
     /// The size of the last returned value.
-    measure: ValueSize,
+    size: ValueSize,
     /// The total length of all text built from references.
     text: usize,
     /// The number of folded values of layers.
     folded: usize,
     /// Estimated bytes of the values computed by this evaluator.
-    pub weight: usize,
+    pub bytes: usize,
     /// Retains the containers computed here, because their addresses are memo keys.
-    made: Vec<Head>,
-    way: Way,
+    retained: Vec<Whnf>,
+    path_stack: PathStack,
     depth: usize,
     /// Values of layers that a `~` replaced. They are examined last, only for R6.
     replaced: Vec<fold::Replaced>,
     /// Containers of failed paths. They are examined last, only for more problems (R5).
-    hidden: Vec<further::Hidden>,
+    deferred: Vec<further::Deferred>,
     /// The memo from another node with the same classes.
-    known: Option<Arc<Known>>,
+    class_memo: Option<Arc<ClassMemo>>,
     /// The node's own paths, if the results for all other paths are to be stored.
-    marks: Option<partial::Marks>,
+    own_slots: Option<partial::OwnSlots>,
     /// Whether the current computation depends on the node's own paths.
     own: bool,
     pub(crate) faults: Vec<Fault>,
@@ -248,7 +248,7 @@ const STEPS: usize = 8;
 
 /// About how many references a node has, and how many containers with references. The first number is without
 /// a memo of another node, the second with one.
-const USUAL: [usize; 2] = [448, 112];
+const EXPECTED: [usize; 2] = [448, 112];
 
 impl<'a> Evaluator<'a> {
     /// Creates an evaluator that looks up references in `root`.
@@ -262,19 +262,19 @@ impl<'a> Evaluator<'a> {
             mode: Mode::Full,
             extent: Extent::Whole,
             exports: false,
-            heads: Memo::default(),
+            whnfs: Memo::default(),
             values: Memo::default(),
-            measure: ValueSize::default(),
+            size: ValueSize::default(),
             text: 0,
             folded: 0,
-            weight: 0,
-            made: Vec::new(),
-            way: Way::default(),
+            bytes: 0,
+            retained: Vec::new(),
+            path_stack: PathStack::default(),
             depth: 0,
             replaced: Vec::new(),
-            hidden: Vec::new(),
-            known: None,
-            marks: None,
+            deferred: Vec::new(),
+            class_memo: None,
+            own_slots: None,
             own: false,
             faults: Vec::new(),
             compared: Cell::new(0),
@@ -313,7 +313,7 @@ impl<'a> Evaluator<'a> {
 
     /// Cost so far, in units of one value.
     pub(crate) fn spent(&self) -> usize {
-        self.heads.len() + self.folded + self.weight / crate::base::size::TEXT_UNIT
+        self.whnfs.len() + self.folded + self.bytes / crate::base::size::TEXT_UNIT
     }
 
     /// Evaluates all exports, after the parameters. Records faults.
@@ -325,9 +325,9 @@ impl<'a> Evaluator<'a> {
 
     /// Evaluates a whole map. Records faults.
     pub fn evaluate(&mut self, map: &Arc<MapSlot>) -> Option<Value> {
-        let usual = USUAL[usize::from(self.known.is_some())];
-        self.heads.reserve_for(usual);
-        self.values.reserve_for(usual);
+        let expected = EXPECTED[usize::from(self.class_memo.is_some())];
+        self.whnfs.reserve_for(expected);
+        self.values.reserve_for(expected);
         match self.deep_map(map) {
             Ok(value) => Some(value),
             Err(stop) => {
@@ -366,57 +366,57 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    // ---- heads --------------------------------------------------------------------------
+    // ---- weak head normal forms --------------------------------------------------------------------------
 
-    /// The head of a slot, computed once. Records faults.
-    pub(crate) fn head(&mut self, slot: &Slot) -> Result<Found, Stop> {
-        if let Some(head) = Head::of(slot) {
-            return Ok(head.into());
+    /// The whnf of a slot, computed once. Records faults.
+    pub(crate) fn whnf(&mut self, slot: &Slot) -> Result<Found, Stop> {
+        if let Some(whnf) = Whnf::of(slot) {
+            return Ok(whnf.into());
         }
         let address = std::ptr::from_ref(slot) as usize;
-        if let Some(found) = self.known.as_ref().and_then(|known| known.head(address)) {
+        if let Some(found) = self.class_memo.as_ref().and_then(|memo| memo.whnf(address)) {
             return Ok(found);
         }
-        let place = match self.heads.begin(address) {
-            Ok(place) => place,
-            Err(State::Done { result: found, own, .. }) => {
+        let index = match self.whnfs.begin(address) {
+            Ok(index) => index,
+            Err(SlotState::Done { result: found, own, .. }) => {
                 self.own |= own;
                 return Ok(found.clone());
             }
-            Err(State::Failed) => return Err(Stop::Reported),
-            Err(State::Pending) => return Err(self.cycle(address).into()),
+            Err(SlotState::Failed) => return Err(Stop::Reported),
+            Err(SlotState::Pending) => return Err(self.cycle(address).into()),
         };
         self.push_active(address, slot.origin());
-        let around = std::mem::take(&mut self.own);
+        let outer = std::mem::take(&mut self.own);
         let result = self.deeper(|evaluator| evaluator.compute(slot));
         self.pop_active();
-        if let Ok(Found { head: Head::Map(map), .. }) = &result {
-            self.look_into(map);
+        if let Ok(Found { whnf: Whnf::Map(map), .. }) = &result {
+            self.use_map(map);
         }
         let result = result.map_err(|stop| {
             self.report(stop);
             // A reference back to this slot is a cycle, whatever else is wrong.
-            self.look_further(slot);
+            self.report_further(slot);
             Stop::Reported
         });
         let own = self.own;
-        self.own |= around;
-        self.heads.end(place, result.as_ref().ok().cloned(), own);
+        self.own |= outer;
+        self.whnfs.end(index, result.as_ref().ok().cloned(), own);
         result
     }
 
-    /// The head of a child. The caller must keep the container alive meanwhile.
-    pub(super) fn child_head(&mut self, child: Child<'_>) -> Result<Found, Stop> {
+    /// The whnf of a child. The caller must keep the container alive meanwhile.
+    pub(super) fn child_whnf(&mut self, child: Child<'_>) -> Result<Found, Stop> {
         match child {
             Child::Slot(slot) => {
-                self.look_at(slot);
-                self.head(slot)
+                self.use_slot(slot);
+                self.whnf(slot)
             }
-            Child::Data(value) => Ok(Head::Value(value.clone()).into()),
+            Child::Data(value) => Ok(Whnf::Value(value.clone()).into()),
         }
     }
 
-    /// The head of a slot, without memo. The caller handles its fault.
+    /// The whnf of a slot, without memo. The caller handles its fault.
     pub(crate) fn compute(&mut self, slot: &Slot) -> Result<Found, Stop> {
         match slot {
             Slot::Text(template, origin) => {
@@ -429,11 +429,11 @@ impl<'a> Evaluator<'a> {
                     _ => {}
                 }
                 let text = self.text(&template.parts, &template.source, *origin)?;
-                Ok(Head::Value(Value::Str(text.into())).into())
+                Ok(Whnf::Value(Value::Str(text.into())).into())
             }
             Slot::Query(query, origin) => self.query(query, *origin),
             Slot::Stack(stack) => self.fold(stack),
-            _ => self.head(slot),
+            _ => self.whnf(slot),
         }
     }
 
@@ -456,16 +456,22 @@ impl<'a> Evaluator<'a> {
             let limit = self.settings.limit_text as usize * 1024 * 1024;
             if self.text.saturating_add(out.len()) > limit {
                 let what = "the length of all text that references build, in bytes,";
-                return Err(self.beyond(what, limit, "limit_text", origin));
+                return Err(self.limit_exceeded(what, limit, "limit_text", origin));
             }
         }
         self.text += out.len();
-        self.weight += crate::base::value::TEXT + out.len();
+        self.bytes += crate::base::value::TEXT + out.len();
         Ok(out)
     }
 
     /// The error for exceeding the limit of a setting.
-    fn beyond(&self, what: &'static str, limit: usize, setting: &'static str, origin: Origin) -> Stop {
+    fn limit_exceeded(
+        &self,
+        what: &'static str,
+        limit: usize,
+        setting: &'static str,
+        origin: Origin,
+    ) -> Stop {
         let kind = Kind::EvaluationLimit { what, limit, setting: Some(setting) };
         self.place(Fault::new(kind), origin, None).into()
     }
@@ -477,7 +483,7 @@ impl<'a> Evaluator<'a> {
         let limit = self.settings.limit_references as usize;
         if self.depth >= limit {
             let what = "the depth of references and containers";
-            return Err(self.beyond(what, limit, "limit_references", self.active_origin()));
+            return Err(self.limit_exceeded(what, limit, "limit_references", self.active_origin()));
         }
         self.depth += 1;
         // One request for stack is enough for several steps.

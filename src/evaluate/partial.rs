@@ -3,9 +3,10 @@
 //!
 //! Nodes with the same classes differ only in the values of their own files and in references to these: a few
 //! values of a hundred. So while the first such node is evaluated, each result that depends on one of the
-//! node's own paths is marked. All other results are stored ([`Known`]). They are valid for every node with
-//! the same classes whose own file sets only these paths ([`Own`]), or new ones beside them. Results with a
-//! warning, a replaced value, a query or a missing key are marked too. A node that fails stores nothing.
+//! node's own paths is marked. All other results are stored ([`ClassMemo`]). They are valid for every node
+//! with the same classes whose own file sets only these paths ([`OwnPaths`]), or new ones beside them. Results
+//! with a warning, a replaced value, a query or a missing key are marked too. A node that fails stores
+//! nothing.
 //!
 //! The same is done for nodes that have only the first classes in common. Then the values of the last classes
 //! count as the node's own.
@@ -17,7 +18,7 @@ use hashbrown::DefaultHashBuilder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::memo::{Keeping, Memo};
-use super::{Evaluator, Found, Head};
+use super::{Evaluator, Found, Whnf};
 use crate::base::size::ValueSize;
 use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Key, Value};
@@ -26,21 +27,21 @@ use crate::model::template::ThreadInterner;
 
 /// The paths of a map that later maps set.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Own(HashMap<Key, Place, DefaultHashBuilder>);
+pub struct OwnPaths(HashMap<Key, OwnPath, DefaultHashBuilder>);
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Place {
+enum OwnPath {
     /// Everything at the key.
     At,
     /// These paths in the map at the key.
-    In(Own),
+    In(OwnPaths),
 }
 
-impl Own {
+impl OwnPaths {
     /// The paths in `classes` that later maps set. `None` if prefixes are still text, because then the keys
     /// alone do not decide the merge.
-    pub fn of(later: &[&MapSlot], classes: &MapSlot) -> Option<Own> {
-        let mut own = Own::default();
+    pub fn of(later: &[&MapSlot], classes: &MapSlot) -> Option<OwnPaths> {
+        let mut own = OwnPaths::default();
         for map in later {
             if map.prefixed {
                 return None;
@@ -55,11 +56,11 @@ impl Own {
             let place = self.0.entry(key.clone());
             match (slot, classes.entries.get(key)) {
                 (Slot::Map(later), Some(Slot::Map(classes))) if !classes.entries.is_empty() => {
-                    if let Place::In(own) = place.or_insert_with(|| Place::In(Own::default())) {
+                    if let OwnPath::In(own) = place.or_insert_with(|| OwnPath::In(OwnPaths::default())) {
                         own.add(later, classes);
                     }
                 }
-                _ => drop(place.insert_entry(Place::At)),
+                _ => drop(place.insert_entry(OwnPath::At)),
             }
         }
     }
@@ -68,9 +69,9 @@ impl Own {
     /// if its map contains one of the paths: no stored result depends on a missing key.
     fn cover(&self, own: &MapSlot, classes: &MapSlot) -> bool {
         own.entries.iter().all(|(key, slot)| match (self.0.get(key), slot, classes.entries.get(key)) {
-            (Some(Place::At), ..) | (None, _, None) => true,
+            (Some(OwnPath::At), ..) | (None, _, None) => true,
             (place, Slot::Map(own), Some(Slot::Map(classes))) => match place {
-                Some(Place::In(places)) => places.cover(own, classes),
+                Some(OwnPath::In(places)) => places.cover(own, classes),
                 _ => own.entries.is_empty(),
             },
             _ => false,
@@ -80,67 +81,67 @@ impl Own {
 
 /// The same paths in the merged parameters of one node, as addresses.
 #[derive(Default)]
-pub(super) struct Marks {
+pub(super) struct OwnSlots {
     slots: FxHashSet<usize>,
     /// The maps that contain these slots, at any depth.
     maps: FxHashSet<usize>,
 }
 
-impl Marks {
-    fn add(&mut self, own: &Own, map: &Arc<MapSlot>) -> Option<()> {
+impl OwnSlots {
+    fn add(&mut self, own: &OwnPaths, map: &Arc<MapSlot>) -> Option<()> {
         self.maps.insert(Arc::as_ptr(map) as usize);
         own.0.iter().try_for_each(|(key, place)| match (place, map.entries.get(key)?) {
-            (Place::At, slot) => {
+            (OwnPath::At, slot) => {
                 self.slots.insert(std::ptr::from_ref(slot) as usize);
                 Some(())
             }
-            (Place::In(own), Slot::Map(map)) => self.add(own, map),
-            (Place::In(_), _) => None,
+            (OwnPath::In(own), Slot::Map(map)) => self.add(own, map),
+            (OwnPath::In(_), _) => None,
         })
     }
 }
 
-/// The memo: results for some classes that do not depend on the node's own paths.
-pub struct Known {
+/// Results for some classes that do not depend on the node's own paths.
+pub struct ClassMemo {
     /// The memo for fewer of the classes.
-    base: Option<Arc<Known>>,
-    own: Own,
+    base: Option<Arc<ClassMemo>>,
+    own: OwnPaths,
     /// Whether it was computed without paths.
     fast: bool,
     /// The merged parameters of the classes. In maps with own paths, scalars replace the references to them.
     classes: Arc<MapSlot>,
     /// Estimated bytes of the containers.
-    weight: usize,
+    bytes: usize,
     /// Values by the address of a container that the parameters of all such nodes share.
     values: FxHashMap<usize, (Value, ValueSize)>,
     /// Heads by the address of a slot in such a container.
-    heads: FxHashMap<usize, Found>,
+    whnfs: FxHashMap<usize, Found>,
     /// Retains the other containers with these addresses.
-    _alive: (Arc<MapSlot>, Vec<Head>),
+    _alive: (Arc<MapSlot>, Vec<Whnf>),
 }
 
-impl std::fmt::Debug for Known {
+impl std::fmt::Debug for ClassMemo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Known").field("own", &self.own).finish_non_exhaustive()
+        f.debug_struct("ClassMemo").field("own", &self.own).finish_non_exhaustive()
     }
 }
 
-impl Known {
+impl ClassMemo {
     /// Whether it is valid for a node with these parameters after the classes.
     pub fn holds_for(&self, later: &[&MapSlot]) -> bool {
         later.iter().all(|map| !map.prefixed && self.own.cover(map, &self.classes))
     }
 
     /// Whether it is useful wherever the other one is, and no worse.
-    pub fn replaces(&self, other: &Known) -> bool {
+    pub fn replaces(&self, other: &ClassMemo) -> bool {
         self.own == other.own && (other.fast || !self.fast)
     }
 
     /// Estimated bytes without the values.
-    pub fn weight(&self) -> usize {
-        self.weight
+    pub fn bytes(&self) -> usize {
+        self.bytes
             + self.values.len() * (size_of::<(Value, ValueSize)>() + CONTAINER)
-            + self.heads.len() * (size_of::<Found>() + CONTAINER)
+            + self.whnfs.len() * (size_of::<Found>() + CONTAINER)
     }
 
     /// Whether messages based on it lack paths.
@@ -162,112 +163,113 @@ impl Known {
         self.values.contains_key(&address) || self.base.as_ref().is_some_and(|base| base.has_value(address))
     }
 
-    pub(super) fn head(&self, address: usize) -> Option<Found> {
-        let base = || self.base.as_ref()?.head(address);
-        self.heads.get(&address).cloned().or_else(base)
+    pub(super) fn whnf(&self, address: usize) -> Option<Found> {
+        let base = || self.base.as_ref()?.whnf(address);
+        self.whnfs.get(&address).cloned().or_else(base)
     }
 }
 
 impl Evaluator<'_> {
     /// Uses a memo of another node.
     #[must_use]
-    pub fn relying_on(mut self, known: Option<Arc<Known>>) -> Self {
-        self.known = known;
+    pub fn with_memo(mut self, memo: Option<Arc<ClassMemo>>) -> Self {
+        self.class_memo = memo;
         self
     }
 
     /// Marks the node's own paths before its parameters are evaluated. `automatic` is the key of the
     /// parameters that differ between nodes.
-    pub fn mark(&mut self, own: &Own, automatic: Option<&str>, parameters: &Arc<MapSlot>) {
-        let mut marks = Marks::default();
+    pub fn mark(&mut self, own: &OwnPaths, automatic: Option<&str>, parameters: &Arc<MapSlot>) {
+        let mut own_slots = OwnSlots::default();
         let automatic = automatic.and_then(|key| parameters.entries.get(key));
-        marks.slots.extend(automatic.map(|slot| std::ptr::from_ref(slot) as usize));
-        self.marks = marks.add(own, parameters).map(|()| marks);
+        own_slots.slots.extend(automatic.map(|slot| std::ptr::from_ref(slot) as usize));
+        self.own_slots = own_slots.add(own, parameters).map(|()| own_slots);
     }
 
     /// The memo for other nodes, after a successful evaluation. `classes` are the merged parameters of the
     /// classes, the others those of the node and its exports.
-    pub fn into_known(
+    pub fn into_class_memo(
         mut self,
-        own: Own,
+        own: OwnPaths,
         classes: &Arc<MapSlot>,
         [parameters, exports]: [&Arc<MapSlot>; 2],
         interner: &ThreadInterner<'_>,
-    ) -> Option<Known> {
-        let marks = self.marks.take()?;
+    ) -> Option<ClassMemo> {
+        let own_slots = self.own_slots.take()?;
         let fast = self.is_fast();
-        let classes = Settling { marks: &marks, interner, heads: &mut self.heads }.map(classes, parameters);
-        let made = std::mem::take(&mut self.made);
-        let (base, seen) = (self.known.as_deref(), FxHashSet::default());
-        let mut sift = Sift { base, heads: &mut self.heads, values: &mut self.values, seen, weight: 0 };
-        sift.head(&Head::Map(classes.clone()));
-        sift.head(&Head::Map(exports.clone()));
-        for head in &made {
-            sift.head(head);
+        let classes =
+            Inliner { own_slots: &own_slots, interner, whnfs: &mut self.whnfs }.map(classes, parameters);
+        let retained = std::mem::take(&mut self.retained);
+        let (base, visited) = (self.class_memo.as_deref(), FxHashSet::default());
+        let mut marker = Marker { base, whnfs: &mut self.whnfs, values: &mut self.values, visited, bytes: 0 };
+        marker.whnf(&Whnf::Map(classes.clone()));
+        marker.whnf(&Whnf::Map(exports.clone()));
+        for whnf in &retained {
+            marker.whnf(whnf);
         }
-        let weight = sift.weight;
-        Some(Known {
-            base: self.known,
+        let bytes = marker.bytes;
+        Some(ClassMemo {
+            base: self.class_memo,
             own,
             fast,
             classes,
-            weight,
+            bytes,
             values: self.values.into_kept(),
-            heads: self.heads.into_kept(),
-            _alive: (exports.clone(), made),
+            whnfs: self.whnfs.into_kept(),
+            _alive: (exports.clone(), retained),
         })
     }
 
     /// Records the use of a slot.
-    pub(super) fn look_at(&mut self, slot: &Slot) {
-        if let Some(marks) = &self.marks {
-            self.own |= marks.slots.contains(&(std::ptr::from_ref(slot) as usize));
+    pub(super) fn use_slot(&mut self, slot: &Slot) {
+        if let Some(own_slots) = &self.own_slots {
+            self.own |= own_slots.slots.contains(&(std::ptr::from_ref(slot) as usize));
         }
     }
 
     /// Records the use of all entries of a map.
-    pub(super) fn look_into(&mut self, map: &Arc<MapSlot>) {
-        if let Some(marks) = &self.marks {
-            self.own |= marks.maps.contains(&(Arc::as_ptr(map) as usize));
+    pub(super) fn use_map(&mut self, map: &Arc<MapSlot>) {
+        if let Some(own_slots) = &self.own_slots {
+            self.own |= own_slots.maps.contains(&(Arc::as_ptr(map) as usize));
         }
     }
 }
 
 /// Marks the results that belong to containers shared with other nodes.
-struct Sift<'m> {
+struct Marker<'m> {
     /// The memo that was used. It already has the content of its containers.
-    base: Option<&'m Known>,
-    heads: &'m mut Memo<Found>,
+    base: Option<&'m ClassMemo>,
+    whnfs: &'m mut Memo<Found>,
     values: &'m mut Memo<(Value, ValueSize)>,
     /// The addresses of visited containers that have no value of their own.
-    seen: FxHashSet<usize>,
+    visited: FxHashSet<usize>,
     /// Estimated bytes of the containers.
-    weight: usize,
+    bytes: usize,
 }
 
-impl Sift<'_> {
-    fn head(&mut self, head: &Head) {
-        let Some(address) = head.address().filter(|_| head.is_dynamic()) else { return };
+impl Marker<'_> {
+    fn whnf(&mut self, whnf: &Whnf) {
+        let Some(address) = whnf.address().filter(|_| whnf.is_dynamic()) else { return };
         let new = match self.values.keep(address) {
             Keeping::New(_) => true,
             Keeping::Again => false,
             Keeping::Not => {
-                !self.base.is_some_and(|base| base.has_value(address)) && self.seen.insert(address)
+                !self.base.is_some_and(|base| base.has_value(address)) && self.visited.insert(address)
             }
         };
         if new {
-            self.weight += CONTAINER + head.slots().len() * size_of::<Slot>();
-            grow(|| head.slots().for_each(|slot| self.slot(slot)));
+            self.bytes += CONTAINER + whnf.slots().len() * size_of::<Slot>();
+            grow(|| whnf.slots().for_each(|slot| self.slot(slot)));
         }
     }
 
     fn slot(&mut self, slot: &Slot) {
-        if let Some(head) = Head::of(slot) {
-            return self.head(&head);
+        if let Some(whnf) = Whnf::of(slot) {
+            return self.whnf(&whnf);
         }
-        if let Keeping::New(found) = self.heads.keep(std::ptr::from_ref(slot) as usize) {
-            let head = found.head.clone();
-            self.head(&head);
+        if let Keeping::New(found) = self.whnfs.keep(std::ptr::from_ref(slot) as usize) {
+            let whnf = found.whnf.clone();
+            self.whnf(&whnf);
         }
         if let Slot::Stack(stack) = slot {
             stack.entries.iter().for_each(|entry| self.slot(&entry.slot));
@@ -276,13 +278,13 @@ impl Sift<'_> {
 }
 
 /// Prepares the maps of the classes with own paths for the next node.
-struct Settling<'a> {
-    marks: &'a Marks,
+struct Inliner<'a> {
+    own_slots: &'a OwnSlots,
     interner: &'a ThreadInterner<'a>,
-    heads: &'a mut Memo<Found>,
+    whnfs: &'a mut Memo<Found>,
 }
 
-impl Settling<'_> {
+impl Inliner<'_> {
     /// Such a map, in which scalar results replace the references beside own paths: later nodes do not look
     /// these up by address.
     fn map(&mut self, classes: &Arc<MapSlot>, parameters: &Arc<MapSlot>) -> Arc<MapSlot> {
@@ -300,19 +302,19 @@ impl Settling<'_> {
                 },
             };
             let address = std::ptr::from_ref(merged) as usize;
-            if self.marks.slots.contains(&address) {
+            if self.own_slots.slots.contains(&address) {
                 continue;
             }
             match (&slot, merged) {
                 (Slot::Text(..) | Slot::Stack(_), _) => {
-                    if let Some(Found { head: Head::Value(value), .. }) = self.heads.take_shared(address)
+                    if let Some(Found { whnf: Whnf::Value(value), .. }) = self.whnfs.take_shared(address)
                         && !matches!(value, Value::Map(_) | Value::List(_))
                     {
                         *slot = Slot::Value(value, slot.origin());
                     }
                 }
                 (Slot::Map(map), Slot::Map(merged))
-                    if self.marks.maps.contains(&(Arc::as_ptr(merged) as usize)) =>
+                    if self.own_slots.maps.contains(&(Arc::as_ptr(merged) as usize)) =>
                 {
                     *slot = Slot::Map(self.map(map, merged));
                 }

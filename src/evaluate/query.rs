@@ -9,7 +9,7 @@ use crate::base::failpoints::failpoint;
 use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::value::{CONTAINER, Key, Text, Value};
-use crate::evaluate::{Evaluator, Extent, Found, Head, Stop};
+use crate::evaluate::{Evaluator, Extent, Found, Stop, Whnf};
 use crate::model::query::{Connective, Operand, Query};
 use crate::model::slot::{Entries, MapSlot, Slot};
 
@@ -137,30 +137,29 @@ impl Evaluator<'_> {
             Value::list(nodes.map(|(node, _)| Value::Str(node)).collect())
         };
         // Each node takes memory in the stored outcome, in the value, and in its keys, which are not shared.
-        self.weight +=
-            CONTAINER + outcome.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
+        self.bytes += CONTAINER + outcome.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
         others.answered(question, outcome);
-        Ok(Head::Value(value).into())
+        Ok(Whnf::Value(value).into())
     }
 
     /// The value of an export, `None` if it does not exist. Faults are recorded, or left out if errors are
     /// ignored. The path leads only through mappings: the path of a query has no indexes.
     pub fn export(&mut self, exports: &Arc<MapSlot>, path: &[Text], ignore_errors: bool) -> Option<Value> {
         self.exports = true;
-        let mut found = Found::from(Head::Map(exports.clone()));
+        let mut found = Found::from(Whnf::Map(exports.clone()));
         let before = self.enter([]);
         let mut result = Ok(None);
         for (index, key) in path.iter().enumerate() {
             self.push_text(key);
-            let child = found.head.child(key.as_ref() as &str, |_| None);
-            let next = child.map(|child| self.child_head(child));
+            let child = found.whnf.child(key.as_ref() as &str, |_| None);
+            let next = child.map(|child| self.child_whnf(child));
             match next {
                 None => break,
                 Some(Err(stop)) => {
                     result = Err(stop);
                     break;
                 }
-                Some(Ok(head)) => found = head,
+                Some(Ok(whnf)) => found = whnf,
             }
             if index + 1 == path.len() {
                 result = if ignore_errors {
@@ -180,9 +179,9 @@ impl Evaluator<'_> {
     /// A value without its failed entries and items (Q4), and its size.
     fn without_failures(&mut self, found: &Found, left: &mut Left) -> Option<(Value, ValueSize)> {
         if let Ok(value) = self.deep_found(found) {
-            return Some((value, self.measure));
+            return Some((value, self.size));
         }
-        let address = found.head.address()?;
+        let address = found.whnf.address()?;
         if let Some(known) = left.known.get(&address) {
             return known.clone();
         }
@@ -200,7 +199,7 @@ impl Evaluator<'_> {
         let rest = self.deeper(|evaluator| {
             let mut measure = ValueSize::default();
             let mut part = |slot: &Slot| {
-                let found = evaluator.head(slot).ok()?;
+                let found = evaluator.whnf(slot).ok()?;
                 let (value, part) = evaluator.without_failures(&found, left)?;
                 measure.add(part);
                 Some(value)
@@ -209,11 +208,11 @@ impl Evaluator<'_> {
                 let left = entries.iter().filter_map(|(key, slot)| Some((key.clone(), part(slot)?)));
                 Value::map(left.collect())
             };
-            let value = match &found.head {
-                Head::Map(found) => map(&found.entries),
-                Head::Raw(found) => map(&found.entries),
-                Head::List(found) => Value::list(found.items.iter().filter_map(part).collect()),
-                Head::Value(value) => value.clone(),
+            let value = match &found.whnf {
+                Whnf::Map(found) => map(&found.entries),
+                Whnf::Raw(found) => map(&found.entries),
+                Whnf::List(found) => Value::list(found.items.iter().filter_map(part).collect()),
+                Whnf::Value(value) => value.clone(),
             };
             Ok((value, measure.wrapped()))
         });

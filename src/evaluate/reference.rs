@@ -1,8 +1,8 @@
-//! References: resolves `${a:b:c}` to the head of the named parameter.
+//! References: resolves `${a:b:c}` to the whnf of the named parameter.
 
 use std::borrow::Cow;
 
-use super::{Evaluator, Found, Head, Mode, Stop};
+use super::{Evaluator, Found, Mode, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::failpoints::failpoint;
 use crate::base::path::list_index;
@@ -16,7 +16,7 @@ use crate::model::template::{FixedPath, Part, Reference, split_default};
 const MOST_COMPARED: usize = 2_000_000;
 
 impl Evaluator<'_> {
-    /// The head that a reference names. `source` is the scalar with the reference, `origin` its origin.
+    /// The whnf that a reference names. `source` is the scalar with the reference, `origin` its origin.
     pub(crate) fn resolve(
         &mut self,
         reference: &Reference,
@@ -41,7 +41,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The head that a reference with this path names, and whether it is the default.
+    /// The whnf that a reference with this path names, and whether it is the default.
     pub(super) fn at_path(
         &mut self,
         reference: &Reference,
@@ -70,7 +70,7 @@ impl Evaluator<'_> {
                     let warning = self.place(Fault::new(kind), origin, Some((source, reference.span)));
                     self.warn(warning);
                 }
-                Ok((Head::Value(default).into(), true))
+                Ok((Whnf::Value(default).into(), true))
             }
             (Err(missing), None) => {
                 let missing = if reference.fixed.is_some() { missing } else { missing.unnamed() };
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The head of the parameter that a query names with `self:`.
+    /// The whnf of the parameter that a query names with `self:`.
     pub(super) fn resolve_path(&mut self, path: &[Text], origin: Origin) -> Result<Found, Stop> {
         let before = self.enter([]);
         let result = self.follow(path);
@@ -122,9 +122,9 @@ impl Evaluator<'_> {
             return fault;
         }
         let names: Vec<&str> = match &inside {
-            Some(Head::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
-            Some(Head::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
-            Some(Head::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),
+            Some(Whnf::Map(map)) => map.entries.keys().filter_map(Key::as_str).collect(),
+            Some(Whnf::Raw(raw)) => raw.entries.keys().filter_map(Key::as_str).collect(),
+            Some(Whnf::Value(Value::Map(map))) => map.keys().filter_map(Key::as_str).collect(),
             None if top => self.root.names(),
             _ => Vec::new(),
         };
@@ -195,51 +195,51 @@ impl Evaluator<'_> {
         for segment in &segments[..depth] {
             self.push_text(segment);
         }
-        self.look_at(slot);
+        self.use_slot(slot);
         // Mappings on the path need no computation.
         while let (Slot::Map(map), Some(segment)) = (slot, segments.get(depth)) {
             self.push_text(segment);
             let Some(next) = map.entries.get(segment.as_ref()) else {
                 self.own = true;
-                return Ok(Err(self.missing(segments, depth, &Head::Map(map.clone()))));
+                return Ok(Err(self.missing(segments, depth, &Whnf::Map(map.clone()))));
             };
             slot = next;
             depth += 1;
-            self.look_at(slot);
+            self.use_slot(slot);
         }
-        let mut found = self.head(slot)?;
+        let mut found = self.whnf(slot)?;
         for (index, segment) in segments.iter().enumerate().skip(depth) {
             let Some(next) = self.child(&found, segment)? else {
                 self.own = true;
-                return Ok(Err(self.missing(segments, index, &found.head)));
+                return Ok(Err(self.missing(segments, index, &found.whnf)));
             };
             found = next;
         }
-        if found.head.is_container() && found.home.is_none() && !self.is_fast() {
-            found.home = Some(self.path_keys().into());
+        if found.whnf.is_container() && found.target.is_none() && !self.is_fast() {
+            found.target = Some(self.path_keys().into());
         }
-        found.brought = true;
+        found.from_reference = true;
         Ok(Ok(found))
     }
 
-    /// The head at one key or index of a container.
+    /// The whnf at one key or index of a container.
     fn child(&mut self, found: &Found, segment: &Text) -> Result<Option<Found>, Stop> {
-        if let Some(home) = &found.home {
+        if let Some(target) = &found.target {
             // A reference led here. From here on, the path is that of its target.
-            self.change(home.iter());
+            self.change(target.iter());
         }
         self.push_text(segment);
-        let child = found.head.child(segment.as_ref() as &str, |length| list_index(segment, length));
-        child.map(|child| self.child_head(child)).transpose()
+        let child = found.whnf.child(segment.as_ref() as &str, |length| list_index(segment, length));
+        child.map(|child| self.child_whnf(child)).transpose()
     }
 
-    fn missing(&self, segments: &[Text], index: usize, container: &Head) -> Missing {
+    fn missing(&self, segments: &[Text], index: usize, container: &Whnf) -> Missing {
         let key = segments[index].to_string();
         let origin = match container {
-            Head::Map(map) => Some(map.origin),
-            Head::Raw(raw) => Some(raw.origin),
-            Head::List(list) => Some(list.origin),
-            Head::Value(_) => None,
+            Whnf::Map(map) => Some(map.origin),
+            Whnf::Raw(raw) => Some(raw.origin),
+            Whnf::List(list) => Some(list.origin),
+            Whnf::Value(_) => None,
         };
         let parts: Vec<&str> = segments[..index].iter().map(AsRef::as_ref).collect();
         let parent = parts.join(&self.settings.delimiter);
@@ -255,7 +255,7 @@ impl Evaluator<'_> {
 #[derive(Debug)]
 pub(crate) struct NotFound {
     pub(super) fault: Fault,
-    inside: Option<Head>,
+    inside: Option<Whnf>,
     top: bool,
 }
 
@@ -265,7 +265,7 @@ pub(super) struct Missing {
     key: String,
     container: String,
     /// The container without the key. It is searched for a similar name only if needed.
-    inside: Option<Head>,
+    inside: Option<Whnf>,
     /// Whether the missing key is a top-level parameter.
     top: bool,
     defined: Option<(String, Origin)>,
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn similar_names_are_searched_for_what_is_told_alone() {
+    fn similar_names_are_searched_only_for_reported_faults() {
         let missing = "parameters: {port: 80, a: '${prot}'}";
         let (help, compared) = searched(&[missing], false);
         assert_eq!(help, [Some("'port' is similar".to_owned())]);

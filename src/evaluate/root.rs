@@ -23,7 +23,7 @@ pub struct Root {
     /// The secrets to leave out.
     without: Option<Secrets>,
     /// Slots without the secrets.
-    shown: FxHashMap<Box<[Text]>, Arc<Slot>>,
+    redacted: FxHashMap<Box<[Text]>, Arc<Slot>>,
 }
 
 /// Some of the parameters of a node.
@@ -32,44 +32,44 @@ pub enum ValueSource {
     /// The node's own map.
     Map(Arc<MapSlot>),
     /// Parameters shared with other nodes.
-    Shared(Arc<Shared>),
+    Shared(Arc<SharedParameters>),
 }
 
 /// The parameters of several layers, merged key by key, once for all nodes that share them.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedParameters {
     maps: Vec<Arc<MapSlot>>,
-    known: Mutex<Places>,
+    memo: Mutex<PathMemo>,
 }
 
 /// The values at the requested paths.
-type Places = FxHashMap<Box<[Text]>, Option<Arc<Place>>>;
+type PathMemo = FxHashMap<Box<[Text]>, Option<Arc<PathValues>>>;
 
 /// The values that the layers have at one path.
 #[derive(Debug)]
-struct Place {
+struct PathValues {
     /// Whether every value is a plain map. If so, the next key is looked up in each of them.
     plain: bool,
     slots: Vec<Slot>,
     merged: OnceLock<Arc<Slot>>,
 }
 
-impl Shared {
+impl SharedParameters {
     /// The parameters of layers, earliest first.
-    pub fn new(maps: Vec<Arc<MapSlot>>, prefixes: &Prefixes) -> Shared {
+    pub fn new(maps: Vec<Arc<MapSlot>>, prefixes: &Prefixes) -> SharedParameters {
         let maps = if maps.iter().any(|map| map.prefixed) {
             // Prefixes that are still text take effect only when whole maps are merged.
             vec![fold(maps, prefixes)]
         } else {
             maps.into_iter().filter(|map| !map.entries.is_empty()).collect()
         };
-        Shared { maps, known: Mutex::default() }
+        SharedParameters { maps, memo: Mutex::default() }
     }
 
     /// The values at a path that leads only through plain maps.
-    fn at(&self, path: &[Text]) -> Option<Arc<Place>> {
-        if let Some(known) = self.known.lock().get(path) {
-            return known.clone();
+    fn at(&self, path: &[Text]) -> Option<Arc<PathValues>> {
+        if let Some(memo) = self.memo.lock().get(path) {
+            return memo.clone();
         }
         let (last, outer) = path.split_last()?;
         let slots: Vec<Slot> = if outer.is_empty() {
@@ -84,14 +84,14 @@ impl Shared {
         };
         let place = (!slots.is_empty()).then(|| {
             let plain = slots.iter().all(|slot| plain(slot).is_some());
-            Arc::new(Place { plain, slots, merged: OnceLock::new() })
+            Arc::new(PathValues { plain, slots, merged: OnceLock::new() })
         });
-        self.known.lock().insert(path.into(), place.clone());
+        self.memo.lock().insert(path.into(), place.clone());
         place
     }
 }
 
-impl Place {
+impl PathValues {
     fn merged(&self, prefixes: &Prefixes) -> Option<Arc<Slot>> {
         if let Some(merged) = self.merged.get() {
             return Some(merged.clone());
@@ -110,29 +110,31 @@ fn plain(slot: &Slot) -> Option<&Arc<MapSlot>> {
 }
 
 /// The value of one source at a path.
-enum Here<'s> {
+enum SourceValue<'s> {
     Slot(&'s Slot),
-    Place(Arc<Place>),
+    Shared(Arc<PathValues>),
 }
 
-impl Here<'_> {
+impl SourceValue<'_> {
     fn plain(&self) -> bool {
         match self {
-            Here::Slot(slot) => plain(slot).is_some(),
-            Here::Place(place) => place.plain,
+            SourceValue::Slot(slot) => plain(slot).is_some(),
+            SourceValue::Shared(place) => place.plain,
         }
     }
 }
 
 impl ValueSource {
     /// The value at a path. `before` is the value at the path without its last key.
-    fn at<'s>(&'s self, path: &[Text], before: Option<&Here<'s>>) -> Option<Here<'s>> {
+    fn at<'s>(&'s self, path: &[Text], before: Option<&SourceValue<'s>>) -> Option<SourceValue<'s>> {
         let key = path.last()?.as_ref() as &str;
         match (self, before) {
-            (ValueSource::Shared(shared), _) => shared.at(path).map(Here::Place),
-            (ValueSource::Map(map), None) => map.entries.get(key).map(Here::Slot),
-            (ValueSource::Map(_), Some(Here::Slot(slot))) => plain(slot)?.entries.get(key).map(Here::Slot),
-            (ValueSource::Map(_), Some(Here::Place(_))) => None,
+            (ValueSource::Shared(shared), _) => shared.at(path).map(SourceValue::Shared),
+            (ValueSource::Map(map), None) => map.entries.get(key).map(SourceValue::Slot),
+            (ValueSource::Map(_), Some(SourceValue::Slot(slot))) => {
+                plain(slot)?.entries.get(key).map(SourceValue::Slot)
+            }
+            (ValueSource::Map(_), Some(SourceValue::Shared(_))) => None,
         }
     }
 }
@@ -168,15 +170,15 @@ impl Root {
         let Some(secrets) = self.without.take() else { return self.get_all(path, prefixes) };
         let found = self.get_all(path, prefixes);
         let found = found.and_then(|(slot, depth)| {
-            let known = self.shown.entry(path[..depth].into());
+            let memo = self.redacted.entry(path[..depth].into());
             let keys: Vec<Key> = path[..depth].iter().cloned().map(Key::from).collect();
-            let shown = match slot.slot() {
+            let redacted = match slot.slot() {
                 Some(slot) => {
-                    known.or_insert_with(|| Arc::new(slot_without(&secrets, slot, secrets.at(&keys)))).clone()
+                    memo.or_insert_with(|| Arc::new(slot_without(&secrets, slot, secrets.at(&keys)))).clone()
                 }
                 None => return None,
             };
-            Some((RootSlot::Merged(shown), depth))
+            Some((RootSlot::Merged(redacted), depth))
         });
         self.without = Some(secrets);
         found
@@ -187,7 +189,7 @@ impl Root {
             let index = map.entries.get_index_of(path.first()?.as_ref() as &str)?;
             return Some((RootSlot::In(map.clone(), index), 1));
         }
-        let mut here: Vec<(&ValueSource, Here<'_>)> = Vec::new();
+        let mut here: Vec<(&ValueSource, SourceValue<'_>)> = Vec::new();
         let mut depth = 0;
         while depth < path.len() && here.iter().all(|(_, here)| here.plain()) {
             let path = &path[..=depth];
@@ -207,14 +209,14 @@ impl Root {
         }
         let slot = match here.as_slice() {
             [] => return None,
-            [(_, Here::Place(place))] => place.merged(prefixes)?,
+            [(_, SourceValue::Shared(place))] => place.merged(prefixes)?,
             _ => {
                 if let Some(slot) = self.merged.get(&path[..depth]) {
                     return Some((RootSlot::Merged(slot.clone()), depth));
                 }
                 let slots = here.iter().flat_map(|(_, here)| match here {
-                    Here::Slot(slot) => std::slice::from_ref(*slot),
-                    Here::Place(place) => &place.slots,
+                    SourceValue::Slot(slot) => std::slice::from_ref(*slot),
+                    SourceValue::Shared(place) => &place.slots,
                 });
                 let slot = Arc::new(merge_slots(slots, prefixes)?);
                 self.merged.insert(path[..depth].into(), slot.clone());

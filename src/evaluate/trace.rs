@@ -5,35 +5,35 @@
 
 use serde::Serialize;
 
-use super::{Evaluator, Found, Head, Stop};
+use super::{Evaluator, Found, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
 use crate::model::slot::{Slot, StackEntry};
 use crate::model::template::{Part, Reference, Template};
 
-/// What a layer's value does to the value that stands at its place.
+/// The effect of a layer's value on the value of earlier layers at the same path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// It is the first to say anything.
+    /// It is the first value of the path.
     Sets,
-    /// What was there before is gone.
+    /// It replaces the earlier value.
     Replaces,
-    /// Its keys are merged with those that are there.
+    /// Its keys are merged into the earlier mapping.
     Merges,
-    /// Its items come after those that are there.
+    /// Its items are appended to the earlier list.
     Extends,
-    /// It takes the path away, by something that it says further up.
+    /// It replaces a parent of the path, so the path no longer exists.
     Removes,
-    /// It says once more what a constant says.
+    /// It repeats the value of a constant.
     Repeats,
-    /// A constant holds, and what it says is left out.
+    /// It is ignored, because the earlier value is a constant.
     Held,
-    /// Its reference leads nowhere; a later layer may make up for it.
+    /// Its reference has no value. A later layer may replace it.
     Missing,
-    /// It does not go together with what is there, which is an error.
+    /// Its type does not fit the earlier value, which is an error.
     Conflicts,
 }
 
@@ -61,16 +61,16 @@ pub(super) trait Tracer {
     /// The next value has this effect, decided by this setting.
     fn step(&mut self, effect: Effect, setting: Option<&'static str>, new: &Found);
     /// The result after the step.
-    fn stands(&mut self, value: &Found);
+    fn result(&mut self, value: &Found);
     /// The next value replaces this result.
-    fn ends(&mut self, value: Found);
+    fn replaced(&mut self, value: Found);
 }
 
 impl Tracer for () {
     const TRACES: bool = false;
     fn step(&mut self, _effect: Effect, _setting: Option<&'static str>, _new: &Found) {}
-    fn stands(&mut self, _value: &Found) {}
-    fn ends(&mut self, _value: Found) {}
+    fn result(&mut self, _value: &Found) {}
+    fn replaced(&mut self, _value: Found) {}
 }
 
 /// The steps of one path, as reported by its fold.
@@ -112,18 +112,18 @@ impl Tracer for FoldTrace<'_> {
         self.steps.push(FoldStep { effect, setting, new: Some(new.clone()), after: None });
     }
 
-    fn stands(&mut self, value: &Found) {
-        let keep = match &value.head {
-            Head::Map(_) | Head::Raw(_) => false,
-            Head::List(list) => (self.keeps)(list.items.len()),
-            Head::Value(_) => true,
+    fn result(&mut self, value: &Found) {
+        let keep = match &value.whnf {
+            Whnf::Map(_) | Whnf::Raw(_) => false,
+            Whnf::List(list) => (self.keeps)(list.items.len()),
+            Whnf::Value(_) => true,
         };
         if let Some(step) = self.steps.last_mut().filter(|_| keep && !self.failed) {
             step.after = Some(value.clone());
         }
     }
 
-    fn ends(&mut self, value: Found) {
+    fn replaced(&mut self, value: Found) {
         let end = self.steps.len();
         if self.runs.last().map_or(0, |run| run.end) < end {
             self.runs.push(Run { end, value, failed: self.failed });
@@ -147,10 +147,10 @@ pub(crate) struct ReferenceTrace {
 }
 
 impl Evaluator<'_> {
-    /// The head at a path below a slot, `None` if there is no value. The slot must live as long as the
+    /// The whnf at a path below a slot, `None` if there is no value. The slot must live as long as the
     /// evaluator, because its address is a memo key.
     pub(crate) fn descend(&mut self, slot: &Slot, path: &[Key]) -> Result<Option<Found>, Stop> {
-        let mut found = self.head(slot)?;
+        let mut found = self.whnf(slot)?;
         for key in path {
             match self.part(&found, key)? {
                 Some(next) => found = next,
@@ -160,18 +160,18 @@ impl Evaluator<'_> {
         Ok(Some(found))
     }
 
-    /// The head of one child of a container.
+    /// The whnf of one child of a container.
     pub(crate) fn part(&mut self, found: &Found, key: &Key) -> Result<Option<Found>, Stop> {
-        let child = found.head.child(key, |_| index(key));
-        child.map(|child| self.child_head(child)).transpose()
+        let child = found.whnf.child(key, |_| index(key));
+        child.map(|child| self.child_whnf(child)).transpose()
     }
 
     /// The whole value of a path, given the slot of its first key. The error is the first fault.
     pub(crate) fn value_of(&mut self, path: &[Key], slot: &Slot) -> Result<Option<Value>, Option<Fault>> {
         let before = self.faults.len();
-        let way = self.enter(path.first());
+        let before_path = self.enter(path.first());
         let value = self.deep_at(path.get(1..).unwrap_or_default(), slot);
-        self.leave(way);
+        self.leave(before_path);
         value.map_err(|stop| {
             self.report(stop);
             let mut new = self.faults.split_off(before.min(self.faults.len()));
@@ -180,7 +180,7 @@ impl Evaluator<'_> {
     }
 
     fn deep_at(&mut self, rest: &[Key], slot: &Slot) -> Result<Option<Value>, Stop> {
-        let mut found = self.head(slot)?;
+        let mut found = self.whnf(slot)?;
         for key in rest {
             self.push_key(key);
             match self.part(&found, key)? {
@@ -206,11 +206,11 @@ impl Evaluator<'_> {
             let start = trace.steps.len();
             trace.failed &= !begins(start);
             let end = (start + 1..entries.len()).find(|at| begins(*at)).unwrap_or(entries.len());
-            let mut output = Head::Value(Value::Null).into();
+            let mut output = Whnf::Value(Value::Null).into();
             let faults = self.faults.len();
             let result = self.fold_into(&mut output, &entries[start..end], usize::MAX, forgive, &mut trace);
             self.faults.truncate(faults);
-            trace.ends(output);
+            trace.replaced(output);
             let Err(failed) = result else { continue };
             trace.failed = true;
             let failing = trace.steps.iter_mut().skip(start + failed.at);

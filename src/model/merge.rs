@@ -218,7 +218,7 @@ pub fn with_entry(map: &MapSlot, index: usize, key: Key, slot: Slot) -> Arc<MapS
 
 /// A map that a reference found, with its stacks closed: each is evaluated as at its own path, and its `~`
 /// and `=` do not affect earlier or later values (M4).
-pub fn brought_in(map: &Arc<MapSlot>) -> Arc<MapSlot> {
+pub fn with_closed_stacks(map: &Arc<MapSlot>) -> Arc<MapSlot> {
     if !map.stacked {
         return map.clone();
     }
@@ -228,7 +228,7 @@ pub fn brought_in(map: &Arc<MapSlot>) -> Arc<MapSlot> {
 
 fn closed(slot: Slot) -> Slot {
     match slot {
-        Slot::Map(map) => Slot::Map(brought_in(&map)),
+        Slot::Map(map) => Slot::Map(with_closed_stacks(&map)),
         Slot::Stack(_) => single(slot, KeyPrefix::default()),
         other => other,
     }

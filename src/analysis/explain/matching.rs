@@ -8,7 +8,7 @@ use super::teller::Teller;
 use crate::base::pattern::{PathPattern, Progress};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
-use crate::evaluate::{Child, Found, Head};
+use crate::evaluate::{Child, Found, Whnf};
 
 /// A walk through the parameters or the exports of a node.
 struct Walk<'p> {
@@ -25,7 +25,7 @@ struct Walk<'p> {
 impl Teller<'_> {
     /// The paths that match a pattern, outer paths first. A pattern that ends with `**` matches leaves only.
     pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
-        let start = Found::from(Head::Map(self.section().merged.clone()));
+        let start = Found::from(Whnf::Map(self.section().merged.clone()));
         let mut walk = Walk {
             pattern,
             leaves: pattern.source.ends_with("**"),
@@ -38,12 +38,12 @@ impl Teller<'_> {
     }
 
     fn walk(&mut self, found: &Found, progress: &Progress, walk: &mut Walk<'_>) {
-        let address = found.head.address();
+        let address = found.whnf.address();
         if address.is_some_and(|address| !walk.around.insert(address)) {
             return;
         }
-        let all = below(&found.head);
-        let is_list = !matches!(found.head, Head::Map(_) | Head::Raw(_) | Head::Value(Value::Map(_)));
+        let all = below(&found.whnf);
+        let is_list = !matches!(found.whnf, Whnf::Map(_) | Whnf::Raw(_) | Whnf::Value(Value::Map(_)));
         let length = all.len();
         for (at, Below { key, inner }) in all.into_iter().enumerate() {
             let next = if is_list {
@@ -58,17 +58,17 @@ impl Teller<'_> {
                 continue;
             }
             walk.path.push(key);
-            let head = match inner {
-                Child::Slot(slot) => self.quietly(|evaluator| evaluator.head(slot)),
-                Child::Data(value) => Some(Found::from(Head::Value(value.clone()))),
+            let whnf = match inner {
+                Child::Slot(slot) => self.quietly(|evaluator| evaluator.whnf(slot)),
+                Child::Data(value) => Some(Found::from(Whnf::Value(value.clone()))),
             };
-            let is_leaf = head.as_ref().is_none_or(|found| leaf(&found.head));
+            let is_leaf = whnf.as_ref().is_none_or(|found| leaf(&found.whnf));
             let is_match = walk.pattern.is_match(&next) && (is_leaf || !walk.leaves);
             if is_match && self.room.take(walk.path.len()) {
                 walk.found.push(walk.path.clone());
             }
-            if let (Some(head), false) = (&head, is_match && walk.leaves) {
-                grow(|| self.walk(head, &next, walk));
+            if let (Some(whnf), false) = (&whnf, is_match && walk.leaves) {
+                grow(|| self.walk(whnf, &next, walk));
             }
             walk.path.pop();
         }

@@ -11,7 +11,7 @@ use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::linearize::AUTOMATIC;
-use crate::evaluate::{Child, Found, Head};
+use crate::evaluate::{Child, Found, Whnf};
 use crate::model::slot::Slot;
 
 /// One leaf or item.
@@ -74,8 +74,8 @@ impl Teller<'_> {
         let mut parts = Vec::new();
         let mut around = FxHashSet::default();
         let mut path = path.to_vec();
-        match (&found.head, place) {
-            (Head::Value(value), Some(place)) => self.data_parts(value, &mut path, place, &mut parts),
+        match (&found.whnf, place) {
+            (Whnf::Value(value), Some(place)) => self.data_parts(value, &mut path, place, &mut parts),
             _ => self.collect(found, &mut path, &mut Vec::new(), &mut around, &mut parts),
         }
         parts
@@ -89,11 +89,11 @@ impl Teller<'_> {
         around: &mut FxHashSet<usize>,
         parts: &mut Vec<ValuePart>,
     ) {
-        let address = found.head.address();
+        let address = found.whnf.address();
         if address.is_some_and(|address| !around.insert(address)) {
             return;
         }
-        for Below { key, inner } in below(&found.head) {
+        for Below { key, inner } in below(&found.whnf) {
             let Child::Slot(slot) = inner else { continue };
             if self.room.is_full() {
                 break;
@@ -102,16 +102,16 @@ impl Teller<'_> {
             let said = winner(slot);
             let dynamic = matches!(said, Slot::Text(..) | Slot::Query(..));
             let before = self.evaluator.faults.len();
-            let head = self.evaluator.head(slot).ok();
+            let whnf = self.evaluator.whnf(slot).ok();
             self.evaluator.faults.truncate(before);
-            let container = head.as_ref().is_some_and(|found| !leaf(&found.head));
-            if let (Some(head), true) = (&head, container) {
+            let container = whnf.as_ref().is_some_and(|found| !leaf(&found.whnf));
+            if let (Some(whnf), true) = (&whnf, container) {
                 let before = via.len();
                 via.extend(self.bringing(slot));
-                grow(|| self.collect(head, path, via, around, parts));
+                grow(|| self.collect(whnf, path, via, around, parts));
                 via.truncate(before);
             } else {
-                let value = head.and_then(|found| {
+                let value = whnf.and_then(|found| {
                     let before = self.evaluator.faults.len();
                     let value = self.evaluator.deep_found(&found).ok();
                     self.evaluator.faults.truncate(before);
@@ -136,7 +136,7 @@ impl Teller<'_> {
 
     /// The leaves of finished data. Their place is the place of the slot that brings the data in.
     fn data_parts(&self, value: &Value, path: &mut Vec<Key>, place: &ValuePlace, parts: &mut Vec<ValuePart>) {
-        for Below { key, inner } in below(&Head::Value(value.clone())) {
+        for Below { key, inner } in below(&Whnf::Value(value.clone())) {
             let Child::Data(value) = inner else { continue };
             if self.room.is_full() {
                 break;
@@ -178,7 +178,7 @@ impl Teller<'_> {
             .map(|reference| {
                 let origins = (!alone).then(|| {
                     let mut origins = FxHashSet::default();
-                    if let Some(found) = self.quietly(|evaluator| evaluator.head(reference)) {
+                    if let Some(found) = self.quietly(|evaluator| evaluator.whnf(reference)) {
                         self.origins(&found, &mut FxHashSet::default(), &mut origins);
                     }
                     origins
@@ -192,45 +192,45 @@ impl Teller<'_> {
 
     /// Collects the origins of everything in a container; `seen` holds the containers visited before.
     fn origins(&mut self, found: &Found, seen: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
-        if found.head.address().is_some_and(|address| !seen.insert(address)) {
+        if found.whnf.address().is_some_and(|address| !seen.insert(address)) {
             return;
         }
-        for Below { inner, .. } in below(&found.head) {
+        for Below { inner, .. } in below(&found.whnf) {
             let Child::Slot(slot) = inner else { continue };
             if !self.room.take(1) {
                 break;
             }
             origins.insert(winner(slot).origin());
-            if let Some(head) = self.quietly(|evaluator| evaluator.head(slot)) {
-                grow(|| self.origins(&head, seen, origins));
+            if let Some(whnf) = self.quietly(|evaluator| evaluator.whnf(slot)) {
+                grow(|| self.origins(&whnf, seen, origins));
             }
         }
     }
 }
 
 /// The entries of a container. Entries of finished data have no place of their own.
-pub(super) fn below(head: &Head) -> Vec<Below<'_>> {
+pub(super) fn below(whnf: &Whnf) -> Vec<Below<'_>> {
     fn slots<'s>(entries: impl Iterator<Item = (&'s Key, &'s Slot)>) -> Vec<Below<'s>> {
         entries.map(|(key, slot)| Below { key: key.clone(), inner: Child::Slot(slot) }).collect()
     }
     fn items<'s>(inner: impl Iterator<Item = Child<'s>>) -> Vec<Below<'s>> {
         (0i64..).zip(inner).map(|(at, inner)| Below { key: Key(Value::Int(at)), inner }).collect()
     }
-    match head {
-        Head::Map(map) => slots(map.entries.iter()),
-        Head::Raw(raw) => slots(raw.entries.iter()),
-        Head::List(list) => items(list.items.iter().map(Child::Slot)),
-        Head::Value(Value::Map(map)) => {
+    match whnf {
+        Whnf::Map(map) => slots(map.entries.iter()),
+        Whnf::Raw(raw) => slots(raw.entries.iter()),
+        Whnf::List(list) => items(list.items.iter().map(Child::Slot)),
+        Whnf::Value(Value::Map(map)) => {
             map.iter().map(|(key, value)| Below { key: key.clone(), inner: Child::Data(value) }).collect()
         }
-        Head::Value(Value::List(list) | Value::Tuple(list)) => items(list.iter().map(Child::Data)),
-        Head::Value(_) => Vec::new(),
+        Whnf::Value(Value::List(list) | Value::Tuple(list)) => items(list.iter().map(Child::Data)),
+        Whnf::Value(_) => Vec::new(),
     }
 }
 
 /// Whether nothing below it has a place of its own.
-pub(super) fn leaf(head: &Head) -> bool {
-    head.slots().len() == 0
+pub(super) fn leaf(whnf: &Whnf) -> bool {
+    whnf.slots().len() == 0
 }
 
 /// The layer name for values that no file wrote, derived from the path.

@@ -15,7 +15,7 @@ use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::QueryRecord;
-use crate::evaluate::{Found, Head, ReferenceTrace};
+use crate::evaluate::{Found, ReferenceTrace, Whnf};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 
@@ -118,9 +118,9 @@ impl Teller<'_> {
     fn keys(&mut self, segments: &[Text]) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::with_capacity(segments.len());
         for segment in segments {
-            let length = match self.among_parameters(|teller| teller.find(&keys)).map(|found| found.head) {
-                Some(Head::List(list)) => Some(list.items.len()),
-                Some(Head::Value(Value::List(items))) => Some(items.len()),
+            let length = match self.among_parameters(|teller| teller.find(&keys)).map(|found| found.whnf) {
+                Some(Whnf::List(list)) => Some(list.items.len()),
+                Some(Whnf::Value(Value::List(items))) => Some(items.len()),
                 _ => None,
             };
             let number = length.and_then(|length| i64::try_from(list_index(segment, length)?).ok());
@@ -138,8 +138,8 @@ impl Teller<'_> {
             (Some((node, inside)), Some(_)) => (node.as_str().map(Text::from), inside),
             (Some((item, _)), None) => {
                 let found = found.and_then(|found| self.quietly(|evaluator| evaluator.part(&found, item)));
-                match found.flatten().map(|found| found.head) {
-                    Some(Head::Value(Value::Str(node))) => (Some(node), &[][..]),
+                match found.flatten().map(|found| found.whnf) {
+                    Some(Whnf::Value(Value::Str(node))) => (Some(node), &[][..]),
                     _ => (None, &[][..]),
                 }
             }

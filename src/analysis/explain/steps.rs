@@ -22,7 +22,7 @@ use crate::base::path::KeyPath;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::node::Layers;
-use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Head, Mode, Root, Run, Stop};
+use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Mode, Root, Run, Stop, Whnf};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 
@@ -168,7 +168,7 @@ impl Descent<'_> {
         if self.steps.iter().any(|told| told.said.layer == said.layer && told.said.depth >= said.depth) {
             return;
         }
-        let container = step.new.as_ref().is_some_and(|new| new.head.is_container());
+        let container = step.new.as_ref().is_some_and(|new| new.whnf.is_container());
         let effect = if container { Effect::Merges } else { Effect::Sets };
         let after = self.value.clone();
         self.steps.push(Traced { said: said.clone(), effect, setting: None, counts: false, after });
@@ -285,7 +285,7 @@ impl<'a> Teller<'a> {
     /// The steps of a path, and the number of its keys up to the first list or to the end. List content is
     /// not merged: an item has the steps of the list, and one step of its own at the end.
     fn trace(&mut self, path: &[Key]) -> (Vec<Traced>, usize) {
-        let is_list = |found: Option<Found>| matches!(found, Some(Found { head: Head::List(_), .. }));
+        let is_list = |found: Option<Found>| matches!(found, Some(Found { whnf: Whnf::List(_), .. }));
         let list = (1..path.len()).find(|end| is_list(self.find(&path[..*end]))).unwrap_or(path.len());
         let mut descent = Descent { path: &path[..list], steps: Vec::new(), stands: false, value: None };
         if !path.is_empty() {
@@ -319,8 +319,8 @@ impl<'a> Teller<'a> {
     /// The step of a value inside a list.
     fn item(&mut self, path: &[Key], list: usize) -> Option<Traced> {
         let found = self.find(&path[..list])?;
-        let mut slot = match (&found.head, &path[list].0) {
-            (Head::List(list), Value::Int(at)) => list.items.get(usize::try_from(*at).ok()?)?,
+        let mut slot = match (&found.whnf, &path[list].0) {
+            (Whnf::List(list), Value::Int(at)) => list.items.get(usize::try_from(*at).ok()?)?,
             _ => return None,
         };
         let mut depth = list + 1;
@@ -424,7 +424,7 @@ impl<'a> Teller<'a> {
     }
 
     fn fold_new_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
-        let Head::Map(map) = &folded.runs[run].value.head else { return None };
+        let Whnf::Map(map) = &folded.runs[run].value.whnf else { return None };
         let all = entries(map.entries.get(key)?);
         let mut said = Vec::with_capacity(all.len());
         for (one, step) in folded.of_run(run) {
@@ -526,7 +526,7 @@ impl<'a> Teller<'a> {
             said.collect(path, &mut all);
         } else if new
             .and_then(|new| self.reach(new, &path[depth..]).ok())
-            .is_none_or(|(keys, found)| depth + keys == path.len() || !found.head.is_container())
+            .is_none_or(|(keys, found)| depth + keys == path.len() || !found.whnf.is_container())
         {
             all.push(said.clone());
         }

@@ -19,7 +19,7 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::exports::OtherNodes;
 use crate::engine::node::{Computation, Layers};
-use crate::evaluate::{Evaluator, Found, Head, Mode, References, Root, without};
+use crate::evaluate::{Evaluator, Found, Mode, References, Root, Whnf, without};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 
@@ -194,7 +194,7 @@ impl<'a> Teller<'a> {
         let merged = self.section().merged.clone();
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
-        let parts = self.parts(&[], &Found::from(Head::Map(merged)), None);
+        let parts = self.parts(&[], &Found::from(Whnf::Map(merged)), None);
         let story = Story {
             path: self.key_path(&[]),
             exact: false,
@@ -247,7 +247,7 @@ impl<'a> Teller<'a> {
     /// The places of items in the list at a path.
     fn items(&mut self, path: &[Key], indexes: &[usize]) -> Vec<Option<ValuePlace>> {
         let found = if indexes.is_empty() { None } else { self.find(path) };
-        let Some(Found { head: Head::List(list), .. }) = &found else { return vec![None; indexes.len()] };
+        let Some(Found { whnf: Whnf::List(list), .. }) = &found else { return vec![None; indexes.len()] };
         let place = |at: &usize| Some(self.places.of(winner(list.items.get(*at)?).origin(), "input data"));
         indexes.iter().map(place).collect()
     }

@@ -11,7 +11,7 @@ use crate::yaml::sub_span::sub_span;
 
 /// The paths under evaluation.
 #[derive(Default)]
-pub(super) struct Way {
+pub(super) struct PathStack {
     /// The keys of all frames, one path after the other.
     keys: Vec<Key>,
     /// The index at which the path of the current frame starts.
@@ -38,79 +38,79 @@ impl Evaluator<'_> {
 
     /// Starts a frame with another path, for example for a reference. `leave` returns to the previous one.
     pub(crate) fn enter<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) -> (usize, usize) {
-        let before = (self.way.base, self.way.length);
+        let before = (self.path_stack.base, self.path_stack.length);
         if !self.is_fast() {
-            self.way.base = self.way.length;
-            self.way.keys.extend(path.into_iter().cloned());
-            self.way.length = self.way.keys.len();
+            self.path_stack.base = self.path_stack.length;
+            self.path_stack.keys.extend(path.into_iter().cloned());
+            self.path_stack.length = self.path_stack.keys.len();
         }
         before
     }
 
     pub(crate) fn leave(&mut self, before: (usize, usize)) {
-        self.way.keys.truncate(before.1);
-        (self.way.base, self.way.length) = before;
+        self.path_stack.keys.truncate(before.1);
+        (self.path_stack.base, self.path_stack.length) = before;
     }
 
     /// Replaces the path of the current frame.
     pub(super) fn change<'k>(&mut self, path: impl IntoIterator<Item = &'k Key>) {
         if !self.is_fast() {
-            self.way.keys.truncate(self.way.base);
-            self.way.keys.extend(path.into_iter().cloned());
-            self.way.length = self.way.keys.len();
+            self.path_stack.keys.truncate(self.path_stack.base);
+            self.path_stack.keys.extend(path.into_iter().cloned());
+            self.path_stack.length = self.path_stack.keys.len();
         }
     }
 
     /// The current path.
     pub(crate) fn path_keys(&self) -> &[Key] {
-        &self.way.keys[self.way.base..]
+        &self.path_stack.keys[self.path_stack.base..]
     }
 
     /// The number of keys in the path. In a fast evaluation, an upper bound.
     pub(super) fn nesting(&self) -> usize {
-        self.way.length - self.way.base
+        self.path_stack.length - self.path_stack.base
     }
 
     pub(crate) fn push_key(&mut self, key: &Key) {
-        self.way.length += 1;
+        self.path_stack.length += 1;
         if !self.is_fast() {
-            self.way.keys.push(key.clone());
+            self.path_stack.keys.push(key.clone());
         }
     }
 
     pub(crate) fn push_text(&mut self, key: &Text) {
-        self.way.length += 1;
+        self.path_stack.length += 1;
         if !self.is_fast() {
-            self.way.keys.push(key.clone().into());
+            self.path_stack.keys.push(key.clone().into());
         }
     }
 
     pub(super) fn push_index(&mut self, index: usize) {
-        self.way.length += 1;
+        self.path_stack.length += 1;
         if !self.is_fast() {
-            self.way.keys.push(Key(Value::Int(i64::try_from(index).unwrap_or(i64::MAX))));
+            self.path_stack.keys.push(Key(Value::Int(i64::try_from(index).unwrap_or(i64::MAX))));
         }
     }
 
     pub(super) fn pop_key(&mut self) {
-        self.way.length -= 1;
-        self.way.keys.truncate(self.way.length);
+        self.path_stack.length -= 1;
+        self.path_stack.keys.truncate(self.path_stack.length);
     }
 
     pub(super) fn push_active(&mut self, address: usize, origin: Origin) {
         if !self.is_fast() {
-            let (base, end) = (self.way.base, self.way.length);
-            self.way.active.push(Active { address, base, end, origin });
+            let (base, end) = (self.path_stack.base, self.path_stack.length);
+            self.path_stack.active.push(Active { address, base, end, origin });
         }
     }
 
     pub(super) fn pop_active(&mut self) {
-        self.way.active.pop();
+        self.path_stack.active.pop();
     }
 
     /// The origin of the innermost computation in progress.
     pub(super) fn active_origin(&self) -> Origin {
-        self.way.active.last().map_or(Origin::NONE, |active| active.origin)
+        self.path_stack.active.last().map_or(Origin::NONE, |active| active.origin)
     }
 
     /// The current path, in the notation of references.
@@ -120,7 +120,7 @@ impl Evaluator<'_> {
 
     /// Whether the current path is one of the exports, and not the target of a reference in them.
     pub(super) fn is_export(&self) -> bool {
-        self.exports && self.way.base == 0
+        self.exports && self.path_stack.base == 0
     }
 
     /// Adds path and source position to a fault. `within` is the relevant part of the scalar `source`.
@@ -172,9 +172,9 @@ impl Evaluator<'_> {
     }
 
     pub(super) fn cycle(&self, address: usize) -> Fault {
-        let from = self.way.active.iter().rposition(|active| active.address == address).unwrap_or(0);
-        let path = |active: &Active| &self.way.keys[active.base..active.end];
-        let mut steps: Vec<&Active> = self.way.active[from..].iter().collect();
+        let from = self.path_stack.active.iter().rposition(|active| active.address == address).unwrap_or(0);
+        let path = |active: &Active| &self.path_stack.keys[active.base..active.end];
+        let mut steps: Vec<&Active> = self.path_stack.active[from..].iter().collect();
         // An explanation meets a long cycle at each of its paths, so it shows only the two ends.
         if self.mode == Mode::Explain && steps.len() > 2 * ENDS {
             steps.drain(ENDS..steps.len() - ENDS);
@@ -195,15 +195,15 @@ impl Evaluator<'_> {
         fault.path = last;
         fault.export = self.exports && steps.last().is_some_and(|active| active.base == 0);
         for active in steps {
-            fault = fault.note(format!("'{}' stands here", text(active)), self.site(active.origin));
+            fault = fault.note(format!("'{}' is set here", text(active)), self.site(active.origin));
         }
-        let origin = self.way.active.last().map_or(Origin::NONE, |active| active.origin);
+        let origin = self.path_stack.active.last().map_or(Origin::NONE, |active| active.origin);
         Fault { export: fault.export, ..self.place(fault, origin, None) }
     }
 
     /// Records the origin of the stack entry under computation.
     pub(crate) fn at_entry(&mut self, origin: Origin) {
-        if let Some(active) = self.way.active.last_mut() {
+        if let Some(active) = self.path_stack.active.last_mut() {
             active.origin = origin;
         }
     }
