@@ -44,7 +44,7 @@ pub use query::{Others, Outcome, Question, Told, python_equal};
 use reference::NotFound;
 pub use root::{Root, SharedParameters, ValueSource};
 pub use trace::Effect;
-pub(crate) use trace::{FoldStep, FoldTrace, ReferenceTrace, Run};
+pub(crate) use trace::{FoldStep, FoldTrace, Run, TracedReference};
 pub(crate) use without::{References, without};
 
 /// Finds source positions for messages. Called only if there is a message.
@@ -299,7 +299,7 @@ impl<'a> Evaluator<'a> {
 
     /// Continues with the search cost of another evaluator for the same node.
     #[must_use]
-    pub(crate) fn beside(self, other: &Evaluator<'_>) -> Evaluator<'a> {
+    pub(crate) fn with_cost_of(self, other: &Evaluator<'_>) -> Evaluator<'a> {
         self.compared.set(other.compared.get());
         self
     }

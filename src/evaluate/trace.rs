@@ -133,7 +133,7 @@ impl Tracer for FoldTrace<'_> {
 
 /// The result of a reference in a text.
 #[derive(Debug)]
-pub(crate) struct ReferenceTrace {
+pub(crate) struct TracedReference {
     /// The reference as written.
     pub(crate) written: Text,
     /// Its path, if the references inside of it were resolved.
@@ -143,7 +143,7 @@ pub(crate) struct ReferenceTrace {
     /// Whether the path had no value and the default was used.
     pub(crate) default_used: bool,
     /// The references inside of it.
-    pub(crate) inner: Vec<ReferenceTrace>,
+    pub(crate) inner: Vec<TracedReference>,
 }
 
 impl Evaluator<'_> {
@@ -228,11 +228,11 @@ impl Evaluator<'_> {
     }
 
     /// The outermost references of a text, with their results.
-    pub(crate) fn trace_references(&mut self, template: &Template, origin: Origin) -> Vec<ReferenceTrace> {
+    pub(crate) fn trace_references(&mut self, template: &Template, origin: Origin) -> Vec<TracedReference> {
         self.trace_parts(&template.parts, &template.source, origin)
     }
 
-    fn trace_parts(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Vec<ReferenceTrace> {
+    fn trace_parts(&mut self, parts: &[Part], source: &Text, origin: Origin) -> Vec<TracedReference> {
         let reference = |part: &Part| match part {
             Part::Reference(reference) => Some(self.trace_reference(reference, source, origin)),
             Part::Literal(_) => None,
@@ -240,7 +240,7 @@ impl Evaluator<'_> {
         parts.iter().filter_map(reference).collect()
     }
 
-    fn trace_reference(&mut self, reference: &Reference, source: &Text, origin: Origin) -> ReferenceTrace {
+    fn trace_reference(&mut self, reference: &Reference, source: &Text, origin: Origin) -> TracedReference {
         let before = self.faults.len();
         let (path, found) = match self.path_of(reference, source, origin) {
             Ok(path) => {
@@ -256,7 +256,7 @@ impl Evaluator<'_> {
         });
         self.faults.truncate(before);
         let inner = self.trace_parts(&reference.parts, source, origin);
-        ReferenceTrace { written: reference.written.clone(), path, value, default_used, inner }
+        TracedReference { written: reference.written.clone(), path, value, default_used, inner }
     }
 }
 

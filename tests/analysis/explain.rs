@@ -46,7 +46,7 @@ fn played(text: &str) -> String {
                 _ => selection.parameters.push(word),
             }
         }
-        let told = match explain(&inventory, &node, &Request::default(), &selection) {
+        let output = match explain(&inventory, &node, &Request::default(), &selection) {
             Ok(explanation) => {
                 let text = to_text(&explanation, Paint(false));
                 if explanation.missing.is_empty() {
@@ -57,8 +57,8 @@ fn played(text: &str) -> String {
             }
             Err(error) => error.to_string(),
         };
-        let told = told.replace(&format!("{}/", base.display()), "");
-        out.extend(["--- explain ", &question, "\n", &told, "\n"]);
+        let output = output.replace(&format!("{}/", base.display()), "");
+        out.extend(["--- explain ", &question, "\n", &output, "\n"]);
     }
     out
 }

@@ -15,7 +15,7 @@ use support::corpus;
 
 use std::collections::HashMap;
 
-use reclass::explain::{Selection, Story, explain};
+use reclass::explain::{Selection, ValueTrace, explain};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::path::{join_path, split_path};
 use reclass::value::{Key, Value};
@@ -76,20 +76,20 @@ fn check(inventory: &Inventory, node: &str) -> Option<(Vec<String>, usize)> {
                 continue;
             }
         };
-        let stories = if exports { explanation.exports } else { explanation.parameters };
-        let stories: HashMap<String, &Story> =
-            stories.iter().map(|story| (format!("{:?}", &*story.path), story)).collect();
+        let traces = if exports { explanation.exports } else { explanation.parameters };
+        let traces: HashMap<String, &ValueTrace> =
+            traces.iter().map(|trace| (format!("{:?}", &*trace.path), trace)).collect();
         for (path, value) in &all {
             looked += 1;
-            let told = stories.get(&format!("{path:?}"));
-            let same = told.is_some_and(|story| {
-                story.place.is_some()
-                    && story.value.as_ref().map(reclass::pystr::repr) == Some(reclass::pystr::repr(value))
+            let explained = traces.get(&format!("{path:?}"));
+            let same = explained.is_some_and(|trace| {
+                trace.place.is_some()
+                    && trace.value.as_ref().map(reclass::pystr::repr) == Some(reclass::pystr::repr(value))
             });
             if !same {
                 let path = join_path(path, &delimiter);
                 wrong.push(format!(
-                    "{node}: '{path}' is {}, and told\n{told:#?}",
+                    "{node}: '{path}' is {}, and explained as\n{explained:#?}",
                     reclass::pystr::repr(value)
                 ));
             }

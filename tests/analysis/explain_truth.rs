@@ -22,7 +22,7 @@ use std::path::Path;
 
 use inventory::Node as Tree;
 use random::Random;
-use reclass::explain::{ReferenceStory, Selection, Story, explain};
+use reclass::explain::{ReferenceTrace, Selection, ValueTrace, explain};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::internals::yaml::compose::{Data, Node, compose};
 use reclass::source::Site;
@@ -35,8 +35,8 @@ fn open(root: &Path, generated: &inventory::Inventory) -> Option<Inventory> {
     Inventory::open(&options::options(root, generated, "off")).ok()
 }
 
-/// The stories of the leaves of a node, and its classes.
-fn stories(inventory: &Inventory, node: &str, paths: &[String]) -> Option<(Vec<Story>, Vec<Text>)> {
+/// The traces of the leaves of a node, and its classes.
+fn traces(inventory: &Inventory, node: &str, paths: &[String]) -> Option<(Vec<ValueTrace>, Vec<Text>)> {
     let selection = Selection { parameters: paths.to_vec(), ..Selection::default() };
     let explanation = explain(inventory, node, &Request::default(), &selection).ok()?;
     inventory.nodeinfo(node, &Request::default()).ok()?;
@@ -47,9 +47,9 @@ fn stories(inventory: &Inventory, node: &str, paths: &[String]) -> Option<(Vec<S
     Some((explanation.parameters, names))
 }
 
-/// Every file that a story names; `None` where other nodes have a say in it.
-fn files(story: &Story, files: &mut BTreeSet<String>) -> Option<()> {
-    for step in &story.steps {
+/// Every file that a trace names; `None` where other nodes have a say in it.
+fn files(trace: &ValueTrace, files: &mut BTreeSet<String>) -> Option<()> {
+    for step in &trace.steps {
         if matches!(&step.written, Value::Str(text) if text.starts_with("$[") || text.contains("%[")) {
             return None;
         }
@@ -59,9 +59,9 @@ fn files(story: &Story, files: &mut BTreeSet<String>) -> Option<()> {
     Some(())
 }
 
-fn in_reference(reference: &ReferenceStory, named: &mut BTreeSet<String>) -> Option<()> {
+fn in_reference(reference: &ReferenceTrace, named: &mut BTreeSet<String>) -> Option<()> {
     reference.inner.iter().try_for_each(|inner| in_reference(inner, named))?;
-    reference.story.iter().try_for_each(|story| files(story, named))
+    reference.trace.iter().try_for_each(|trace| files(trace, named))
 }
 
 /// The bytes of the plain scalar that begins at a place of a file.
@@ -172,10 +172,10 @@ fn value_at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {
 
 #[derive(Default, Debug)]
 struct Tally {
-    stories: usize,
-    /// Entries that were removed, and how many of the values that remained were foretold.
+    traces: usize,
+    /// Entries that were removed, and how many of the values that remained were predicted.
     removed: usize,
-    foretold: usize,
+    predicted: usize,
     rewritten: usize,
     emptied: usize,
     wrong: Vec<String>,
@@ -209,11 +209,11 @@ fn explanations_foretell_what_an_edit_does() {
     println!("{tally:?}");
     assert!(wrong.is_empty(), "{} are wrong\n{}", wrong.len(), wrong[..wrong.len().min(4)].join("\n\n"));
     assert!(
-        tally.stories > 2000
+        tally.traces > 2000
             && tally.rewritten > 300
             && tally.emptied > 300
             && tally.removed > 400
-            && tally.foretold > 250,
+            && tally.predicted > 250,
         "{tally:?}"
     );
 }
@@ -227,7 +227,7 @@ fn explanations_of_a_few_layers_foretell_what_an_edit_does() {
     let wrong = std::mem::take(&mut tally.wrong);
     println!("{tally:?}");
     assert!(wrong.is_empty(), "{} are wrong\n{}", wrong.len(), wrong[..wrong.len().min(4)].join("\n\n"));
-    assert!(tally.stories > 1000 && tally.rewritten > 500 && tally.foretold > 100, "{tally:?}");
+    assert!(tally.traces > 1000 && tally.rewritten > 500 && tally.predicted > 100, "{tally:?}");
 }
 
 /// A node with a few classes, each of which says something of the same few keys.
@@ -295,51 +295,51 @@ fn check(seed: u64, generated: &inventory::Inventory, of: usize, tally: &mut Tal
     let Some(inventory) = open(folder.path(), generated) else { return };
     let Ok(nodes) = inventory.nodes() else { return };
     for node in nodes.iter().take(2) {
-        let Some((before, classes)) = stories(&inventory, node, &["**".to_owned()]) else { continue };
-        for (index, story) in before.iter().enumerate() {
-            tally.stories += 1;
-            if let Some(last) = story.steps.iter().rev().find(|step| step.counts) {
-                let container = matches!(story.value, Some(Value::Map(_)) | None);
-                tally.expect(container || same(last.after.as_ref(), story.value.as_ref()), || {
-                    format!("seed {seed}: {node}: {} ends as {:?}\n{story:#?}", path(story), last.after)
+        let Some((before, classes)) = traces(&inventory, node, &["**".to_owned()]) else { continue };
+        for (index, trace) in before.iter().enumerate() {
+            tally.traces += 1;
+            if let Some(last) = trace.steps.iter().rev().find(|step| step.counts) {
+                let container = matches!(trace.value, Some(Value::Map(_)) | None);
+                tally.expect(container || same(last.after.as_ref(), trace.value.as_ref()), || {
+                    format!("seed {seed}: {node}: {} ends as {:?}\n{trace:#?}", path(trace), last.after)
                 });
             }
             if index % of == usize::try_from(seed).unwrap() % of {
-                rewrite(seed, &inventory, node, story, tally);
-                remove(seed, &inventory, node, story, tally);
-                empty(seed, folder.path(), &inventory, node, story, &classes, tally);
+                rewrite(seed, &inventory, node, trace, tally);
+                remove(seed, &inventory, node, trace, tally);
+                empty(seed, folder.path(), &inventory, node, trace, &classes, tally);
             }
         }
     }
 }
 
 /// Another scalar, written where the explanation says that the value is, is the value.
-fn rewrite(seed: u64, inventory: &Inventory, node: &str, story: &Story, tally: &mut Tally) {
-    let Some(last) = story.steps.iter().rev().find(|step| step.counts) else { return };
+fn rewrite(seed: u64, inventory: &Inventory, node: &str, trace: &ValueTrace, tally: &mut Tally) {
+    let Some(last) = trace.steps.iter().rev().find(|step| step.counts) else { return };
     let Some(site) = &last.place.site else { return };
-    let whole = last.path.len() == story.path.len();
+    let whole = last.path.len() == trace.path.len();
     let scalar_there = !matches!(last.written, Value::List(_) | Value::Map(_));
     // In a list, what follows stays; a constant does not take it.
-    if !whole || !scalar_there || matches!(story.value, Some(Value::List(_) | Value::Map(_)) | None) {
+    if !whole || !scalar_there || matches!(trace.value, Some(Value::List(_) | Value::Map(_)) | None) {
         return;
     }
     let text = fs::read_to_string(&*site.path).unwrap();
     let Some((start, end)) = scalar(&text, site) else { return };
     fs::write(&*site.path, format!("{}{ANOTHER}{}", &text[..start], &text[end..])).unwrap();
-    let after = stories(inventory, node, &[path(story)]);
+    let after = traces(inventory, node, &[path(trace)]);
     fs::write(&*site.path, &text).unwrap();
     // Elsewhere the value may have been needed: a class name, a constant.
     let Some((after, _)) = after else { return };
-    let value = after.iter().find(|one| one.path == story.path).and_then(|one| one.value.clone());
+    let value = after.iter().find(|one| one.path == trace.path).and_then(|one| one.value.clone());
     let expected = Value::text(ANOTHER);
     let right = value.as_ref() == Some(&expected) || after.iter().all(|one| one.fault.is_some());
     tally.expect(right, || {
-        format!("seed {seed}: node {node}: {} is {value:?} after a change at {site}\n{story:#?}", path(story))
+        format!("seed {seed}: node {node}: {} is {value:?} after a change at {site}\n{trace:#?}", path(trace))
     });
     tally.rewritten += 1;
 }
 
-/// What a value is without the entry at its place, as far as an explanation tells.
+/// What a value is without the entry at its place, as far as an explanation shows.
 enum Before<'s> {
     Unknown,
     Nothing,
@@ -347,13 +347,13 @@ enum Before<'s> {
 }
 
 /// What stood there before the entry at the place of a value.
-fn before(story: &Story) -> Before<'_> {
-    let Some((last, earlier)) = story.steps.split_last() else { return Before::Unknown };
+fn before(trace: &ValueTrace) -> Before<'_> {
+    let Some((last, earlier)) = trace.steps.split_last() else { return Before::Unknown };
     let plain = |written: &Value| !format!("{written:?}").contains(['$', '%', '@', '<', '(']);
     // The prefix may stand further up, and stays then.
     if !last.counts
         || (last.path.len() > 1 && !last.prefix.is_empty())
-        || last.path.len() != story.path.len()
+        || last.path.len() != trace.path.len()
         || !matches!(last.effect.name(), "sets" | "replaces" | "extends")
     {
         return Before::Unknown;
@@ -374,8 +374,8 @@ fn before(story: &Story) -> Before<'_> {
 
 /// Without the entry where the explanation says that the value is, the value is another, or stands
 /// elsewhere; and where the explanation says what stood there before, it is that.
-fn remove(seed: u64, inventory: &Inventory, node: &str, story: &Story, tally: &mut Tally) {
-    let Some(place) = site(story) else { return };
+fn remove(seed: u64, inventory: &Inventory, node: &str, trace: &ValueTrace, tally: &mut Tally) {
+    let Some(place) = site(trace) else { return };
     let text = fs::read_to_string(&*place.path).unwrap();
     let Some(without) = without_entry(&text, place) else { return };
     let request = Request::default();
@@ -384,40 +384,41 @@ fn remove(seed: u64, inventory: &Inventory, node: &str, story: &Story, tally: &m
     let Ok(old) = rendered(inventory) else { return };
     fs::write(&*place.path, without).unwrap();
     // The judge is the engine, not the explanation.
-    let (new, after) = (rendered(inventory), stories(inventory, node, &[path(story)]));
+    let (new, after) = (rendered(inventory), traces(inventory, node, &[path(trace)]));
     fs::write(&*place.path, &text).unwrap();
     // Elsewhere the value may have been needed.
     let Ok(new) = new else { return };
-    let (was, is) = (value_at(&old, &story.path), value_at(&new, &story.path));
+    let (was, is) = (value_at(&old, &trace.path), value_at(&new, &trace.path));
     let moved = || {
-        let after = after.as_ref().and_then(|(after, _)| after.iter().find(|one| one.path == story.path));
+        let after = after.as_ref().and_then(|(after, _)| after.iter().find(|one| one.path == trace.path));
         after.is_none_or(|after| site(after) != Some(place))
     };
-    let told = || format!("seed {seed}: node {node}: {} is {is:?} without {place}\n{story:#?}", path(story));
-    tally.expect(!same(was, is) || moved(), told);
+    let message =
+        || format!("seed {seed}: node {node}: {} is {is:?} without {place}\n{trace:#?}", path(trace));
+    tally.expect(!same(was, is) || moved(), message);
     tally.removed += 1;
     // A reference may bring the same item in twice; a scalar that a list extends replaces another one.
-    let once = story.steps.iter().all(|step| {
+    let once = trace.steps.iter().all(|step| {
         step.references.is_empty()
             && !(step.effect.name() == "replaces" && step.place.site.as_ref() == Some(place))
     });
-    let in_list = story.path.split_last().filter(|(key, _)| once && matches!(key.0, Value::Int(_)));
+    let in_list = trace.path.split_last().filter(|(key, _)| once && matches!(key.0, Value::Int(_)));
     let list =
         in_list.and_then(|(key, around)| Some((key, value_at(&old, around)?, value_at(&new, around)?)));
     if let Some((Key(Value::Int(at)), Value::List(old), Value::List(new))) = list {
         let mut expected = old.to_vec();
         expected.remove(usize::try_from(*at).unwrap());
-        tally.expect(same(Some(&Value::list(expected)), Some(&Value::List(new.clone()))), told);
-        tally.foretold += 1;
+        tally.expect(same(Some(&Value::list(expected)), Some(&Value::List(new.clone()))), message);
+        tally.predicted += 1;
         return;
     }
-    let expected = match before(story) {
+    let expected = match before(trace) {
         Before::Unknown => return,
         Before::Nothing => None,
         Before::Value(value) => Some(value),
     };
-    tally.expect(same(is, expected), told);
-    tally.foretold += 1;
+    tally.expect(same(is, expected), message);
+    tally.predicted += 1;
 }
 
 /// A file that is not named may lose its parameters.
@@ -426,15 +427,15 @@ fn empty(
     root: &Path,
     inventory: &Inventory,
     node: &str,
-    story: &Story,
+    trace: &ValueTrace,
     classes: &[Text],
     tally: &mut Tally,
 ) {
     let mut named = BTreeSet::new();
     // An item has of the history of its list what is in it.
-    let in_list = story.path.iter().any(|Key(key)| matches!(key, Value::Int(_)));
-    let replaces = story.steps.iter().any(|step| step.effect.name() == "replaces");
-    if files(story, &mut named).is_none() || (in_list && replaces) {
+    let in_list = trace.path.iter().any(|Key(key)| matches!(key, Value::Int(_)));
+    let replaces = trace.steps.iter().any(|step| step.effect.name() == "replaces");
+    if files(trace, &mut named).is_none() || (in_list && replaces) {
         return;
     }
     for folder in ["classes", "nodes"] {
@@ -449,19 +450,19 @@ fn empty(
             let text = fs::read_to_string(&file).unwrap();
             let Some(emptied) = without_parameters(&text) else { continue };
             fs::write(&file, emptied).unwrap();
-            let after = stories(inventory, node, &[path(story)]);
+            let after = traces(inventory, node, &[path(trace)]);
             fs::write(&file, &text).unwrap();
             let Some((after, now)) = after else { continue };
             if now != classes {
                 continue;
             }
-            let one = after.iter().find(|one| one.path == story.path);
+            let one = after.iter().find(|one| one.path == trace.path);
             let right = one.is_some_and(|one| {
-                same(one.value.as_ref(), story.value.as_ref()) && site(one) == site(story)
+                same(one.value.as_ref(), trace.value.as_ref()) && site(one) == site(trace)
             });
             tally.expect(right, || {
-                let path = path(story);
-                format!("seed {seed}: node {node}: {path} changes without {shown}, not named in\n{story:#?}\n{one:#?}")
+                let path = path(trace);
+                format!("seed {seed}: node {node}: {path} changes without {shown}, not named in\n{trace:#?}\n{one:#?}")
             });
             tally.emptied += 1;
         }
@@ -469,12 +470,12 @@ fn empty(
 }
 
 /// Where the value stands. The chain may change: names of classes refer to parameters.
-fn site(story: &Story) -> Option<&Site> {
-    story.place.as_ref()?.site.as_ref()
+fn site(trace: &ValueTrace) -> Option<&Site> {
+    trace.place.as_ref()?.site.as_ref()
 }
 
 /// The path as it is asked for: what looks like a wildcard is one.
-fn path(story: &Story) -> String {
-    let keys: Vec<String> = story.path.iter().map(|Key(key)| reclass::pystr::str(key)).collect();
+fn path(trace: &ValueTrace) -> String {
+    let keys: Vec<String> = trace.path.iter().map(|Key(key)| reclass::pystr::str(key)).collect();
     keys.iter().map(|key| key.replace(':', "\\:")).collect::<Vec<_>>().join(":")
 }

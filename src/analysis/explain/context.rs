@@ -7,8 +7,8 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use super::budget::Budget;
 use super::place::{ValuePlace, ValuePlaces};
-use super::room::Room;
 use crate::base::error::Link;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::source::{FileId, Origin, Site};
@@ -17,15 +17,15 @@ use crate::engine::linearize::{IncludedBy, IncludedFile, ListedClass};
 use crate::engine::node::{Computation, Layers};
 use crate::yaml::compose::{Data, compose};
 
-/// Why a class is here.
+/// The lists that include a class.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ClassStory {
-    /// Its name.
+pub struct ClassTrace {
+    /// The name of the class.
     pub name: Text,
-    /// Its file; `None` for a class that is missing and may be.
+    /// The file of the class; `None` for a missing class that settings allow.
     pub file: Option<Arc<str>>,
-    /// Every entry of a list that names it, in the order in which they were met.
+    /// Every list entry that names the class. The effective entry comes first.
     pub listings: Vec<ClassListing>,
 }
 
@@ -33,48 +33,48 @@ pub struct ClassStory {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ClassListing {
-    /// Whether this entry brought the class in: later ones change nothing.
+    /// Whether the class was included by this entry. Later entries have no effect.
     pub effective: bool,
-    /// The entry as it is written, where references in it are part of the name.
+    /// The entry as written, if it has references.
     pub written: Option<Text>,
-    /// Where it stands; `None` in a class mapping.
+    /// The place of the entry; `None` in a class mapping.
     pub site: Option<Site>,
-    /// The steps from the node down to the class.
+    /// The include chain from the node to the class.
     pub chain: Vec<Link>,
 }
 
-/// Who added an application, and who took it away.
+/// The layers that add or remove an application.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ApplicationStory {
-    /// Its name.
+pub struct ApplicationTrace {
+    /// The name of the application.
     pub name: Text,
-    /// Whether it is among the applications in the end.
+    /// Whether the node has the application.
     pub present: bool,
-    /// What each layer did, in order.
+    /// The effects of the layers, in order.
     pub steps: Vec<ApplicationStep>,
 }
 
-/// What one layer did to an application.
+/// The effect of one layer on an application.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ApplicationStep {
-    /// `adds`, `repeats` where it was there already, `removes`, or `misses` where a removal finds nothing.
+    /// `adds`, `repeats` if it was already there, `removes`, or `misses` if there was nothing to remove.
     pub effect: &'static str,
-    /// Where.
+    /// The place of the entry.
     pub place: ValuePlace,
 }
 
-/// What says the environment.
+/// The environment and its source.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct EnvironmentStory {
+pub struct EnvironmentTrace {
     /// The environment.
     pub value: Value,
     /// `request`, `node`, or `default_environment` for the setting.
     #[serde(rename = "from")]
     pub source: &'static str,
-    /// Where the node says so.
+    /// The place in the file of the node.
     pub place: Option<ValuePlace>,
 }
 
@@ -83,17 +83,17 @@ pub fn environment(
     computation: &Computation<'_>,
     layers: &Layers,
     requested: Option<&Text>,
-) -> EnvironmentStory {
+) -> EnvironmentTrace {
     let value = layers.environment.clone();
     if requested.is_some() {
-        return EnvironmentStory { value, source: "request", place: None };
+        return EnvironmentTrace { value, source: "request", place: None };
     }
     if layers.layer.environment.is_none() {
-        return EnvironmentStory { value, source: "default_environment", place: None };
+        return EnvironmentTrace { value, source: "default_environment", place: None };
     }
     let place = section(computation, layers.layer.file, "environment")
         .map(|origin| ValuePlaces::new(computation, layers).of(origin, "node"));
-    EnvironmentStory { value, source: "node", place }
+    EnvironmentTrace { value, source: "node", place }
 }
 
 /// The origin of a section's value in a file.
@@ -110,8 +110,8 @@ pub(super) fn classes(
     computation: &Computation<'_>,
     layers: &Layers,
     globs: &[Glob],
-    room: &Room,
-) -> Vec<ClassStory> {
+    budget: &Budget,
+) -> Vec<ClassTrace> {
     let chains = layers.linearization.include_chains();
     let (all, listings) = (chains.all(), chains.listings());
     let inputs = computation.inputs;
@@ -141,7 +141,7 @@ pub(super) fn classes(
             let path = included.and_then(|included| inputs.files.path_of(included.file));
             let mut entries = Vec::new();
             for listed in listings {
-                if room.is_full() {
+                if budget.is_full() {
                     break;
                 }
                 let mut chain = match &listed.by {
@@ -163,9 +163,9 @@ pub(super) fn classes(
                     effective,
                     written: written.clone(),
                 });
-                room.take_links(chain.len());
+                budget.take_links(chain.len());
                 for &origin in again.get(&listed.origin).into_iter().flatten() {
-                    if !room.take_links(chain.len()) {
+                    if !budget.take_links(chain.len()) {
                         break;
                     }
                     let site = crate::evaluate::site(inputs, origin, None);
@@ -181,7 +181,7 @@ pub(super) fn classes(
             entries.sort_by_key(|listing: &ClassListing| !listing.effective);
             // A mapping may occur twice, or name a class twice. Only the first entry includes the class.
             entries.iter_mut().skip(1).for_each(|listing| listing.effective = false);
-            ClassStory { name: name.clone(), file: path, listings: entries }
+            ClassTrace { name: name.clone(), file: path, listings: entries }
         })
         .collect()
 }
@@ -216,10 +216,10 @@ pub(super) fn applications(
     computation: &Computation<'_>,
     layers: &Layers,
     globs: &[Glob],
-    room: &Room,
-) -> Vec<ApplicationStory> {
+    budget: &Budget,
+) -> Vec<ApplicationTrace> {
     let places = ValuePlaces::new(computation, layers);
-    let mut stories: IndexMap<Text, ApplicationStory> = IndexMap::new();
+    let mut traces: IndexMap<Text, ApplicationTrace> = IndexMap::new();
     for layer in layers.all() {
         let own = &layer.applications;
         let added = own.additions.iter().chain(&own.ineffective).map(|one| (one, false));
@@ -230,21 +230,21 @@ pub(super) fn applications(
             if !chosen(globs, name) {
                 continue;
             }
-            let new = || ApplicationStory { name: name.clone(), present: false, steps: Vec::new() };
-            let story = stories.entry(name.clone()).or_insert_with(new);
-            let effect = match (removes, story.present) {
+            let new = || ApplicationTrace { name: name.clone(), present: false, steps: Vec::new() };
+            let trace = traces.entry(name.clone()).or_insert_with(new);
+            let effect = match (removes, trace.present) {
                 (true, true) => "removes",
                 (true, false) => "misses",
                 (false, true) => "repeats",
                 (false, false) => "adds",
             };
-            story.present = !removes;
+            trace.present = !removes;
             let place = places.of(*origin, "class mapping");
-            if !room.take_links(place.chain.len()) {
+            if !budget.take_links(place.chain.len()) {
                 break;
             }
-            story.steps.push(ApplicationStep { effect, place });
+            trace.steps.push(ApplicationStep { effect, place });
         }
     }
-    stories.into_values().collect()
+    traces.into_values().collect()
 }

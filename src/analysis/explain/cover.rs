@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{ReferenceStory, Step, Story, ValuePart};
+use super::{ReferenceTrace, Step, ValuePart, ValueTrace};
 use crate::base::error::Kind;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
@@ -11,29 +11,29 @@ use crate::base::value::{Key, Value};
 use crate::output::redact::Redaction;
 
 impl Redaction {
-    /// Hides values that depend on secrets; `without` is the same story without the secrets.
-    pub(super) fn cover(&self, story: &mut Story, without: Option<&Story>) {
+    /// Hides values that depend on secrets; `without` is the same trace without the secrets.
+    pub(super) fn cover(&self, trace: &mut ValueTrace, without: Option<&ValueTrace>) {
         grow(|| {
-            let secret = self.secrets.covers(&*story.path);
-            story.hidden = secret;
-            self.cover_value(&story.path, &mut story.value, without.and_then(|story| story.value.as_ref()));
-            if let Some(Kind::ReferenceCycle { cycle }) = story.fault.as_mut().map(|fault| &mut fault.kind)
+            let secret = self.secrets.covers(&*trace.path);
+            trace.hidden = secret;
+            self.cover_value(&trace.path, &mut trace.value, without.and_then(|trace| trace.value.as_ref()));
+            if let Some(Kind::ReferenceCycle { cycle }) = trace.fault.as_mut().map(|fault| &mut fault.kind)
                 && !secret
                 && without.is_some_and(|without| without.fault.is_none())
             {
                 // Without the secrets there is no cycle. So a secret is one of the keys in its path.
                 MASK.clone_into(cycle);
             }
-            let same = without.filter(|without| without.steps.len() == story.steps.len());
-            for (at, step) in story.steps.iter_mut().enumerate() {
-                self.cover_step(&story.path, step, same.and_then(|without| without.steps.get(at)));
+            let same = without.filter(|without| without.steps.len() == trace.steps.len());
+            for (at, step) in trace.steps.iter_mut().enumerate() {
+                self.cover_step(&trace.path, step, same.and_then(|without| without.steps.get(at)));
                 if secret {
                     self.hide_found(&mut step.references);
                 }
             }
             let without = without.map_or(&[][..], |without| &without.parts);
             let mut by_path = None;
-            for (at, part) in story.parts.iter_mut().enumerate() {
+            for (at, part) in trace.parts.iter_mut().enumerate() {
                 let same = without.get(at).filter(|without| without.path == part.path);
                 let same = same.or_else(|| {
                     let by_path = by_path.get_or_insert_with(|| {
@@ -69,39 +69,39 @@ impl Redaction {
         });
     }
 
-    fn cover_references(&self, references: &mut [ReferenceStory], without: Option<&[ReferenceStory]>) {
+    fn cover_references(&self, references: &mut [ReferenceTrace], without: Option<&[ReferenceTrace]>) {
         let same = without.filter(|without| without.len() == references.len());
         for (at, reference) in references.iter_mut().enumerate() {
             let without = same.and_then(|without| without.get(at));
             if without.is_none_or(|without| without.path != reference.path) {
                 // If a secret is a key of the path, the place of the target reveals it.
                 reference.path = None;
-                reference.story = None;
+                reference.trace = None;
                 reference.fault = None;
             }
             let path = reference.path.as_deref().unwrap_or_default();
             self.cover_value(path, &mut reference.value, without.and_then(|without| without.value.as_ref()));
             self.cover_references(&mut reference.inner, without.map(|without| without.inner.as_slice()));
-            if let Some(story) = &mut reference.story {
-                self.cover(story, without.and_then(|without| without.story.as_deref()));
+            if let Some(trace) = &mut reference.trace {
+                self.cover(trace, without.and_then(|without| without.trace.as_deref()));
             }
         }
     }
 
-    /// Hides the values that references bring into a secret, at each step of their stories.
-    fn hide_found(&self, references: &mut [ReferenceStory]) {
+    /// Hides the values that references bring into a secret, at each step of their traces.
+    fn hide_found(&self, references: &mut [ReferenceTrace]) {
         for reference in references {
             hide(&mut reference.value);
             self.hide_found(&mut reference.inner);
-            if let Some(story) = &mut reference.story {
-                grow(|| self.hide_story(story));
+            if let Some(trace) = &mut reference.trace {
+                grow(|| self.hide_trace(trace));
             }
         }
     }
 
-    fn hide_story(&self, story: &mut Story) {
-        hide(&mut story.value);
-        for step in &mut story.steps {
+    fn hide_trace(&self, trace: &mut ValueTrace) {
+        hide(&mut trace.value);
+        for step in &mut trace.steps {
             step.written = self.written_of_secret(&step.written);
             hide(&mut step.after);
             self.hide_found(&mut step.references);

@@ -3,18 +3,20 @@
 
 use serde::{Serialize, Serializer};
 
-use super::Story;
+use super::ValueTrace;
 use crate::base::error::Fault;
 use crate::base::source::Site;
 use crate::base::stack::grow;
 
-/// Why there is no value.
+/// The error of a value.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub(super) struct ErrorData<'f> {
     /// The stable code.
     code: &'f str,
+    /// The message.
     message: String,
+    /// The place of the error.
     site: Option<&'f Site>,
 }
 
@@ -26,7 +28,10 @@ pub(super) fn error<S: Serializer>(fault: &Option<Fault>, serializer: S) -> Resu
     data.serialize(serializer)
 }
 
-/// Stories are nested, so the stack must grow.
-pub(super) fn story<S: Serializer>(story: &Option<Box<Story>>, serializer: S) -> Result<S::Ok, S::Error> {
-    grow(|| story.serialize(serializer))
+/// Traces are nested, so the stack must grow.
+pub(super) fn trace<S: Serializer>(
+    trace: &Option<Box<ValueTrace>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    grow(|| trace.serialize(serializer))
 }

@@ -3,43 +3,43 @@
 
 use rustc_hash::FxHashSet;
 
+use super::explainer::Explainer;
 use super::parts::{Below, below, leaf};
-use super::teller::Teller;
 use crate::base::pattern::{PathPattern, Progress};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::evaluate::{Child, Found, Whnf};
 
 /// A walk through the parameters or the exports of a node.
-struct Walk<'p> {
+struct PatternSearch<'p> {
     pattern: &'p PathPattern,
     /// Whether only leaves match. Finished data counts as a leaf.
     leaves: bool,
     /// The keys from the top to here.
     path: Vec<Key>,
     /// The enclosing containers. A container that contains itself is not entered again.
-    around: FxHashSet<usize>,
+    enclosing: FxHashSet<usize>,
     found: Vec<Vec<Key>>,
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     /// The paths that match a pattern, outer paths first. A pattern that ends with `**` matches leaves only.
     pub fn matching(&mut self, pattern: &PathPattern) -> Vec<Vec<Key>> {
         let start = Found::from(Whnf::Map(self.section().merged.clone()));
-        let mut walk = Walk {
+        let mut walk = PatternSearch {
             pattern,
             leaves: pattern.source.ends_with("**"),
             path: Vec::new(),
-            around: FxHashSet::default(),
+            enclosing: FxHashSet::default(),
             found: Vec::new(),
         };
         self.walk(&start, &pattern.start(), &mut walk);
         walk.found
     }
 
-    fn walk(&mut self, found: &Found, progress: &Progress, walk: &mut Walk<'_>) {
+    fn walk(&mut self, found: &Found, progress: &Progress, walk: &mut PatternSearch<'_>) {
         let address = found.whnf.address();
-        if address.is_some_and(|address| !walk.around.insert(address)) {
+        if address.is_some_and(|address| !walk.enclosing.insert(address)) {
             return;
         }
         let all = below(&found.whnf);
@@ -51,7 +51,7 @@ impl Teller<'_> {
             } else {
                 walk.pattern.step(progress, &key)
             };
-            if !self.room.take(1) {
+            if !self.budget.take(1) {
                 break;
             }
             if next.is_dead() {
@@ -64,7 +64,7 @@ impl Teller<'_> {
             };
             let is_leaf = whnf.as_ref().is_none_or(|found| leaf(&found.whnf));
             let is_match = walk.pattern.is_match(&next) && (is_leaf || !walk.leaves);
-            if is_match && self.room.take(walk.path.len()) {
+            if is_match && self.budget.take(walk.path.len()) {
                 walk.found.push(walk.path.clone());
             }
             if let (Some(whnf), false) = (&whnf, is_match && walk.leaves) {
@@ -73,7 +73,7 @@ impl Teller<'_> {
             walk.path.pop();
         }
         if let Some(address) = address {
-            walk.around.remove(&address);
+            walk.enclosing.remove(&address);
         }
     }
 }

@@ -6,16 +6,16 @@
 //! form is read from the layer itself.
 
 mod brief;
+mod budget;
 mod context;
 mod cover;
 mod data;
+mod explainer;
 mod matching;
 mod parts;
 mod place;
 mod references;
-mod room;
 mod steps;
-mod teller;
 mod text;
 mod written;
 
@@ -31,19 +31,19 @@ use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::engine::{Inventory, Request};
 use crate::model::catalog::Catalog;
 use crate::output::redact::Redaction;
-use room::Room;
+use budget::Budget;
 
 pub use crate::evaluate::Effect;
 pub use brief::{brief, briefs};
 pub use context::{
-    ApplicationStep, ApplicationStory, ClassListing, ClassStory, EnvironmentStory, environment,
+    ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, environment,
 };
+use explainer::Explainer;
+pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without};
 pub use parts::{ReferencePlace, ValuePart};
 pub use place::{ValuePlace, ValuePlaces};
-pub use references::{QueryAnswer, ReferenceStory};
+pub use references::{QueryAnswer, ReferenceTrace};
 pub use steps::Step;
-use teller::Teller;
-pub use teller::{Stands, Wanted, has_parameter, places, values_without};
 pub use text::explanation as to_text;
 pub(crate) use written::written;
 
@@ -78,27 +78,26 @@ impl Selection {
     }
 }
 
-/// Where everything that was asked for comes from. `docs/explain.md` describes its form as JSON. Secrets are
-/// masked.
+/// The provenance of everything requested. `docs/explain.md` describes its form as JSON. Secrets are masked.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Explanation {
     /// The name of the node.
     pub node: Text,
-    /// Its environment, if asked for.
-    pub environment: Option<EnvironmentStory>,
-    /// Its classes in the order in which they merge.
-    pub classes: Vec<ClassStory>,
-    /// Its applications in order, with those that were taken away again.
-    pub applications: Vec<ApplicationStory>,
-    /// Parameters.
-    pub parameters: Vec<Story>,
-    /// Exports.
-    pub exports: Vec<Story>,
-    /// What cannot be computed.
+    /// The environment, if requested.
+    pub environment: Option<EnvironmentTrace>,
+    /// The classes in merge order.
+    pub classes: Vec<ClassTrace>,
+    /// The applications in order, including removed ones.
+    pub applications: Vec<ApplicationTrace>,
+    /// The requested parameters.
+    pub parameters: Vec<ValueTrace>,
+    /// The requested exports.
+    pub exports: Vec<ValueTrace>,
+    /// The errors of values.
     #[serde(skip)]
     pub faults: Vec<Fault>,
-    /// Names that were asked for beside others and are not there.
+    /// The requested names that do not exist, if others do.
     #[serde(skip)]
     pub missing: Vec<Fault>,
 }
@@ -113,30 +112,30 @@ impl Explanation {
     }
 }
 
-/// The history of one value.
+/// One value with its provenance: the steps of the layers and its parts.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct Story {
-    /// Its path.
+pub struct ValueTrace {
+    /// The path of the value.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: KeyPath,
-    /// Whether it was asked for by this very path: then all of the value is shown.
+    /// Whether this very path was requested, so that the whole value is shown.
     #[serde(skip)]
     pub exact: bool,
-    /// Whether a key of its path hides all of it.
+    /// Whether a key of the path marks the whole value as secret.
     #[serde(skip)]
     pub hidden: bool,
-    /// The value; `None` where it cannot be computed or was removed again.
+    /// The value; `None` if it cannot be computed or was removed.
     pub value: Option<Value>,
-    /// Why there is none.
+    /// The error, if the value cannot be computed.
     #[serde(rename = "error", serialize_with = "data::error")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<data::ErrorData>"))]
     pub fault: Option<Fault>,
-    /// Where it was set: for what was merged of several layers, where the last of them stands.
+    /// The place of the value. If several layers were merged, the last of them.
     pub place: Option<ValuePlace>,
-    /// What each layer did to it, in order.
+    /// The effects of the layers, in order.
     pub steps: Vec<Step>,
-    /// What is in it, leaf by leaf and item by item.
+    /// The leaves and items of the value.
     pub parts: Vec<ValuePart>,
 }
 
@@ -148,8 +147,8 @@ pub fn explain(
     request: &Request,
     selection: &Selection,
 ) -> Result<Explanation> {
-    let heeded = request.force_environment || inventory.settings().allow_adapter_env_override;
-    let environment = request.environment.clone().filter(|_| heeded);
+    let is_allowed = request.force_environment || inventory.settings().allow_adapter_env_override;
+    let environment = request.environment.clone().filter(|_| is_allowed);
     inventory.inspect(|computation| {
         let (environment, input) = (environment.as_ref(), request.input_data.as_ref());
         let request = NodeRequest { environment, input, ..NodeRequest::plain(node) };
@@ -175,7 +174,7 @@ fn explain_layers(
 ) -> Result<Explanation> {
     let everything = selection.is_everything();
     // Budgets for the explanation, and for the same one without secrets.
-    let (room, room_without) = (Room::new(computation.settings), Room::new(computation.settings));
+    let (budget, budget_without) = (Budget::new(computation.settings), Budget::new(computation.settings));
     let others = computation.others(layers, environment);
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let mut explanation = Explanation {
@@ -195,8 +194,8 @@ fn explain_layers(
         wanted.iter().filter(|text| !is_wild(text) && !is_found(&Glob::new(text))).cloned().collect()
     };
     if everything || !selection.classes.is_empty() {
-        let classes = context::classes(computation, layers, &globs(&selection.classes), &room);
-        let is_found = |glob: &Glob| classes.iter().any(|story| glob.matches(&story.name));
+        let classes = context::classes(computation, layers, &globs(&selection.classes), &budget);
+        let is_found = |glob: &Glob| classes.iter().any(|class| glob.matches(&class.name));
         for name in absent(&selection.classes, &is_found) {
             let all = layers.linearization.include_chains().all();
             let names: Vec<String> = all.iter().skip(1).map(|one| one.name.to_string()).collect();
@@ -205,12 +204,12 @@ fn explain_layers(
         explanation.classes = classes;
     }
     if everything || !selection.applications.is_empty() {
-        let all = |globs: &[Glob], room: &Room| context::applications(computation, layers, globs, room);
-        let applications = all(&globs(&selection.applications), &room);
-        let is_found = |glob: &Glob| applications.iter().any(|story| glob.matches(&story.name));
+        let all = |globs: &[Glob], budget: &Budget| context::applications(computation, layers, globs, budget);
+        let applications = all(&globs(&selection.applications), &budget);
+        let is_found = |glob: &Glob| applications.iter().any(|one| glob.matches(&one.name));
         for name in absent(&selection.applications, &is_found) {
-            let all = all(&[], &Room::new(computation.settings));
-            let names: Vec<String> = all.iter().map(|story| story.name.to_string()).collect();
+            let all = all(&[], &Budget::new(computation.settings));
+            let names: Vec<String> = all.iter().map(|one| one.name.to_string()).collect();
             missing.push(not_found("application", &name, &names, layers));
         }
         explanation.applications = applications;
@@ -221,29 +220,29 @@ fn explain_layers(
         if !whole && wanted.is_empty() {
             continue;
         }
-        let mut teller = Teller::new(computation, layers, &others, exports).within(&room);
-        let mut stories = if whole { vec![teller.overview()] } else { Vec::new() };
-        missing.extend(tell(&mut teller, wanted, &mut stories));
+        let mut explainer = Explainer::new(computation, layers, &others, exports).within(&budget);
+        let mut traces = if whole { vec![explainer.overview()] } else { Vec::new() };
+        missing.extend(explain_paths(&mut explainer, wanted, &mut traces));
         let secrets = &selection.redaction.secrets;
         if !secrets.is_none() {
             let others =
                 OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, environment) };
-            let mut teller =
-                Teller::without(computation, layers, &others, exports, secrets).within(&room_without);
-            for story in stories.iter_mut().take_while(|_| !room.is_full() && !room_without.is_full()) {
-                let path = story.path.clone();
-                let without = if path.is_empty() { teller.overview() } else { teller.story(&path) };
-                selection.redaction.cover(story, Some(&without));
+            let mut explainer =
+                Explainer::without(computation, layers, &others, exports, secrets).within(&budget_without);
+            for trace in traces.iter_mut().take_while(|_| !budget.is_full() && !budget_without.is_full()) {
+                let path = trace.path.clone();
+                let without = if path.is_empty() { explainer.overview() } else { explainer.trace(&path) };
+                selection.redaction.cover(trace, Some(&without));
             }
         }
         if exports {
-            explanation.exports = stories;
+            explanation.exports = traces;
         } else {
-            explanation.parameters = stories;
+            explanation.parameters = traces;
         }
     }
     // A missing name may be among those that the budget cut off.
-    if let Some(fault) = room.fault().or_else(|| room_without.fault()) {
+    if let Some(fault) = budget.fault().or_else(|| budget_without.fault()) {
         return Err(Fault { node: Some(layers.name.clone()), ..fault }.into());
     }
     if !missing.is_empty() && explanation.is_empty() {
@@ -254,7 +253,7 @@ fn explain_layers(
         .parameters
         .iter_mut()
         .chain(&mut explanation.exports)
-        .filter_map(|story| story.fault.as_mut())
+        .filter_map(|trace| trace.fault.as_mut())
         .map(|fault| {
             computation.complete(fault, layers);
             fault.clone()
@@ -266,22 +265,26 @@ fn explain_layers(
 }
 
 /// Explains the requested paths, each once. Returns a fault for each path that does not exist.
-fn tell(teller: &mut Teller<'_>, wanted: &[String], stories: &mut Vec<Story>) -> Vec<Fault> {
+fn explain_paths(
+    explainer: &mut Explainer<'_>,
+    wanted: &[String],
+    traces: &mut Vec<ValueTrace>,
+) -> Vec<Fault> {
     let mut missing = Vec::new();
-    let mut asked: FxHashSet<Vec<Key>> = FxHashSet::default();
+    let mut visited: FxHashSet<Vec<Key>> = FxHashSet::default();
     for text in wanted {
-        let pattern = PathPattern::new(text, &teller.computation.settings.delimiter);
-        let paths = teller.matching(&pattern);
+        let pattern = PathPattern::new(text, &explainer.computation.settings.delimiter);
+        let paths = explainer.matching(&pattern);
         if paths.is_empty() && !is_wild(text) {
-            let what = if teller.tells_exports { "export" } else { "parameter" };
-            missing.push(not_found(what, text, &teller.paths(), teller.places.layers()));
+            let what = if explainer.in_exports { "export" } else { "parameter" };
+            missing.push(not_found(what, text, &explainer.paths(), explainer.places.layers()));
         }
         for path in paths {
-            if teller.room.is_full() {
+            if explainer.budget.is_full() {
                 break;
             }
-            if asked.insert(path.clone()) {
-                stories.push(Story { exact: !is_wild(text), ..teller.story(&path) });
+            if visited.insert(path.clone()) {
+                traces.push(ValueTrace { exact: !is_wild(text), ..explainer.trace(&path) });
             }
         }
     }

@@ -3,8 +3,8 @@
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+use super::explainer::Explainer;
 use super::place::ValuePlace;
-use super::teller::Teller;
 use super::written::written;
 use crate::base::path::KeyPath;
 use crate::base::source::Origin;
@@ -18,41 +18,41 @@ use crate::model::slot::Slot;
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ValuePart {
-    /// Its path, from the top.
+    /// The full path.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: KeyPath,
-    /// Its value; `None` where it cannot be computed.
+    /// The value; `None` if it cannot be computed.
     pub value: Option<Value>,
-    /// What is written there, where that is a reference or a query.
+    /// The value as written, if it is a reference or a query.
     pub written: Option<Value>,
-    /// Where it is written.
+    /// The place of the value.
     pub place: ValuePlace,
-    /// The references on the way that brought a container around it in, outermost first.
+    /// The references to the containers around it, outermost first.
     pub via: Vec<ReferencePlace>,
 }
 
-/// A reference that brings a container in.
+/// A reference whose value is a container.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ReferencePlace {
-    /// What it says.
+    /// The reference as written.
     pub written: Value,
-    /// Where it stands.
+    /// The place of the reference.
     pub place: ValuePlace,
 }
 
-/// A reference that brings a container in.
-struct Bringing {
+/// A reference whose value is a container.
+struct ContainerReference {
     reference: ReferencePlace,
-    /// Origins of the values it brings in; only set if other layers contribute to the container too.
+    /// Origins of the values in that container; only set if other layers contribute to it too.
     origins: Option<FxHashSet<Origin>>,
 }
 
-impl Bringing {
-    /// The reference, if it brings in the value with this origin.
+impl ContainerReference {
+    /// The reference, if the value with this origin comes from it.
     fn of(&self, origin: Origin) -> Option<ReferencePlace> {
-        let brings = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
-        brings.then(|| self.reference.clone())
+        let contains = self.origins.as_ref().is_none_or(|origins| origins.contains(&origin));
+        contains.then(|| self.reference.clone())
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) struct Below<'s> {
     pub(super) inner: Child<'s>,
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     /// The leaves of a container, each with its place; `place` is the place of the container, for finished
     /// data.
     pub(super) fn parts(
@@ -72,11 +72,11 @@ impl Teller<'_> {
         place: Option<&ValuePlace>,
     ) -> Vec<ValuePart> {
         let mut parts = Vec::new();
-        let mut around = FxHashSet::default();
+        let mut enclosing = FxHashSet::default();
         let mut path = path.to_vec();
         match (&found.whnf, place) {
             (Whnf::Value(value), Some(place)) => self.data_parts(value, &mut path, place, &mut parts),
-            _ => self.collect(found, &mut path, &mut Vec::new(), &mut around, &mut parts),
+            _ => self.collect(found, &mut path, &mut Vec::new(), &mut enclosing, &mut parts),
         }
         parts
     }
@@ -85,30 +85,30 @@ impl Teller<'_> {
         &mut self,
         found: &Found,
         path: &mut Vec<Key>,
-        via: &mut Vec<Bringing>,
-        around: &mut FxHashSet<usize>,
+        via: &mut Vec<ContainerReference>,
+        enclosing: &mut FxHashSet<usize>,
         parts: &mut Vec<ValuePart>,
     ) {
         let address = found.whnf.address();
-        if address.is_some_and(|address| !around.insert(address)) {
+        if address.is_some_and(|address| !enclosing.insert(address)) {
             return;
         }
         for Below { key, inner } in below(&found.whnf) {
             let Child::Slot(slot) = inner else { continue };
-            if self.room.is_full() {
+            if self.budget.is_full() {
                 break;
             }
             path.push(key);
-            let said = winner(slot);
-            let dynamic = matches!(said, Slot::Text(..) | Slot::Query(..));
+            let winner = winner(slot);
+            let dynamic = matches!(winner, Slot::Text(..) | Slot::Query(..));
             let before = self.evaluator.faults.len();
             let whnf = self.evaluator.whnf(slot).ok();
             self.evaluator.faults.truncate(before);
             let container = whnf.as_ref().is_some_and(|found| !leaf(&found.whnf));
             if let (Some(whnf), true) = (&whnf, container) {
                 let before = via.len();
-                via.extend(self.bringing(slot));
-                grow(|| self.collect(whnf, path, via, around, parts));
+                via.extend(self.container_references(slot));
+                grow(|| self.collect(whnf, path, via, enclosing, parts));
                 via.truncate(before);
             } else {
                 let value = whnf.and_then(|found| {
@@ -120,17 +120,17 @@ impl Teller<'_> {
                 let part = ValuePart {
                     path: self.key_path(path),
                     value,
-                    written: dynamic.then(|| written(said, &self.prefixes)),
-                    place: self.places.of(said.origin(), elsewhere(path)),
-                    via: via.iter().filter_map(|one| one.of(said.origin())).collect(),
+                    written: dynamic.then(|| written(winner, &self.prefixes)),
+                    place: self.places.of(winner.origin(), default_layer(path)),
+                    via: via.iter().filter_map(|one| one.of(winner.origin())).collect(),
                 };
-                self.room.take_part(&part);
+                self.budget.take_part(&part);
                 parts.push(part);
             }
             path.pop();
         }
         if let Some(address) = address {
-            around.remove(&address);
+            enclosing.remove(&address);
         }
     }
 
@@ -138,7 +138,7 @@ impl Teller<'_> {
     fn data_parts(&self, value: &Value, path: &mut Vec<Key>, place: &ValuePlace, parts: &mut Vec<ValuePart>) {
         for Below { key, inner } in below(&Whnf::Value(value.clone())) {
             let Child::Data(value) = inner else { continue };
-            if self.room.is_full() {
+            if self.budget.is_full() {
                 break;
             }
             path.push(key);
@@ -148,16 +148,16 @@ impl Teller<'_> {
                 let (path, place) = (self.key_path(path), place.clone());
                 let part =
                     ValuePart { path, value: Some(value.clone()), written: None, place, via: Vec::new() };
-                self.room.take_part(&part);
+                self.budget.take_part(&part);
                 parts.push(part);
             }
             path.pop();
         }
     }
 
-    /// The references in a slot that bring a container in. If there are several layers, the origins of the
-    /// values decide which reference brought each value in.
-    fn bringing(&mut self, slot: &Slot) -> Vec<Bringing> {
+    /// The references in a slot whose values are containers. If there are several layers, the origins of the
+    /// values decide from which reference each value comes.
+    fn container_references(&mut self, slot: &Slot) -> Vec<ContainerReference> {
         fn references<'s>(slot: &'s Slot, all: &mut Vec<&'s Slot>) {
             match slot {
                 Slot::Text(..) | Slot::Query(..) => all.push(slot),
@@ -171,8 +171,8 @@ impl Teller<'_> {
         }
         let mut all = Vec::new();
         references(slot, &mut all);
-        let mut told = FxHashSet::default();
-        all.retain(|reference| told.insert(reference.origin()));
+        let mut origins = FxHashSet::default();
+        all.retain(|reference| origins.insert(reference.origin()));
         let alone = !matches!(slot, Slot::Stack(stack) if stack.entries.len() > 1);
         all.into_iter()
             .map(|reference| {
@@ -185,24 +185,24 @@ impl Teller<'_> {
                 });
                 let place = self.places.of(reference.origin(), "input data");
                 let written = written(reference, &self.prefixes);
-                Bringing { reference: ReferencePlace { written, place }, origins }
+                ContainerReference { reference: ReferencePlace { written, place }, origins }
             })
             .collect()
     }
 
-    /// Collects the origins of everything in a container; `seen` holds the containers visited before.
-    fn origins(&mut self, found: &Found, seen: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
-        if found.whnf.address().is_some_and(|address| !seen.insert(address)) {
+    /// Collects the origins of everything in a container; `visited` holds the containers visited before.
+    fn origins(&mut self, found: &Found, visited: &mut FxHashSet<usize>, origins: &mut FxHashSet<Origin>) {
+        if found.whnf.address().is_some_and(|address| !visited.insert(address)) {
             return;
         }
         for Below { inner, .. } in below(&found.whnf) {
             let Child::Slot(slot) = inner else { continue };
-            if !self.room.take(1) {
+            if !self.budget.take(1) {
                 break;
             }
             origins.insert(winner(slot).origin());
             if let Some(whnf) = self.quietly(|evaluator| evaluator.whnf(slot)) {
-                grow(|| self.origins(&whnf, seen, origins));
+                grow(|| self.origins(&whnf, visited, origins));
             }
         }
     }
@@ -234,7 +234,7 @@ pub(super) fn leaf(whnf: &Whnf) -> bool {
 }
 
 /// The layer name for values that no file wrote, derived from the path.
-pub(super) fn elsewhere(path: &[Key]) -> &'static str {
+pub(super) fn default_layer(path: &[Key]) -> &'static str {
     let automatic = path.first().and_then(Key::as_str) == Some(AUTOMATIC);
     if automatic { "automatic parameters" } else { "input data" }
 }

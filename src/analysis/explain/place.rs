@@ -6,26 +6,26 @@ use std::cell::RefCell;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::context::ApplicationStory;
-use super::room::Room;
+use super::budget::Budget;
+use super::context::ApplicationTrace;
 use crate::base::error::Link;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
 use crate::engine::linearize::{IncludedBy, IncludedFile};
 use crate::engine::node::{Computation, Layers};
 
-/// Where something was written.
+/// The place of a value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ValuePlace {
-    /// Whose file it is: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
+    /// The layer: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
     pub layer: String,
-    /// File, line and column; `None` for what no file wrote.
+    /// File, line and column; `None` if the value is in no file.
     pub site: Option<Site>,
-    /// The name of the class, where it is one.
+    /// The name of the class, if the layer is a class.
     #[serde(skip)]
     pub class: Option<Text>,
-    /// How the class came in, from the node down.
+    /// The include chain from the node to the class.
     pub chain: Vec<Link>,
 }
 
@@ -54,16 +54,16 @@ impl<'a> ValuePlaces<'a> {
         self.layers
     }
 
-    /// The place of an origin; `elsewhere` names the layer of a value that no file wrote.
-    pub fn of(&self, origin: Origin, elsewhere: &str) -> ValuePlace {
+    /// The place of an origin; `default_layer` names the layer of a value that no file wrote.
+    pub fn of(&self, origin: Origin, default_layer: &str) -> ValuePlace {
         if origin.file == FileId::NONE {
-            return ValuePlace { site: None, layer: elsewhere.into(), class: None, chain: Vec::new() };
+            return ValuePlace { site: None, layer: default_layer.into(), class: None, chain: Vec::new() };
         }
         let mut files = self.files.borrow_mut();
         let place = files.entry(origin.file).or_insert_with(|| self.of_file(origin.file));
         let mut place = ValuePlace { site: self.site(origin), ..place.clone() };
         if place.layer.is_empty() {
-            elsewhere.clone_into(&mut place.layer);
+            default_layer.clone_into(&mut place.layer);
         }
         place
     }
@@ -115,12 +115,12 @@ impl<'a> ValuePlaces<'a> {
     /// The place where each application of the node is added, by name. If there are very many, some are left
     /// out.
     pub fn applications(&self) -> FxHashMap<Text, ValuePlace> {
-        let room = Room::new(self.computation.settings);
-        let stories = super::context::applications(self.computation, self.layers, &[], &room);
-        let added = |story: ApplicationStory| {
-            let step = story.steps.into_iter().rfind(|step| step.effect == "adds")?;
-            Some((story.name, step.place))
+        let budget = Budget::new(self.computation.settings);
+        let traces = super::context::applications(self.computation, self.layers, &[], &budget);
+        let added = |trace: ApplicationTrace| {
+            let step = trace.steps.into_iter().rfind(|step| step.effect == "adds")?;
+            Some((trace.name, step.place))
         };
-        stories.into_iter().filter_map(added).collect()
+        traces.into_iter().filter_map(added).collect()
     }
 }

@@ -1,48 +1,48 @@
-//! Explains the references in a text, each with the story of its target, and the nodes that answered a query.
+//! Explains the references in a text, each with the trace of its target, and the nodes that answered a query.
 
 use std::rc::Rc;
 use std::sync::Arc;
 
 use serde::Serialize;
 
+use super::explainer::{Explainer, MAX_DEPTH};
 use super::parts::winner;
 use super::place::{ValuePlace, ValuePlaces};
-use super::teller::{MAX_DEPTH, Teller};
-use super::{Story, data};
+use super::{ValueTrace, data};
 use crate::base::error::Fault;
 use crate::base::path::{KeyPath, list_index};
 use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::QueryRecord;
-use crate::evaluate::{Found, ReferenceTrace, Whnf};
+use crate::evaluate::{Found, TracedReference, Whnf};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
 
-/// What a reference found, and where that comes from.
+/// A reference and the provenance of its value.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-pub struct ReferenceStory {
+pub struct ReferenceTrace {
     /// The reference as written, without its default.
     pub written: Text,
-    /// The path that it names, once the references inside of it are resolved.
+    /// The path of the target, after the references inside of it are resolved.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub path: Option<KeyPath>,
-    /// What it came to; mappings are left out.
+    /// The value, unless it is a mapping.
     pub value: Option<Value>,
-    /// Whether its default was taken.
+    /// Whether the default was used.
     pub default_used: bool,
-    /// Whether it came to nothing.
+    /// Whether it has no value because of an error.
     pub failed: bool,
-    /// Why, where that was not told before.
+    /// The error, unless it was reported before.
     #[serde(rename = "error", serialize_with = "data::error")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<data::ErrorData>"))]
     pub fault: Option<Fault>,
     /// The references inside of it.
-    pub inner: Vec<ReferenceStory>,
-    /// The history of what it found; `None` where it was told before.
-    #[serde(serialize_with = "data::story")]
-    pub story: Option<Box<Story>>,
+    pub inner: Vec<ReferenceTrace>,
+    /// The steps of the target; `None` if they are shown elsewhere.
+    #[serde(rename = "story", serialize_with = "data::trace")]
+    pub trace: Option<Box<ValueTrace>>,
 }
 
 /// A node that answered a query.
@@ -51,15 +51,15 @@ pub struct ReferenceStory {
 pub struct QueryAnswer {
     /// Its name.
     pub node: Text,
-    /// Where its export stands.
+    /// The place of its export.
     pub place: Option<ValuePlace>,
 }
 
-impl Teller<'_> {
+impl Explainer<'_> {
     /// The references of a text with their values. Other slots have none.
-    pub(super) fn references(&mut self, slot: &Slot, rest: &[Key]) -> Vec<ReferenceStory> {
+    pub(super) fn references(&mut self, slot: &Slot, rest: &[Key]) -> Vec<ReferenceTrace> {
         let Slot::Text(template, origin) = slot else { return Vec::new() };
-        self.room.take_defaults(template);
+        self.budget.take_defaults(template);
         let traced = self.evaluator.trace_references(template, *origin);
         // If the text is a single reference, it may bring a container in. The rest of the path continues
         // there.
@@ -67,7 +67,7 @@ impl Teller<'_> {
         traced.into_iter().map(|traced| self.reference(traced, rest)).collect()
     }
 
-    fn reference(&mut self, traced: ReferenceTrace, rest: &[Key]) -> ReferenceStory {
+    fn reference(&mut self, traced: TracedReference, rest: &[Key]) -> ReferenceTrace {
         let path: Option<Vec<Key>> = traced.path.map(|path| self.keys(&path));
         let mut failed = false;
         let (value, fault) = match traced.value {
@@ -80,19 +80,19 @@ impl Teller<'_> {
         };
         let inner = traced.inner.into_iter().map(|inner| self.reference(inner, &[])).collect();
         let target = path.as_ref().map(|path| [path, rest].concat());
-        let story = match &target {
+        let trace = match &target {
             Some(path)
-                if !traced.default_used && self.depth < MAX_DEPTH && self.told.insert(path.clone()) =>
+                if !traced.default_used && self.depth < MAX_DEPTH && self.visited.insert(path.clone()) =>
             {
                 self.depth += 1;
                 let path = path.clone();
-                let story = grow(|| self.among_parameters(|teller| teller.history(&path)));
+                let trace = grow(|| self.among_parameters(|explainer| explainer.history(&path)));
                 self.depth -= 1;
-                Some(Box::new(story))
+                Some(Box::new(trace))
             }
             _ => None,
         };
-        let told = ReferenceStory {
+        let reference = ReferenceTrace {
             written: traced.written,
             path: path.map(|path| self.key_path(&path)),
             value,
@@ -100,17 +100,17 @@ impl Teller<'_> {
             failed,
             fault,
             inner,
-            story,
+            trace,
         };
-        self.room.take_reference(&told);
-        told
+        self.budget.take_reference(&reference);
+        reference
     }
 
     /// References name parameters, even in exports.
     fn among_parameters<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
-        let exports = std::mem::replace(&mut self.tells_exports, false);
+        let exports = std::mem::replace(&mut self.in_exports, false);
         let answer = ask(self);
-        self.tells_exports = exports;
+        self.in_exports = exports;
         answer
     }
 
@@ -118,11 +118,12 @@ impl Teller<'_> {
     fn keys(&mut self, segments: &[Text]) -> Vec<Key> {
         let mut keys: Vec<Key> = Vec::with_capacity(segments.len());
         for segment in segments {
-            let length = match self.among_parameters(|teller| teller.find(&keys)).map(|found| found.whnf) {
-                Some(Whnf::List(list)) => Some(list.items.len()),
-                Some(Whnf::Value(Value::List(items))) => Some(items.len()),
-                _ => None,
-            };
+            let length =
+                match self.among_parameters(|explainer| explainer.find(&keys)).map(|found| found.whnf) {
+                    Some(Whnf::List(list)) => Some(list.items.len()),
+                    Some(Whnf::Value(Value::List(items))) => Some(items.len()),
+                    _ => None,
+                };
             let number = length.and_then(|length| i64::try_from(list_index(segment, length)?).ok());
             keys.push(number.map_or_else(|| Key::from(segment.clone()), |number| Key(Value::Int(number))));
         }

@@ -2,8 +2,8 @@
 //!
 //! The maps of all layers are folded as one stack, and the evaluator reports the effect of each map. A trace
 //! keeps the values of each key apart, so the fold of a key reports the effects of the layers on that key,
-//! and so on down the path. Nothing is decided here. A step further up is included only if it brings the path
-//! in, removes it or keeps a value out.
+//! and so on down the path. Nothing is decided here. A step of a parent is included only if it adds the path,
+//! removes it or prevents a change.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -11,11 +11,11 @@ use std::rc::Rc;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
-use super::Story;
-use super::parts::elsewhere;
+use super::ValueTrace;
+use super::explainer::{Explainer, MAX_DEPTH};
+use super::parts::default_layer;
 use super::place::ValuePlace;
-use super::references::{QueryAnswer, ReferenceStory};
-use super::teller::{MAX_DEPTH, Teller};
+use super::references::{QueryAnswer, ReferenceTrace};
 use super::written::written;
 use crate::base::error::Fault;
 use crate::base::path::KeyPath;
@@ -26,43 +26,44 @@ use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Mode, Root,
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 
-/// What one layer did to a value.
+/// The effect of one layer on a value.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Step {
-    /// What it did.
+    /// The effect.
     pub effect: Effect,
-    /// Whether the final value has something of it.
+    /// Whether the layer contributes to the final value.
     pub counts: bool,
-    /// Where.
+    /// The place of the layer's value.
     pub place: ValuePlace,
-    /// The path that stands there: shorter than that of the value where it is about something further up.
+    /// The path of the layer's value. It is shorter than the path of the explained value if the layer sets a
+    /// parent of it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: KeyPath,
-    /// Whether a key of this path hides all of it.
+    /// Whether a key of this path marks the whole value as secret.
     #[serde(skip)]
     pub hidden: bool,
-    /// The prefixes in front of the key, or of one further up, as the settings name them.
+    /// The prefixes of the key and of its parents, as written.
     pub prefix: String,
-    /// What the layer says there, references as they are written.
+    /// The value as written, with its references.
     pub written: Value,
-    /// What stands at the path after this layer; mappings are left out.
+    /// The value of the path after this layer, unless it is a mapping.
     pub after: Option<Value>,
-    /// The setting that allows or decides it.
+    /// The setting that decides the effect.
     pub setting: Option<&'static str>,
-    /// What its references found.
-    pub references: Vec<ReferenceStory>,
+    /// The references in the value.
+    pub references: Vec<ReferenceTrace>,
     /// The nodes that answered its inventory query.
     pub answers: Vec<QueryAnswer>,
 }
 
 /// A value in one layer.
 #[derive(Clone)]
-pub(super) struct Said {
+pub(super) struct LayerValue {
     /// Index of the layer.
     layer: usize,
     /// The layer name if no file wrote the value.
-    elsewhere: &'static str,
+    default_layer: &'static str,
     slot: Slot,
     /// Number of keys of the path that lead to it.
     depth: usize,
@@ -70,9 +71,9 @@ pub(super) struct Said {
     prefix: KeyPrefix,
 }
 
-impl Said {
-    /// Whether it is a mapping written in the layer, so that the layer can say more below it. Values that a
-    /// reference brings in belong to the place of the reference.
+impl LayerValue {
+    /// Whether it is a mapping written in the layer, so that the layer can have more values below it. Values
+    /// from a reference belong to the place of the reference.
     fn is_open(&self) -> bool {
         matches!(self.slot, Slot::Map(_))
     }
@@ -84,7 +85,7 @@ impl Said {
 
     /// Collects the values that concern a path: the value at the path, or a value above it that ends the
     /// path.
-    fn collect(&self, path: &[Key], out: &mut Vec<Said>) {
+    fn collect(&self, path: &[Key], out: &mut Vec<LayerValue>) {
         let inner = match &self.slot {
             Slot::Map(map) if self.depth < path.len() => map.entries.get(&path[self.depth]),
             _ => return out.push(self.clone()),
@@ -102,27 +103,27 @@ impl Said {
     }
 
     /// The value one key further down.
-    fn below(&self, entry: &StackEntry) -> Said {
+    fn below(&self, entry: &StackEntry) -> LayerValue {
         let (slot, prefix) = (entry.slot.clone(), self.prefix.and(entry.prefix));
-        Said { slot, prefix, depth: self.depth + 1, ..self.clone() }
+        LayerValue { slot, prefix, depth: self.depth + 1, ..self.clone() }
     }
 }
 
 /// The effects of the layers at one path: the trace of its fold.
 pub(super) struct Folded {
-    steps: Vec<(Said, FoldStep)>,
+    steps: Vec<(LayerValue, FoldStep)>,
     /// The successive values at this path.
     runs: Vec<Run>,
     /// Cached folds of the keys of these values.
-    keys: RefCell<Keys>,
+    keys: RefCell<FoldedKeys>,
 }
 
 /// Folds by the index of the run and the key.
-type Keys = FxHashMap<(usize, Key), Option<Rc<Folded>>>;
+type FoldedKeys = FxHashMap<(usize, Key), Option<Rc<Folded>>>;
 
 impl Folded {
     /// The steps that contribute to a value.
-    fn of_run(&self, run: usize) -> impl Iterator<Item = &(Said, FoldStep)> {
+    fn of_run(&self, run: usize) -> impl Iterator<Item = &(LayerValue, FoldStep)> {
         let start = run.checked_sub(1).map_or(0, |before| self.runs[before].end);
         let parts = |effect| matches!(effect, Effect::Sets | Effect::Replaces | Effect::Merges);
         self.steps[start..self.runs[run].end].iter().filter(move |(_, step)| parts(step.effect))
@@ -130,8 +131,8 @@ impl Folded {
 }
 
 /// A step of a path before it is rendered.
-struct Traced {
-    said: Said,
+struct LayerStep {
+    source: LayerValue,
     effect: Effect,
     setting: Option<&'static str>,
     counts: bool,
@@ -141,51 +142,61 @@ struct Traced {
 /// The steps of a path found so far.
 struct Descent<'p> {
     path: &'p [Key],
-    steps: Vec<Traced>,
+    steps: Vec<LayerStep>,
     /// Whether the path has a value now.
-    stands: bool,
+    has_value: bool,
     /// That value.
     value: Option<Found>,
 }
 
 impl Descent<'_> {
-    fn push(&mut self, said: Said, effect: Effect, setting: Option<&'static str>) {
+    fn push(&mut self, source: LayerValue, effect: Effect, setting: Option<&'static str>) {
         if matches!(effect, Effect::Sets | Effect::Replaces | Effect::Removes | Effect::Missing) {
             self.steps.iter_mut().for_each(|earlier| earlier.counts = false);
         }
         let counts =
             !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing) && setting != Some(STRICT);
-        self.steps.push(Traced { said, effect, setting, counts, after: self.value.clone() });
+        self.steps.push(LayerStep { source, effect, setting, counts, after: self.value.clone() });
     }
 
-    /// Adds the constant before a step that it keeps out, if the layer of the constant has no step at this
+    /// Adds the constant before a step that it prevents, if the layer of the constant has no step at this
     /// depth or below it: then the constant does not mention the path itself.
-    fn push_silent(&mut self, folded: &Folded, at: usize) {
-        let kept_out = |effect| matches!(effect, Effect::Held | Effect::Repeats | Effect::Conflicts);
-        let Some((said, step)) = folded.steps[..at].iter().rfind(|(_, step)| !kept_out(step.effect)) else {
+    fn push_constant(&mut self, folded: &Folded, at: usize) {
+        let ignored = |effect| matches!(effect, Effect::Held | Effect::Repeats | Effect::Conflicts);
+        let Some((source, step)) = folded.steps[..at].iter().rfind(|(_, step)| !ignored(step.effect)) else {
             return;
         };
-        if self.steps.iter().any(|told| told.said.layer == said.layer && told.said.depth >= said.depth) {
+        if self
+            .steps
+            .iter()
+            .any(|earlier| earlier.source.layer == source.layer && earlier.source.depth >= source.depth)
+        {
             return;
         }
         let container = step.new.as_ref().is_some_and(|new| new.whnf.is_container());
         let effect = if container { Effect::Merges } else { Effect::Sets };
         let after = self.value.clone();
-        self.steps.push(Traced { said: said.clone(), effect, setting: None, counts: false, after });
+        self.steps.push(LayerStep { source: source.clone(), effect, setting: None, counts: false, after });
     }
 
     /// Adds a step that starts a new value, or one that cannot be computed.
-    fn begin(&mut self, said: Said, setting: Option<&'static str>, after: Option<Found>, fails: bool) {
-        let effect = if self.stands { Effect::Replaces } else { Effect::Sets };
-        let setting = setting.filter(|_| self.stands);
-        (self.stands, self.value) = (!fails, after);
-        self.push(said, effect, setting);
+    fn begin(
+        &mut self,
+        source: LayerValue,
+        setting: Option<&'static str>,
+        after: Option<Found>,
+        fails: bool,
+    ) {
+        let effect = if self.has_value { Effect::Replaces } else { Effect::Sets };
+        let setting = setting.filter(|_| self.has_value);
+        (self.has_value, self.value) = (!fails, after);
+        self.push(source, effect, setting);
     }
 
     /// Adds a step after which the value is gone or cannot be computed.
-    fn end(&mut self, said: Said, effect: Effect, setting: Option<&'static str>) {
-        (self.stands, self.value) = (false, None);
-        self.push(said, effect, setting);
+    fn end(&mut self, source: LayerValue, effect: Effect, setting: Option<&'static str>) {
+        (self.has_value, self.value) = (false, None);
+        self.push(source, effect, setting);
     }
 }
 
@@ -196,7 +207,7 @@ const STRICT: &str = "strict_constant_parameters";
 const SLOTS: usize = 4;
 
 /// The maps of a node in merge order (S2).
-pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<Said> {
+pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<LayerValue> {
     let all: Vec<_> = layers.all().collect();
     let file = |map| (settled(map, prefixes), "class mapping");
     let maps: Vec<_> = if exports {
@@ -204,7 +215,7 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
     } else {
         let mapped = layers.linearization.mapped.layers().count().min(all.len());
         let (mapped, classes) = all.split_at(mapped);
-        let given = |map: &Option<_>, elsewhere| map.clone().map(|map| (map, elsewhere));
+        let given = |map: &Option<_>, default_layer| map.clone().map(|map| (map, default_layer));
         mapped
             .iter()
             .map(|layer| file(&layer.parameters))
@@ -213,19 +224,19 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
             .chain(classes.iter().map(|layer| file(&layer.parameters)))
             .collect()
     };
-    let said = |(layer, (map, elsewhere))| Said {
+    let source = |(layer, (map, default_layer))| LayerValue {
         layer,
-        elsewhere,
+        default_layer,
         slot: Slot::Map(map),
         depth: 0,
         prefix: KeyPrefix::default(),
     };
-    maps.into_iter().enumerate().map(said).collect()
+    maps.into_iter().enumerate().map(source).collect()
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Explainer<'a> {
     /// Value, place and steps of a path.
-    pub(super) fn history(&mut self, path: &[Key]) -> Story {
+    pub(super) fn history(&mut self, path: &[Key]) -> ValueTrace {
         let merged = self.section().merged.clone();
         let slot = path.first().and_then(|first| merged.entries.get(first));
         let (value, fault) = match slot.map(|slot| self.evaluator.value_of(path, slot)) {
@@ -233,24 +244,24 @@ impl<'a> Teller<'a> {
             Some(Ok(value)) => (value, None),
             Some(Err(Some(fault))) => (None, Some(fault)),
             // The error was reported where it occurred first. Here it is computed again.
-            Some(Err(None)) => (None, slot.and_then(|slot| self.told_again(path, slot))),
+            Some(Err(None)) => (None, slot.and_then(|slot| self.recompute_fault(path, slot))),
         };
-        let (traced, list) = self.trace(path);
-        let way_to = |said: &Said| if said.is_item() { path } else { &path[..list] };
-        let said: Vec<(Said, &[Key])> =
-            traced.iter().map(|traced| (traced.said.clone(), way_to(&traced.said))).collect();
+        let (traced, list) = self.steps_of(path);
+        let path_to = |source: &LayerValue| if source.is_item() { path } else { &path[..list] };
+        let sources: Vec<(LayerValue, &[Key])> =
+            traced.iter().map(|traced| (traced.source.clone(), path_to(&traced.source))).collect();
         let mut steps = Vec::with_capacity(traced.len());
-        for (traced, (_, path)) in traced.into_iter().zip(&said) {
+        for (traced, (_, path)) in traced.into_iter().zip(&sources) {
             steps.push(self.step(traced, path));
         }
-        if let (Some(item), Some((said, _))) = (steps.last_mut(), said.last())
-            && said.is_item()
+        if let (Some(item), Some((source, _))) = (steps.last_mut(), sources.last())
+            && source.is_item()
         {
             item.after = value.clone().filter(|value| !matches!(value, Value::Map(_)));
         }
-        self.refer(&mut steps, &said, list == path.len() && self.depth == 0);
+        self.add_references(&mut steps, &sources, list == path.len() && self.depth == 0);
         let place = steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone());
-        Story {
+        ValueTrace {
             path: self.key_path(path),
             exact: false,
             hidden: false,
@@ -264,30 +275,30 @@ impl<'a> Teller<'a> {
 
     /// The place of the value at a path; `None` if the answer exceeds the budget.
     pub(super) fn place(&mut self, path: &[Key]) -> Option<ValuePlace> {
-        let (traced, _) = self.trace(path);
+        let (traced, _) = self.steps_of(path);
         let last = traced.iter().rev().find(|traced| traced.counts)?;
-        let place = self.places.of(last.said.slot.origin(), last.said.elsewhere);
+        let place = self.places.of(last.source.slot.origin(), last.source.default_layer);
         // Some steps may be missing then.
-        Some(place).filter(|_| !self.room.is_full())
+        Some(place).filter(|_| !self.budget.is_full())
     }
 
     /// The error of a path whose error was already reported. The new evaluation counts against the budget.
-    fn told_again(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
+    fn recompute_fault(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
         let root = Root::whole(self.parameters.merged.clone());
         let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
-        let evaluator = evaluator.beside(&self.evaluator).in_mode(Mode::Explain);
-        let mut evaluator = if self.tells_exports { evaluator } else { evaluator.with_others(self.others) };
+        let evaluator = evaluator.with_cost_of(&self.evaluator).in_mode(Mode::Explain);
+        let mut evaluator = if self.in_exports { evaluator } else { evaluator.with_others(self.others) };
         let fault = evaluator.value_of(path, slot).err().flatten();
-        self.room.take(evaluator.spent());
+        self.budget.take(evaluator.spent());
         fault
     }
 
     /// The steps of a path, and the number of its keys up to the first list or to the end. List content is
     /// not merged: an item has the steps of the list, and one step of its own at the end.
-    fn trace(&mut self, path: &[Key]) -> (Vec<Traced>, usize) {
+    fn steps_of(&mut self, path: &[Key]) -> (Vec<LayerStep>, usize) {
         let is_list = |found: Option<Found>| matches!(found, Some(Found { whnf: Whnf::List(_), .. }));
         let list = (1..path.len()).find(|end| is_list(self.find(&path[..*end]))).unwrap_or(path.len());
-        let mut descent = Descent { path: &path[..list], steps: Vec::new(), stands: false, value: None };
+        let mut descent = Descent { path: &path[..list], steps: Vec::new(), has_value: false, value: None };
         if !path.is_empty() {
             let root = self.root();
             self.follow(&root, 0, &mut descent);
@@ -300,14 +311,14 @@ impl<'a> Teller<'a> {
         // If a layer has several steps, each shows the value after the last of them.
         for at in (1..steps.len()).rev() {
             if let [.., before, step] = &mut steps[..=at]
-                && before.said.layer == step.said.layer
+                && before.source.layer == step.source.layer
             {
                 before.after.clone_from(&step.after);
             }
         }
         if list < path.len() {
             steps.retain(|step| step.counts);
-            // The story of the list shows its value after each layer.
+            // The trace of the list shows its value after each layer.
             for step in &mut steps {
                 step.after = None;
             }
@@ -317,7 +328,7 @@ impl<'a> Teller<'a> {
     }
 
     /// The step of a value inside a list.
-    fn item(&mut self, path: &[Key], list: usize) -> Option<Traced> {
+    fn item(&mut self, path: &[Key], list: usize) -> Option<LayerStep> {
         let found = self.find(&path[..list])?;
         let mut slot = match (&found.whnf, &path[list].0) {
             (Whnf::List(list), Value::Int(at)) => list.items.get(usize::try_from(*at).ok()?)?,
@@ -334,18 +345,19 @@ impl<'a> Teller<'a> {
             depth += 1;
         }
         let (slot, prefix) = (slot.clone(), KeyPrefix::default());
-        let said = Said { layer: usize::MAX, elsewhere: elsewhere(path), slot, depth, prefix };
-        Some(Traced { said, effect: Effect::Sets, setting: None, counts: true, after: None })
+        let source =
+            LayerValue { layer: usize::MAX, default_layer: default_layer(path), slot, depth, prefix };
+        Some(LayerStep { source, effect: Effect::Sets, setting: None, counts: true, after: None })
     }
 
-    fn step(&mut self, traced: Traced, path: &[Key]) -> Step {
-        let is_item = traced.said.is_item();
-        let Said { slot, depth, prefix, elsewhere, .. } = traced.said;
+    fn step(&mut self, traced: LayerStep, path: &[Key]) -> Step {
+        let is_item = traced.source.is_item();
+        let LayerValue { slot, depth, prefix, default_layer, .. } = traced.source;
         let after = traced.after.and_then(|found| self.quietly(|evaluator| evaluator.deep_found(&found)));
         let step = Step {
             effect: traced.effect,
             counts: traced.counts,
-            place: self.places.of(slot.origin(), elsewhere),
+            place: self.places.of(slot.origin(), default_layer),
             path: self.key_path(&path[..depth]),
             hidden: false,
             prefix: self.prefixes.text(prefix),
@@ -356,17 +368,17 @@ impl<'a> Teller<'a> {
             answers: self.answers(&slot, &path[depth..]),
         };
         if !is_item {
-            self.room.take_step(&step);
+            self.budget.take_step(&step);
         }
         step
     }
 
     /// Fills in the references of the steps. If several references have the same target, only one gets its
-    /// story, and that one must be visible. It belongs to a step that counts, because nested stories show no
+    /// trace, and that one must be visible. It belongs to a step that counts, because nested traces show no
     /// others. Of those it belongs to the last step, which is shown first.
-    fn refer(&mut self, steps: &mut [Step], said: &[(Said, &[Key])], every: bool) {
+    fn add_references(&mut self, steps: &mut [Step], sources: &[(LayerValue, &[Key])], every: bool) {
         for counts in [true, false] {
-            for (step, (said, path)) in steps.iter_mut().zip(said).rev() {
+            for (step, (source, path)) in steps.iter_mut().zip(sources).rev() {
                 if step.counts != counts {
                     continue;
                 }
@@ -374,7 +386,7 @@ impl<'a> Teller<'a> {
                 if !every && !counts {
                     self.depth = MAX_DEPTH;
                 }
-                step.references = self.references(&said.slot, &path[said.depth..]);
+                step.references = self.references(&source.slot, &path[source.depth..]);
                 self.depth = before;
             }
         }
@@ -385,19 +397,19 @@ impl<'a> Teller<'a> {
         if let Some(folded) = &self.section().folded {
             return folded.clone();
         }
-        let said = ordered(self.places.layers(), self.tells_exports, &self.prefixes);
-        let entry = |said: &Said| StackEntry { slot: said.slot.clone(), prefix: said.prefix };
-        let entries: Vec<StackEntry> = said.iter().map(entry).collect();
-        let folded = self.fold(said, &entries, false);
-        let section = if self.tells_exports { &mut self.exports } else { &mut self.parameters };
+        let sources = ordered(self.places.layers(), self.in_exports, &self.prefixes);
+        let entry = |source: &LayerValue| StackEntry { slot: source.slot.clone(), prefix: source.prefix };
+        let entries: Vec<StackEntry> = sources.iter().map(entry).collect();
+        let folded = self.fold(sources, &entries, false);
+        let section = if self.in_exports { &mut self.exports } else { &mut self.parameters };
         section.folded = Some(folded.clone());
         folded
     }
 
-    fn fold(&mut self, said: Vec<Said>, entries: &[StackEntry], failed: bool) -> Rc<Folded> {
-        let room = self.room.clone();
-        room.take(1 + entries.len() / SLOTS);
-        let keeps = |items: usize| room.take(items / SLOTS);
+    fn fold(&mut self, sources: Vec<LayerValue>, entries: &[StackEntry], failed: bool) -> Rc<Folded> {
+        let budget = self.budget.clone();
+        budget.take(1 + entries.len() / SLOTS);
+        let keeps = |items: usize| budget.take(items / SLOTS);
         let FoldTrace { mut steps, mut runs, .. } = self.evaluator.trace_fold(entries, &keeps);
         if failed {
             for step in &mut steps {
@@ -407,7 +419,7 @@ impl<'a> Teller<'a> {
                 run.failed = true;
             }
         }
-        let steps = said.into_iter().zip(steps).collect();
+        let steps = sources.into_iter().zip(steps).collect();
         Rc::new(Folded { steps, runs, keys: RefCell::default() })
     }
 
@@ -415,8 +427,8 @@ impl<'a> Teller<'a> {
     /// key.
     fn fold_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
         let place = (run, key.clone());
-        if let Some(known) = folded.keys.borrow().get(&place) {
-            return known.clone();
+        if let Some(folded) = folded.keys.borrow().get(&place) {
+            return folded.clone();
         }
         let inner = self.fold_new_key(folded, run, key);
         folded.keys.borrow_mut().insert(place, inner.clone());
@@ -426,61 +438,63 @@ impl<'a> Teller<'a> {
     fn fold_new_key(&mut self, folded: &Folded, run: usize, key: &Key) -> Option<Rc<Folded>> {
         let Whnf::Map(map) = &folded.runs[run].value.whnf else { return None };
         let all = entries(map.entries.get(key)?);
-        let mut said = Vec::with_capacity(all.len());
+        let mut sources = Vec::with_capacity(all.len());
         for (one, step) in folded.of_run(run) {
             let Some(new) = step.new.clone() else { continue };
             let map = self.evaluator.mapping(new, one.slot.origin());
             // A value from a reference belongs to the place of the reference.
             let inside = |entry: &StackEntry| if one.is_open() { one.below(entry) } else { one.clone() };
-            said.extend(
+            sources.extend(
                 map.entries.get(key).iter().flat_map(|slot| entries(slot)).map(|entry| inside(&entry)),
             );
         }
-        Some(self.fold(said, &all, folded.runs[run].failed))
+        Some(self.fold(sources, &all, folded.runs[run].failed))
     }
 
     /// Adds the steps that concern a path, from a container above it or from the path itself.
     fn follow(&mut self, folded: &Folded, depth: usize, descent: &mut Descent<'_>) {
         let whole = depth == descent.path.len();
         let mut run = 0;
-        for (at, (said, step)) in folded.steps.iter().enumerate() {
-            if self.room.is_full() {
+        for (at, (source, step)) in folded.steps.iter().enumerate() {
+            if self.budget.is_full() {
                 break;
             }
             while folded.runs.get(run).is_some_and(|run| run.end <= at) {
                 run += 1;
             }
-            let (said, setting, after) = (said.clone(), step.setting, step.after.clone());
+            let (source, setting, after) = (source.clone(), step.setting, step.after.clone());
             match (step.effect, &step.new) {
-                (Effect::Sets | Effect::Replaces, None) => descent.begin(said, None, None, true),
-                (Effect::Sets | Effect::Replaces, _) if whole => descent.begin(said, setting, after, false),
+                (Effect::Sets | Effect::Replaces, None) => descent.begin(source, None, None, true),
+                (Effect::Sets | Effect::Replaces, _) if whole => descent.begin(source, setting, after, false),
                 (Effect::Sets | Effect::Replaces, Some(new)) => {
-                    self.follow_run(folded, run, depth, (said, new), descent);
+                    self.follow_run(folded, run, depth, (source, new), descent);
                 }
                 (Effect::Merges | Effect::Extends, _) if whole => {
-                    (descent.stands, descent.value) = (true, after);
-                    descent.push(said, step.effect, setting);
+                    (descent.has_value, descent.value) = (true, after);
+                    descent.push(source, step.effect, setting);
                 }
                 // Part of the value that began before.
                 (Effect::Merges | Effect::Extends | Effect::Removes, _) => {}
                 (Effect::Missing, _) => {
-                    descent.end(said, Effect::Missing, Some("ignore_overwritten_missing_references"));
+                    descent.end(source, Effect::Missing, Some("ignore_overwritten_missing_references"));
                 }
                 (Effect::Conflicts, new) if setting != Some(STRICT) => {
-                    if descent.stands || !self.says(&said, new.as_ref(), depth, descent.path).is_empty() {
-                        descent.end(said, Effect::Conflicts, setting);
+                    if descent.has_value
+                        || !self.ignored_values(&source, new.as_ref(), depth, descent.path).is_empty()
+                    {
+                        descent.end(source, Effect::Conflicts, setting);
                     }
                 }
                 (effect @ (Effect::Held | Effect::Repeats | Effect::Conflicts), new) => {
-                    let says = self.says(&said, new.as_ref(), depth, descent.path);
-                    if !says.is_empty() {
-                        descent.push_silent(folded, at);
+                    let ignored = self.ignored_values(&source, new.as_ref(), depth, descent.path);
+                    if !ignored.is_empty() {
+                        descent.push_constant(folded, at);
                     }
-                    for said in says {
+                    for source in ignored {
                         if effect == Effect::Conflicts {
-                            (descent.stands, descent.value) = (false, None);
+                            (descent.has_value, descent.value) = (false, None);
                         }
-                        descent.push(said, effect, setting);
+                        descent.push(source, effect, setting);
                     }
                 }
             }
@@ -493,42 +507,48 @@ impl<'a> Teller<'a> {
         folded: &Folded,
         run: usize,
         depth: usize,
-        (said, new): (Said, &Found),
+        (source, new): (LayerValue, &Found),
         descent: &mut Descent<'_>,
     ) {
         let rest = &descent.path[depth..];
-        if !said.is_open() && folded.of_run(run).count() == 1 {
+        if !source.is_open() && folded.of_run(run).count() == 1 {
             match self.reach(new, rest) {
                 Ok((keys, found)) if keys == rest.len() => {
                     let after = Some(found).filter(|_| !folded.runs[run].failed);
-                    descent.begin(said, None, after, false);
+                    descent.begin(source, None, after, false);
                 }
-                Ok(_) if descent.stands => descent.end(said, Effect::Removes, None),
+                Ok(_) if descent.has_value => descent.end(source, Effect::Removes, None),
                 Ok(_) => {}
-                Err(_) => descent.begin(said, None, None, true),
+                Err(_) => descent.begin(source, None, None, true),
             }
             return;
         }
         let inner = self.fold_key(folded, run, &rest[0]);
         let first = inner.as_ref().and_then(|inner| inner.steps.first());
-        if descent.stands && first.is_none_or(|(first, _)| first.layer != said.layer) {
-            descent.end(said, Effect::Removes, None);
+        if descent.has_value && first.is_none_or(|(first, _)| first.layer != source.layer) {
+            descent.end(source, Effect::Removes, None);
         }
         if let Some(inner) = inner {
             grow(|| self.follow(&inner, depth + 1, descent));
         }
     }
 
-    /// The values that concern the path in a container that is kept out.
-    fn says(&mut self, said: &Said, new: Option<&Found>, depth: usize, path: &[Key]) -> Vec<Said> {
+    /// The values for the path in a container that a constant prevents.
+    fn ignored_values(
+        &mut self,
+        source: &LayerValue,
+        new: Option<&Found>,
+        depth: usize,
+        path: &[Key],
+    ) -> Vec<LayerValue> {
         let mut all = Vec::new();
-        if said.is_open() || depth == path.len() {
-            said.collect(path, &mut all);
+        if source.is_open() || depth == path.len() {
+            source.collect(path, &mut all);
         } else if new
             .and_then(|new| self.reach(new, &path[depth..]).ok())
             .is_none_or(|(keys, found)| depth + keys == path.len() || !found.whnf.is_container())
         {
-            all.push(said.clone());
+            all.push(source.clone());
         }
         all
     }

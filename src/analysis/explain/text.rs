@@ -4,8 +4,8 @@
 use std::fmt::Write as _;
 
 use super::brief::{brief, briefs, whole};
-use super::{ApplicationStory, ClassStory, EnvironmentStory, Explanation};
-use super::{Effect, QueryAnswer, ReferencePlace, ReferenceStory, Step, Story, ValuePart, ValuePlace};
+use super::{ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation};
+use super::{Effect, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace};
 use crate::base::error::inert;
 use crate::base::secrets::MASK;
 use crate::base::stack::grow;
@@ -14,30 +14,30 @@ use crate::output::style::{Paint, Style};
 
 /// The text of an explanation.
 pub fn explanation(explanation: &Explanation, paint: Paint) -> String {
-    let mut writer = Writer { out: String::new(), paint };
-    if let Some(story) = &explanation.environment {
-        writer.environment(story);
+    let mut writer = ExplanationWriter { out: String::new(), paint };
+    if let Some(environment) = &explanation.environment {
+        writer.environment(environment);
     }
     if !explanation.classes.is_empty() {
         writer.heading("classes");
-        explanation.classes.iter().for_each(|story| writer.class(story));
+        explanation.classes.iter().for_each(|class| writer.class(class));
         writer.out.push('\n');
     }
     if !explanation.applications.is_empty() {
         writer.heading("applications");
-        explanation.applications.iter().for_each(|story| writer.application(story));
+        explanation.applications.iter().for_each(|application| writer.application(application));
         writer.out.push('\n');
     }
-    for (name, stories) in [("parameters", &explanation.parameters), ("exports", &explanation.exports)] {
-        for story in stories {
-            if story.path.is_empty() {
-                if !story.parts.is_empty() {
+    for (name, traces) in [("parameters", &explanation.parameters), ("exports", &explanation.exports)] {
+        for trace in traces {
+            if trace.path.is_empty() {
+                if !trace.parts.is_empty() {
                     writer.heading(name);
-                    story.parts.iter().for_each(|part| writer.part(part, &[]));
+                    trace.parts.iter().for_each(|part| writer.part(part, &[]));
                     writer.out.push('\n');
                 }
             } else {
-                writer.story(story);
+                writer.trace(trace);
             }
         }
     }
@@ -47,18 +47,18 @@ pub fn explanation(explanation: &Explanation, paint: Paint) -> String {
 
 /// The value that another layer wrote at the path of a step: the layer before, or for the first step the
 /// layer after.
-fn beside<'s>(story: &'s Story, step: &Step) -> Option<&'s Value> {
-    let mut others = story.steps.iter().filter(|other| other.path.len() == step.path.len());
+fn neighbor<'s>(trace: &'s ValueTrace, step: &Step) -> Option<&'s Value> {
+    let mut others = trace.steps.iter().filter(|other| other.path.len() == step.path.len());
     let at = others.clone().position(|other| std::ptr::eq(other, step))?;
     others.nth(if at == 0 { 1 } else { at - 1 }).map(|other| &other.written)
 }
 
-struct Writer {
+struct ExplanationWriter {
     out: String,
     paint: Paint,
 }
 
-impl Writer {
+impl ExplanationWriter {
     fn heading(&mut self, text: &str) {
         let text = self.paint.of(Style::Heading, text);
         let _ = writeln!(self.out, "{text}");
@@ -95,9 +95,9 @@ impl Writer {
         self.paint.of(Style::Value, &brief(value))
     }
 
-    fn environment(&mut self, story: &EnvironmentStory) {
-        let value = self.value(&story.value);
-        let from = match (&story.place, story.source) {
+    fn environment(&mut self, environment: &EnvironmentTrace) {
+        let value = self.value(&environment.value);
+        let from = match (&environment.place, environment.source) {
             (Some(place), _) => self.place(place),
             (None, "request") => "asked for".into(),
             (None, _) => "the setting default_environment".into(),
@@ -106,15 +106,15 @@ impl Writer {
         let _ = writeln!(self.out, "  {value}  {from}\n");
     }
 
-    fn class(&mut self, story: &ClassStory) {
-        let name = self.paint.of(Style::Value, &inert(&story.name));
-        let file = story.file.as_ref().map_or_else(
+    fn class(&mut self, class: &ClassTrace) {
+        let name = self.paint.of(Style::Value, &inert(&class.name));
+        let file = class.file.as_ref().map_or_else(
             || "no file, and may be missing".to_owned(),
             |file| self.paint.of(Style::Place, &inert(file)),
         );
         let _ = writeln!(self.out, "  {name}  {file}");
-        for listing in &story.listings {
-            let late = if listing.effective || story.file.is_none() { "" } else { "  (it is in already)" };
+        for listing in &class.listings {
+            let late = if listing.effective || class.file.is_none() { "" } else { "  (it is in already)" };
             let above: Vec<&str> = listing.chain.iter().rev().skip(1).map(|link| &*link.class).collect();
             let by = listing.chain.first().map_or("", |link| &*link.includer);
             let above =
@@ -131,25 +131,25 @@ impl Writer {
         }
     }
 
-    fn application(&mut self, story: &ApplicationStory) {
-        let name = self.paint.of(Style::Value, &inert(&story.name));
-        let gone = if story.present { "" } else { "  (taken away)" };
+    fn application(&mut self, application: &ApplicationTrace) {
+        let name = self.paint.of(Style::Value, &inert(&application.name));
+        let gone = if application.present { "" } else { "  (taken away)" };
         let _ = writeln!(self.out, "  {name}{gone}");
-        for step in &story.steps {
+        for step in &application.steps {
             let (place, chain) = (self.place(&step.place), self.chain(&step.place));
             self.line(&format!("    {:<9} {place}  {chain}", step.effect));
         }
     }
 
-    fn story(&mut self, story: &Story) {
-        let path = inert(&story.path.to_string());
+    fn trace(&mut self, trace: &ValueTrace) {
+        let path = inert(&trace.path.to_string());
         let heading = self.paint.of(Style::Heading, &path);
-        match (&story.value, &story.fault) {
-            (Some(Value::Map(map)), _) if !story.hidden => {
+        match (&trace.value, &trace.fault) {
+            (Some(Value::Map(map)), _) if !trace.hidden => {
                 let _ = writeln!(self.out, "{heading}: a mapping of {}", keys(map.len()));
             }
             // The items of a list follow below.
-            (Some(value), _) if story.exact && !matches!(value, Value::List(_)) => {
+            (Some(value), _) if trace.exact && !matches!(value, Value::List(_)) => {
                 let (first, lines) = whole(value);
                 let first = if lines.is_empty() { self.paint.of(Style::Value, &first) } else { first };
                 let _ = writeln!(self.out, "{heading}: {first}");
@@ -171,21 +171,21 @@ impl Writer {
                 let _ = writeln!(self.out, "{heading}: no value");
             }
         }
-        for step in story.steps.iter().rev() {
-            self.step(story, step, 2);
+        for step in trace.steps.iter().rev() {
+            self.step(trace, step, 2);
         }
-        let inner = story.parts.iter().filter(|part| part.path.len() > story.path.len());
+        let inner = trace.parts.iter().filter(|part| part.path.len() > trace.path.len());
         let inner: Vec<&ValuePart> = inner.collect();
         if !inner.is_empty() {
             self.out.push_str("  it holds\n");
             for part in inner {
-                self.part(part, &story.path);
+                self.part(part, &trace.path);
             }
         }
         self.out.push('\n');
     }
 
-    fn step(&mut self, story: &Story, step: &Step, indent: usize) {
+    fn step(&mut self, trace: &ValueTrace, step: &Step, indent: usize) {
         let (place, chain) = (self.place(&step.place), self.chain(&step.place));
         let effect = if step.counts { Style::Plain } else { Style::Faint };
         let effect = self.paint.of(effect, &format!("{:<9}", step.effect.name()));
@@ -196,14 +196,14 @@ impl Writer {
             Value::Map(map) if !step.hidden && map.len() > 3 => {
                 format!("a mapping of {}", keys(map.len()))
             }
-            written => match beside(story, step) {
+            written => match neighbor(trace, step) {
                 // Cut where it differs from the value that it replaces, or from the one that replaces it.
                 Some(other) => self.paint.of(Style::Value, &briefs(written, other).0),
                 None => self.paint.of(Style::Value, &brief(written)),
             },
         };
         let mut what = written;
-        if step.path.len() < story.path.len() {
+        if step.path.len() < trace.path.len() {
             what = format!("'{}' is {what}", inert(&step.path.to_string()));
         }
         if !step.prefix.is_empty() {
@@ -226,13 +226,13 @@ impl Writer {
         }
     }
 
-    fn reference(&mut self, reference: &ReferenceStory, indent: usize) {
+    fn reference(&mut self, reference: &ReferenceTrace, indent: usize) {
         let pad = " ".repeat(indent);
         let found = match (&reference.value, &reference.fault, reference.default_used) {
             (_, Some(fault), _) => self
                 .paint
                 .of(Style::Error, &format!("error[{}]: {}", fault.code(), inert(&fault.kind.to_string()))),
-            _ if reference.failed => self.paint.of(Style::Error, "nothing, as told elsewhere"),
+            _ if reference.failed => self.paint.of(Style::Error, "nothing, as reported elsewhere"),
             (Some(value), _, true) => format!("{}, its default", self.value(value)),
             (Some(value), _, _) => self.value(value),
             (None, _, true) => "a mapping, its default".into(),
@@ -250,9 +250,9 @@ impl Writer {
         for inner in &reference.inner {
             self.reference(inner, indent + 2);
         }
-        if let Some(story) = &reference.story {
-            for step in story.steps.iter().rev().filter(|step| step.counts) {
-                grow(|| self.step(story, step, indent + 2));
+        if let Some(trace) = &reference.trace {
+            for step in trace.steps.iter().rev().filter(|step| step.counts) {
+                grow(|| self.step(trace, step, indent + 2));
             }
         }
     }

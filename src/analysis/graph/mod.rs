@@ -133,7 +133,7 @@ fn rendered(
             let value = part.value.as_ref().map_or_else(String::new, brief);
             (part.path.to_string(), value, part.place.site.as_ref().map(Site::to_string))
         };
-        Some(explanation.parameters.iter().flat_map(|story| &story.parts).map(leaf).collect())
+        Some(explanation.parameters.iter().flat_map(|trace| &trace.parts).map(leaf).collect())
     });
     let mut classes: Vec<Text> = layers.cloned().collect();
     classes.pop();

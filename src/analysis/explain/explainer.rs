@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Story;
+use super::ValueTrace;
+use super::budget::Budget;
 use super::parts::winner;
 use super::place::{ValuePlace, ValuePlaces};
 use super::references::Answered;
-use super::room::Room;
 use super::steps::Folded;
 use crate::base::path::{KeyPath, join_path};
 use crate::base::pattern::PathPattern;
@@ -24,7 +24,7 @@ use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
 
 /// Explains one node's parameters, or its exports.
-pub struct Teller<'a> {
+pub struct Explainer<'a> {
     pub(super) computation: &'a Computation<'a>,
     pub(super) others: &'a OtherNodes<'a>,
     pub(super) places: ValuePlaces<'a>,
@@ -33,15 +33,15 @@ pub struct Teller<'a> {
     pub(super) parameters: Section,
     pub(super) exports: Section,
     /// Whether it explains the exports.
-    pub(super) tells_exports: bool,
-    /// Paths that references led to and that this story explains already.
-    pub(super) told: FxHashSet<Vec<Key>>,
+    pub(super) in_exports: bool,
+    /// The targets of references that this trace already explains.
+    pub(super) visited: FxHashSet<Vec<Key>>,
     /// Current nesting depth of references.
     pub(super) depth: usize,
     /// Answers of queries, by the address of the query.
     pub(super) answered: FxHashMap<usize, Answered>,
     /// The remaining budget.
-    pub(super) room: Room,
+    pub(super) budget: Budget,
 }
 
 /// One section of a node.
@@ -51,7 +51,7 @@ pub(super) struct Section {
     pub(super) folded: Option<Rc<Folded>>,
 }
 
-/// Maximum depth of references in one story. Deeper targets have stories of their own.
+/// Maximum depth of references in one trace. Deeper targets have traces of their own.
 pub(super) const MAX_DEPTH: usize = 24;
 
 /// A requested path of one node.
@@ -67,7 +67,7 @@ pub struct Wanted {
 
 /// The places of a value and its items.
 #[derive(Debug)]
-pub struct Stands {
+pub struct WantedPlaces {
     /// The place of the value. If several layers were merged, the last of them.
     pub place: Option<ValuePlace>,
     /// The places of the requested items.
@@ -78,36 +78,39 @@ pub struct Stands {
 pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
-    let mut tellers = [None, None];
+    let mut explainers = [None, None];
     let mut value = |wanted: &Wanted| {
-        let teller = tellers[usize::from(wanted.export)]
-            .get_or_insert_with(|| Teller::without(computation, layers, &others, wanted.export, secrets));
-        let found = teller.find(&wanted.path)?;
-        teller.quietly(|evaluator| evaluator.deep_found(&found))
+        let explainer = explainers[usize::from(wanted.export)]
+            .get_or_insert_with(|| Explainer::without(computation, layers, &others, wanted.export, secrets));
+        let found = explainer.find(&wanted.path)?;
+        explainer.quietly(|evaluator| evaluator.deep_found(&found))
     };
     wanted.iter().map(&mut value).collect()
 }
 
 /// The places of the values at several paths of one node.
-pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<Stands> {
+pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<WantedPlaces> {
     let (computation, layers) = (of.computation(), of.layers());
     let others = computation.others(layers, None);
-    let mut tellers = [None, None];
-    let mut stands = |wanted: &Wanted| {
-        let teller = tellers[usize::from(wanted.export)]
-            .get_or_insert_with(|| Teller::new(computation, layers, &others, wanted.export));
-        Stands { place: teller.place(&wanted.path), items: teller.items(&wanted.path, &wanted.items) }
+    let mut explainers = [None, None];
+    let mut find = |wanted: &Wanted| {
+        let explainer = explainers[usize::from(wanted.export)]
+            .get_or_insert_with(|| Explainer::new(computation, layers, &others, wanted.export));
+        WantedPlaces {
+            place: explainer.place(&wanted.path),
+            items: explainer.items(&wanted.path, &wanted.items),
+        }
     };
-    wanted.iter().map(&mut stands).collect()
+    wanted.iter().map(&mut find).collect()
 }
 
 /// Whether any parameter of a node matches one of these patterns, including parameters that references bring
 /// in.
 pub fn has_parameter(computation: &Computation<'_>, layers: &Layers, patterns: &[String]) -> bool {
     let others = computation.others(layers, None);
-    let mut teller = Teller::new(computation, layers, &others, false);
+    let mut explainer = Explainer::new(computation, layers, &others, false);
     let delimiter = &computation.settings.delimiter;
-    patterns.iter().any(|pattern| !teller.matching(&PathPattern::new(pattern, delimiter)).is_empty())
+    patterns.iter().any(|pattern| !explainer.matching(&PathPattern::new(pattern, delimiter)).is_empty())
 }
 
 /// Whether a map contains a query. Among exports a query is an error.
@@ -128,15 +131,15 @@ fn after_parameters<'a>(mut evaluator: Evaluator<'a>, parameters: &Arc<MapSlot>)
     evaluator
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Explainer<'a> {
     /// The state for the parameters of a node, or for its exports.
     pub fn new(
         computation: &'a Computation<'a>,
         layers: &'a Layers,
         others: &'a OtherNodes<'a>,
         exports: bool,
-    ) -> Teller<'a> {
-        Teller::without(computation, layers, others, exports, &Secrets::none())
+    ) -> Explainer<'a> {
+        Explainer::without(computation, layers, others, exports, &Secrets::none())
     }
 
     /// The same without the secrets in the parameters.
@@ -146,7 +149,7 @@ impl<'a> Teller<'a> {
         others: &'a OtherNodes<'a>,
         exports: bool,
         secrets: &Secrets,
-    ) -> Teller<'a> {
+    ) -> Explainer<'a> {
         let prefixes = Prefixes::new(computation.settings);
         let parameters = without(secrets, &computation.merge(layers), References::Hidden);
         let merged_exports = without(secrets, &layers.exports, References::Hidden);
@@ -157,7 +160,7 @@ impl<'a> Teller<'a> {
         if exports && has_query(&merged_exports) {
             evaluator = after_parameters(evaluator, &parameters);
         }
-        Teller {
+        Explainer {
             computation,
             others,
             places: ValuePlaces::new(computation, layers),
@@ -165,18 +168,18 @@ impl<'a> Teller<'a> {
             parameters: Section { merged: parameters, folded: None },
             exports: Section { merged: merged_exports, folded: None },
             prefixes,
-            tells_exports: exports,
-            told: FxHashSet::default(),
+            in_exports: exports,
+            visited: FxHashSet::default(),
             depth: 0,
             answered: FxHashMap::default(),
-            room: Room::new(computation.settings),
+            budget: Budget::new(computation.settings),
         }
     }
 
     /// Shares a budget with others.
     #[must_use]
-    pub(super) fn within(mut self, room: &Room) -> Teller<'a> {
-        self.room = room.clone();
+    pub(super) fn within(mut self, budget: &Budget) -> Explainer<'a> {
+        self.budget = budget.clone();
         self
     }
 
@@ -186,16 +189,16 @@ impl<'a> Teller<'a> {
     }
 
     pub(super) fn section(&self) -> &Section {
-        if self.tells_exports { &self.exports } else { &self.parameters }
+        if self.in_exports { &self.exports } else { &self.parameters }
     }
 
     /// The whole section, leaf by leaf.
-    pub fn overview(&mut self) -> Story {
+    pub fn overview(&mut self) -> ValueTrace {
         let merged = self.section().merged.clone();
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
         let parts = self.parts(&[], &Found::from(Whnf::Map(merged)), None);
-        let story = Story {
+        let trace = ValueTrace {
             path: self.key_path(&[]),
             exact: false,
             hidden: false,
@@ -205,18 +208,18 @@ impl<'a> Teller<'a> {
             steps: Vec::new(),
             parts,
         };
-        self.room.take_story(&story);
-        story
+        self.budget.take_trace(&trace);
+        trace
     }
 
     /// The history of one path.
-    pub fn story(&mut self, path: &[Key]) -> Story {
-        self.told.clear();
-        let mut story = self.history(path);
+    pub fn trace(&mut self, path: &[Key]) -> ValueTrace {
+        self.visited.clear();
+        let mut trace = self.history(path);
         if let Some(found) = self.find(path) {
-            story.parts = self.parts(path, &found, story.place.as_ref());
+            trace.parts = self.parts(path, &found, trace.place.as_ref());
         }
-        story
+        trace
     }
 
     /// All paths in the notation of references, for suggestions.

@@ -1,16 +1,16 @@
 //! Bounds the size of one explanation.
 //!
-//! The engine shares a value that references repeat, but a story shows it each time: sixty lists that each
+//! The engine shares a value that references repeat, but a trace shows it each time: sixty lists that each
 //! contain the next one twice are sixty values and 2⁶⁰ places. So everything in an explanation counts against
 //! one budget, the setting `limit_values`. A larger explanation is an error.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
-use super::Story;
+use super::ValueTrace;
 use super::parts::ValuePart;
 use super::place::ValuePlace;
-use super::references::ReferenceStory;
+use super::references::ReferenceTrace;
 use super::steps::Step;
 use crate::base::error::{Fault, Kind};
 use crate::base::settings::Settings;
@@ -21,12 +21,12 @@ use crate::model::visit::references as each;
 
 /// The remaining budget in values, shared by everything that contributes to one explanation.
 #[derive(Clone, Debug)]
-pub(super) struct Room {
-    left: Rc<Cell<usize>>,
+pub(super) struct Budget {
+    remaining: Rc<Cell<usize>>,
     limit: usize,
 }
 
-/// Memory cost of a story, a part or a step without its content, in values.
+/// Memory cost of a trace, a part or a step without its content, in values.
 const EACH: usize = 8;
 
 /// Memory cost of a written include link, in values.
@@ -39,18 +39,18 @@ const SHARED: usize = 4;
 /// per enclosing reference.
 const LETTERS: usize = 16;
 
-impl Room {
+impl Budget {
     /// The full budget.
-    pub fn new(settings: &Settings) -> Room {
+    pub fn new(settings: &Settings) -> Budget {
         let limit = settings.limit_values as usize;
-        Room { left: Rc::new(Cell::new(limit)), limit }
+        Budget { remaining: Rc::new(Cell::new(limit)), limit }
     }
 
     /// Takes this many values from the budget; `false` if it does not have them.
     pub fn take(&self, values: usize) -> bool {
-        let left = self.left.get().checked_sub(values);
-        self.left.set(left.unwrap_or(0));
-        left.is_some()
+        let remaining = self.remaining.get().checked_sub(values);
+        self.remaining.set(remaining.unwrap_or(0));
+        remaining.is_some()
     }
 
     /// Takes the cost of a value's content, which is shared until it is written out.
@@ -71,7 +71,7 @@ impl Room {
             && self.take_value(part.written.as_ref())
     }
 
-    /// Takes the cost of a step without the stories of its references.
+    /// Takes the cost of a step without the traces of its references.
     pub fn take_step(&self, step: &Step) -> bool {
         let references = EACH * (step.references.len() + step.answers.len());
         self.take(EACH + links(&step.place) + references)
@@ -79,8 +79,8 @@ impl Room {
             && self.take_value(step.after.as_ref())
     }
 
-    /// Takes the cost of a reference without its inner references and its story.
-    pub fn take_reference(&self, reference: &ReferenceStory) -> bool {
+    /// Takes the cost of a reference without its inner references and its trace.
+    pub fn take_reference(&self, reference: &ReferenceTrace) -> bool {
         self.take(EACH + reference.written.len() / LETTERS) && self.take_value(reference.value.as_ref())
     }
 
@@ -93,19 +93,19 @@ impl Room {
         self.take(letters / LETTERS)
     }
 
-    /// Takes the cost of a story without its steps and parts.
-    pub fn take_story(&self, story: &Story) -> bool {
-        self.take(EACH + story.path.len()) && self.take_value(story.value.as_ref())
+    /// Takes the cost of a trace without its steps and parts.
+    pub fn take_trace(&self, trace: &ValueTrace) -> bool {
+        self.take(EACH + trace.path.len()) && self.take_value(trace.value.as_ref())
     }
 
     /// Whether the budget is used up.
     pub fn is_full(&self) -> bool {
-        self.left.get() == 0
+        self.remaining.get() == 0
     }
 
     /// The fault of an explanation that exceeds the budget.
     pub fn fault(&self) -> Option<Fault> {
-        let what = "the number of values and places that an explanation tells";
+        let what = "the number of values and places in an explanation";
         let kind = Kind::EvaluationLimit { what, limit: self.limit, setting: Some("limit_values") };
         self.is_full().then(|| Fault::new(kind))
     }
