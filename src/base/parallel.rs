@@ -1,5 +1,6 @@
 //! Parallel iteration with threads that end with the call: no thread may exist when the process forks.
 
+use std::cell::Cell;
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::ScopedJoinHandle;
@@ -50,8 +51,29 @@ impl WorkRange {
     }
 }
 
+thread_local! {
+    /// Whether this thread does the work of a call that started threads.
+    static BUSY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Marks this thread as busy while it works.
+struct Busy(bool);
+
+impl Busy {
+    fn new() -> Busy {
+        Busy(BUSY.replace(true))
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        BUSY.set(self.0);
+    }
+}
+
 /// Does the work for all items and returns the results in order. Each thread has its own context.
-/// If `stop` is true for a result, the items after it are left out.
+/// If `stop` is true for a result, the items after it are left out. Work inside of this work starts no threads:
+/// all processors are busy.
 pub fn each<'i, T: Sync, C, R: Send>(
     threads: usize,
     items: &'i [T],
@@ -59,10 +81,11 @@ pub fn each<'i, T: Sync, C, R: Send>(
     work: impl Fn(&C, &'i T) -> R + Sync,
     stop: impl Fn(&R) -> bool + Sync,
 ) -> Vec<R> {
-    let others = if items.len() < MIN_ITEMS { 0 } else { threads.saturating_sub(1) };
+    let others = if items.len() < MIN_ITEMS || BUSY.get() { 0 } else { threads.saturating_sub(1) };
     let ranges: Vec<WorkRange> = WorkRange::split(items.len(), others + 1);
     let end = AtomicUsize::new(items.len());
     let worker = |own: usize| {
+        let _busy = (others > 0).then(Busy::new);
         let context = context();
         let mut results = Vec::new();
         // Its own range first, then the rest of the other ranges.
@@ -134,6 +157,28 @@ mod tests {
             let some = each(threads, &items, || (), |(), item| *item, |item| *item == 300 || *item == 700);
             assert_eq!(some, (0..=300).collect::<Vec<_>>());
         }
+    }
+
+    #[test]
+    fn work_inside_of_work_starts_no_threads() {
+        let items: Vec<usize> = (0..1000).collect();
+        let thread = || std::thread::current().id();
+        each(
+            3,
+            &items[..100],
+            || (),
+            |(), _| {
+                let own = thread();
+                assert!(each(3, &items, || (), |(), _| thread(), |_| false).iter().all(|id| *id == own));
+            },
+            |()| false,
+        );
+        let slow = |(): &(), _: &usize| {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+            thread()
+        };
+        let ids = each(3, &items[..100], || (), slow, |_| false);
+        assert!(ids.iter().any(|id| *id != thread()), "afterwards threads start again");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::base::path::{list_index, split_path};
 use crate::base::value::{Key, Text};
 
 /// A glob for names.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
     chars: Vec<char>,
     wild: bool,

@@ -24,7 +24,7 @@ pub enum Cover {
 }
 
 /// The names of secret keys.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Secrets {
     keys: Vec<(Glob, Cover)>,
 }

@@ -36,7 +36,7 @@ pub struct Database {
     index: ExportIndex,
     /// Grows whenever an input may have changed.
     revision: u64,
-    answers: FxHashMap<(Text, Option<Text>), CachedAnswer>,
+    answers: CachedAnswers,
     /// Memory of all cached answers.
     bytes: usize,
     /// Grows with each request; the clock of `last_used`.
@@ -47,27 +47,42 @@ pub struct Database {
     catalog_changes: u64,
 }
 
+/// The cached answers, by the node and the requested environment.
+pub type CachedAnswers = FxHashMap<(Text, Option<Text>), CachedAnswer>;
+
 /// A cached answer and its dependencies.
 #[derive(Debug)]
-struct CachedAnswer {
-    info: Arc<NodeInfo>,
+pub struct CachedAnswer {
+    /// The answer.
+    pub info: Arc<NodeInfo>,
     /// `Files::position_changes` at the time of the computation. Warnings name lines, so they are valid
     /// only for this count.
     position_changes: u64,
     /// The classes of the node, shared with other nodes.
-    sequence: Arc<Sequence>,
+    pub sequence: Arc<Sequence>,
     /// The catalog entry of the node; `None` for a node that only class mappings define.
     item: Option<CatalogEntry>,
     /// The dependencies that are not in the sequence.
-    dependencies: Dependencies,
+    pub dependencies: Dependencies,
     original_environment: Value,
-    queries: Vec<QueryRecord>,
+    /// The questions of its queries.
+    pub queries: Vec<QueryRecord>,
     /// The last revision in which all dependencies were verified.
     verified_at: u64,
     /// Estimated memory of this answer.
     bytes: usize,
     /// The value of `uses` at the last request.
     last_used: u64,
+}
+
+impl CachedAnswer {
+    /// Whether the files of the node and of its classes are unchanged.
+    pub fn inputs_hold(&self, name: &str, computation: &Computation<'_>) -> bool {
+        self.verified_at == computation.revision
+            || self.item.as_ref() == computation.catalog.nodes.get(name)
+                && computation.is_current(&self.dependencies)
+                && computation.sequence_holds(&self.sequence)
+    }
 }
 
 /// How often a computation is repeated if files change while it runs.
@@ -124,7 +139,6 @@ impl Database {
             // Nobody asks for removed nodes any more.
             self.answers.retain(|(name, _), _| catalog.nodes.contains_key(name));
             self.bytes = self.answers.values().map(|cached| cached.bytes).sum();
-            self.index.retain(&catalog);
             self.inputs.files.evict_unnamed(&catalog);
             self.catalog = catalog.clone();
             self.catalog_changes += 1;
@@ -409,9 +423,7 @@ impl Database {
         let cached = self.answers.get(key)?;
         let computation = self.computation(catalog);
         let original = &cached.original_environment;
-        let current = cached.item.as_ref() == catalog.nodes.get(&key.0)
-            && computation.is_current(&cached.dependencies)
-            && computation.sequence_holds(&cached.sequence)
+        let current = cached.inputs_hold(&key.0, &computation)
             && computation.still_holds(&key.0, original, key.1.as_ref(), &cached.queries)
             && (cached.info.warnings.is_empty()
                 || cached.position_changes == self.inputs.files.position_changes());
@@ -436,6 +448,7 @@ impl Database {
             catalog,
             roots: &self.roots,
             index: &self.index,
+            answers: &self.answers,
             revision: self.revision,
         }
     }

@@ -1,74 +1,156 @@
-//! The export index keeps the exports that inventory queries asked for, until a file of their node changes.
+//! The export index answers inventory queries. It keeps the exports that queries asked for, and the outcome of
+//! each question, for all nodes that ask the same.
 //!
 //! A node that is needed only for its exports is not evaluated as a whole: its layers are ordered, and only
-//! the parameters that the exports refer to are merged.
+//! the parameters that the exports refer to are merged. A node with a cached answer is not evaluated at all.
+//!
+//! After a change, only the nodes with a changed file are computed again. If their exports come out the same,
+//! all outcomes stay; if an outcome comes out the same, the nodes that asked keep their answers.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
 use rustc_hash::FxHashMap;
 
-use crate::base::error::Fault;
+use crate::base::error::{Error, Fault};
 use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::parallel;
 use crate::base::secrets::Secrets;
-use crate::base::value::{Text, Value};
-use crate::engine::files::Dependencies;
+use crate::base::source::FileId;
+use crate::base::value::{Key, Text, Value};
+use crate::engine::files::{Checkpoint, Dependencies};
 use crate::engine::node::{Computation, Layers, NodeRequest};
-use crate::evaluate::{Evaluator, Mode, Others, Outcome, Question, References, Told, python_equal, without};
+use crate::engine::sequence::Sequence;
+use crate::evaluate::{
+    Evaluator, Mode, Others, Outcome, Question, References, UnansweredQuestion, python_equal, without,
+};
 use crate::model::catalog::{Catalog, CatalogEntry};
-use crate::model::query::Query;
-use crate::model::slot::MapSlot;
+use crate::model::query::{Connective, Query};
 
-/// The memo of exports of all nodes.
-#[derive(Debug, Default)]
-pub struct ExportIndex {
-    nodes: Mutex<FxHashMap<Text, NodeExports>>,
+/// The maximum number of tables. A query of another kind replaces the table that was not used for the longest
+/// time.
+const MAX_TABLES: usize = 64;
+
+/// The maximum size of the retained outcomes of a table, as a multiple of the number of nodes.
+const MAX_RETAINED: usize = 4;
+
+/// The exports of all nodes, and the outcomes of questions.
+#[derive(Default, Debug)]
+pub struct ExportIndex(Mutex<IndexState>);
+
+#[derive(Default, Debug)]
+struct IndexState {
+    verified: Option<Verified>,
+    /// All nodes, in the order of the catalog.
+    nodes: Vec<IndexedNode>,
+    /// The nodes whose file cannot be read.
+    unreadable: BTreeSet<Position>,
+    /// The nodes that depend on each file, sorted, by the number of the file. May list too many.
+    dependents: Vec<Vec<Position>>,
+    tables: Vec<Table>,
+    /// Grows with each question and with each change of a table.
+    clock: u64,
 }
 
-impl ExportIndex {
-    /// Drops nodes that no longer exist.
-    pub fn retain(&mut self, catalog: &Catalog) {
-        self.nodes.get_mut().retain(|name, _| catalog.nodes.contains_key(name));
-    }
-}
+/// The position of a node in the catalog.
+type Position = u32;
 
-/// The memo of one node.
+/// The state of the inventory that the index was verified in.
 #[derive(Debug)]
-struct NodeExports {
-    /// The catalog entry of the node.
-    item: Option<CatalogEntry>,
+struct Verified {
+    revision: u64,
+    checkpoint: Checkpoint,
+    catalog: Arc<Catalog>,
+}
+
+#[derive(Debug)]
+struct IndexedNode {
+    name: Text,
+    /// The environment in its file, unless the file cannot be read.
+    environment: Result<Value, Box<Fault>>,
+    /// The inputs of its exports, if any were computed.
+    inputs: Option<ExportInputs>,
+}
+
+/// The inputs of the exports of one node.
+#[derive(Debug)]
+struct ExportInputs {
+    sequence: Arc<Sequence>,
     dependencies: Dependencies,
-    /// The last revision in which the dependencies were verified.
+}
+
+/// The exports that questions of one kind need: the same paths from the same nodes.
+#[derive(Debug)]
+struct Table {
+    kind: QuestionKind,
+    /// The exports of each node, by its position.
+    rows: Vec<Row>,
+    /// The nodes whose row must be computed.
+    pending: BTreeSet<Position>,
+    /// The nodes whose row is valid in one revision only: its message may name lines that move.
+    unsettled: BTreeSet<Position>,
+    /// The time of the last change of any row.
+    changed_at: u64,
+    /// The time of the last question.
+    used_at: u64,
+    answers: HashMap<QuestionKey, Answer>,
+    /// The size of all outcomes in `answers`.
+    retained: usize,
+}
+
+/// The exports of one node in a table.
+#[derive(PartialEq, Debug)]
+enum Row {
+    /// Not computed yet.
+    Unknown,
+    /// The node is not in the environment of the question.
+    Outside,
+    /// The node cannot be ordered, and `inventory_ignore_failed_node` leaves it out.
+    LeftOut,
+    /// The values at the paths.
+    Exports(Box<[Option<Value>]>),
+    /// The first fault.
+    Failed(Box<Fault>),
+}
+
+/// What questions of one table have in common.
+#[derive(PartialEq, Debug)]
+struct QuestionKind {
+    /// The environment of the nodes in scope; `None` for all.
+    environment: Option<Value>,
+    paths: Vec<Vec<Text>>,
+    ignore_errors: bool,
+    /// The secrets to remove from the exports.
+    without: Option<Secrets>,
+}
+
+/// What tells the questions of one table apart. Operands are equal as keys of a Python mapping, because the tests
+/// compare as Python does.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct QuestionKey {
+    /// The operators of the tests.
+    operators: Vec<(Option<Connective>, bool)>,
+    operands: Vec<Key>,
+    absent: Option<Text>,
+}
+
+/// The outcome of a question.
+#[derive(Debug)]
+struct Answer {
+    outcome: Arc<Outcome>,
+    /// The change of the table that the outcome was verified with.
     verified_at: u64,
-    layers: Result<Arc<Layers>, Box<Fault>>,
-    values: FxHashMap<Vec<Text>, ExportResult>,
-    /// The exports without secrets.
-    without: Option<Arc<MapSlot>>,
-    values_without_secrets: FxHashMap<Vec<Text>, Option<Value>>,
 }
 
-/// The value of an export; `None` if the node does not have it.
-type ExportResult = Result<Option<Value>, Box<FailedExport>>;
-
-/// A failed export.
-#[derive(Clone, Debug)]
-struct FailedExport {
-    fault: Fault,
-    /// The rest of the value for queries that ignore errors.
-    rest: Option<Value>,
-    /// The revision of the message. It contains lines and similar names, which may change while values do
-    /// not. `None` if the message was built without them because nobody sees it.
-    revision: Option<u64>,
-}
-
-/// A question of a query and its outcome. An answer stays valid while the same question has the same
-/// outcome.
+/// A question of a query and its outcome. An answer for a node stays valid while its questions have the same
+/// outcomes.
 #[derive(Clone, Debug)]
 pub struct QueryRecord {
     question: Question,
-    outcome: Outcome,
+    outcome: Arc<Outcome>,
 }
 
 impl QueryRecord {
@@ -79,7 +161,7 @@ impl QueryRecord {
 
     /// The nodes that the query found.
     pub fn found(&self) -> impl Iterator<Item = &Text> {
-        self.outcome.iter().map(|(node, _)| node)
+        self.outcome.nodes.iter().map(|(node, _)| node)
     }
 }
 
@@ -107,199 +189,387 @@ impl<'a> OtherNodes<'a> {
     /// Whether all questions still have the same outcome.
     pub fn still_holds(&self, queries: &[QueryRecord]) -> bool {
         queries.iter().all(|QueryRecord { question, outcome }| {
-            let nodes = self.nodes(question.all_environments());
-            let exports = nodes.map(|nodes| self.exports(nodes, &question.paths(), question.ignore_errors));
-            matches!(exports, Ok(Ok(exports)) if question.outcome(&exports) == *outcome)
+            self.outcome(question).is_ok_and(|now| Arc::ptr_eq(&now, outcome) || now.nodes == outcome.nodes)
         })
     }
-}
 
-impl Computation<'_> {
-    /// The exports of a node at some paths, as in [`Others::exports`].
-    fn exports(
-        &self,
-        node: &Text,
-        paths: &[&[Text]],
-        ignore_errors: bool,
-        without: Option<&Secrets>,
-    ) -> Result<Option<Vec<Option<Value>>>, Fault> {
-        let layers = match self.memoized_layers(node) {
-            Ok(layers) => layers,
-            Err(_) if self.settings.inventory_ignore_failed_node => return Ok(None),
-            Err(fault) => return Err(fault),
-        };
-        if let Some(secrets) = without {
-            let value = |path: &&[Text]| self.export_without_secrets(node, &layers, path, secrets);
-            return Ok(Some(paths.iter().map(value).collect()));
-        }
-        let value = |path: &&[Text]| match self.export(node, &layers, path, ignore_errors) {
-            Ok(value) => Ok(value),
-            Err(failed) if ignore_errors => Ok(failed.rest),
-            Err(failed) => Err(failed.fault),
-        };
-        paths.iter().map(value).collect::<Result<Vec<_>, Fault>>().map(Some)
-    }
-
-    /// The ordered layers of a node, from the memo if its files are unchanged.
-    pub(crate) fn memoized_layers(&self, node: &Text) -> Result<Arc<Layers>, Fault> {
-        let mut memos = self.index.nodes.lock();
+    /// The current outcome of a question. Other threads wait, so that each row is computed once. The computation
+    /// of a row asks nothing itself: queries in exports are refused.
+    fn outcome(&self, question: &Question) -> Result<Arc<Outcome>, UnansweredQuestion> {
+        let mut state = self.computation.index.0.lock();
         failpoint("the exports are looked up");
-        if let Some(entry) = memos.get_mut(node) {
-            if entry.verified_at != self.revision {
-                let current = entry.item.as_ref() == self.catalog.nodes.get(node)
-                    && self.is_current(&entry.dependencies)
-                    && entry
-                        .layers
-                        .as_ref()
-                        .is_ok_and(|layers| self.sequence_holds(&layers.linearization.sequence));
-                if current {
-                    entry.verified_at = self.revision;
-                } else {
-                    memos.remove(node);
-                }
-            }
-            if let Some(entry) = memos.get(node) {
-                return entry.layers.clone().map_err(|fault| *fault);
-            }
-        }
-        drop(memos);
-        self.recorder.begin();
-        let layers = self
-            .layers(NodeRequest::plain(node))
-            .map(Arc::new)
-            .map_err(|error| Box::new(error.into_faults().swap_remove(0)));
-        let dependencies = self.recorder.end();
-        let entry = NodeExports {
-            item: self.catalog.nodes.get(node).cloned(),
-            dependencies,
-            verified_at: self.revision,
-            layers: layers.clone(),
-            values: FxHashMap::default(),
-            without: None,
-            values_without_secrets: FxHashMap::default(),
-        };
-        self.index.nodes.lock().insert(node.clone(), entry);
-        layers.map_err(|fault| *fault)
-    }
-
-    /// The value of an export. A failed one is computed again if its message is shown and outdated.
-    fn export(&self, node: &Text, layers: &Layers, path: &[Text], ignore_errors: bool) -> ExportResult {
-        if let Some(value) = self.index.nodes.lock().get(node).and_then(|entry| entry.values.get(path))
-            && value
-                .as_ref()
-                .err()
-                .is_none_or(|failed| ignore_errors || failed.revision == Some(self.revision))
-        {
-            return value.clone();
-        }
-        self.inputs.counters.exported.add();
-        let root = self.root(layers);
-        let mut evaluator = Evaluator::new(root, self.settings, self.inputs);
-        if ignore_errors {
-            evaluator = evaluator.in_mode(Mode::Silent);
-        }
-        let value = evaluator.export(&layers.exports, path, false);
-        let exported = match evaluator.finish().into_iter().next() {
-            None => Ok(value),
-            Some(mut fault) => {
-                self.complete(&mut fault, layers);
-                self.redact_cycles(std::slice::from_mut(&mut fault), layers);
-                let revision = (!ignore_errors).then_some(self.revision);
-                let rest = evaluator.in_mode(Mode::Silent).export(&layers.exports, path, true);
-                Err(Box::new(FailedExport { fault, rest, revision }))
-            }
-        };
-        if let Some(entry) = self.index.nodes.lock().get_mut(node) {
-            entry.values.insert(path.to_vec(), exported.clone());
-        }
-        exported
-    }
-
-    /// The value of an export without the secrets among parameters and exports. `None` if it fails without
-    /// them; then the whole export is masked.
-    fn export_without_secrets(
-        &self,
-        node: &Text,
-        layers: &Layers,
-        path: &[Text],
-        secrets: &Secrets,
-    ) -> Option<Value> {
-        let memo = {
-            let memos = self.index.nodes.lock();
-            let entry = memos.get(node);
-            if let Some(value) = entry.and_then(|entry| entry.values_without_secrets.get(path)) {
-                return value.clone();
-            }
-            entry.and_then(|entry| entry.without.clone())
-        };
-        let exports = memo.unwrap_or_else(|| without(secrets, &layers.exports, References::Hidden));
-        let root = self.root(layers).without(secrets);
-        let value = Evaluator::new(root, self.settings, self.inputs)
-            .in_mode(Mode::Silent)
-            .export(&exports, path, true);
-        if let Some(entry) = self.index.nodes.lock().get_mut(node) {
-            entry.without = Some(exports);
-            entry.values_without_secrets.insert(path.to_vec(), value.clone());
-        }
-        value
+        state.verify(self.computation);
+        let table = state.table(question, self);
+        state.fill(table, self.computation)?;
+        state.answer(table, question, self.absent.as_ref().filter(|_| !question.query().all_environments))
     }
 }
 
 impl Others for OtherNodes<'_> {
-    fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault> {
-        let computation = self.computation;
-        let mut nodes = Vec::new();
-        let items: Vec<&CatalogEntry> = computation.catalog.nodes.values().collect();
-        computation.inputs.preload(&items, computation.threads());
-        for item in computation.catalog.nodes.values() {
-            let name = &item.name;
-            if self.absent.as_ref() == Some(name) && !all_environments {
-                continue;
-            }
-            match computation.read_untracked(item) {
-                Ok(layer) => {
-                    let environment = computation.original_environment(&layer);
-                    if all_environments || python_equal(&environment, &self.environment) {
-                        nodes.push(name.clone());
-                    }
+    fn ask(&self, question: Question) -> Result<Arc<Outcome>, UnansweredQuestion> {
+        let outcome = self.outcome(&question)?;
+        self.queries.borrow_mut().push(QueryRecord { question, outcome: outcome.clone() });
+        Ok(outcome)
+    }
+}
+
+impl IndexState {
+    /// Marks the rows that may have changed since the index was last verified.
+    fn verify(&mut self, computation: &Computation<'_>) {
+        let (revision, catalog) = (computation.revision, computation.catalog);
+        let checkpoint = computation.inputs.checkpoint();
+        let changed = match self.verified.take() {
+            Some(before) if Arc::ptr_eq(&before.catalog, catalog) => {
+                if before.revision == revision {
+                    self.verified = Some(before);
+                    return;
                 }
-                Err(_) if computation.settings.inventory_ignore_failed_node => {}
-                Err(error) => {
-                    let mut fault = error.into_faults().swap_remove(0);
-                    fault.node = Some(name.clone());
-                    return Err(fault);
+                computation.inputs.changed_since(before.checkpoint)
+            }
+            before => {
+                self.align(before.as_ref().map(|before| &*before.catalog), catalog);
+                None
+            }
+        };
+        let mut positions: Vec<Position> = match changed {
+            Some(files) => {
+                let dependents =
+                    files.iter().filter_map(|file| self.dependents.get(file.0 as usize)).flatten();
+                dependents.chain(&self.unreadable).copied().collect()
+            }
+            None => (0..).take(self.nodes.len()).collect(),
+        };
+        positions.sort_unstable();
+        positions.dedup();
+        self.verify_nodes(&positions, computation);
+        for table in &mut self.tables {
+            table.pending.append(&mut table.unsettled);
+        }
+        self.verified = Some(Verified { revision, checkpoint, catalog: catalog.clone() });
+    }
+
+    /// Gives the nodes of a new catalog their positions. Nodes that stay keep their rows.
+    fn align(&mut self, before: Option<&Catalog>, catalog: &Catalog) {
+        let old: FxHashMap<Text, Position> =
+            (0..).zip(&self.nodes).map(|(position, node)| (node.name.clone(), position)).collect();
+        // The position before, for each node that has the same file as before.
+        let stays: Vec<Option<Position>> = catalog
+            .nodes
+            .values()
+            .map(|item| {
+                let same = before.and_then(|before| before.nodes.get(&item.name)) == Some(item);
+                old.get(&item.name).copied().filter(|_| same)
+            })
+            .collect();
+        let mut nodes: Vec<Option<IndexedNode>> =
+            std::mem::take(&mut self.nodes).into_iter().map(Some).collect();
+        let new = |item: &CatalogEntry| IndexedNode {
+            name: item.name.clone(),
+            environment: Ok(Value::Null),
+            inputs: None,
+        };
+        let stay = |(item, position): (_, &Option<Position>)| {
+            position.and_then(|position| nodes[position as usize].take()).unwrap_or_else(|| new(item))
+        };
+        self.nodes = catalog.nodes.values().zip(&stays).map(stay).collect();
+        self.clock += 1;
+        for table in &mut self.tables {
+            let mut rows: Vec<Option<Row>> = std::mem::take(&mut table.rows).into_iter().map(Some).collect();
+            let mut before = std::mem::take(&mut table.pending);
+            before.append(&mut table.unsettled);
+            for (new, stays) in (0..).zip(&stays) {
+                let row = stays.and_then(|position| rows[position as usize].take());
+                if stays.is_none_or(|position| before.contains(&position)) {
+                    table.pending.insert(new);
+                }
+                table.rows.push(row.unwrap_or(Row::Unknown));
+            }
+            table.changed_at = self.clock;
+        }
+        self.unreadable.clear();
+        self.dependents.clear();
+        for position in (0..).take(self.nodes.len()) {
+            if let Some(inputs) = self.nodes[position as usize].inputs.take() {
+                self.set_inputs(position, inputs);
+            }
+        }
+    }
+
+    /// Reads the environments of nodes again, and marks their rows if an input changed.
+    fn verify_nodes(&mut self, positions: &[Position], computation: &Computation<'_>) {
+        let names = &computation.catalog.nodes;
+        let items: Vec<&CatalogEntry> =
+            positions.iter().filter_map(|position| names.get(&self.nodes[*position as usize].name)).collect();
+        computation.inputs.preload(&items, computation.threads());
+        for (position, item) in positions.iter().zip(items) {
+            let (file, environment) = computation.environment_in_file(item);
+            if let Some(file) = file {
+                self.add_dependent(file, *position);
+            }
+            if environment.is_err() {
+                self.unreadable.insert(*position);
+            } else {
+                self.unreadable.remove(position);
+            }
+            let node = &mut self.nodes[*position as usize];
+            let holds = |inputs: &ExportInputs| {
+                computation.is_current(&inputs.dependencies) && computation.sequence_holds(&inputs.sequence)
+            };
+            if node.environment != environment || !node.inputs.as_ref().is_none_or(holds) {
+                node.environment = environment;
+                node.inputs = None;
+                for table in &mut self.tables {
+                    table.pending.insert(*position);
                 }
             }
         }
-        Ok(nodes)
     }
 
-    fn exports(
-        &self,
-        nodes: Vec<Text>,
-        paths: &[&[Text]],
-        ignore_errors: bool,
-    ) -> Result<Told, (Text, Fault)> {
-        let context = **self.computation;
-        let without = self.without.as_ref();
-        let results = parallel::each(
+    fn add_dependent(&mut self, file: FileId, position: Position) {
+        let file = file.0 as usize;
+        if self.dependents.len() <= file {
+            self.dependents.resize_with(file + 1, Vec::new);
+        }
+        let positions = &mut self.dependents[file];
+        if let Err(at) = positions.binary_search(&position) {
+            positions.insert(at, position);
+        }
+    }
+
+    fn set_inputs(&mut self, position: Position, inputs: ExportInputs) {
+        let files = inputs.dependencies.files.iter();
+        let steps = inputs.sequence.steps();
+        let files = files.chain(steps.iter().flat_map(|step| &step.added.dependencies.files));
+        files.for_each(|(file, _)| self.add_dependent(*file, position));
+        self.nodes[position as usize].inputs = Some(inputs);
+    }
+
+    /// The index of the table for a question; a new one if there is none.
+    fn table(&mut self, question: &Question, others: &OtherNodes<'_>) -> usize {
+        self.clock += 1;
+        let environment = (!question.query().all_environments).then_some(&others.environment);
+        let fits = |kind: &QuestionKind| {
+            kind.environment.as_ref() == environment
+                && kind.ignore_errors == question.ignore_errors
+                && kind.without == others.without
+                && kind.paths.iter().eq(question.paths())
+        };
+        let found = self.tables.iter().position(|table| fits(&table.kind));
+        let index = found.unwrap_or_else(|| {
+            if self.tables.len() == MAX_TABLES {
+                let least = (0..MAX_TABLES).min_by_key(|table| self.tables[*table].used_at);
+                self.tables.swap_remove(least.unwrap_or_default());
+            }
+            self.tables.push(Table {
+                kind: QuestionKind {
+                    environment: environment.cloned(),
+                    paths: question.paths().cloned().collect(),
+                    ignore_errors: question.ignore_errors,
+                    without: others.without.clone(),
+                },
+                rows: self.nodes.iter().map(|_| Row::Unknown).collect(),
+                pending: (0..).take(self.nodes.len()).collect(),
+                unsettled: BTreeSet::new(),
+                changed_at: self.clock,
+                used_at: 0,
+                answers: HashMap::new(),
+                retained: 0,
+            });
+            self.tables.len() - 1
+        });
+        self.tables[index].used_at = self.clock;
+        index
+    }
+
+    /// Computes the marked rows of a table. A node that cannot be read is an error, even outside of the
+    /// environment of the question: it may be in it.
+    fn fill(&mut self, table: usize, computation: &Computation<'_>) -> Result<(), UnansweredQuestion> {
+        if !computation.settings.inventory_ignore_failed_node
+            && let Some(first) = self.unreadable.first()
+            && let IndexedNode { name, environment: Err(fault), .. } = &self.nodes[*first as usize]
+        {
+            return Err((name.clone(), (**fault).clone()));
+        }
+        let Table { kind, pending, .. } = &mut self.tables[table];
+        let pending: Vec<Position> = std::mem::take(pending).into_iter().collect();
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let (kind, nodes) = (&*kind, &self.nodes);
+        let context = **computation;
+        let computed = parallel::each(
             context.threads(),
-            &nodes,
+            &pending,
             || context.computation(),
-            |computation, node| computation.exports(node, paths, ignore_errors, without),
-            Result::is_err,
+            |computation, position| {
+                let node = &nodes[*position as usize];
+                let environment = node.environment.as_ref();
+                let in_scope = environment.is_ok_and(|environment| {
+                    kind.environment.as_ref().is_none_or(|wanted| python_equal(environment, wanted))
+                });
+                if in_scope { computation.row(&node.name, kind) } else { (Row::Outside, None) }
+            },
+            |_| false,
         );
-        nodes
-            .into_iter()
-            .zip(results)
-            .map(|(node, result)| match result {
-                Ok(values) => Ok((node, values)),
-                Err(fault) => Err((node, fault)),
-            })
-            .collect()
+        let mut changed = false;
+        for (position, (row, inputs)) in pending.into_iter().zip(computed) {
+            let table = &mut self.tables[table];
+            if matches!(row, Row::LeftOut | Row::Failed(_)) {
+                table.unsettled.insert(position);
+            }
+            let before = &mut table.rows[position as usize];
+            if *before != row {
+                *before = row;
+                changed = true;
+            }
+            if let Some(inputs) = inputs {
+                self.set_inputs(position, inputs);
+            }
+        }
+        if changed {
+            self.clock += 1;
+            self.tables[table].changed_at = self.clock;
+        }
+        Ok(())
     }
 
-    fn answered(&self, question: Question, outcome: Outcome) {
-        self.queries.borrow_mut().push(QueryRecord { question, outcome });
+    /// The outcome of a question for the rows of its table. The first node that failed is the error.
+    fn answer(
+        &mut self,
+        table: usize,
+        question: &Question,
+        absent: Option<&Text>,
+    ) -> Result<Arc<Outcome>, UnansweredQuestion> {
+        let (table, nodes) = (&mut self.tables[table], &self.nodes);
+        for position in &table.unsettled {
+            let name = &nodes[*position as usize].name;
+            if let Row::Failed(fault) = &table.rows[*position as usize]
+                && Some(name) != absent
+            {
+                return Err((name.clone(), (**fault).clone()));
+            }
+        }
+        let key = QuestionKey {
+            operators: question.query().operators().collect(),
+            operands: question.operands.iter().cloned().map(Key).collect(),
+            absent: absent.cloned(),
+        };
+        let before = table.answers.get(&key);
+        if let Some(answer) = before
+            && answer.verified_at == table.changed_at
+        {
+            return Ok(answer.outcome.clone());
+        }
+        let rows = nodes.iter().zip(&table.rows).filter_map(|(node, row)| match row {
+            Row::Exports(values) if Some(&node.name) != absent => Some((&node.name, &**values)),
+            _ => None,
+        });
+        let outcome = question.outcome(rows);
+        let outcome = match before {
+            Some(answer) if answer.outcome.nodes == outcome.nodes => answer.outcome.clone(),
+            _ => Arc::new(outcome),
+        };
+        table.retained += outcome.nodes.len() + 1;
+        if table.retained > MAX_RETAINED * (nodes.len() + 1) {
+            table.answers.clear();
+            table.retained = outcome.nodes.len() + 1;
+        }
+        table.answers.insert(key, Answer { outcome: outcome.clone(), verified_at: table.changed_at });
+        Ok(outcome)
     }
+}
+
+impl Computation<'_> {
+    /// The file of a node, and the environment in it. A name with several files has none.
+    fn environment_in_file(&self, item: &CatalogEntry) -> (Option<FileId>, Result<Value, Box<Fault>>) {
+        let (file, layer) = if let Some(clash) = item.clash() {
+            (None, Err(Error::from(clash)))
+        } else {
+            let current = self.inputs.layer(item, &self.interner);
+            (Some(current.file), current.layer.map_err(|unread| unread.error))
+        };
+        let environment = layer.map(|layer| self.original_environment(&layer)).map_err(|error| {
+            let mut fault = error.into_faults().swap_remove(0);
+            fault.node = Some(item.name.clone());
+            Box::new(fault)
+        });
+        (file, environment)
+    }
+
+    /// The exports of a node as questions of one kind need them, and their inputs.
+    fn row(&self, node: &Text, kind: &QuestionKind) -> (Row, Option<ExportInputs>) {
+        if kind.without.is_none()
+            && let Some(answer) = self.answers.get(&(node.clone(), None))
+            && answer.queries.is_empty()
+            && answer.inputs_hold(node, self)
+        {
+            let value = |path: &Vec<Text>| value_at(&answer.info.exports, path).cloned();
+            let (sequence, dependencies) = (answer.sequence.clone(), answer.dependencies.clone());
+            let values = kind.paths.iter().map(value).collect();
+            return (Row::Exports(values), Some(ExportInputs { sequence, dependencies }));
+        }
+        self.recorder.begin();
+        let layers = self.layers(NodeRequest::plain(node));
+        let dependencies = self.recorder.end();
+        let layers = match layers {
+            Ok(layers) => layers,
+            Err(_) if self.settings.inventory_ignore_failed_node => return (Row::LeftOut, None),
+            Err(error) => return (Row::Failed(Box::new(error.into_faults().swap_remove(0))), None),
+        };
+        let row = match &kind.without {
+            Some(secrets) => Row::Exports(self.exports_without_secrets(&layers, kind, secrets)),
+            None => match self.exports(&layers, kind) {
+                Ok(values) => Row::Exports(values),
+                Err(fault) => Row::Failed(fault),
+            },
+        };
+        let sequence = layers.linearization.sequence;
+        (row, Some(ExportInputs { sequence, dependencies }))
+    }
+
+    /// The exports of a node at the paths of a question.
+    fn exports(&self, layers: &Layers, kind: &QuestionKind) -> Result<Box<[Option<Value>]>, Box<Fault>> {
+        let export = |path: &Vec<Text>| {
+            self.inputs.counters.exported.add();
+            let mut evaluator = Evaluator::new(self.root(layers), self.settings, self.inputs);
+            if kind.ignore_errors {
+                evaluator = evaluator.in_mode(Mode::Silent);
+            }
+            let value = evaluator.export(&layers.exports, path, false);
+            match evaluator.finish().into_iter().next() {
+                None => Ok(value),
+                Some(_) if kind.ignore_errors => {
+                    Ok(evaluator.in_mode(Mode::Silent).export(&layers.exports, path, true))
+                }
+                Some(mut fault) => {
+                    self.complete(&mut fault, layers);
+                    self.redact_cycles(std::slice::from_mut(&mut fault), layers);
+                    Err(Box::new(fault))
+                }
+            }
+        };
+        kind.paths.iter().map(export).collect()
+    }
+
+    /// The exports without the secrets among parameters and exports. `None` for one that fails without them;
+    /// then the whole export is masked.
+    fn exports_without_secrets(
+        &self,
+        layers: &Layers,
+        kind: &QuestionKind,
+        secrets: &Secrets,
+    ) -> Box<[Option<Value>]> {
+        let exports = without(secrets, &layers.exports, References::Hidden);
+        let export = |path: &Vec<Text>| {
+            Evaluator::new(self.root(layers).without(secrets), self.settings, self.inputs)
+                .in_mode(Mode::Silent)
+                .export(&exports, path, true)
+        };
+        kind.paths.iter().map(export).collect()
+    }
+}
+
+/// The value at a path that leads through mappings only, as the path of a query does.
+fn value_at<'v>(value: &'v Value, path: &[Text]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, key| value.as_map()?.get(key.as_str()))
 }

@@ -105,6 +105,21 @@ struct FileTable {
     /// The key is the bytes of the path. Hashing a `Path` is slower, component by component.
     numbers: FxHashMap<Box<[u8]>, FileId>,
     files: Vec<FileEntry>,
+    /// The files that must be verified again within the current scan, in the order of the news.
+    unsettled: Vec<FileId>,
+    /// How often the list was cleared because it was long.
+    cleared: u64,
+}
+
+/// The maximum length of the list of files that must be verified again.
+const MAX_UNSETTLED: usize = 10_000;
+
+/// A point in time, for [`Files::changed_since`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checkpoint {
+    scan: u64,
+    cleared: u64,
+    unsettled: usize,
 }
 
 #[derive(Debug)]
@@ -160,29 +175,37 @@ impl Files {
     /// Makes the next scan verify this file again.
     pub fn invalidate(&self, path: &Path) {
         let mut table = self.table.lock();
-        if let Some(file) = table.numbers.get(path.as_os_str().as_encoded_bytes()).copied()
-            && let Some(file) = table.files.get_mut(file.0 as usize)
-        {
-            file.verified_at = 0;
+        if let Some(file) = table.numbers.get(path.as_os_str().as_encoded_bytes()).copied() {
+            table.unsettle(file);
         }
+    }
+
+    /// The current point in time.
+    pub fn checkpoint(&self, scan: u64) -> Checkpoint {
+        let table = self.table.lock();
+        Checkpoint { scan, cleared: table.cleared, unsettled: table.unsettled.len() }
+    }
+
+    /// The files that may have changed since a checkpoint. `None` if any file may have changed.
+    pub fn changed_since(&self, before: Checkpoint, scan: u64) -> Option<Vec<FileId>> {
+        let table = self.table.lock();
+        (before.scan == scan && before.cleared == table.cleared)
+            .then(|| table.unsettled.get(before.unsettled..).unwrap_or_default().to_vec())
     }
 
     /// Sets where the bytes of a file come from.
     pub fn set_source(&self, path: &Arc<Path>, source: ByteSource) {
         let file = self.number(path);
         let mut table = self.table.lock();
-        let entry = &mut table.files[file.0 as usize];
-        entry.source = source;
-        entry.verified_at = 0;
+        table.unsettle(file).source = source;
     }
 
     /// Removes a file that no commit has any more.
     pub fn remove(&self, path: &Arc<Path>) {
         let file = self.number(path);
         let mut table = self.table.lock();
-        let entry = &mut table.files[file.0 as usize];
+        let entry = table.unsettle(file);
         entry.source = ByteSource::Missing("it is in no commit");
-        entry.verified_at = 0;
         entry.loaded = None;
         entry.spans = Spans::default();
     }
@@ -197,10 +220,13 @@ impl Files {
                 || file.source.is_on_disk() && catalog.at(&file.name, &file.path).is_none()
         };
         let mut table = self.table.lock();
-        for file in table.files.iter_mut().filter(|file| file.loaded.is_some() && goes(file)) {
-            file.verified_at = 0;
-            file.loaded = None;
-            file.spans = Spans::default();
+        for number in 0..table.files.len() {
+            let file = &table.files[number];
+            if file.loaded.is_some() && goes(file) {
+                let file = table.unsettle(FileId(u32::try_from(number).unwrap_or(u32::MAX)));
+                file.loaded = None;
+                file.spans = Spans::default();
+            }
         }
     }
 
@@ -465,6 +491,20 @@ impl Files {
         let file = table.files.iter().find(|file| &*file.shown == path)?;
         let loaded = file.loaded.as_ref()?;
         Some(String::from_utf8_lossy(&loaded.bytes).into_owned())
+    }
+}
+
+impl FileTable {
+    /// Makes the current scan verify a file again.
+    fn unsettle(&mut self, file: FileId) -> &mut FileEntry {
+        if self.unsettled.len() == MAX_UNSETTLED {
+            self.unsettled.clear();
+            self.cleared += 1;
+        }
+        self.unsettled.push(file);
+        let entry = &mut self.files[file.0 as usize];
+        entry.verified_at = 0;
+        entry
     }
 }
 

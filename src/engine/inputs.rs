@@ -14,7 +14,7 @@ use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
 use crate::engine::counts::Counters;
-use crate::engine::files::{CurrentLayer, Files, Version};
+use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
 use crate::model::catalog::{self, Catalog, CatalogEntry, NameIndex, TreeId};
@@ -384,6 +384,16 @@ impl Inputs {
             |interner, item| drop(self.files.layer(item, scan, interner, &self.counters)),
             |()| false,
         );
+    }
+
+    /// The current point in time.
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.files.checkpoint(self.scan())
+    }
+
+    /// The files that may have changed since a checkpoint. `None` if any file may have changed.
+    pub fn changed_since(&self, before: Checkpoint) -> Option<Vec<FileId>> {
+        self.files.changed_since(before, self.scan())
     }
 
     /// The versions of all files verified in this scan. Every result of this scan depends only on them.

@@ -13,6 +13,7 @@ use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
 use crate::engine::automatic;
+use crate::engine::database::CachedAnswers;
 use crate::engine::exports::{ExportIndex, OtherNodes, QueryRecord};
 use crate::engine::faults::{known_faults, with_earlier, without_consequences};
 use crate::engine::files::DependencyRecorder;
@@ -86,6 +87,8 @@ pub struct EngineContext<'a> {
     pub roots: &'a Roots,
     /// The exports of other nodes.
     pub index: &'a ExportIndex,
+    /// The cached answers.
+    pub answers: &'a CachedAnswers,
     /// The revision of the inputs.
     pub revision: u64,
 }

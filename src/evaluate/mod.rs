@@ -40,7 +40,7 @@ use memo::{Memo, SlotState};
 pub use partial::{ClassMemo, OwnPaths};
 use path_stack::PathStack;
 pub(crate) use path_stack::{site, site_of};
-pub use query::{Others, Outcome, Question, Told, python_equal};
+pub use query::{Others, Outcome, Question, UnansweredQuestion, python_equal};
 use reference::NotFound;
 pub use root::{Root, SharedParameters, ValueSource};
 pub use trace::Effect;

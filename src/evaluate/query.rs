@@ -1,6 +1,7 @@
 //! Queries: evaluates `$[ … ]` to the exports of the nodes that pass its tests.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rustc_hash::FxHashMap;
 
@@ -15,36 +16,35 @@ use crate::model::slot::{Entries, MapSlot, Slot};
 
 /// The interface of a query to other nodes.
 pub trait Others {
-    /// The names of the nodes in scope, sorted: all, or those in the environment of the asking node (Q2).
-    fn nodes(&self, all_environments: bool) -> Result<Vec<Text>, Fault>;
-
-    /// The exports of nodes at these paths, in order. A node has one value for each path: `None` if the
-    /// export does not exist, or if it fails and errors are ignored. A node that is left out because it is
-    /// unreadable has `None` instead of values. The error is that of the first node that fails, with its
-    /// name.
-    fn exports(
-        &self,
-        nodes: Vec<Text>,
-        paths: &[&[Text]],
-        ignore_errors: bool,
-    ) -> Result<Told, (Text, Fault)>;
-
-    /// Records a completed question and its outcome.
-    fn answered(&self, question: Question, outcome: Outcome);
+    /// Asks all nodes in scope: those of every environment, or those in the environment of the asking node (Q2).
+    /// Nodes that ask the same share the outcome.
+    fn ask(&self, question: Question) -> Result<Arc<Outcome>, UnansweredQuestion>;
 }
 
-/// The exports of each node, as a query gets them.
-pub type Told = Vec<(Text, Option<Vec<Option<Value>>>)>;
+/// Why a question has no outcome: the first node that fails, by name, and its fault.
+pub type UnansweredQuestion = (Text, Fault);
 
-/// The nodes that passed the tests of a query, with their values in a value query.
-pub type Outcome = Vec<(Text, Option<Value>)>;
+/// The exports of one node at the paths of a question, in order. `None` for an export that does not exist, or
+/// that fails while errors are ignored.
+pub type ExportedValues = [Option<Value>];
+
+/// The outcome of a question.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The nodes that passed the tests, sorted by name, with their values in a value query.
+    pub nodes: Vec<(Text, Option<Value>)>,
+    /// The value of the query: a mapping of the values by node, or a list of the nodes.
+    value: Value,
+    /// Whether the memory of the outcome is counted for a node that asked.
+    counted: AtomicBool,
+}
 
 /// A query with the values that it takes from the asking node.
 #[derive(Clone, Debug)]
 pub struct Question {
     query: Arc<Query>,
     /// The value to compare with, for each comparison.
-    operands: Vec<Value>,
+    pub operands: Vec<Value>,
     /// Whether failed exports are left out.
     pub ignore_errors: bool,
 }
@@ -55,31 +55,29 @@ impl Question {
         &self.query
     }
 
-    /// Whether the nodes of all environments are in scope.
-    pub fn all_environments(&self) -> bool {
-        self.query.all_environments
-    }
-
     /// The paths of the requested exports: those of the tests, and the value.
-    pub fn paths(&self) -> Vec<&[Text]> {
-        let tested = self.query.comparisons().map(|test| test.export.as_slice());
-        tested.chain(self.query.value.as_deref()).collect()
+    pub fn paths(&self) -> impl Iterator<Item = &Vec<Text>> {
+        self.query.comparisons().map(|test| &test.export).chain(&self.query.value)
     }
 
-    /// The outcome for these exports.
-    pub fn outcome(&self, told: &Told) -> Outcome {
-        told.iter()
-            .filter_map(|(node, exports)| {
-                let exports = exports.as_ref()?;
-                let value = exports.last().cloned().flatten();
-                let wanted = self.query.value.is_none() || value.is_some();
-                (wanted && self.passes(exports))
-                    .then(|| (node.clone(), value.filter(|_| self.query.value.is_some())))
-            })
-            .collect()
+    /// The outcome for the exports of these nodes, sorted by name.
+    pub fn outcome<'n>(&self, nodes: impl Iterator<Item = (&'n Text, &'n ExportedValues)>) -> Outcome {
+        let wanted = self.query.value.is_some();
+        let passed = nodes.filter_map(|(node, exports)| {
+            let value = exports.last().filter(|_| wanted).cloned().flatten();
+            (wanted == value.is_some() && self.passes(exports)).then(|| (node.clone(), value))
+        });
+        let nodes: Vec<(Text, Option<Value>)> = passed.collect();
+        let value = if wanted {
+            let values = nodes.iter().filter_map(|(node, value)| Some((node.clone().into(), value.clone()?)));
+            Value::map(values.collect())
+        } else {
+            Value::list(nodes.iter().map(|(node, _)| Value::Str(node.clone())).collect())
+        };
+        Outcome { nodes, value, counted: AtomicBool::new(false) }
     }
 
-    fn passes(&self, exports: &[Option<Value>]) -> bool {
+    fn passes(&self, exports: &ExportedValues) -> bool {
         let mut passed = true;
         for (index, (comparison, operand)) in self.query.comparisons().zip(&self.operands).enumerate() {
             let equal = exports[index].as_ref().map(|value| python_equal(value, operand));
@@ -112,34 +110,21 @@ impl Evaluator<'_> {
             .collect::<Result<Vec<_>, Stop>>()?;
         let ignore_errors = query.ignore_errors || self.settings.inventory_ignore_failed_render;
         let question = Question { query: query.clone(), operands, ignore_errors };
-        let failed = |evaluator: &Self, node: &str, cause: Fault| {
-            let kind = Kind::QueryFailed { query: source.clone(), node: node.to_owned() };
-            let mut fault = evaluator.place(Fault::new(kind), origin, None);
-            fault.causes.push(cause);
-            Stop::from(fault)
-        };
-        let nodes = match others.nodes(query.all_environments) {
-            Ok(nodes) => nodes,
-            Err(cause) => {
-                let node = cause.node.as_ref().map_or_else(String::new, ToString::to_string);
-                return Err(failed(self, &node, cause));
+        let outcome = match others.ask(question) {
+            Ok(outcome) => outcome,
+            Err((node, cause)) => {
+                let kind = Kind::QueryFailed { query: source, node: node.to_string() };
+                let mut fault = self.place(Fault::new(kind), origin, None);
+                fault.causes.push(cause);
+                return Err(fault.into());
             }
         };
-        let told = match others.exports(nodes, &question.paths(), ignore_errors) {
-            Ok(told) => told,
-            Err((node, cause)) => return Err(failed(self, &node, cause)),
-        };
-        let outcome = question.outcome(&told);
-        let nodes = outcome.iter().cloned();
-        let value = if query.value.is_some() {
-            Value::map(nodes.filter_map(|(node, value)| Some((node.into(), value?))).collect())
-        } else {
-            Value::list(nodes.map(|(node, _)| Value::Str(node)).collect())
-        };
-        // Each node takes memory in the stored outcome, in the value, and in its keys, which are not shared.
-        self.bytes += CONTAINER + outcome.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
-        others.answered(question, outcome);
-        Ok(Whnf::Value(value).into())
+        self.bytes += CONTAINER;
+        if !outcome.counted.swap(true, Ordering::Relaxed) {
+            // Each node takes memory in the outcome, in its value, and in the keys of the value.
+            self.bytes += outcome.nodes.len() * (size_of::<(Text, Option<Value>)>() + 4 * size_of::<Key>());
+        }
+        Ok(Whnf::Value(outcome.value.clone()).into())
     }
 
     /// The value of an export, `None` if it does not exist. Faults are recorded, or left out if errors are

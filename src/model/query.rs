@@ -37,7 +37,7 @@ pub struct Query {
 }
 
 /// `and` or `or`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Connective {
     /// Both sides hold.
     And,
@@ -71,6 +71,13 @@ impl Query {
     /// The tests in order.
     pub fn comparisons(&self) -> impl Iterator<Item = &Comparison> {
         self.first.iter().chain(self.rest.iter().map(|(_, comparison)| comparison))
+    }
+
+    /// The operator of each test, after the connective in front of it.
+    pub fn operators(&self) -> impl Iterator<Item = (Option<Connective>, bool)> {
+        let connectives =
+            std::iter::once(None).chain(self.rest.iter().map(|(connective, _)| Some(*connective)));
+        connectives.zip(self.comparisons().map(|comparison| comparison.equal))
     }
 
     /// Sets the requested export. The first key of its path should be `exports`, but any key works.

@@ -15,6 +15,7 @@ use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::exports::QueryRecord;
+use crate::engine::node::NodeRequest;
 use crate::evaluate::{Found, TracedReference, Whnf};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
@@ -152,7 +153,7 @@ impl Explainer<'_> {
             .iter()
             .filter(|node| only.as_ref().is_none_or(|only| only == *node))
             .map(|node| {
-                let layers = self.computation.memoized_layers(node).ok();
+                let layers = self.computation.layers(NodeRequest::plain(node)).ok();
                 let place = layers.as_ref().and_then(|layers| {
                     let path = paths.last()?;
                     let keys = path.iter().cloned().map(Key::from).chain(inside.iter().cloned());
