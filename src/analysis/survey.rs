@@ -113,8 +113,8 @@ impl Survey {
             })
             .collect();
         // Several environments may use one branch.
-        let mut seen = FxHashSet::default();
-        let classes = catalog.classes().filter(|item| seen.insert(item.path()));
+        let mut visited = FxHashSet::default();
+        let classes = catalog.classes().filter(|item| visited.insert(item.path()));
         let items = classes.chain(catalog.nodes.values());
         let mut files: Vec<SurveyedFile> = items.flat_map(|item| surveyed(computation, item)).collect();
         let number = |(index, file): (usize, &SurveyedFile)| Some((file.layer.as_ref().ok()?.file, index));

@@ -31,9 +31,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 pub struct Link {
     /// `node 'web1'`, `class 'web.server'` or `class mapping '*.lan default'`.
     pub includer: String,
-    /// The name of the class as it was looked up.
+    /// The name of the class.
     pub class: Text,
-    /// Where it is listed.
+    /// The place of the entry.
     pub site: Option<Site>,
 }
 

@@ -60,7 +60,7 @@ pub type Spans = Arc<[Span]>;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Site {
-    /// The path as the user spells it, absolute.
+    /// The absolute path, as written in the settings.
     #[serde(rename = "file")]
     pub path: Arc<str>,
     /// Line, from one; zero if only the file is known.

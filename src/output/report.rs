@@ -21,13 +21,13 @@ use crate::base::error::{Fault, Note, names_its_node, names_its_path, short};
 
 /// A reader that reads each file only once, because many faults may be in one file.
 pub fn once(read: impl Fn(&str) -> Option<String>) -> impl Fn(&str) -> Option<String> {
-    let known: RefCell<FxHashMap<String, Option<String>>> = RefCell::default();
+    let texts: RefCell<FxHashMap<String, Option<String>>> = RefCell::default();
     move |path| {
-        if let Some(text) = known.borrow().get(path) {
+        if let Some(text) = texts.borrow().get(path) {
             return text.clone();
         }
         let text = read(path);
-        known.borrow_mut().insert(path.to_owned(), text.clone());
+        texts.borrow_mut().insert(path.to_owned(), text.clone());
         text
     }
 }

@@ -91,12 +91,12 @@ impl Group {
 
 /// The key for joining groups: section, path, and the places on both sides. For a list, the places of the
 /// removed and added items.
-type Stands = (Section, Vec<Key>, Vec<(bool, Option<Site>)>);
+type GroupKey = (Section, Vec<Key>, Vec<(bool, Option<Site>)>);
 
 /// Joins the groups with one path and the same places, even if the values differ by node: `url:
 /// http://${name}/v1` is one change. The places must be filled in.
 pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
-    let mut known: FxHashMap<Stands, usize> = FxHashMap::default();
+    let mut indexes: FxHashMap<GroupKey, usize> = FxHashMap::default();
     let mut all: Vec<Group> = Vec::with_capacity(groups.len());
     for group in groups {
         let site = |place: &Option<ValuePlace>| place.as_ref().and_then(|place| place.site.clone());
@@ -113,7 +113,7 @@ pub(super) fn together(groups: Vec<Group>) -> Vec<Group> {
             all.push(group);
             continue;
         }
-        let at = *known.entry((change.section, group.path(), sites)).or_insert(all.len());
+        let at = *indexes.entry((change.section, group.path(), sites)).or_insert(all.len());
         match all.get_mut(at) {
             Some(first) => {
                 first.differs_by_node = true;

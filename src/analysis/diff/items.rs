@@ -74,8 +74,8 @@ mod tests {
             ("a", "a", ""),
         ] {
             let items = items(&list(old), &list(new)).into_iter();
-            let told = items.map(|item| format!("{}{}", if item.added { '+' } else { '-' }, item.index));
-            assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{old} -> {new}");
+            let found = items.map(|item| format!("{}{}", if item.added { '+' } else { '-' }, item.index));
+            assert_eq!(found.collect::<Vec<_>>().join(" "), expected, "{old} -> {new}");
         }
     }
 }

@@ -22,46 +22,46 @@ use crate::output::report::{Finding, Level};
 
 use groups::{Group, Groups, together};
 use items::ListItem;
-use nodes::Node;
+use nodes::NodeDifference;
 use side::place;
 pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
 use values::NodeChange;
 pub use values::Section;
 
-/// All that differs, as `--output json` and Python get it. `docs/diff.md` describes it.
+/// The difference between two states, as in `--output json` and Python. `docs/diff.md` describes it.
 #[derive(Clone, Debug, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Difference {
-    /// What the first side is called.
+    /// The name of the first side: a revision, a folder or `.`.
     pub old: String,
-    /// What the second side is called.
+    /// The name of the second side.
     pub new: String,
     /// Whether the settings files in the base folders differ.
     pub settings_differ: bool,
-    /// Whether each state is rendered with the settings of its own.
+    /// Whether each state is rendered with its own settings.
     #[serde(skip)]
     pub own_settings: bool,
-    /// How many nodes there are on either side.
+    /// The number of nodes on both sides together.
     pub nodes: usize,
-    /// In how many of them anything differs.
+    /// The number of nodes that differ.
     pub touched: usize,
-    /// Nodes of the second side alone.
+    /// Nodes that exist on the second side only.
     pub added: Vec<Text>,
-    /// Those of them that do not render.
+    /// The added nodes that do not render.
     pub unrendered: Vec<NodeProblems>,
-    /// Nodes of the first side alone.
+    /// Nodes that exist on the first side only.
     pub removed: Vec<Text>,
     /// Nodes that render on the first side only, with their problems on the second.
     pub broken: Vec<NodeProblems>,
     /// Nodes that render on the second side only, with their problems on the first.
     pub mended: Vec<NodeProblems>,
-    /// Nodes that render on neither side, with other problems than before: those of the second.
+    /// Nodes that render on neither side, with different problems: those of the second.
     pub otherwise: Vec<NodeProblems>,
-    /// Nodes that render on neither side, with the same problems: they are not compared.
+    /// Nodes that render on neither side, with the same problems. They are not compared.
     #[serde(skip)]
     pub failing: Vec<Text>,
-    /// Changes of values, in the order in which they were met.
+    /// Changes of values, in the order of the nodes.
     pub changes: Vec<ValueChange>,
 }
 
@@ -69,52 +69,52 @@ pub struct Difference {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct NodeProblems {
-    /// Its name.
+    /// The name of the node.
     pub node: Text,
-    /// Why.
+    /// The errors on that side.
     pub problems: Vec<Finding>,
 }
 
-/// What happens to a value or an item.
+/// The kind of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ChangeKind {
-    /// Only the new side has it.
+    /// The value exists on the new side only.
     Added,
-    /// Only the old side has it.
+    /// The value exists on the old side only.
     Removed,
-    /// Both sides have it. `null` is a value too.
+    /// The value differs. `null` is a value too.
     Changed,
 }
 
-/// A change, with all nodes that have it.
+/// A change of a value, with all nodes that have this change.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ValueChange {
-    /// The part of the nodes.
+    /// The section of the nodes.
     pub section: Section,
-    /// The path in it; `*` stands for an index of a list that is not the same in all of the nodes.
+    /// The path in the section; `*` is a list index that differs between the nodes.
     pub path: String,
-    /// What happens.
+    /// The kind of the change.
     pub kind: ChangeKind,
-    /// The old value, secrets masked; of a list, that of the first of the nodes.
+    /// The old value of the first node, secrets masked.
     pub old: Option<Value>,
-    /// The new value.
+    /// The new value of the first node.
     pub new: Option<Value>,
-    /// Where the old value stands, in the first of the nodes.
+    /// The place of the old value in the first node.
     pub old_place: Option<ValuePlace>,
-    /// Where the new value stands, in the first of the nodes.
+    /// The place of the new value in the first node.
     pub new_place: Option<ValuePlace>,
-    /// Where both values are lists, what all of the nodes lose and gain.
+    /// The removed and added items, if both values are lists. They are the same in all nodes.
     pub items: Option<Vec<ItemChange>>,
-    /// Whether old and new are those of the first of the nodes, and others have others.
+    /// Whether the values of the other nodes differ from `old` and `new`.
     pub differs_by_node: bool,
     /// The nodes, sorted.
     pub nodes: Vec<Text>,
 }
 
-/// An item that a list loses or gains.
+/// A removed or added item of a list.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ItemChange {
@@ -122,7 +122,7 @@ pub struct ItemChange {
     pub kind: ChangeKind,
     /// The item, secrets masked.
     pub value: Value,
-    /// Where it stands.
+    /// The place of the item.
     pub place: Option<ValuePlace>,
 }
 
@@ -143,25 +143,25 @@ impl Difference {
     }
 
     /// Sorts the nodes by their kind of difference. Returns the changes of values.
-    fn take(&mut self, nodes: Vec<(Text, Node)>) -> Vec<Group> {
+    fn take(&mut self, nodes: Vec<(Text, NodeDifference)>) -> Vec<Group> {
         self.nodes = nodes.len();
         let mut groups = Groups::default();
         for (name, node) in nodes {
-            self.touched += usize::from(!matches!(node, Node::Same | Node::Failing));
+            self.touched += usize::from(!matches!(node, NodeDifference::Same | NodeDifference::Failing));
             match node {
-                Node::Same => {}
-                Node::Failing => self.failing.push(name),
-                Node::Added(faults) => {
+                NodeDifference::Same => {}
+                NodeDifference::Failing => self.failing.push(name),
+                NodeDifference::Added(faults) => {
                     self.added.push(name.clone());
                     if !faults.is_empty() {
                         self.unrendered.push(NodeProblems::new(name, faults));
                     }
                 }
-                Node::Removed => self.removed.push(name),
-                Node::Broken(faults) => self.broken.push(NodeProblems::new(name, faults)),
-                Node::Mended(faults) => self.mended.push(NodeProblems::new(name, faults)),
-                Node::Otherwise(faults) => self.otherwise.push(NodeProblems::new(name, faults)),
-                Node::Changed(changes) => groups.take(&name, changes),
+                NodeDifference::Removed => self.removed.push(name),
+                NodeDifference::Broken(faults) => self.broken.push(NodeProblems::new(name, faults)),
+                NodeDifference::Mended(faults) => self.mended.push(NodeProblems::new(name, faults)),
+                NodeDifference::Otherwise(faults) => self.otherwise.push(NodeProblems::new(name, faults)),
+                NodeDifference::Changed(changes) => groups.take(&name, changes),
             }
         }
         groups.finish()

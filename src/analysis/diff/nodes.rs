@@ -15,7 +15,7 @@ use crate::engine::sequence::Sequence;
 
 /// The difference of a node.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum NodeDifference {
     /// No difference.
     Same,
     /// It fails on both sides with the same faults.
@@ -36,7 +36,11 @@ pub(super) enum Node {
 
 /// The nodes of both sides that match the globs, sorted, each with its difference. A node may exist on one
 /// side only.
-pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]) -> Vec<(Text, Node)> {
+pub(super) fn nodes(
+    old: &Computation<'_>,
+    new: &Computation<'_>,
+    globs: &[Glob],
+) -> Vec<(Text, NodeDifference)> {
     let names = old.catalog.nodes.keys().chain(new.catalog.nodes.keys());
     let mut names: Vec<Text> = names.filter(|name| chosen(globs, name)).cloned().collect();
     names.sort_unstable();
@@ -45,7 +49,7 @@ pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]
     let found = parallel::each(
         before.threads(),
         &names,
-        || (Side::new(before.computation()), Side::new(now.computation())),
+        || (Renderer::new(before.computation()), Renderer::new(now.computation())),
         |(old, new), name| node(old, new, name),
         |_| false,
     );
@@ -53,15 +57,15 @@ pub(super) fn nodes(old: &Computation<'_>, new: &Computation<'_>, globs: &[Glob]
 }
 
 /// One side in one thread.
-struct Side<'a> {
+struct Renderer<'a> {
     computation: Computation<'a>,
     /// Keeps the linearizations alive: other nodes reuse the sequence of a class only while a node holds it.
     sequences: RefCell<Vec<Arc<Sequence>>>,
 }
 
-impl<'a> Side<'a> {
-    fn new(computation: Computation<'a>) -> Side<'a> {
-        Side { computation, sequences: RefCell::default() }
+impl<'a> Renderer<'a> {
+    fn new(computation: Computation<'a>) -> Renderer<'a> {
+        Renderer { computation, sequences: RefCell::default() }
     }
 
     /// The result of a node; `None` if this side has no node of that name.
@@ -89,18 +93,20 @@ impl<'a> Side<'a> {
     }
 }
 
-fn node(old: &Side<'_>, new: &Side<'_>, name: &Text) -> Node {
+fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeDifference {
     match (old.render(name), new.render(name)) {
-        (None, Some(Err(error))) => Node::Added(error.into_faults()),
-        (None, _) => Node::Added(Vec::new()),
-        (_, None) => Node::Removed,
-        (Some(Ok(_)), Some(Err(error))) => Node::Broken(error.into_faults()),
-        (Some(Err(error)), Some(Ok(_))) => Node::Mended(error.into_faults()),
-        (Some(Err(before)), Some(Err(now))) if old.sentences(&before) == new.sentences(&now) => Node::Failing,
-        (Some(Err(_)), Some(Err(now))) => Node::Otherwise(now.into_faults()),
+        (None, Some(Err(error))) => NodeDifference::Added(error.into_faults()),
+        (None, _) => NodeDifference::Added(Vec::new()),
+        (_, None) => NodeDifference::Removed,
+        (Some(Ok(_)), Some(Err(error))) => NodeDifference::Broken(error.into_faults()),
+        (Some(Err(error)), Some(Ok(_))) => NodeDifference::Mended(error.into_faults()),
+        (Some(Err(before)), Some(Err(now))) if old.sentences(&before) == new.sentences(&now) => {
+            NodeDifference::Failing
+        }
+        (Some(Err(_)), Some(Err(now))) => NodeDifference::Otherwise(now.into_faults()),
         (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
-            changes if changes.is_empty() => Node::Same,
-            changes => Node::Changed(changes),
+            changes if changes.is_empty() => NodeDifference::Same,
+            changes => NodeDifference::Changed(changes),
         },
     }
 }

@@ -118,7 +118,7 @@ fn place_values(groups: &mut [&mut Group], of: &ValuePlaces<'_>, redaction: &Red
         let items = group.change.items.iter().filter(|item| item.added != old);
         items.map(|item| item.index).collect()
     };
-    let asked: Vec<Wanted> = groups
+    let wanted: Vec<Wanted> = groups
         .iter()
         .map(|group| Wanted {
             path: group.change.path.clone(),
@@ -126,20 +126,20 @@ fn place_values(groups: &mut [&mut Group], of: &ValuePlaces<'_>, redaction: &Red
             items: indexes(group),
         })
         .collect();
-    let told = places(of, &asked);
+    let found = places(of, &wanted);
     let without = if redaction.secrets.is_none() {
-        vec![None; asked.len()]
+        vec![None; wanted.len()]
     } else {
-        values_without(of, &asked, &redaction.secrets)
+        values_without(of, &wanted, &redaction.secrets)
     };
-    for ((group, told), without) in groups.iter_mut().zip(told).zip(without) {
+    for ((group, found), without) in groups.iter_mut().zip(found).zip(without) {
         let value = if old { &mut group.change.old } else { &mut group.change.new };
         if let Some(value) = value {
             *value = redaction.unchanged(value, without.as_ref());
         }
-        *(if old { &mut group.old_place } else { &mut group.new_place }) = told.place;
+        *(if old { &mut group.old_place } else { &mut group.new_place }) = found.place;
         let items = group.change.items.iter_mut().filter(|item| item.added != old);
-        for (item, place) in items.zip(told.items) {
+        for (item, place) in items.zip(found.items) {
             item.place = place;
         }
     }

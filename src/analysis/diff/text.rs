@@ -17,7 +17,7 @@ pub const NAMED: usize = 6;
 
 /// The text of a difference. `named` is the number of names above a block.
 pub fn text(difference: &Difference, named: usize, paint: Paint) -> String {
-    let mut writer = Writer { out: String::new(), named, paint };
+    let mut writer = DiffWriter { out: String::new(), named, paint };
     writer.nodes("new nodes", &difference.added, Style::Added);
     writer.problems("is new, and does not render", &difference.unrendered, Style::Error);
     writer.nodes("nodes that are gone", &difference.removed, Style::Error);
@@ -143,13 +143,13 @@ fn place_of(change: &ValueChange) -> String {
     if change.path.is_empty() { section.into() } else { format!("{section} {}", inert(&change.path)) }
 }
 
-struct Writer {
+struct DiffWriter {
     out: String,
     named: usize,
     paint: Paint,
 }
 
-impl Writer {
+impl DiffWriter {
     fn nodes(&mut self, what: &str, nodes: &[Text], style: Style) {
         if nodes.is_empty() {
             return;

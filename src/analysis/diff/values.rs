@@ -10,7 +10,7 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::NodeInfo;
 
-/// The part of a node.
+/// A section of a node.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -95,43 +95,49 @@ impl NodeChange {
 /// All paths at which two results differ. Mappings are compared key by key. Lists of equal length that hold
 /// mappings or lists are compared index by index, all others by removed and added items.
 pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
-    let mut walk =
-        Walk { section: Section::Environment, path: Vec::new(), indexes: Vec::new(), changes: Vec::new() };
-    walk.values(&old.environment, &new.environment);
+    let mut comparison = Comparison {
+        section: Section::Environment,
+        path: Vec::new(),
+        indexes: Vec::new(),
+        changes: Vec::new(),
+    };
+    comparison.values(&old.environment, &new.environment);
     for (section, old, new) in [
         (Section::Classes, &old.classes[..], &new.classes[..]),
         (Section::Applications, &old.applications, &new.applications),
     ] {
-        walk.section = section;
+        comparison.section = section;
         if old != new {
             let list = |names: &[Text]| Value::list(names.iter().cloned().map(Value::Str).collect());
-            walk.say(Some(list(old)), Some(list(new)));
+            comparison.add(Some(list(old)), Some(list(new)));
         }
     }
     for (section, old, new) in [
         (Section::Parameters, &old.parameters, &new.parameters),
         (Section::Exports, &old.exports, &new.exports),
     ] {
-        walk.section = section;
+        comparison.section = section;
         match (old, new) {
             // Each key of a section is a change of its own, even if the section is empty on one side: the
             // section as a whole has no place.
-            (Value::Map(old), Value::Map(new)) if old.is_empty() || new.is_empty() => walk.maps(old, new),
-            _ => walk.values(old, new),
+            (Value::Map(old), Value::Map(new)) if old.is_empty() || new.is_empty() => {
+                comparison.maps(old, new);
+            }
+            _ => comparison.values(old, new),
         }
     }
-    walk.changes
+    comparison.changes
 }
 
-struct Walk {
+struct Comparison {
     section: Section,
     path: Vec<Key>,
     indexes: Vec<usize>,
     changes: Vec<NodeChange>,
 }
 
-impl Walk {
-    fn say(&mut self, old: Option<Value>, new: Option<Value>) {
+impl Comparison {
+    fn add(&mut self, old: Option<Value>, new: Option<Value>) {
         let items = match (&old, &new) {
             (Some(Value::List(old)), Some(Value::List(new))) => items(old, new),
             _ => Vec::new(),
@@ -157,7 +163,7 @@ impl Walk {
             }
             _ => {
                 if !same(old, new) {
-                    self.say(Some(old.clone()), Some(new.clone()));
+                    self.add(Some(old.clone()), Some(new.clone()));
                 }
             }
         });
@@ -191,8 +197,8 @@ impl Walk {
                     self.path.pop();
                 }
             }
-            _ if gone => self.say(Some(value.clone()), None),
-            _ => self.say(None, Some(value.clone())),
+            _ if gone => self.add(Some(value.clone()), None),
+            _ => self.add(None, Some(value.clone())),
         }
     }
 }

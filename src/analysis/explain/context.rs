@@ -23,7 +23,7 @@ use crate::yaml::compose::{Data, compose};
 pub struct ClassTrace {
     /// The name of the class.
     pub name: Text,
-    /// The file of the class; `None` for a missing class that settings allow.
+    /// The file of the class; null for a missing class that settings allow.
     pub file: Option<Arc<str>>,
     /// Every list entry that names the class. The effective entry comes first.
     pub listings: Vec<ClassListing>,
@@ -37,7 +37,7 @@ pub struct ClassListing {
     pub effective: bool,
     /// The entry as written, if it has references.
     pub written: Option<Text>,
-    /// The place of the entry; `None` in a class mapping.
+    /// The place of the entry; null in a class mapping.
     pub site: Option<Site>,
     /// The include chain from the node to the class.
     pub chain: Vec<Link>,

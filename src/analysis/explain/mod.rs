@@ -125,7 +125,7 @@ pub struct ValueTrace {
     /// Whether a key of the path marks the whole value as secret.
     #[serde(skip)]
     pub hidden: bool,
-    /// The value; `None` if it cannot be computed or was removed.
+    /// The value; null if it cannot be computed or was removed.
     pub value: Option<Value>,
     /// The error, if the value cannot be computed.
     #[serde(rename = "error", serialize_with = "data::error")]

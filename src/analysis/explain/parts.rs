@@ -21,7 +21,7 @@ pub struct ValuePart {
     /// The full path.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub path: KeyPath,
-    /// The value; `None` if it cannot be computed.
+    /// The value; null if it cannot be computed.
     pub value: Option<Value>,
     /// The value as written, if it is a reference or a query.
     pub written: Option<Value>,

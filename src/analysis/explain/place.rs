@@ -20,7 +20,7 @@ use crate::engine::node::{Computation, Layers};
 pub struct ValuePlace {
     /// The layer: `node 'web1'`, `class 'site.lan'`, `input data`, `automatic parameters`.
     pub layer: String,
-    /// File, line and column; `None` if the value is in no file.
+    /// File, line and column; null if the value is in no file.
     pub site: Option<Site>,
     /// The name of the class, if the layer is a class.
     #[serde(skip)]

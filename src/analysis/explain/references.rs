@@ -41,7 +41,7 @@ pub struct ReferenceTrace {
     pub fault: Option<Fault>,
     /// The references inside of it.
     pub inner: Vec<ReferenceTrace>,
-    /// The steps of the target; `None` if they are shown elsewhere.
+    /// The steps of the target; null if they are shown elsewhere.
     #[serde(rename = "story", serialize_with = "data::trace")]
     pub trace: Option<Box<ValueTrace>>,
 }

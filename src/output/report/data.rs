@@ -11,44 +11,50 @@ use crate::base::error::{Fault, Link, Note, inert, short};
 use crate::base::source::Site;
 use crate::base::value::Text;
 
-/// A problem as data.
+/// An error or a finding.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-struct Problem<'f> {
+struct DiagnosticData<'f> {
     /// The stable code of the error or rule.
     code: &'f str,
-    /// How bad a finding is; not there for what caused it.
+    /// The level of a finding; absent for its causes.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<Level>,
+    /// The message.
     message: String,
+    /// The place.
     site: Option<&'f Site>,
-    /// The parameter or export.
+    /// The path of the parameter or export that contains it.
     path: Option<String>,
-    /// Whether the path is that of an export.
+    /// Whether the path is one of the exports.
     export: bool,
-    /// How the file came in, from the node on.
+    /// The include chain from the node to the file.
     chain: &'f [Link],
-    notes: Vec<Remark<'f>>,
-    /// A way out.
+    /// Notes on other places.
+    notes: Vec<NoteData<'f>>,
+    /// How to repair the cause.
     help: Option<String>,
-    /// The nodes that have a finding; not there for what caused it.
+    /// The nodes that have a finding; absent for its causes.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<&'f [Text]>,
-    causes: Vec<Problem<'f>>,
+    /// The errors that caused it.
+    causes: Vec<DiagnosticData<'f>>,
 }
 
-/// A remark.
+/// A note.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
-struct Remark<'f> {
+struct NoteData<'f> {
+    /// The message.
     message: String,
+    /// The place.
     site: Option<&'f Site>,
 }
 
-impl<'f> Problem<'f> {
-    fn of(fault: &'f Fault) -> Problem<'f> {
-        let remark = |note: &'f Note| Remark { message: short(&note.text).into(), site: note.site.as_ref() };
-        Problem {
+impl<'f> DiagnosticData<'f> {
+    fn of(fault: &'f Fault) -> DiagnosticData<'f> {
+        let data = |note: &'f Note| NoteData { message: short(&note.text).into(), site: note.site.as_ref() };
+        DiagnosticData {
             code: fault.code(),
             level: None,
             message: fault.kind.to_string(),
@@ -56,10 +62,10 @@ impl<'f> Problem<'f> {
             path: fault.path.as_deref().map(|path| short(path).into()),
             export: fault.export,
             chain: &fault.chain,
-            notes: fault.notes.iter().map(remark).collect(),
+            notes: fault.notes.iter().map(data).collect(),
             help: fault.kind.help(),
             nodes: None,
-            causes: fault.causes.iter().map(Problem::of).collect(),
+            causes: fault.causes.iter().map(DiagnosticData::of).collect(),
         }
     }
 }
@@ -67,17 +73,17 @@ impl<'f> Problem<'f> {
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (level, nodes) = (Some(self.level), Some(self.nodes.as_slice()));
-        Problem { level, nodes, ..Problem::of(&self.fault) }.serialize(serializer)
+        DiagnosticData { level, nodes, ..DiagnosticData::of(&self.fault) }.serialize(serializer)
     }
 }
 
 #[cfg(feature = "schema")]
 impl schemars::JsonSchema for Finding {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        Problem::schema_name()
+        DiagnosticData::schema_name()
     }
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        Problem::json_schema(generator)
+        DiagnosticData::json_schema(generator)
     }
 }
 

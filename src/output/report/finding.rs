@@ -9,19 +9,19 @@ use serde::Serialize;
 use crate::base::error::{Fault, Note};
 use crate::base::value::Text;
 
-/// How bad something is.
+/// The level of a finding.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Not said.
+    /// Not reported.
     #[cfg_attr(feature = "schema", schemars(skip))]
     Off,
-    /// Worth knowing.
+    /// Good to know.
     Info,
     /// Probably not meant.
     Warning,
-    /// No node can be rendered with it.
+    /// An error: a node that has it does not render.
     Error,
 }
 
@@ -56,18 +56,18 @@ const NAMED: usize = 5;
 
 /// Groups equal faults, ordered by file and line.
 pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Finding> {
-    let mut findings: IndexMap<Said, Finding> = IndexMap::new();
+    let mut findings: IndexMap<FindingKey, Finding> = IndexMap::new();
     for (level, fault) in problems {
         let node = fault.node.clone();
         let finding =
-            findings.entry(said(&fault)).or_insert_with(|| Finding { fault, level, nodes: Vec::new() });
+            findings.entry(key_of(&fault)).or_insert_with(|| Finding { fault, level, nodes: Vec::new() });
         if let Some(node) = node
             && finding.nodes.last() != Some(&node)
         {
             finding.nodes.push(node);
         }
     }
-    say_with_causes(&mut findings);
+    merge_into_causes(&mut findings);
     let mut findings: Vec<Finding> = findings.into_values().collect();
     for finding in &mut findings {
         if let [_, others @ ..] = finding.nodes.as_slice()
@@ -85,26 +85,27 @@ pub fn grouped(problems: impl IntoIterator<Item = (Level, Fault)>) -> Vec<Findin
 }
 
 /// The key of equal faults: code, place and message.
-type Said = (&'static str, String, String);
+type FindingKey = (&'static str, String, String);
 
-fn said(fault: &Fault) -> Said {
+fn key_of(fault: &Fault) -> FindingKey {
     let place = fault.site.as_ref().map_or_else(String::new, ToString::to_string);
     (fault.code(), place, fault.kind.to_string())
 }
 
 /// Removes failed queries whose causes are findings themselves. The findings of the causes get the nodes that
 /// ask.
-fn say_with_causes(findings: &mut IndexMap<Said, Finding>) {
+fn merge_into_causes(findings: &mut IndexMap<FindingKey, Finding>) {
     let caused = |finding: &&Finding| {
         let causes = &finding.fault.causes;
-        !causes.is_empty() && causes.iter().all(|cause| findings.contains_key(&said(cause)))
+        !causes.is_empty() && causes.iter().all(|cause| findings.contains_key(&key_of(cause)))
     };
-    let caused: Vec<Said> = findings.values().filter(caused).map(|finding| said(&finding.fault)).collect();
+    let caused: Vec<FindingKey> =
+        findings.values().filter(caused).map(|finding| key_of(&finding.fault)).collect();
     let taken: Vec<Finding> = caused.iter().filter_map(|key| findings.shift_remove(key)).collect();
     for Finding { mut fault, nodes, .. } in taken {
         let query = fault.kind.query_mut().cloned().unwrap_or_default();
         for cause in &fault.causes {
-            let Some(finding) = findings.get_mut(&said(cause)) else { continue };
+            let Some(finding) = findings.get_mut(&key_of(cause)) else { continue };
             for node in &nodes {
                 if !finding.nodes.contains(node) {
                     finding.nodes.push(node.clone());
