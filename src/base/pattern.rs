@@ -3,14 +3,41 @@
 //! A name is a glob as in class mappings (`*`, `?`, `[a-z]`). A path is written as in references,
 //! `linux:system:name`; each of its keys may be a glob, and `**` stands for any number of keys.
 
+use std::str::Chars;
+
 use crate::base::path::{list_index, split_path};
 use crate::base::value::{Key, Text};
 
-/// A glob for names.
+/// A glob for names: Python's `fnmatch.fnmatchcase` with `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
-    chars: Vec<char>,
-    wild: bool,
+    tokens: Vec<Token>,
+}
+
+/// One element of a glob.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Token {
+    /// `*`
+    Star,
+    /// `?`
+    Any,
+    /// A character that stands for itself.
+    One(char),
+    /// A `[…]`: ranges of characters.
+    Set { ranges: Vec<(char, char)>, negated: bool },
+}
+
+impl Token {
+    fn is(&self, c: char) -> bool {
+        match self {
+            Token::Star => false,
+            Token::Any => true,
+            Token::One(one) => *one == c,
+            Token::Set { ranges, negated } => {
+                ranges.iter().any(|(first, last)| (*first..=*last).contains(&c)) != *negated
+            }
+        }
+    }
 }
 
 /// True if the text has wildcards. A pattern may match nothing; a name must exist.
@@ -21,16 +48,66 @@ pub fn is_wild(text: &str) -> bool {
 impl Glob {
     /// Parses a glob; every text is valid.
     pub fn new(text: &str) -> Glob {
-        Glob { chars: text.chars().collect(), wild: is_wild(text) }
+        let chars: Vec<char> = text.chars().collect();
+        let mut rest = chars.as_slice();
+        let mut tokens = Vec::with_capacity(rest.len());
+        while let [first, behind @ ..] = rest {
+            let (token, behind) = match first {
+                '*' => (Token::Star, behind),
+                '?' => (Token::Any, behind),
+                '[' => set(rest).unwrap_or((Token::One('['), behind)),
+                one => (Token::One(*one), behind),
+            };
+            tokens.push(token);
+            rest = behind;
+        }
+        Glob { tokens }
     }
 
     /// True if the name matches. A glob without wildcards matches only itself.
     pub fn matches(&self, name: &str) -> bool {
-        if self.wild {
-            glob_matches(&self.chars, &name.chars().collect::<Vec<_>>())
-        } else {
-            self.chars.iter().copied().eq(name.chars())
+        let tokens = self.tokens.as_slice();
+        let (mut at, mut rest) = (0, name.chars());
+        // The token after the last `*`, and the rest of the name where it was tried last.
+        let mut star: Option<(usize, Chars<'_>)> = None;
+        loop {
+            if let Some(Token::Star) = tokens.get(at) {
+                at += 1;
+                if at == tokens.len() {
+                    return true;
+                }
+                let Some(start) = from_token(&tokens[at], rest) else { return false };
+                rest = start.clone();
+                star = Some((at, start));
+                continue;
+            }
+            let mut behind = rest.clone();
+            let Some(c) = behind.next() else { break };
+            if tokens.get(at).is_some_and(|token| token.is(c)) {
+                (at, rest) = (at + 1, behind);
+                continue;
+            }
+            let Some((from, tried)) = &mut star else { return false };
+            tried.next();
+            let Some(start) = from_token(&tokens[*from], tried.clone()) else { return false };
+            *tried = start;
+            (at, rest) = (*from, tried.clone());
         }
+        tokens[at..].iter().all(|token| matches!(token, Token::Star))
+    }
+}
+
+/// The rest of a name from the first character that may be the token after a `*`; `None` if there is none.
+/// Most names do not have the character at all, and are done with here.
+fn from_token<'n>(token: &Token, rest: Chars<'n>) -> Option<Chars<'n>> {
+    match token {
+        Token::One(c) if c.is_ascii() => {
+            let text = rest.as_str();
+            // An ASCII byte is never part of another character.
+            let start = text.bytes().position(|byte| char::from(byte) == *c)?;
+            Some(text[start..].chars())
+        }
+        _ => Some(rest),
     }
 }
 
@@ -138,61 +215,26 @@ impl Progress {
     }
 }
 
-/// Python's `fnmatch.fnmatchcase`: `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
-pub(crate) fn glob_matches(glob: &[char], name: &[char]) -> bool {
-    let (mut g, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        let step = match glob.get(g) {
-            Some('*') => {
-                star = Some((g, n));
-                g += 1;
-                continue;
-            }
-            Some('?') => Some(1),
-            Some('[') => match set(&glob[g..]) {
-                Some((length, matches)) => matches(name[n]).then_some(length),
-                None => (name[n] == '[').then_some(1),
-            },
-            Some(c) => (*c == name[n]).then_some(1),
-            None => None,
-        };
-        match (step, star) {
-            (Some(length), _) => {
-                g += length;
-                n += 1;
-            }
-            (None, Some((from, at))) => {
-                star = Some((from, at + 1));
-                g = from + 1;
-                n = at + 1;
-            }
-            (None, None) => return false,
-        }
-    }
-    glob[g..].iter().all(|c| *c == '*')
-}
-
-/// A `[…]` of a glob: its length and its matcher; `None` if it is not closed.
-fn set(glob: &[char]) -> Option<(usize, impl Fn(char) -> bool + '_)> {
+/// The `[…]` at the start of a glob, and the rest of the glob; `None` if it is not closed.
+fn set(glob: &[char]) -> Option<(Token, &[char])> {
     let negated = glob.get(1) == Some(&'!');
     let start = if negated { 2 } else { 1 };
     let end = (start + 1..glob.len()).find(|at| glob[*at] == ']')?;
-    let inside = &glob[start..end];
-    Some((end + 1, move |c: char| {
-        let mut at = 0;
-        let mut found = false;
-        while at < inside.len() {
-            if inside.get(at + 1) == Some(&'-') && at + 2 < inside.len() {
-                found |= (inside[at]..=inside[at + 2]).contains(&c);
-                at += 3;
-            } else {
-                found |= inside[at] == c;
-                at += 1;
+    let mut inside = &glob[start..end];
+    let mut ranges = Vec::new();
+    loop {
+        inside = match inside {
+            [first, '-', last, rest @ ..] => {
+                ranges.push((*first, *last));
+                rest
             }
-        }
-        found != negated
-    }))
+            [one, rest @ ..] => {
+                ranges.push((*one, *one));
+                rest
+            }
+            [] => return Some((Token::Set { ranges, negated }, &glob[end + 1..])),
+        };
+    }
 }
 
 #[cfg(test)]
@@ -211,9 +253,18 @@ mod tests {
             ("[]]", "]", true),
             ("*a*b", "xaxxb", true),
             ("*a*b", "xaxxbc", false),
+            ("*ab", "aab", true),
+            ("*ab", "a", false),
+            ("*é?", "aéé", true),
+            ("a**", "a", true),
+            ("*?", "", false),
+            ("[!a]*[-_]x", "bé_x", true),
+            ("[a-", "[a-", true),
+            ("[!]", "[!]", true),
+            ("[]-]", "-", false),
+            ("*[", "a[", true),
         ] {
-            let glob: Vec<char> = glob.chars().collect();
-            assert_eq!(glob_matches(&glob, &name.chars().collect::<Vec<_>>()), matches, "{glob:?} {name}");
+            assert_eq!(Glob::new(glob).matches(name), matches, "{glob} {name}");
         }
     }
 

@@ -65,7 +65,9 @@ impl Secrets {
         let name = name.to_lowercase();
         // Mappings in lists are not merged, so their keys still have prefixes.
         let bare = name.trim_start_matches(|c: char| !c.is_alphanumeric());
-        let matching = self.keys.iter().filter(|(glob, _)| glob.matches(&name) || glob.matches(bare));
+        let has_prefix = bare.len() < name.len();
+        let is = |glob: &Glob| glob.matches(&name) || has_prefix && glob.matches(bare);
+        let matching = self.keys.iter().filter(|(glob, _)| is(glob));
         matching.map(|(_, cover)| *cover).max().unwrap_or_default()
     }
 

@@ -487,10 +487,15 @@ impl Files {
 
     /// The text of a file that was read, for excerpts.
     pub fn text(&self, path: &str) -> Option<String> {
-        let table = self.table.lock();
-        let file = table.files.iter().find(|file| &*file.shown == path)?;
-        let loaded = file.loaded.as_ref()?;
-        Some(String::from_utf8_lossy(&loaded.bytes).into_owned())
+        let bytes = {
+            let table = self.table.lock();
+            // Most paths are shown as they are.
+            let known = table.numbers.get(path.as_bytes()).and_then(|file| table.files.get(file.0 as usize));
+            let known = known.filter(|file| &*file.shown == path);
+            let file = known.or_else(|| table.files.iter().find(|file| &*file.shown == path))?;
+            file.loaded.as_ref()?.bytes.clone()
+        };
+        Some(String::from_utf8_lossy(&bytes).into_owned())
     }
 }
 

@@ -10,7 +10,7 @@ use fancy_regex::Regex;
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
-use crate::base::pattern::glob_matches;
+use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
 
@@ -34,7 +34,7 @@ struct Mapping {
 
 #[derive(Debug)]
 enum MappingPattern {
-    Glob(Vec<char>),
+    Glob(Glob),
     Regex(Box<Regex>),
 }
 
@@ -125,7 +125,7 @@ impl Mapping {
         };
         match &self.pattern {
             MappingPattern::Glob(glob) => {
-                if !glob_matches(glob, &name.chars().collect::<Vec<_>>()) {
+                if !glob.matches(name) {
                     return Ok(None);
                 }
                 Ok(Some(self.classes.iter().map(|word| mapped(word.text.clone(), None)).collect()))
@@ -193,7 +193,7 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
             MappingPattern::Regex(Box::new(regex))
         }
         None if key.text.is_empty() => return Err(fault("the pattern is empty")),
-        None => MappingPattern::Glob(key.text.chars().collect()),
+        None => MappingPattern::Glob(Glob::new(&key.text)),
     };
     let open = settings.reference_sentinels.0.clone();
     Ok(Mapping { source: source.clone(), pattern, classes: words.collect(), open })

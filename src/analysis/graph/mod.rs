@@ -5,6 +5,7 @@ mod page;
 mod picture;
 
 use indexmap::{IndexMap, IndexSet};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::analysis::explain::{Selection, ValuePart, brief, chosen_nodes, explain_in, written};
@@ -180,8 +181,9 @@ fn files(
             entry.insert((listed.class.clone(), place));
         }
     }
+    let by_name = ByName::of(survey);
     for node in chosen.iter().filter(|node| node.layers.is_err()) {
-        listed_in_files(survey, node, &mut lists);
+        listed_in_files(&by_name, node, &mut lists);
     }
     // Missing classes that are ignored.
     let missing: Vec<Text> = lists.values().flatten().map(|(class, _)| class.clone()).collect();
@@ -195,7 +197,7 @@ fn files(
     let mut files: Vec<Vertex> = lists
         .into_iter()
         .map(|((kind, name), entries)| {
-            let file = file_of(survey, kind, &name);
+            let file = by_name.file(kind, &name);
             Vertex {
                 sets: file.map_or_else(Vec::new, |file| sets(computation, file, redaction)),
                 file: file.map(|file| file.path.to_string()),
@@ -209,26 +211,39 @@ fn files(
     files
 }
 
-fn file_of<'s>(survey: &'s Survey, kind: FileKind, name: &Text) -> Option<&'s SurveyedFile> {
-    let is_class = kind == FileKind::Class;
-    survey.files.iter().find(|file| file.is_class == is_class && file.name == *name)
+/// The files of a survey by kind and name. Of several files with one name, the first one counts.
+struct ByName<'s>(FxHashMap<(FileKind, &'s str), &'s SurveyedFile>);
+
+impl<'s> ByName<'s> {
+    fn of(survey: &'s Survey) -> ByName<'s> {
+        let mut files = FxHashMap::default();
+        for file in &survey.files {
+            let kind = if file.is_class { FileKind::Class } else { FileKind::Node };
+            files.entry((kind, &*file.name)).or_insert(file);
+        }
+        ByName(files)
+    }
+
+    fn file(&self, kind: FileKind, name: &str) -> Option<&'s SurveyedFile> {
+        self.0.get(&(kind, name)).copied()
+    }
 }
 
 /// The list entries in the files of a node that cannot be linearized: its own file, and the files of the
 /// classes in it, recursively. Names with references are skipped, because they cannot be resolved.
 fn listed_in_files(
-    survey: &Survey,
+    by_name: &ByName<'_>,
     node: &Surveyed,
     lists: &mut IndexMap<(FileKind, Text), IndexSet<Entry>>,
 ) {
     let mut waiting = vec![(FileKind::Node, node.name.clone())];
     let mut seen = IndexSet::new();
     while let Some((kind, name)) = waiting.pop() {
-        let file = file_of(survey, kind, &name);
+        let file = by_name.file(kind, &name);
         let Some(layer) = file.and_then(|file| file.layer.as_ref().ok()) else { continue };
         for entry in layer.classes.iter().filter(|entry| entry.template.is_none()) {
             let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
-            let class = names.find(|name| file_of(survey, FileKind::Class, name).is_some());
+            let class = names.find(|name| by_name.file(FileKind::Class, name).is_some());
             let class = class.unwrap_or(&entry.lookup).clone();
             let place = Some((entry.origin.file, entry.origin.node));
             lists.entry((kind, name.clone())).or_default().insert((class.clone(), place));

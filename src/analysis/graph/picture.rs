@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use indexmap::IndexMap;
+use indexmap::{IndexMap, IndexSet};
 
 use super::{FileKind, Graph};
 use crate::base::error::inert;
@@ -12,15 +12,13 @@ use crate::base::error::inert;
 type Name<'g> = (FileKind, &'g str);
 
 /// Numbers of all vertices, and the arrows between them, each once.
-fn numbered(graph: &Graph) -> (IndexMap<Name<'_>, usize>, Vec<(usize, usize)>) {
+fn numbered(graph: &Graph) -> (IndexMap<Name<'_>, usize>, IndexSet<(usize, usize)>) {
     let names = graph.files.iter().map(|vertex| (vertex.kind, &*vertex.name));
     let numbers: IndexMap<Name<'_>, usize> = names.zip(0..).collect();
-    let mut arrows = Vec::new();
+    let mut arrows = IndexSet::new();
     let mut add = |from: Name<'_>, to: &str| {
-        if let (Some(from), Some(to)) = (numbers.get(&from), numbers.get(&(FileKind::Class, to)))
-            && !arrows.contains(&(*from, *to))
-        {
-            arrows.push((*from, *to));
+        if let (Some(from), Some(to)) = (numbers.get(&from), numbers.get(&(FileKind::Class, to))) {
+            arrows.insert((*from, *to));
         }
     };
     for vertex in &graph.files {
