@@ -11,6 +11,7 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::error::Error;
+use crate::base::parallel;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
 use crate::engine::linearize::{IncludeChains, IncludedFile, ListedClass};
@@ -33,6 +34,8 @@ pub struct Surveyed {
     pub included: Vec<IncludedFile>,
     /// The entries of all class lists that were read.
     pub listings: Vec<ListedClass>,
+    /// The number of its kind: nodes of a kind have the same classes in the same order.
+    pub kind: usize,
 }
 
 impl Surveyed {
@@ -81,6 +84,9 @@ pub struct SurveyedFile {
     pub layer: Result<Arc<Layer>, Error>,
     /// Indexes of the nodes that it contributes to.
     pub nodes: Vec<usize>,
+    /// Indexes of the first such node of each kind. Nodes of a kind have the same classes in the same order, so
+    /// what holds for the classes of one of them holds for all.
+    pub kinds: Vec<usize>,
 }
 
 /// All nodes and files of one state of an inventory.
@@ -97,21 +103,16 @@ impl Survey {
     /// Collects everything.
     pub fn of(computation: &Computation<'_>) -> Survey {
         let catalog = computation.catalog;
-        let nodes: Vec<Surveyed> = catalog
-            .nodes
-            .values()
-            .map(|item| {
-                let layers = computation.layers(NodeRequest::plain(&item.name)).map(Arc::new);
-                let chains = layers.as_ref().ok().map(|layers| layers.linearization.include_chains());
-                Surveyed {
-                    name: item.name.clone(),
-                    path: shown(item),
-                    included: chains.map_or_else(Vec::new, IncludeChains::all),
-                    listings: chains.map_or_else(Vec::new, IncludeChains::listings),
-                    layers,
-                }
-            })
-            .collect();
+        let context = computation.context();
+        let items: Vec<&CatalogEntry> = catalog.nodes.values().collect();
+        let nodes = parallel::each(
+            computation.threads(),
+            &items,
+            || context.computation(),
+            |computation, item| surveyed_node(computation, item),
+            |_| false,
+        );
+        let (nodes, first_of_kind) = with_kinds(nodes);
         // Several environments may use one branch.
         let mut visited = FxHashSet::default();
         let classes = catalog.classes().filter(|item| visited.insert(item.path()));
@@ -120,10 +121,16 @@ impl Survey {
         let number = |(index, file): (usize, &SurveyedFile)| Some((file.layer.as_ref().ok()?.file, index));
         let by_file: FxHashMap<FileId, usize> = files.iter().enumerate().filter_map(number).collect();
         for (index, node) in nodes.iter().enumerate() {
+            let (is_first, mut own) = (first_of_kind.get(node.kind) == Some(&index), true);
             for file in node.files() {
                 if let Some(file) = by_file.get(&file).and_then(|at| files.get_mut(*at)) {
                     file.nodes.push(index);
+                    // Its own file comes first.
+                    if is_first || own {
+                        file.kinds.push(index);
+                    }
                 }
+                own = false;
             }
         }
         Survey { nodes, files, by_file }
@@ -139,10 +146,46 @@ impl Survey {
         file.nodes.iter().filter_map(|at| self.nodes.get(*at))
     }
 
+    /// The first node of each kind that a file contributes to. Their layers before this file are those of all
+    /// users.
+    pub fn kinds(&self, file: &SurveyedFile) -> impl Iterator<Item = &Surveyed> {
+        file.kinds.iter().filter_map(|at| self.nodes.get(*at))
+    }
+
     /// The names of the nodes with these indexes.
     pub fn names(&self, nodes: &[usize]) -> Vec<Text> {
         nodes.iter().filter_map(|at| self.nodes.get(*at)).map(|node| node.name.clone()).collect()
     }
+}
+
+fn surveyed_node(computation: &Computation<'_>, item: &CatalogEntry) -> Surveyed {
+    let layers = computation.layers(NodeRequest::plain(&item.name)).map(Arc::new);
+    let chains = layers.as_ref().ok().map(|layers| layers.linearization.include_chains());
+    Surveyed {
+        name: item.name.clone(),
+        path: shown(item),
+        included: chains.map_or_else(Vec::new, IncludeChains::all),
+        listings: chains.map_or_else(Vec::new, IncludeChains::listings),
+        layers,
+        kind: 0,
+    }
+}
+
+/// The nodes with the numbers of their kinds, and the index of the first node of each kind.
+fn with_kinds(mut nodes: Vec<Surveyed>) -> (Vec<Surveyed>, Vec<usize>) {
+    let mut kinds: FxHashMap<Vec<FileId>, usize> = FxHashMap::default();
+    let mut first = Vec::new();
+    for (index, node) in nodes.iter_mut().enumerate() {
+        let layers = node.layers.iter().flat_map(|layers| layers.linearization.layers());
+        let files = layers.map(|layer| layer.file).chain(node.files().skip(1));
+        let next = kinds.len();
+        let kind = *kinds.entry(files.collect()).or_insert(next);
+        if kind == next {
+            first.push(index);
+        }
+        node.kind = kind;
+    }
+    (nodes, first)
 }
 
 /// The file of a name, or all files that claim it. If several do, none of them counts, and the clash comes
@@ -158,7 +201,14 @@ fn surveyed(computation: &Computation<'_>, item: &CatalogEntry) -> Vec<SurveyedF
             }
         };
         let path = shown(&item);
-        SurveyedFile { name: item.name, is_class: item.is_class, path, layer, nodes: Vec::new() }
+        SurveyedFile {
+            name: item.name,
+            is_class: item.is_class,
+            path,
+            layer,
+            nodes: Vec::new(),
+            kinds: Vec::new(),
+        }
     };
     item.files().map(file).collect()
 }

@@ -149,6 +149,13 @@ impl Layers {
     }
 }
 
+impl<'a> Computation<'a> {
+    /// What all threads share, for computations of other threads.
+    pub fn context(&self) -> EngineContext<'a> {
+        self.context
+    }
+}
+
 impl Computation<'_> {
     /// Computes a node.
     pub fn answer(&self, request: NodeRequest<'_>) -> Result<Answer> {

@@ -22,10 +22,11 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         }
         redundant(linter, found);
     }
-    if !linter.computation.mappings.is_empty() {
+    if !linter.context.mappings.is_empty() {
+        let computation = linter.context.computation();
         for node in linter.nodes() {
-            let item = linter.computation.catalog.nodes.get(&node.name);
-            let mapped = item.and_then(|item| linter.computation.mapped_classes(item).ok());
+            let item = linter.context.catalog.nodes.get(&node.name);
+            let mapped = item.and_then(|item| computation.mapped_classes(item).ok());
             if mapped.is_some_and(|classes| classes.is_empty()) {
                 let message = format!("no class mapping matches the node '{}'", node.name);
                 found.push(lint_fault("node-unmapped", message, None).at_site(Site::file(node.path.clone())));

@@ -5,6 +5,7 @@
 //! evaluation are those of a pillar.
 
 mod classes;
+mod mentions;
 mod names;
 mod parameters;
 mod plain;
@@ -21,16 +22,18 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
+use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::secrets::Secrets;
 use crate::base::settings::unknown_word;
-use crate::base::source::{Origin, Site};
-use crate::base::value::{Map, Value};
-use crate::engine::exports::QueryRecord;
-use crate::engine::node::{Computation, NodeRequest};
-use crate::engine::{Inventory, NodeInfo};
+use crate::base::source::{FileId, Origin, Site};
+use crate::base::value::{Key, Map, Value};
+use crate::engine::Inventory;
+use crate::engine::linearize::AUTOMATIC;
+use crate::engine::node::{Answer, Computation, EngineContext, NodeRequest};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
+use crate::model::query::Query;
 use crate::model::slot::MapSlot;
 use crate::output::report::{Finding, Level, grouped};
 
@@ -186,8 +189,10 @@ fn codes() -> impl Iterator<Item = &'static str> {
 
 /// Checks one state of an inventory.
 struct Linter<'a> {
-    computation: &'a Computation<'a>,
+    context: EngineContext<'a>,
     survey: Survey,
+    /// The maps of the layers with prefixes applied, by section, for files that have prefixes.
+    settled: FxHashMap<FileId, [Arc<MapSlot>; 2]>,
     secrets: Secrets,
     plain: Plain,
     prefixes: Prefixes,
@@ -199,43 +204,56 @@ struct Linter<'a> {
     reach: Reach,
     /// The same for the checked nodes only.
     chosen_reach: Reach,
-    /// Records of the queries of the nodes.
-    asked: Vec<QueryRecord>,
     problems: Vec<Fault>,
 }
 
+/// What the later checks need of the rendered nodes. Their values are dropped at once.
+#[derive(Default)]
+struct RenderedNodes {
+    /// Which nodes of the survey have values.
+    done: Vec<bool>,
+    /// The references whose defaults were taken.
+    defaults: FxHashSet<Site>,
+    /// The queries that were asked, and whether any node answered.
+    asked: Vec<(Arc<Query>, bool)>,
+}
+
+/// What one rendered node leaves: its warnings, and its queries as in [`RenderedNodes`].
+type Remains = (Vec<Warning>, Vec<(Arc<Query>, bool)>);
+
 impl<'a> Linter<'a> {
-    fn new(computation: &'a Computation<'a>, globs: &[Glob]) -> Linter<'a> {
+    fn new(computation: &Computation<'a>, globs: &[Glob]) -> Linter<'a> {
         let survey = Survey::of(computation);
+        let prefixes = Prefixes::new(computation.settings);
         let chosen: Vec<bool> = survey.nodes.iter().map(|node| chosen(globs, &node.name)).collect();
         let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
         Linter {
             reach: Reach::of(computation, &survey, survey.nodes.iter()),
             chosen_reach: Reach::of(computation, &survey, nodes),
-            computation,
+            context: computation.context(),
             secrets: Secrets::of(computation.settings),
             plain: Plain::new(computation.settings, &survey),
-            prefixes: Prefixes::new(computation.settings),
+            settled: settled_layers(&survey, &prefixes),
+            prefixes,
             chosen,
             all: globs.is_empty(),
             survey,
-            asked: Vec::new(),
             problems: Vec::new(),
         }
     }
 
     fn look(&mut self) {
         let rendered = self.render();
-        let mut found = Vec::new();
-        for file in self.files() {
-            names::look(self, file, &mut found);
-            written::look(self, file, &mut found);
-            // A fault that a node reported already is the same finding.
-            match &file.layer {
-                Ok(layer) => found.extend(layer.warnings.iter().cloned()),
-                Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
-            }
-        }
+        let files: Vec<&SurveyedFile> = self.files().collect();
+        let linter = &*self;
+        let found = parallel::each(
+            self.context.threads(),
+            &files,
+            || (),
+            |(), file| linter.look_at_file(file),
+            |_| false,
+        );
+        let mut found: Vec<Fault> = found.into_iter().flatten().collect();
         // A node with such a class reports the error itself.
         let concerns = |fault: &Fault| match &fault.kind {
             Kind::DuplicateDefinition { what, name, .. } => {
@@ -243,7 +261,7 @@ impl<'a> Linter<'a> {
             }
             _ => true,
         };
-        found.extend(self.computation.catalog.clashes().into_iter().filter(concerns));
+        found.extend(self.context.catalog.clashes().into_iter().filter(concerns));
         structure::look(self, &mut found);
         repeated::look(self, &mut found);
         parameters::look(self, &rendered, &mut found);
@@ -251,32 +269,55 @@ impl<'a> Linter<'a> {
         if self.all {
             unreached::look(self, &mut found);
         }
-        let delimiter = &self.computation.settings.delimiter;
+        let delimiter = &self.context.settings.delimiter;
         for fault in &mut found {
             fault.redact_query(&self.secrets, delimiter);
         }
         self.problems.append(&mut found);
     }
 
+    /// Checks one file for itself.
+    fn look_at_file(&self, file: &SurveyedFile) -> Vec<Fault> {
+        let mut found = Vec::new();
+        names::look(self, file, &mut found);
+        written::look(self, file, &mut found);
+        // A fault that a node reported already is the same finding.
+        match &file.layer {
+            Ok(layer) => found.extend(layer.warnings.iter().cloned()),
+            Err(error) => found.extend(error.faults().iter().filter(|_| file.is_class).cloned()),
+        }
+        found
+    }
+
     /// Renders the chosen nodes. Errors and warnings become findings; later checks use the results.
-    fn render(&mut self) -> Vec<Option<Arc<NodeInfo>>> {
-        let mut rendered = Vec::with_capacity(self.survey.nodes.len());
+    fn render(&mut self) -> RenderedNodes {
+        let nodes: Vec<(&Surveyed, bool)> =
+            self.survey.nodes.iter().zip(self.chosen.iter().copied()).collect();
+        let all = parallel::each(
+            self.context.threads(),
+            &nodes,
+            || self.context.computation(),
+            |computation, (node, chosen)| {
+                chosen.then(|| computation.answer(NodeRequest::plain(&node.name)).map(remains))
+            },
+            |_| false,
+        );
+        let mut rendered = RenderedNodes::default();
         let mut problems = Vec::new();
-        for (node, chosen) in self.survey.nodes.iter().zip(&self.chosen) {
-            if !chosen {
-                rendered.push(None);
-                continue;
-            }
-            match self.computation.answer(NodeRequest::plain(&node.name)) {
-                Ok(answer) => {
-                    self.asked.extend(answer.queries);
-                    problems.extend(answer.info.warnings.iter().cloned());
-                    rendered.push(Some(Arc::new(answer.info)));
+        for node in all {
+            rendered.done.push(matches!(node, Some(Ok(_))));
+            match node {
+                Some(Ok((warnings, asked))) => {
+                    let taken =
+                        warnings.iter().filter(|warning| matches!(warning.kind, Kind::DefaultUsed { .. }));
+                    rendered.defaults.extend(taken.filter_map(|warning| warning.site.clone()));
+                    rendered.asked.extend(asked);
+                    problems.extend(warnings);
                 }
-                Err(error) => {
+                Some(Err(error)) => {
                     problems.extend(error.into_faults().into_iter().map(|fault| self.counted(fault)));
-                    rendered.push(None);
                 }
+                None => {}
             }
         }
         self.problems = problems;
@@ -297,7 +338,33 @@ impl<'a> Linter<'a> {
 
     /// The map of a layer's section, with prefixes applied.
     fn settled(&self, section: Section, layer: &Layer) -> Arc<MapSlot> {
-        settled(section.of(layer), &self.prefixes)
+        let map = section.of(layer);
+        if !map.prefixed {
+            return map.clone();
+        }
+        match self.settled.get(&layer.file) {
+            Some([parameters, _]) if section == Section::Parameters => parameters.clone(),
+            Some([_, exports]) => exports.clone(),
+            None => settled(map, &self.prefixes),
+        }
+    }
+
+    /// Whether the map of automatic parameters, which no file wrote, has something at a path in any node of a
+    /// file. There is no input data.
+    fn given(
+        &self,
+        section: Section,
+        file: &SurveyedFile,
+        path: &[Key],
+        has: &dyn Fn(&MapSlot) -> bool,
+    ) -> bool {
+        let automatic = |node: &Surveyed| {
+            let layers = node.layers.as_ref().ok();
+            layers.and_then(|layers| layers.extra.automatic.as_deref()).is_some_and(has)
+        };
+        section == Section::Parameters
+            && path.first().is_some_and(|key| key.as_str() == Some(AUTOMATIC))
+            && self.survey.users(file).any(automatic)
     }
 
     /// The checked files: all files, or those of the chosen nodes.
@@ -341,7 +408,7 @@ impl<'a> Linter<'a> {
     }
 
     fn site(&self, origin: Origin) -> Option<Site> {
-        crate::evaluate::site(self.computation.inputs, origin, None)
+        crate::evaluate::site(self.context.inputs, origin, None)
     }
 
     /// A finding at the origin of a value.
@@ -350,6 +417,21 @@ impl<'a> Linter<'a> {
         fault.site = self.site(origin);
         fault
     }
+}
+
+/// The maps of all layers with prefixes, with these applied. Each node that has the file is compared with them.
+fn settled_layers(survey: &Survey, prefixes: &Prefixes) -> FxHashMap<FileId, [Arc<MapSlot>; 2]> {
+    let layers = survey.files.iter().filter_map(|file| file.layer.as_ref().ok());
+    layers
+        .filter(|layer| Section::ALL.iter().any(|section| section.of(layer).prefixed))
+        .map(|layer| (layer.file, Section::ALL.map(|section| settled(section.of(layer), prefixes))))
+        .collect()
+}
+
+/// What lint keeps of an answer.
+fn remains(answer: Answer) -> Remains {
+    let asked = answer.queries.iter().map(|asked| (asked.query().clone(), asked.found().next().is_some()));
+    (answer.info.warnings, asked.collect())
 }
 
 /// A section that is merged from layers. Both sections get the same checks.
@@ -375,16 +457,6 @@ impl Section {
         match self {
             Section::Parameters => format!("'{path}'"),
             Section::Exports => format!("the export '{path}'"),
-        }
-    }
-
-    /// The maps of a node that no file wrote: input data and automatic parameters.
-    fn given(self, node: &Surveyed) -> [Option<&Arc<MapSlot>>; 2] {
-        match (self, &node.layers) {
-            (Section::Parameters, Ok(layers)) => {
-                [layers.extra.input.as_ref(), layers.extra.automatic.as_ref()]
-            }
-            _ => [None, None],
         }
     }
 }

@@ -5,15 +5,14 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Linter, Section, lint_fault};
+use super::{Linter, RenderedNodes, Section, lint_fault};
 use crate::analysis::survey::SurveyedFile;
-use crate::base::error::{Fault, Kind};
+use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::path::split_path;
 use crate::base::pattern::Glob;
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text};
-use crate::engine::NodeInfo;
 use crate::evaluate::site;
 use crate::model::query::{Operand, Query};
 use crate::model::slot::{MapSlot, Slot};
@@ -35,7 +34,7 @@ struct Referring<'a> {
 }
 
 /// Checks the references in all files.
-pub(super) fn look(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut Vec<Fault>) {
+pub(super) fn look(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>) {
     let referring = references(linter);
     misnamed_queries(linter, found);
     if linter.all {
@@ -62,7 +61,7 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
         let Ok(layer) = &surveyed.layer else { continue };
         let mut take = |template: &'a Template, origin: Origin, in_class: bool| {
             visit::references(&template.parts, &mut |reference| {
-                let site = site(linter.computation.inputs, origin, Some((&template.source, reference.span)));
+                let site = site(linter.context.inputs, origin, Some((&template.source, reference.span)));
                 all.push(Referring { reference, site, in_class, file });
             });
         };
@@ -82,7 +81,7 @@ fn references<'a>(linter: &'a Linter<'_>) -> Vec<Referring<'a>> {
 #[derive(Default)]
 struct Used {
     keys: FxHashSet<String>,
-    globs: Vec<Glob>,
+    globs: FxHashMap<Text, Glob>,
     /// Whether a reference may name any key.
     anything: bool,
 }
@@ -103,7 +102,9 @@ impl Used {
         }
         // `_param:${a}_url`: the rest of the key becomes a glob.
         match split_path(&template::glob(&reference.parts), delimiter).get(1) {
-            Some(key) if known.len() > 1 => self.globs.push(Glob::new(key)),
+            Some(key) if known.len() > 1 => {
+                self.globs.entry(key.clone()).or_insert_with(|| Glob::new(key));
+            }
             _ => self.anything = true,
         }
     }
@@ -117,20 +118,20 @@ impl Used {
     }
 
     fn has(&self, key: &str) -> bool {
-        self.anything || self.keys.contains(key) || self.globs.iter().any(|glob| glob.matches(key))
+        self.anything || self.keys.contains(key) || self.globs.values().any(|glob| glob.matches(key))
     }
 }
 
 /// Keys of `_param` that nothing refers to, and keys that references use but no file sets.
 fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>) {
-    let delimiter = &linter.computation.settings.delimiter;
+    let delimiter = &linter.context.settings.delimiter;
     let mut used = Used::default();
     for one in referring {
         used.take(one.reference, delimiter);
     }
-    for (_, name) in linter.computation.mappings.names() {
+    for (_, name) in linter.context.mappings.names() {
         // A name that is not a valid template fails when it matches a node.
-        if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.computation.settings) {
+        if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.context.settings) {
             visit::references(&template.parts, &mut |reference| used.take(reference, delimiter));
         }
     }
@@ -203,15 +204,10 @@ pub(super) fn entries_of(slot: &Slot, dynamic: &mut bool, visit: &mut dyn FnMut(
 fn defaults(
     linter: &Linter<'_>,
     referring: &[Referring<'_>],
-    rendered: &[Option<Arc<NodeInfo>>],
+    rendered: &RenderedNodes,
     found: &mut Vec<Fault>,
 ) {
-    let warnings = rendered.iter().flatten().flat_map(|info| &info.warnings);
-    let taken: FxHashSet<&Site> = warnings
-        .filter(|warning| matches!(warning.kind, Kind::DefaultUsed { .. }))
-        .filter_map(|warning| warning.site.as_ref())
-        .collect();
-    let double = linter.computation.settings.delimiter.repeat(2);
+    let double = linter.context.settings.delimiter.repeat(2);
     for one in referring.iter().filter(|one| !one.in_class) {
         let Some(file) = linter.survey.files.get(one.file) else { continue };
         let has_default = match &one.reference.fixed {
@@ -224,7 +220,7 @@ fn defaults(
         };
         if !has_default
             || !all_rendered(linter, file, rendered)
-            || one.site.as_ref().is_none_or(|site| taken.contains(site))
+            || one.site.as_ref().is_none_or(|site| rendered.defaults.contains(site))
         {
             continue;
         }
@@ -243,14 +239,14 @@ struct Answers {
 }
 
 /// Queries for an export that no node has, and queries that found no node for any asking node.
-fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut Vec<Fault>) {
+fn queries(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>) {
     let mut known: FxHashMap<Vec<Text>, bool> = FxHashMap::default();
-    // Queries are identified by address. The layers of the survey keep them alive.
+    // Queries are identified by address.
     let mut answers: FxHashMap<*const Query, Answers> = FxHashMap::default();
-    for asked in &linter.asked {
-        let answers = answers.entry(Arc::as_ptr(asked.query())).or_default();
+    for (query, answered) in &rendered.asked {
+        let answers = answers.entry(Arc::as_ptr(query)).or_default();
         answers.asked += 1;
-        answers.answered |= asked.found().next().is_some();
+        answers.answered |= answered;
     }
     let mut unanswered = Vec::new();
     each_query(linter, &mut |_, query, origin| {
@@ -264,7 +260,7 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
                     .any(|node| node.layers.as_ref().is_ok_and(|layers| exports(&layers.exports, path)))
             });
             if !has {
-                let delimiter = &linter.computation.settings.delimiter;
+                let delimiter = &linter.context.settings.delimiter;
                 let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
                 unanswered.push((format!("no node exports '{}'", keys.join(delimiter)), origin));
                 return;
@@ -290,10 +286,10 @@ fn queries(linter: &Linter<'_>, rendered: &[Option<Arc<NodeInfo>>], found: &mut 
 }
 
 /// Whether a file has users, and all of them are known and were rendered.
-fn all_rendered(linter: &Linter<'_>, file: &SurveyedFile, rendered: &[Option<Arc<NodeInfo>>]) -> bool {
+fn all_rendered(linter: &Linter<'_>, file: &SurveyedFile, rendered: &RenderedNodes) -> bool {
     linter.is_known(file)
         && !file.nodes.is_empty()
-        && file.nodes.iter().all(|at| rendered.get(*at).is_some_and(Option::is_some))
+        && file.nodes.iter().all(|at| rendered.done.get(*at) == Some(&true))
 }
 
 /// Whether a map may contain a path.

@@ -1,7 +1,11 @@
 //! Finds repeated values: in every node that uses the file, the value was set before.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::BuildHasher as _;
+use std::sync::Arc;
 
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
+
+use super::mentions::Mentions;
 use super::{Linter, Section};
 use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
@@ -14,7 +18,7 @@ use crate::model::slot::{KeyPrefix, MapSlot, Slot};
 struct Setting<'a> {
     file: &'a SurveyedFile,
     id: FileId,
-    value: Value,
+    value: &'a Value,
     origin: Origin,
     /// Whether it has a prefix. A prefix has an effect whatever the value is.
     has_prefix: bool,
@@ -47,34 +51,45 @@ pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 }
 
 fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
+    let used = linter.survey.files.iter().filter(|file| !file.nodes.is_empty());
+    let used = used.filter_map(|file| Some((file, file.layer.as_ref().ok()?)));
+    let used = used.map(|(file, layer)| (file, layer.file, linter.settled(section, layer)));
+    let used: Vec<(&SurveyedFile, FileId, Arc<MapSlot>)> = used.collect();
     let mut paths: FxHashMap<Vec<Key>, Vec<Setting<'_>>> = FxHashMap::default();
-    for file in linter.survey.files.iter().filter(|file| !file.nodes.is_empty()) {
-        let Ok(layer) = &file.layer else { continue };
-        scalars(&linter.settled(section, layer), &mut |path, slot, prefix| {
+    for (file, id, map) in &used {
+        scalars(map, &mut |path, slot, prefix| {
             let Slot::Value(value, origin) = slot else { return };
-            let (value, origin, has_prefix) = (value.clone(), *origin, prefix.any());
-            let setting = Setting { file, id: layer.file, value, origin, has_prefix };
-            paths.entry(path.to_vec()).or_default().push(setting);
+            let setting = Setting { file, id: *id, value, origin: *origin, has_prefix: prefix.any() };
+            match paths.get_mut(path) {
+                Some(settings) => settings.push(setting),
+                None => drop(paths.insert(path.to_vec(), vec![setting])),
+            }
         });
     }
     // Few paths are set twice with the same value. Only those are checked node by node.
-    let twice = |settings: &[Setting<'_>], one: &Setting<'_>| {
-        settings.iter().any(|other| other.id != one.id && other.value == one.value)
-    };
-    let mut repeated: Vec<(&Vec<Key>, &Setting<'_>, Origin)> = Vec::new();
+    let mut candidates: Vec<(&Vec<Key>, &Vec<Setting<'_>>, &Setting<'_>)> = Vec::new();
     #[expect(clippy::iter_over_hash_type, reason = "findings are sorted in the end")]
     for (path, settings) in &paths {
-        let plain = settings.iter().filter(|one| !one.has_prefix);
-        for one in plain.filter(|one| linter.is_known(one.file) && twice(settings, one)) {
-            if let Some(first) = earlier(linter, section, path, one, settings) {
-                repeated.push((path, one, first));
-            }
+        let twice = twice(settings).filter(|one| !one.has_prefix && linter.is_known(one.file));
+        candidates.extend(twice.map(|one| (path, settings, one)));
+    }
+    // The file of a node comes last, so what is set before is set by classes.
+    let classes = linter.survey.files.iter().filter(|file| file.is_class);
+    let set = candidates.iter().map(|(path, ..)| path.as_slice());
+    let mentions = Mentions::of(linter, section, classes, set);
+    let mut repeated: Vec<(&Vec<Key>, &Setting<'_>, Origin)> = Vec::new();
+    for (path, settings, one) in candidates {
+        let mentioned = mentions.at(path);
+        if !mentioned.is_empty()
+            && let Some(first) = earlier(linter, section, mentioned, path, one, settings)
+        {
+            repeated.push((path, one, first));
         }
     }
     let looked: FxHashSet<FileId> =
         linter.files().filter_map(|file| file.layer.as_ref().ok()).map(|layer| layer.file).collect();
     for (path, one, first) in repeated.into_iter().filter(|(_, one, _)| looked.contains(&one.id)) {
-        let path = join_path(path, &linter.computation.settings.delimiter);
+        let path = join_path(path, &linter.context.settings.delimiter);
         let named = section.named(&path);
         let message = format!("{named} is set to what it is already, in every node that has this file");
         let fault = linter.about("value-repeated", message, one.origin, path, section);
@@ -82,23 +97,50 @@ fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     }
 }
 
+/// The settings of a path that a setting in another file repeats.
+fn twice<'s, 'a>(settings: &'s [Setting<'a>]) -> impl Iterator<Item = &'s Setting<'a>> {
+    /// Settings that are compared with each other instead of being looked up in a table.
+    const FEW: usize = 8;
+    let same = |one: &Setting<'_>, other: &Setting<'_>| other.id != one.id && other.value == one.value;
+    // Host names and addresses are set by each node. Equal values have equal hashes.
+    let mut by_hash: FxHashMap<u64, Vec<&Setting<'_>>> = FxHashMap::default();
+    if settings.len() > FEW {
+        for one in settings {
+            let equal = by_hash.entry(hash(one.value)).or_default();
+            // Two files with a value are enough to answer for each of them.
+            let known = equal.iter().filter(|other| other.value == one.value);
+            if known.clone().count() < 2 && !known.clone().any(|other| other.id == one.id) {
+                equal.push(one);
+            }
+        }
+    }
+    settings.iter().filter(move |one| match by_hash.get(&hash(one.value)) {
+        Some(equal) => equal.iter().any(|other| same(one, other)),
+        None => settings.iter().any(|other| same(one, other)),
+    })
+}
+
+/// A hash that equal values share.
+fn hash(value: &Value) -> u64 {
+    FxBuildHasher.hash_one(Key(value.clone()))
+}
+
 /// The place in the first node where the same value was set before; `None` if it was not in every node.
 fn earlier(
     linter: &Linter<'_>,
     section: Section,
+    mentioned: &FxHashSet<FileId>,
     path: &[Key],
     one: &Setting<'_>,
     settings: &[Setting<'_>],
 ) -> Option<Origin> {
+    if linter.given(section, one.file, path, &|map| !matches!(said(map, path), Said::Nothing)) {
+        return None;
+    }
     let mut first = None;
-    for node in linter.survey.users(one.file) {
-        node.layers.as_ref().ok()?;
-        let [_, automatic] = section.given(node);
-        if automatic.is_some_and(|map| !matches!(said(map, path), Said::Nothing)) {
-            return None;
-        }
+    for node in linter.survey.kinds(one.file) {
         let mut stands = Stands::Unknown;
-        for layer in node.layers_before(one.id) {
+        for layer in node.layers_before(one.id).filter(|layer| mentioned.contains(&layer.file)) {
             stands = match (stands, said(&linter.settled(section, layer), path)) {
                 (stands, Said::Nothing)
                 | (stands @ Stands::Constant(..), Said::Scalar(_) | Said::Constant(_)) => stands,
@@ -113,7 +155,7 @@ fn earlier(
             };
         }
         let file = match stands {
-            Stands::Scalar(value, file) | Stands::Constant(value, file) if value == one.value => file,
+            Stands::Scalar(value, file) | Stands::Constant(value, file) if value == *one.value => file,
             _ => return None,
         };
         first = first.or_else(|| settings.iter().find(|other| other.id == file).map(|other| other.origin));
@@ -158,7 +200,7 @@ pub(super) fn alone(slot: &Slot) -> Option<(&Slot, KeyPrefix)> {
 
 /// Visits the scalars of a map with their prefixes. Values below a `~` are skipped: the `~` removes all
 /// earlier values, so none of these is set already.
-fn scalars(map: &MapSlot, visitor: &mut dyn FnMut(&[Key], &Slot, KeyPrefix)) {
+fn scalars<'s>(map: &'s MapSlot, visitor: &mut dyn FnMut(&[Key], &'s Slot, KeyPrefix)) {
     map.visit(&mut |path, slot| match alone(slot) {
         Some((Slot::Map(_), prefix)) => !prefix.overrides,
         Some((slot @ Slot::Value(value, _), prefix)) => {

@@ -4,9 +4,10 @@
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
+use super::mentions::Mentions;
 use super::repeated::alone;
 use super::{Linter, Section};
-use crate::analysis::survey::SurveyedFile;
+use crate::analysis::survey::{Surveyed, SurveyedFile};
 use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin};
@@ -65,20 +66,27 @@ fn known_files<'l>(linter: &'l Linter<'_>) -> impl Iterator<Item = &'l SurveyedF
 
 /// Checks the keys with prefixes.
 fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
-    let delimiter = &linter.computation.settings.delimiter;
+    let delimiter = &linter.context.settings.delimiter;
     let mut constants = Vec::new();
-    for file in known_files(linter) {
-        let Ok(layer) = &file.layer else { continue };
-        for one in collect(&linter.settled(section, layer)) {
+    let files = known_files(linter).filter_map(|file| Some((file, file.layer.as_ref().ok()?)));
+    let keys: Vec<(&SurveyedFile, FileId, Vec<Prefixed>)> =
+        files.map(|(file, layer)| (file, layer.file, collect(&linter.settled(section, layer)))).collect();
+    let paths: Vec<Vec<Key>> =
+        keys.iter().flat_map(|(.., keys)| keys.iter().map(|one| one.path.clone())).collect();
+    let paths = paths.iter().map(Vec::as_slice);
+    let mentions = Mentions::of(linter, section, linter.survey.files.iter(), paths);
+    for (file, id, keys) in keys {
+        for one in keys {
+            let mentioned = mentions.at(&one.path);
             let path = join_path(&one.path, delimiter);
             // The effect of a prefix that is still text depends on the number of merges.
             let is_text = one.path.last().is_some_and(|key| linter.prefixes.is_prefixed(key))
                 || matches!(&one.slot, Slot::Map(map) if map.prefixed);
             let says = match one.prefix.overrides && !is_text {
-                true if !replaces(linter, section, file, layer.file, &one.path) => {
+                true if !replaces(linter, section, mentioned, file, id, &one.path) => {
                     Some("replaces nothing in any node")
                 }
-                true if is_vain(linter, section, file, layer.file, &one) => {
+                true if is_vain(linter, section, mentioned, file, id, &one) => {
                     Some("changes nothing in any node")
                 }
                 _ => None,
@@ -89,12 +97,12 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
                 let (path, origin) = (path.clone(), one.origin);
                 found.push(linter.about("override-without-effect", message, origin, path, section));
             }
-            if one.prefix.constant && !linter.computation.settings.strict_constant_parameters {
-                constants.push(Constant::new(linter, file, layer.file, one, path));
+            if one.prefix.constant && !linter.context.settings.strict_constant_parameters {
+                constants.push(Constant::new(linter, file, id, one, path));
             }
         }
     }
-    held(linter, section, constants, found);
+    held(linter, section, &mentions, constants, found);
 }
 
 /// The keys with prefixes in a map. A key that replaces an earlier one in the same mapping has an effect, so
@@ -129,51 +137,60 @@ fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
 }
 
 /// Whether in any node a layer before the file may set the path.
-fn replaces(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, path: &[Key]) -> bool {
+fn replaces(
+    linter: &Linter<'_>,
+    section: Section,
+    mentioned: &FxHashSet<FileId>,
+    file: &SurveyedFile,
+    id: FileId,
+    path: &[Key],
+) -> bool {
     let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
-    for node in linter.survey.users(file) {
-        for layer in node.layers_before(id) {
-            let says = || has(&linter.settled(section, layer), path).is_some();
-            if *known.entry(layer.file).or_insert_with(says) {
-                return true;
-            }
-        }
-        let [_, automatic] = section.given(node);
-        if automatic.is_some_and(|map| has(map, path).is_some()) {
-            return true;
-        }
-    }
-    false
+    let mut says = |layer: &Layer| {
+        let says = || has(&linter.settled(section, layer), path).is_some();
+        mentioned.contains(&layer.file) && *known.entry(layer.file).or_insert_with(says)
+    };
+    linter.survey.kinds(file).any(|node| node.layers_before(id).any(|layer| says(layer)))
+        || linter.given(section, file, path, &|map| has(map, path).is_some())
 }
 
 /// Whether in every node the value has the same effect with and without its `~`. If the earlier value is not
 /// known for sure, the `~` counts as effective.
-fn is_vain(linter: &Linter<'_>, section: Section, file: &SurveyedFile, id: FileId, one: &Prefixed) -> bool {
+fn is_vain(
+    linter: &Linter<'_>,
+    section: Section,
+    mentioned: &FxHashSet<FileId>,
+    file: &SurveyedFile,
+    id: FileId,
+    one: &Prefixed,
+) -> bool {
     let new = stands(&one.slot);
+    let says = |before: Stands, said: Stands| match (before, said) {
+        (before, Stands::Nothing) => before,
+        (Stands::Nothing | Stands::Null, said) => said,
+        (Stands::Scalar, Stands::Scalar | Stands::Null) => said,
+        (before, said) if before == said => said,
+        _ => Stands::Unknown,
+    };
+    let mut known: FxHashMap<FileId, Stands> = FxHashMap::default();
+    let mut said = |layer: &Layer| {
+        let said = || stands_at(&linter.settled(section, layer), &one.path);
+        *known.entry(layer.file).or_insert_with(said)
+    };
+    let is_vain = |node: &Surveyed| {
+        let before = node.layers_before(id).filter(|layer| mentioned.contains(&layer.file));
+        match before.map(|layer| said(layer)).fold(Stands::Nothing, says) {
+            Stands::Nothing | Stands::Null => true,
+            Stands::Scalar => matches!(new, Stands::Scalar | Stands::Null),
+            Stands::EmptyList => new == Stands::EmptyList || matches!(&one.slot, Slot::List(_)),
+            Stands::EmptyMap => matches!(&one.slot, Slot::Map(_)),
+            Stands::Unknown => false,
+        }
+    };
+    let is_given = |map: &MapSlot| stands_at(map, &one.path) != Stands::Nothing;
     !one.prefix.constant
-        && linter.survey.users(file).all(|node| {
-            let given = section.given(node).into_iter().flatten();
-            let says = |before: Stands, said: Stands| match (before, said) {
-                (before, Stands::Nothing) => before,
-                (Stands::Nothing | Stands::Null, said) => said,
-                (Stands::Scalar, Stands::Scalar | Stands::Null) => said,
-                (before, said) if before == said => said,
-                _ => Stands::Unknown,
-            };
-            let before = node
-                .layers_before(id)
-                .map(|layer| stands_at(&linter.settled(section, layer), &one.path))
-                .fold(Stands::Nothing, says);
-            let given = given.map(|map| stands_at(map, &one.path)).any(|said| said != Stands::Nothing);
-            !given
-                && match before {
-                    Stands::Nothing | Stands::Null => true,
-                    Stands::Scalar => matches!(new, Stands::Scalar | Stands::Null),
-                    Stands::EmptyList => new == Stands::EmptyList || matches!(&one.slot, Slot::List(_)),
-                    Stands::EmptyMap => matches!(&one.slot, Slot::Map(_)),
-                    Stands::Unknown => false,
-                }
-        })
+        && !linter.given(section, file, &one.path, &is_given)
+        && linter.survey.kinds(file).all(is_vain)
 }
 
 /// The value at a path if only this map existed.
@@ -215,27 +232,49 @@ impl<'a> Constant<'a> {
 
 /// Reports the values that constants keep out, each with the first constant that does so. A constant that
 /// always follows another constant has no effect: values after both belong to the first.
-fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>, found: &mut Vec<Fault>) {
+fn held(
+    linter: &Linter<'_>,
+    section: Section,
+    mentions: &Mentions<'_>,
+    mut constants: Vec<Constant<'_>>,
+    found: &mut Vec<Fault>,
+) {
     let mut all: FxHashSet<(String, FileId)> = FxHashSet::default();
     constants.sort_by_key(|constant| constant.before);
     for Constant { file, id, key, path, .. } in constants {
         if all.contains(&(path.clone(), id)) {
             continue;
         }
+        let mentioned = mentions.at(&key.path);
         let mut gone = FxHashMap::default();
         // Counts per layer after the constant the nodes in which it follows.
         let mut behind: IndexMap<FileId, (&Layer, usize), FxBuildHasher> = IndexMap::default();
+        let mut sizes: FxHashMap<usize, usize> = FxHashMap::default();
         for node in linter.survey.users(file) {
-            for layer in node.all_layers().skip_while(|layer| layer.file != id).skip(1) {
-                behind.entry(layer.file).or_insert((layer, 0)).1 += 1;
+            *sizes.entry(node.kind).or_default() += 1;
+        }
+        // The classes after it are those of its kind; its own file comes last.
+        let mut as_class: FxHashSet<usize> = FxHashSet::default();
+        for node in linter.survey.kinds(file) {
+            let (Ok(layers), Some(nodes)) = (&node.layers, sizes.remove(&node.kind)) else { continue };
+            let mut after = layers.linearization.layers().skip_while(|layer| layer.file != id);
+            if after.next().is_some() {
+                as_class.insert(node.kind);
+                let after = after.filter(|layer| mentioned.contains(&layer.file));
+                after.for_each(|layer| behind.entry(layer.file).or_insert((layer, 0)).1 += nodes);
             }
+        }
+        let users = linter.survey.users(file).filter(|node| as_class.contains(&node.kind));
+        let own = users.filter_map(|node| Some(&node.layers.as_ref().ok()?.layer));
+        for layer in own.filter(|layer| mentioned.contains(&layer.file)) {
+            behind.entry(layer.file).or_insert((layer, 0)).1 += 1;
         }
         for (layer, nodes) in behind.into_values() {
             let said = linter.settled(section, layer);
             let Some(origin) = has(&said, &key.path) else { continue };
             let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
             if has_it.is_none_or(|file| file.nodes.len() != nodes)
-                || !always_holds(linter, section, layer.file, id, &key.path, &mut gone)
+                || !always_holds(linter, section, mentioned, (layer.file, id), &key.path, &mut gone)
                 || !all.insert((path.clone(), layer.file))
             {
                 continue;
@@ -259,16 +298,18 @@ fn held(linter: &Linter<'_>, section: Section, mut constants: Vec<Constant<'_>>,
 fn always_holds(
     linter: &Linter<'_>,
     section: Section,
-    file: FileId,
-    other: FileId,
+    mentioned: &FxHashSet<FileId>,
+    (file, other): (FileId, FileId),
     path: &[Key],
     gone: &mut FxHashMap<FileId, bool>,
 ) -> bool {
     let Some(surveyed) = linter.survey.file(file).filter(|file| linter.is_known(file)) else { return false };
-    linter.survey.users(surveyed).all(|node| {
+    linter.survey.kinds(surveyed).all(|node| {
         for layer in node.all_layers().skip_while(|layer| layer.file != other) {
             let is_own = layer.file == other;
-            let lost = || may_replace(&linter.settled(section, layer), path, is_own);
+            let lost = || {
+                mentioned.contains(&layer.file) && may_replace(&linter.settled(section, layer), path, is_own)
+            };
             if *gone.entry(layer.file).or_insert_with(lost) {
                 return false;
             }
@@ -311,7 +352,7 @@ fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
 fn added<'a>(linter: &'a Linter<'_>, file: &SurveyedFile, id: FileId) -> FxHashSet<&'a Text> {
     let mut known: FxHashSet<FileId> = FxHashSet::default();
     let mut added = FxHashSet::default();
-    for node in linter.survey.users(file) {
+    for node in linter.survey.kinds(file) {
         for layer in node.layers_before(id) {
             if known.insert(layer.file) {
                 added.extend(layer.applications.additions.iter().map(|(name, _)| name));

@@ -83,7 +83,7 @@ impl<'l> Walk<'_, 'l> {
 
     fn missing(&mut self, entry: &ClassEntry) {
         let name = entry.lookup.to_string();
-        let computation = self.linter.computation;
+        let computation = self.linter.context;
         if computation.ignored.is_some_and(|ignored| ignored.matches(&name).unwrap_or(false)) {
             return;
         }

@@ -16,7 +16,7 @@ use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
 /// Checks one file.
 pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
-    let Some(text) = linter.computation.inputs.files.text(&file.path) else { return };
+    let Some(text) = linter.context.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };
     let mut reader = Reader {
         linter,
@@ -231,7 +231,7 @@ impl<'a> Reader<'a, '_> {
 
     fn plain_secret(&mut self, value: &Value, index: u32) {
         let key = crate::base::pystr::str(&self.key.0);
-        let Some(what) = self.linter.plain.find(value, &key, self.linter.computation.settings) else {
+        let Some(what) = self.linter.plain.find(value, &key, self.linter.context.settings) else {
             return;
         };
         if let Some(span) = self.span(index) {
