@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::base::value::{Key, Text};
 
 /// A path that shows itself in the notation of references.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Default, Debug)]
 pub struct KeyPath {
     keys: Vec<Key>,
     delimiter: Text,

@@ -24,7 +24,7 @@ pub const TEXT: usize = 24;
 pub const CONTAINER: usize = 96;
 
 /// Shared, immutable text, one word wide. Equal pointers are equal texts.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Text(ArcStr);
 
 impl Text {
@@ -182,9 +182,17 @@ impl Value {
     pub fn list(items: Vec<Value>) -> Value {
         Value::List(Arc::new(items))
     }
+    /// A list of strings.
+    pub fn texts(items: &[Text]) -> Value {
+        Value::list(items.iter().cloned().map(Value::Str).collect())
+    }
     /// A map value.
     pub fn map(map: Map) -> Value {
         Value::Map(Arc::new(map))
+    }
+    /// A map value with these keys.
+    pub fn record<const N: usize>(entries: [(&str, Value); N]) -> Value {
+        Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
     }
     /// The text of a string.
     pub fn as_str(&self) -> Option<&str> {

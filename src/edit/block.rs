@@ -87,7 +87,7 @@ impl Splicer<'_> {
             let reason = "the key comes from a merge key ('<<'), not from the mapping itself";
             return Err(Refusal::new(reason).at(location.mapping.start));
         }
-        for pair in location.found.iter().map(|at| &location.pairs[*at]) {
+        for pair in location.entries() {
             self.keeps_anchors(&pair.key)?;
             self.keeps_anchors(&pair.value)?;
         }
@@ -95,7 +95,7 @@ impl Splicer<'_> {
         if matches!(location.mapping.form, NodeForm::FlowMapping(_)) {
             return location.found.iter().map(|at| self.delete_in_braces(location.pairs, *at)).collect();
         }
-        for pair in location.found.iter().map(|at| &location.pairs[*at]) {
+        for pair in location.entries() {
             self.simple(pair)?;
         }
         match (left, location.outer, location.pairs.first(), location.pairs.last()) {
@@ -106,15 +106,13 @@ impl Splicer<'_> {
             (0, None, Some(first), Some(last)) => {
                 Ok(vec![Splice { range: first.key.start..self.pair_end(last), text: "{}".into() }])
             }
-            _ => Ok(location
-                .found
-                .iter()
-                .map(|at| &location.pairs[*at])
-                .map(|pair| Splice {
-                    range: self.whole_lines(pair.key.start, self.pair_end(pair)),
-                    text: String::new(),
-                })
-                .collect()),
+            _ => {
+                let lines = |pair: &OutlineEntry| self.whole_lines(pair.key.start, self.pair_end(pair));
+                Ok(location
+                    .entries()
+                    .map(|pair| Splice { range: lines(pair), text: String::new() })
+                    .collect())
+            }
         }
     }
 

@@ -38,22 +38,9 @@ impl Splicer<'_> {
 
     /// Inserts an item after the last item of a flow collection.
     pub(super) fn insert_behind(&self, at: usize, part: &str) -> Splice {
-        match self.comma(at) {
+        match self.after(b',', at) {
             Some(comma) => Splice { range: comma..comma, text: format!(" {part}") },
             None => Splice { range: at..at, text: format!(", {part}") },
-        }
-    }
-
-    /// The offset after the next comma; `None` if the collection ends before it.
-    pub(super) fn comma(&self, at: usize) -> Option<usize> {
-        let mut at = at;
-        loop {
-            match self.text.as_bytes().get(at)? {
-                b' ' | b'\t' | b'\n' | b'\r' => at += 1,
-                b'#' => at = line_end(self.text, at),
-                b',' => return Some(at + 1),
-                _ => return None,
-            }
         }
     }
 
@@ -64,7 +51,7 @@ impl Splicer<'_> {
         if before.ends_with('?') {
             return Err(Refusal::new("the entry is written with '?'").at(start));
         }
-        let rest = self.comma(end);
+        let rest = self.after(b',', end);
         let range = match (rest, at.checked_sub(1).map(|previous| self.pair_end(&pairs[previous]))) {
             (Some(comma), _) => {
                 let line = line_end(self.text, comma);

@@ -59,6 +59,18 @@ pub(super) struct EntryLocation<'p> {
     pub(super) keys: &'p [Text],
 }
 
+impl<'p> EntryLocation<'p> {
+    /// The entries with the key.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &'p OutlineEntry> {
+        self.found.iter().map(|at| &self.pairs[*at])
+    }
+
+    /// The entry, if it exists.
+    fn entry(&self) -> Option<&'p OutlineEntry> {
+        self.entries().last().filter(|_| self.keys.len() == 1)
+    }
+}
+
 impl<'a> Splicer<'a> {
     /// A splicer for a text that is YAML.
     pub(super) fn read(bytes: &'a [u8]) -> Outcome<Splicer<'a>> {
@@ -80,19 +92,12 @@ impl<'a> Splicer<'a> {
             (None, _) => vec![self.first_entry(after, style)?],
             (Some(location), Action::Delete) => self.delete(&location)?,
             (Some(location), Action::Set(value)) => self.set(&location, value, style)?,
-            (Some(location), Action::Append(items)) => {
-                match location
-                    .found
-                    .last()
-                    .filter(|_| location.keys.len() == 1)
-                    .map(|at| &location.pairs[*at])
-                {
-                    Some(pair) if !self.is_null(&pair.value) => {
-                        vec![self.append(&pair.value, items, style)?]
-                    }
-                    _ => self.set(&location, &Value::list(items.clone()), style)?,
+            (Some(location), Action::Append(items)) => match location.entry() {
+                Some(pair) if !self.is_null(&pair.value) => {
+                    vec![self.append(&pair.value, items, style)?]
                 }
-            }
+                _ => self.set(&location, &Value::list(items.clone()), style)?,
+            },
         };
         Ok(self.splice(splices))
     }
@@ -153,10 +158,7 @@ impl<'a> Splicer<'a> {
 
     /// The offset of the last key of a path.
     pub(super) fn key(&self, keys: &[Text]) -> Option<usize> {
-        let location = self.locate(keys).ok().flatten()?;
-        let pair =
-            location.found.last().filter(|_| location.keys.len() == 1).map(|at| &location.pairs[*at])?;
-        Some(pair.key.start)
+        Some(self.locate(keys).ok().flatten()?.entry()?.key.start)
     }
 
     pub(super) fn is_null(&self, node: &OutlineNode) -> bool {
@@ -171,14 +173,16 @@ impl<'a> Splicer<'a> {
 
     /// The offset after the `:` of an entry; `None` without `:`.
     pub(super) fn colon(&self, pair: &OutlineEntry) -> Option<usize> {
-        let mut at = pair.key.end;
-        let bytes = self.text.as_bytes();
+        self.after(b':', pair.key.end)
+    }
+
+    /// The offset after a mark; `None` if there is more than blanks and comments before it.
+    pub(super) fn after(&self, mark: u8, mut at: usize) -> Option<usize> {
         loop {
-            match bytes.get(at)? {
+            match self.text.as_bytes().get(at)? {
                 b' ' | b'\t' | b'\n' | b'\r' => at += 1,
                 b'#' => at = line_end(self.text, at),
-                b':' => return Some(at + 1),
-                _ => return None,
+                byte => return (*byte == mark).then_some(at + 1),
             }
         }
     }
@@ -235,7 +239,7 @@ impl<'a> Splicer<'a> {
             Value::map(Map::from_iter([(Key::from(name.clone()), value)]))
         });
         let flow = matches!(location.mapping.form, NodeForm::FlowMapping(_));
-        match location.found.last().map(|at| &location.pairs[*at]) {
+        match location.entries().last() {
             Some(pair) if flow => Ok(vec![self.replace_in_braces(pair, &value)?]),
             Some(pair) => self.replace(location.mapping, pair, &value, style),
             None if flow => Ok(vec![self.insert_in_braces(location, &render::flow_entry(&name, &value)?)]),

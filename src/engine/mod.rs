@@ -76,21 +76,21 @@ pub struct NodeInfo {
 impl NodeInfo {
     /// The mapping that the Python programs print, key for key.
     pub fn to_value(&self, timestamp: &str) -> Value {
-        let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
-        let mut about = Map::default();
-        about.insert("node".into(), Value::Str(self.name.clone()));
-        about.insert("name".into(), Value::Str(self.name.clone()));
-        about.insert("uri".into(), Value::Str(self.uri.clone()));
-        about.insert("environment".into(), self.environment.clone());
-        about.insert("timestamp".into(), Value::text(timestamp));
-        let mut map = Map::default();
-        map.insert("__reclass__".into(), Value::map(about));
-        map.insert("classes".into(), texts(&self.classes));
-        map.insert("applications".into(), texts(&self.applications));
-        map.insert("parameters".into(), self.parameters.clone());
-        map.insert("exports".into(), self.exports.clone());
-        map.insert("environment".into(), self.environment.clone());
-        Value::map(map)
+        let about = Value::record([
+            ("node", Value::Str(self.name.clone())),
+            ("name", Value::Str(self.name.clone())),
+            ("uri", Value::Str(self.uri.clone())),
+            ("environment", self.environment.clone()),
+            ("timestamp", Value::text(timestamp)),
+        ]);
+        Value::record([
+            ("__reclass__", about),
+            ("classes", Value::texts(&self.classes)),
+            ("applications", Value::texts(&self.applications)),
+            ("parameters", self.parameters.clone()),
+            ("exports", self.exports.clone()),
+            ("environment", self.environment.clone()),
+        ])
     }
 }
 
@@ -224,12 +224,7 @@ impl Inventory {
     /// Renders every node, sorted by name. The first node that fails fails the whole call, and so does a
     /// name with several files (S6).
     pub fn inventory(&self) -> Result<Vec<Arc<NodeInfo>>> {
-        self.inventory_in(&Request::default())
-    }
-
-    /// Like [`Inventory::inventory`], for a request.
-    pub fn inventory_in(&self, request: &Request) -> Result<Vec<Arc<NodeInfo>>> {
-        self.database().inventory(request)
+        self.database().inventory(&Request::default())
     }
 
     /// Calls `look` with the engine's own records: names, layers, and how they merge and evaluate. `look`
@@ -325,12 +320,10 @@ pub fn inventory_value(nodes: &[Arc<NodeInfo>], timestamp: &str) -> Value {
     let members = |index: indexmap::IndexMap<Text, Vec<Value>>| {
         Value::map(index.into_iter().map(|(name, nodes)| (name.into(), Value::list(nodes))).collect())
     };
-    let mut about = Map::default();
-    about.insert("timestamp".into(), Value::text(timestamp));
-    let mut map = Map::default();
-    map.insert("__reclass__".into(), Value::map(about));
-    map.insert("nodes".into(), Value::map(by_name));
-    map.insert("classes".into(), members(classes));
-    map.insert("applications".into(), members(applications));
-    Value::map(map)
+    Value::record([
+        ("__reclass__", Value::record([("timestamp", Value::text(timestamp))])),
+        ("nodes", Value::map(by_name)),
+        ("classes", members(classes)),
+        ("applications", members(applications)),
+    ])
 }

@@ -44,19 +44,11 @@ impl Evaluator<'_> {
 
     /// The whole value of a whnf. Faults inside are reported at the path of the value.
     pub(crate) fn deep_found(&mut self, found: &Found) -> Result<Value, Stop> {
-        match (&found.whnf, &found.target) {
-            (Whnf::Value(value), _) => {
-                self.size = ValueSize::of(value);
-                Ok(value.clone())
-            }
-            (whnf, None) => self.deep_whnf(whnf),
-            (whnf, Some(target)) => {
-                let before = self.enter(target.iter());
-                let value = self.deep_whnf(whnf);
-                self.leave(before);
-                value
-            }
-        }
+        let Some(target) = &found.target else { return self.deep_whnf(&found.whnf) };
+        let before = self.enter(target.iter());
+        let value = self.deep_whnf(&found.whnf);
+        self.leave(before);
+        value
     }
 
     fn deep_whnf(&mut self, whnf: &Whnf) -> Result<Value, Stop> {

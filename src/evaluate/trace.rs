@@ -3,6 +3,8 @@
 //!
 //! The fold of a stack reports to a [`Tracer`]. Rendering passes `()`, which compiles to nothing.
 
+use std::fmt;
+
 use serde::Serialize;
 
 use super::{Evaluator, Found, Stop, Whnf};
@@ -37,20 +39,10 @@ pub enum Effect {
     Conflicts,
 }
 
-impl Effect {
-    /// Its name, as in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Effect::Sets => "sets",
-            Effect::Replaces => "replaces",
-            Effect::Merges => "merges",
-            Effect::Extends => "extends",
-            Effect::Removes => "removes",
-            Effect::Repeats => "repeats",
-            Effect::Held => "held",
-            Effect::Missing => "missing",
-            Effect::Conflicts => "conflicts",
-        }
+/// Its name, as in JSON.
+impl fmt::Display for Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 

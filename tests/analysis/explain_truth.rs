@@ -22,7 +22,7 @@ use std::path::Path;
 
 use inventory::Node as Tree;
 use random::Random;
-use reclass::explain::{ReferenceTrace, Selection, ValueTrace, explain};
+use reclass::explain::{Effect, ReferenceTrace, Selection, ValueTrace, explain};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::internals::yaml::compose::{Data, Node, compose};
 use reclass::source::Site;
@@ -354,7 +354,7 @@ fn before(trace: &ValueTrace) -> Before<'_> {
     if !last.counts
         || (last.path.len() > 1 && !last.prefix.is_empty())
         || last.path.len() != trace.path.len()
-        || !matches!(last.effect.name(), "sets" | "replaces" | "extends")
+        || !matches!(last.effect, Effect::Sets | Effect::Replaces | Effect::Extends)
     {
         return Before::Unknown;
     }
@@ -366,8 +366,8 @@ fn before(trace: &ValueTrace) -> Before<'_> {
     if same_file || !earlier.iter().all(|step| plain(&step.written) && step.references.is_empty()) {
         return Before::Unknown;
     }
-    match step.effect.name() {
-        "removes" => Before::Nothing,
+    match step.effect {
+        Effect::Removes => Before::Nothing,
         _ => step.after.as_ref().map_or(Before::Unknown, Before::Value),
     }
 }
@@ -400,7 +400,7 @@ fn remove(seed: u64, inventory: &Inventory, node: &str, trace: &ValueTrace, tall
     // A reference may bring the same item in twice; a scalar that a list extends replaces another one.
     let once = trace.steps.iter().all(|step| {
         step.references.is_empty()
-            && !(step.effect.name() == "replaces" && step.place.site.as_ref() == Some(place))
+            && !(step.effect == Effect::Replaces && step.place.site.as_ref() == Some(place))
     });
     let in_list = trace.path.split_last().filter(|(key, _)| once && matches!(key.0, Value::Int(_)));
     let list =
@@ -434,7 +434,7 @@ fn empty(
     let mut named = BTreeSet::new();
     // An item has of the history of its list what is in it.
     let in_list = trace.path.iter().any(|Key(key)| matches!(key, Value::Int(_)));
-    let replaces = trace.steps.iter().any(|step| step.effect.name() == "replaces");
+    let replaces = trace.steps.iter().any(|step| step.effect == Effect::Replaces);
     if files(trace, &mut named).is_none() || (in_list && replaces) {
         return;
     }

@@ -13,7 +13,7 @@ use reclass::NodeRequest;
 use reclass::error::{Error, Fault, Result};
 use reclass::redact::Redaction;
 use reclass::report::{Level, grouped};
-use reclass::value::{Map, Text, Value};
+use reclass::value::{Map, Value};
 use reclass::{Inventory, NodeInfo};
 
 use crate::configuration::{self, Configuration};
@@ -105,18 +105,7 @@ impl Session<'_> {
 
 /// A copy of the mapping under a key of a mapping.
 pub fn entries(map: &Value, key: &str) -> Map {
-    match map {
-        Value::Map(map) => match map.get(key) {
-            Some(Value::Map(inner)) => inner.as_ref().clone(),
-            _ => Map::default(),
-        },
-        _ => Map::default(),
-    }
-}
-
-/// A list of strings.
-pub fn texts(items: &[Text]) -> Value {
-    Value::list(items.iter().cloned().map(Value::Str).collect())
+    map.as_map().and_then(|map| map.get(key)).and_then(Value::as_map).cloned().unwrap_or_default()
 }
 
 /// The faults of all nodes, each once, after the first one has stopped the inventory.

@@ -545,7 +545,6 @@ fn plain_pillar<'py>(
 /// The parameters and `__reclass__`, converted for the wire, or the faults of everything that cannot be
 /// carried; only the first one without `group_errors` (R5).
 fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
-    let texts = |items: &[Text]| Value::list(items.iter().cloned().map(Value::Str).collect());
     let mut faults = Vec::new();
     let mut carried = |value: &Value, root: &str| {
         let carried = wire::carry(value, root, &settings.delimiter);
@@ -560,14 +559,15 @@ fn pillar_value(node: &NodeInfo, settings: &Settings) -> Result<Value> {
         }
         return Err(Error::new(faults));
     }
-    let mut about = Map::default();
-    about.insert("nodename".into(), Value::Str(node.name.clone()));
-    about.insert("applications".into(), texts(&node.applications));
-    about.insert("classes".into(), texts(&node.classes));
-    about.insert("environment".into(), environment);
+    let about = Value::record([
+        ("nodename", Value::Str(node.name.clone())),
+        ("applications", Value::texts(&node.applications)),
+        ("classes", Value::texts(&node.classes)),
+        ("environment", environment),
+    ]);
     // Copies the outermost level; deeper levels stay shared.
     let mut pillar = parameters.as_map().cloned().unwrap_or_default();
-    pillar.insert("__reclass__".into(), Value::map(about));
+    pillar.insert("__reclass__".into(), about);
     Ok(Value::map(pillar))
 }
 

@@ -139,8 +139,8 @@ fn counted(difference: &Difference) -> String {
 
 /// `parameters a:b`, or the section alone.
 fn place_of(change: &ValueChange) -> String {
-    let section = change.section.name();
-    if change.path.is_empty() { section.into() } else { format!("{section} {}", inert(&change.path)) }
+    let section = change.section;
+    if change.path.is_empty() { section.to_string() } else { format!("{section} {}", inert(&change.path)) }
 }
 
 struct DiffWriter {

@@ -1,5 +1,6 @@
 //! Compares two results of a node: the paths at which they differ.
 
+use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -7,7 +8,7 @@ use serde::Serialize;
 use super::ListItem;
 use super::items::items;
 use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Text, Value};
+use crate::base::value::{Key, Map, Value};
 use crate::engine::NodeInfo;
 
 /// A section of a node.
@@ -27,16 +28,10 @@ pub enum Section {
     Exports,
 }
 
-impl Section {
-    /// The name of the section.
-    pub fn name(self) -> &'static str {
-        match self {
-            Section::Environment => "environment",
-            Section::Classes => "classes",
-            Section::Applications => "applications",
-            Section::Parameters => "parameters",
-            Section::Exports => "exports",
-        }
+/// The name of the section, as in JSON.
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -108,8 +103,7 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
     ] {
         comparison.section = section;
         if old != new {
-            let list = |names: &[Text]| Value::list(names.iter().cloned().map(Value::Str).collect());
-            comparison.add(Some(list(old)), Some(list(new)));
+            comparison.add(Some(Value::texts(old)), Some(Value::texts(new)));
         }
     }
     for (section, old, new) in [

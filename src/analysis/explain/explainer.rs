@@ -76,32 +76,37 @@ pub struct WantedPlaces {
 
 /// The values at several paths of one node, computed without the secrets among its parameters.
 pub fn values_without(of: &ValuePlaces<'_>, wanted: &[Wanted], secrets: &Secrets) -> Vec<Option<Value>> {
-    let (computation, layers) = (of.computation(), of.layers());
-    let others = OtherNodes { without: Some(secrets.clone()), ..computation.others(layers, None) };
-    let mut explainers = [None, None];
-    let mut value = |wanted: &Wanted| {
-        let explainer = explainers[usize::from(wanted.export)]
-            .get_or_insert_with(|| Explainer::without(computation, layers, &others, wanted.export, secrets));
+    each(of, wanted, secrets, |explainer, wanted| {
         let found = explainer.find(&wanted.path)?;
         explainer.quietly(|evaluator| evaluator.deep_found(&found))
-    };
-    wanted.iter().map(&mut value).collect()
+    })
 }
 
 /// The places of the values at several paths of one node.
 pub fn places(of: &ValuePlaces<'_>, wanted: &[Wanted]) -> Vec<WantedPlaces> {
+    each(of, wanted, &Secrets::none(), |explainer, wanted| WantedPlaces {
+        place: explainer.place(&wanted.path),
+        items: explainer.items(&wanted.path, &wanted.items),
+    })
+}
+
+/// Explains several paths of one node without these secrets.
+fn each<T>(
+    of: &ValuePlaces<'_>,
+    wanted: &[Wanted],
+    secrets: &Secrets,
+    explain: impl Fn(&mut Explainer<'_>, &Wanted) -> T,
+) -> Vec<T> {
     let (computation, layers) = (of.computation(), of.layers());
-    let others = computation.others(layers, None);
+    let without = Some(secrets).filter(|secrets| !secrets.is_none()).cloned();
+    let others = OtherNodes { without, ..computation.others(layers, None) };
     let mut explainers = [None, None];
-    let mut find = |wanted: &Wanted| {
+    let mut one = |wanted: &Wanted| {
         let explainer = explainers[usize::from(wanted.export)]
-            .get_or_insert_with(|| Explainer::new(computation, layers, &others, wanted.export));
-        WantedPlaces {
-            place: explainer.place(&wanted.path),
-            items: explainer.items(&wanted.path, &wanted.items),
-        }
+            .get_or_insert_with(|| Explainer::without(computation, layers, &others, wanted.export, secrets));
+        explain(explainer, wanted)
     };
-    wanted.iter().map(&mut find).collect()
+    wanted.iter().map(&mut one).collect()
 }
 
 /// Whether any parameter of a node matches one of these patterns, including parameters that references bring
@@ -198,16 +203,7 @@ impl<'a> Explainer<'a> {
         let value = self.evaluator.evaluate(&merged);
         let fault = self.evaluator.finish().into_iter().next();
         let parts = self.parts(&[], &Found::from(Whnf::Map(merged)), None);
-        let trace = ValueTrace {
-            path: self.key_path(&[]),
-            exact: false,
-            hidden: false,
-            value,
-            fault,
-            place: None,
-            steps: Vec::new(),
-            parts,
-        };
+        let trace = ValueTrace { path: self.key_path(&[]), value, fault, parts, ..ValueTrace::default() };
         self.budget.take_trace(&trace);
         trace
     }

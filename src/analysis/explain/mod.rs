@@ -79,7 +79,7 @@ impl Selection {
 }
 
 /// The provenance of everything requested. `docs/explain.md` describes its form as JSON. Secrets are masked.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Default, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct Explanation {
     /// The name of the node.
@@ -113,7 +113,7 @@ impl Explanation {
 }
 
 /// One value with its provenance: the steps of the layers and its parts.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Default, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
 pub struct ValueTrace {
     /// The path of the value.
@@ -181,12 +181,7 @@ fn explain_layers(
         node: layers.name.clone(),
         environment: (everything || selection.environment)
             .then(|| context::environment(computation, layers, environment)),
-        classes: Vec::new(),
-        applications: Vec::new(),
-        parameters: Vec::new(),
-        exports: Vec::new(),
-        faults: Vec::new(),
-        missing: Vec::new(),
+        ..Explanation::default()
     };
     let mut missing = Vec::new();
     // The names that were not found. A glob may find nothing.

@@ -261,16 +261,7 @@ impl<'a> Explainer<'a> {
         }
         self.add_references(&mut steps, &sources, list == path.len() && self.depth == 0);
         let place = steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone());
-        ValueTrace {
-            path: self.key_path(path),
-            exact: false,
-            hidden: false,
-            value,
-            fault,
-            place,
-            steps,
-            parts: Vec::new(),
-        }
+        ValueTrace { path: self.key_path(path), value, fault, place, steps, ..ValueTrace::default() }
     }
 
     /// The place of the value at a path; `None` if the answer exceeds the budget.

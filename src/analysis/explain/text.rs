@@ -188,7 +188,7 @@ impl ExplanationWriter {
     fn step(&mut self, trace: &ValueTrace, step: &Step, indent: usize) {
         let (place, chain) = (self.place(&step.place), self.chain(&step.place));
         let effect = if step.counts { Style::Plain } else { Style::Faint };
-        let effect = self.paint.of(effect, &format!("{:<9}", step.effect.name()));
+        let effect = self.paint.of(effect, &format!("{:<9}", step.effect));
         let pad = " ".repeat(indent);
         self.line(&format!("{pad}{effect} {place}  {chain}"));
         let pad = " ".repeat(indent + 10);

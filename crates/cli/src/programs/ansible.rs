@@ -7,7 +7,7 @@ use reclass::pystr;
 use reclass::value::{Key, Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
-use crate::session::{Program, Session, entries, texts};
+use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 
 /// The program.
@@ -55,12 +55,12 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     groups.extend(applications.map(|(name, hosts)| (Key::from(&*(pystr::str(&name.0) + postfix)), hosts)));
     if &*settings.group_form == "mapping" {
         for hosts in groups.values_mut() {
-            *hosts = Value::map(Map::from_iter([("hosts".into(), hosts.clone())]));
+            *hosts = Value::record([("hosts", hosts.clone())]);
         }
     }
     let hosts = nodes.iter().map(|node| (node.name.clone().into(), variables(node, &session.timestamp)));
     let hosts = Value::map(hosts.collect());
-    groups.insert("_meta".into(), Value::map(Map::from_iter([("hostvars".into(), hosts)])));
+    groups.insert("_meta".into(), Value::record([("hostvars", hosts)]));
     Ok(Some(Value::map(groups)))
 }
 
@@ -69,8 +69,8 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
 fn variables(info: &NodeInfo, timestamp: &str) -> Value {
     let node = info.to_value(timestamp);
     let mut about = entries(&node, "__reclass__");
-    about.insert("classes".into(), texts(&info.classes));
-    about.insert("applications".into(), texts(&info.applications));
+    about.insert("classes".into(), Value::texts(&info.classes));
+    about.insert("applications".into(), Value::texts(&info.applications));
     let mut variables = entries(&node, "parameters");
     variables.insert("__reclass__".into(), Value::map(about));
     Value::map(variables)

@@ -10,7 +10,7 @@ use reclass::value::{Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
 use crate::folder::{OutputFolder, is_in};
-use crate::session::{Program, Session, entries, texts};
+use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 
 /// The program.
@@ -61,12 +61,10 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
     }
     let info = session.inventory.nodeinfo(node, &flags::request(session.matches))?;
     session.warn([info.as_ref()]);
-    Ok(Some(if mode == "nodeapps" { applications(&info) } else { info.to_value(&session.timestamp) }))
-}
-
-/// The output of `--nodeapps`: only the applications.
-fn applications(info: &NodeInfo) -> Value {
-    Value::map(Map::from_iter([("applications".into(), texts(&info.applications))]))
+    Ok(Some(match mode {
+        "nodeapps" => Value::record([("applications", Value::texts(&info.applications))]),
+        _ => info.to_value(&session.timestamp),
+    }))
 }
 
 /// Writes one file per node with the output of `--nodeinfo`. The time is left out, so a file changes only if

@@ -8,7 +8,7 @@ use reclass::error::Result;
 use reclass::value::{Key, Map, Value};
 
 use crate::flags;
-use crate::session::{Program, Session, entries, texts};
+use crate::session::{Program, Session, entries};
 
 /// The program.
 pub const PROGRAM: Program = Program {
@@ -45,20 +45,19 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
 /// (Y4).
 fn pillar(info: &NodeInfo) -> Value {
     let mut pillar = entries(&info.to_value(""), "parameters");
-    let about = [
+    let about = Value::record([
         ("nodename", Value::Str(info.name.clone())),
-        ("applications", texts(&info.applications)),
-        ("classes", texts(&info.classes)),
+        ("applications", Value::texts(&info.applications)),
+        ("classes", Value::texts(&info.classes)),
         ("environment", info.environment.clone()),
-    ];
-    let about = about.into_iter().map(|(name, value)| (name.into(), value));
-    pillar.insert("__reclass__".into(), Value::map(about.collect()));
+    ]);
+    pillar.insert("__reclass__".into(), about);
     Value::map(pillar)
 }
 
 /// The applications of a minion under its environment.
 fn top(info: &NodeInfo) -> Value {
-    Value::map(Map::from_iter([(Key(info.environment.clone()), texts(&info.applications))]))
+    Value::map(Map::from_iter([(Key(info.environment.clone()), Value::texts(&info.applications))]))
 }
 
 /// The applications of all minions by environment and name.
@@ -66,7 +65,7 @@ fn tops(nodes: &[Arc<NodeInfo>]) -> Value {
     let mut environments: indexmap::IndexMap<Key, Map> = indexmap::IndexMap::new();
     for node in nodes {
         let minions = environments.entry(Key(node.environment.clone())).or_default();
-        minions.insert(node.name.clone().into(), texts(&node.applications));
+        minions.insert(node.name.clone().into(), Value::texts(&node.applications));
     }
     Value::map(environments.into_iter().map(|(name, minions)| (name, Value::map(minions))).collect())
 }
