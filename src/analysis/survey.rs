@@ -19,7 +19,7 @@ use crate::engine::node::{Computation, Layers, NodeRequest, applications};
 use crate::model::catalog::CatalogEntry;
 use crate::model::layer::Layer;
 
-pub use reach::Reach;
+pub use reach::{FileNames, Reach};
 
 /// One node.
 #[derive(Debug)]

@@ -30,7 +30,7 @@ fn page(base: &Path, nodes: &[&str]) -> String {
     options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
     let inventory = Inventory::open(&options).unwrap();
     let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-    let graph = graph(&inventory, &nodes, &Redaction::of(inventory.settings())).unwrap();
+    let graph = graph(&inventory, &nodes, Some(&Redaction::of(inventory.settings()))).unwrap();
     html(&graph)
 }
 
@@ -188,6 +188,6 @@ fn names_are_quoted_in_pictures() {
     let mut options = Map::default();
     options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().unwrap()));
     let inventory = Inventory::open(&options).unwrap();
-    let graph = graph(&inventory, &[], &Redaction::none()).unwrap();
+    let graph = graph(&inventory, &[], Some(&Redaction::none())).unwrap();
     assert!(dot(&graph).contains(r#"[label="a\"b\\","#), "{}", dot(&graph));
 }

@@ -118,7 +118,7 @@ fn findings_and_graphs_are_the_same_with_any_number_of_threads() {
                 forget_numbers(&mut finding.fault);
             }
             let drawn = Inventory::open(&options)
-                .and_then(|inventory| graph(&inventory, &[], &Redaction::of(inventory.settings())))
+                .and_then(|inventory| graph(&inventory, &[], Some(&Redaction::of(inventory.settings()))))
                 .map(|graph| (dot(&graph), html(&graph)));
             (findings, drawn.map_err(|error| reclass::error::concise(&error)))
         });

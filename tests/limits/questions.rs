@@ -25,7 +25,7 @@ pub const QUESTIONS: [Question; 8] = [
     }),
     ("graph", |options, _, node| {
         let inventory = Inventory::open(options)?;
-        let graph = graph(&inventory, &[node.into()], &Redaction::of(inventory.settings()))?;
+        let graph = graph(&inventory, &[node.into()], Some(&Redaction::of(inventory.settings())))?;
         Ok(html(&graph).len() + dot(&graph).len())
     }),
     ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),

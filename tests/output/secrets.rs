@@ -140,7 +140,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
 
     let filter = reclass::list::NodeFilter::default();
     let parameters = reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap();
-    let graph = reclass::graph::graph(&inventory, &[], &redaction).unwrap();
+    let graph = reclass::graph::graph(&inventory, &[], Some(&redaction)).unwrap();
     let selection = reclass::explain::Selection {
         parameters: vec!["**".into()],
         exports: vec!["**".into()],

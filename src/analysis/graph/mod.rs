@@ -84,26 +84,22 @@ pub struct Graph {
 /// Up to this number of nodes, the graph contains their rendered values.
 pub const WITH_VALUES: usize = 20;
 
-/// The graph of the nodes that match the globs.
-pub fn graph(inventory: &Inventory, globs: &[String], redaction: &Redaction) -> Result<Graph> {
+/// The graph of the nodes that match the globs. Values are redacted; without a redaction the graph has no
+/// values, as pictures show none.
+pub fn graph(inventory: &Inventory, globs: &[String], redaction: Option<&Redaction>) -> Result<Graph> {
     inventory.inspect(|computation| {
         let names = chosen_nodes(computation.catalog, globs)?;
         let survey = Survey::of(computation);
         let chosen: Vec<&Surveyed> =
             survey.nodes.iter().filter(|node| names.binary_search(&node.name).is_ok()).collect();
-        let with_values = chosen.len() <= WITH_VALUES;
-        let nodes = chosen.iter().map(|node| rendered(computation, node, with_values, redaction));
+        let of_values = redaction.filter(|_| chosen.len() <= WITH_VALUES);
+        let nodes = chosen.iter().map(|node| rendered(computation, node, of_values));
         let nodes: Vec<Rendered> = nodes.collect();
         Ok(Graph { files: files(computation, &survey, &chosen, redaction), nodes })
     })?
 }
 
-fn rendered(
-    computation: &Computation<'_>,
-    node: &Surveyed,
-    with_values: bool,
-    redaction: &Redaction,
-) -> Rendered {
+fn rendered(computation: &Computation<'_>, node: &Surveyed, redaction: Option<&Redaction>) -> Rendered {
     let files: IndexMap<FileId, &Text> =
         node.included.iter().map(|included| (included.file, &included.name)).collect();
     let layers = node.all_layers().filter_map(|layer| files.get(&layer.file).copied());
@@ -116,7 +112,7 @@ fn rendered(
     if let Err(error) = &node.layers {
         report(error);
     }
-    let values = node.layers.as_ref().ok().filter(|_| with_values).and_then(|layers| {
+    let values = node.layers.as_ref().ok().zip(redaction).and_then(|(layers, redaction)| {
         let values = Selection { values: true, redaction: redaction.clone(), ..Selection::default() };
         let explanation = match explain_in(computation, layers, &values) {
             Ok(explanation) => explanation,
@@ -159,7 +155,7 @@ fn files(
     computation: &Computation<'_>,
     survey: &Survey,
     chosen: &[&Surveyed],
-    redaction: &Redaction,
+    redaction: Option<&Redaction>,
 ) -> Vec<Vertex> {
     let mut lists: IndexMap<(FileKind, Text), IndexSet<Entry>> = IndexMap::new();
     for node in chosen {
@@ -199,7 +195,7 @@ fn files(
         .map(|((kind, name), entries)| {
             let file = by_name.file(kind, &name);
             Vertex {
-                sets: file.map_or_else(Vec::new, |file| sets(computation, file, redaction)),
+                sets: file.zip(redaction).map_or_else(Vec::new, |(file, all)| sets(computation, file, all)),
                 file: file.map(|file| file.path.to_string()),
                 lists: entries.into_iter().map(|(class, place)| (class, site(place))).collect(),
                 kind,

@@ -1,12 +1,14 @@
 //! Selects nodes by filters.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::Rows;
 use crate::analysis::explain::has_parameter;
-use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
+use crate::analysis::survey::{FileNames, Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, chosen};
 use crate::base::value::{Text, Value};
@@ -87,7 +89,8 @@ fn passing(
     let reach = Reach::of(computation, survey, survey.nodes.iter());
     let wanted = |file: &&SurveyedFile| filter.files.iter().any(|wanted| is_file(&file.path, wanted));
     let known = survey.files.iter().filter(wanted).all(|file| reach.knows(file));
-    Ok(survey.nodes.iter().map(|node| node_row(computation, survey, node, filter, known)).collect())
+    let broken = Broken::new(survey, filter);
+    Ok(survey.nodes.iter().map(|node| node_row(computation, survey, node, filter, known, &broken)).collect())
 }
 
 /// The nodes that another list covers.
@@ -166,12 +169,13 @@ fn is_file(path: &str, wanted: &str) -> bool {
     Path::new(path).ends_with(wanted)
 }
 
-fn node_row(
+fn node_row<'s>(
     computation: &Computation<'_>,
-    survey: &Survey,
-    node: &Surveyed,
+    survey: &'s Survey,
+    node: &'s Surveyed,
     filter: &NodeFilter,
     known: bool,
+    broken: &Broken<'s>,
 ) -> Option<NodeRow> {
     let globs = |texts: &[String]| texts.iter().map(|text| Glob::new(text)).collect::<Vec<_>>();
     let any = |texts: &[String], name: &str| {
@@ -182,7 +186,7 @@ fn node_row(
         return None;
     }
     if node.layers.is_err() {
-        return broken_row(computation, survey, node, filter);
+        return broken_row(computation, survey, node, filter, broken);
     }
     if !filter.classes.is_empty() && !node.classes().any(|class| any(&filter.classes, class)) {
         return None;
@@ -238,24 +242,52 @@ fn node_row(
     })
 }
 
+/// What the rows of all nodes that cannot be linearized have in common.
+struct Broken<'s> {
+    names: OnceCell<FileNames<'s>>,
+    /// The paths of the requested classes.
+    classes: FxHashSet<&'s str>,
+    /// The paths of the requested files.
+    files: FxHashSet<&'s str>,
+}
+
+impl<'s> Broken<'s> {
+    fn new(survey: &'s Survey, filter: &NodeFilter) -> Broken<'s> {
+        let globs: Vec<Glob> = filter.classes.iter().map(|text| Glob::new(text)).collect();
+        let is_class =
+            |file: &SurveyedFile| file.is_class && globs.iter().any(|glob| glob.matches(&file.name));
+        let paths = |is: &dyn Fn(&SurveyedFile) -> bool| {
+            survey.files.iter().filter(|file| is(file)).map(|file| &*file.path).collect()
+        };
+        Broken {
+            names: OnceCell::new(),
+            classes: paths(&is_class),
+            files: paths(&|file| is_requested(&file.path, filter)),
+        }
+    }
+}
+
+fn is_requested(path: &str, filter: &NodeFilter) -> bool {
+    filter.files.iter().any(|wanted| is_file(path, wanted))
+}
+
 /// The row of a node that cannot be linearized. The node is left out only if it certainly does not match.
-fn broken_row(
+fn broken_row<'s>(
     computation: &Computation<'_>,
-    survey: &Survey,
-    node: &Surveyed,
+    survey: &'s Survey,
+    node: &'s Surveyed,
     filter: &NodeFilter,
+    broken: &Broken<'s>,
 ) -> Option<NodeRow> {
-    let reach = Reach::of(computation, survey, std::iter::once(node));
-    let globs: Vec<Glob> = filter.classes.iter().map(|text| Glob::new(text)).collect();
-    let class = |file: &SurveyedFile| file.is_class && globs.iter().any(|glob| glob.matches(&file.name));
-    let asked = |path: &str| filter.files.iter().any(|wanted| is_file(path, wanted));
-    let may =
-        |is: &dyn Fn(&SurveyedFile) -> bool| survey.files.iter().any(|file| is(file) && !reach.knows(file));
-    let own = asked(&node.path);
-    if (!globs.is_empty() && !may(&class))
-        || (!filter.files.is_empty() && !own && !may(&|file| asked(&file.path)))
-    {
-        return None;
+    let own = is_requested(&node.path, filter);
+    if !filter.classes.is_empty() || !filter.files.is_empty() {
+        let names = broken.names.get_or_init(|| FileNames::of(survey));
+        let reach = Reach::of_broken(computation, survey, names, std::iter::once(node));
+        if !filter.classes.is_empty() && !reach.meets(&broken.classes)
+            || !filter.files.is_empty() && !own && !reach.meets(&broken.files)
+        {
+            return None;
+        }
     }
     let others = [&filter.classes, &filter.applications, &filter.environments, &filter.parameters];
     Some(NodeRow {

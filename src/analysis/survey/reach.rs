@@ -20,19 +20,16 @@ pub struct Reach {
     unreadable: Option<Arc<str>>,
 }
 
-impl Reach {
-    /// The files of those nodes that have no layers: their own files, and the files of the classes in them,
-    /// recursively. A reference in a class name matches anything.
-    pub fn of<'s>(
-        computation: &Computation<'_>,
-        survey: &'s Survey,
-        nodes: impl Iterator<Item = &'s Surveyed>,
-    ) -> Reach {
-        let mut reach = Reach::default();
-        let mut broken = nodes.filter(|node| node.layers.is_err()).peekable();
-        if broken.peek().is_none() {
-            return reach;
-        }
+/// Indexes of the files of a survey: classes by name, files of nodes by path.
+#[derive(Debug)]
+pub struct FileNames<'s> {
+    classes: FxHashMap<&'s str, Vec<usize>>,
+    own: FxHashMap<&'s str, usize>,
+}
+
+impl<'s> FileNames<'s> {
+    /// The files of a survey.
+    pub fn of(survey: &'s Survey) -> FileNames<'s> {
         let mut classes: FxHashMap<&str, Vec<usize>> = FxHashMap::default();
         let mut own: FxHashMap<&str, usize> = FxHashMap::default();
         for (at, file) in survey.files.iter().enumerate() {
@@ -42,6 +39,34 @@ impl Reach {
                 own.insert(&*file.path, at);
             }
         }
+        FileNames { classes, own }
+    }
+}
+
+impl Reach {
+    /// The files of those nodes that have no layers: their own files, and the files of the classes in them,
+    /// recursively. A reference in a class name matches anything.
+    pub fn of<'s>(
+        computation: &Computation<'_>,
+        survey: &'s Survey,
+        nodes: impl Iterator<Item = &'s Surveyed>,
+    ) -> Reach {
+        let mut broken = nodes.filter(|node| node.layers.is_err()).peekable();
+        if broken.peek().is_none() {
+            return Reach::default();
+        }
+        Reach::of_broken(computation, survey, &FileNames::of(survey), broken)
+    }
+
+    /// The same for nodes without layers.
+    pub fn of_broken<'s>(
+        computation: &Computation<'_>,
+        survey: &'s Survey,
+        names: &FileNames<'s>,
+        broken: impl Iterator<Item = &'s Surveyed>,
+    ) -> Reach {
+        let mut reach = Reach::default();
+        let FileNames { classes, own } = names;
         let mut waiting: Vec<usize> = Vec::new();
         for node in broken {
             waiting.extend(own.get(&*node.path));
@@ -52,7 +77,7 @@ impl Reach {
                     _ => None,
                 };
                 let names = std::iter::once(&mapped.class).chain(&mapped.alternative);
-                called(names, template.as_deref(), survey, &classes, &mut waiting);
+                called(names, template.as_deref(), survey, classes, &mut waiting);
             }
         }
         while let Some(file) = waiting.pop().and_then(|at| survey.files.get(at)) {
@@ -60,7 +85,7 @@ impl Reach {
                 continue;
             }
             match &file.layer {
-                Ok(layer) => named(layer, survey, &classes, &mut waiting),
+                Ok(layer) => named(layer, survey, classes, &mut waiting),
                 Err(_) => reach.unreadable = reach.unreadable.or(Some(file.path.clone())),
             }
         }
@@ -70,6 +95,12 @@ impl Reach {
     /// Whether one of the nodes may use the file.
     pub fn holds(&self, path: &Arc<str>) -> bool {
         self.paths.contains(path)
+    }
+
+    /// Whether one of the nodes may use one of these files.
+    pub fn meets(&self, paths: &FxHashSet<&str>) -> bool {
+        !paths.is_empty()
+            && (self.unreadable.is_some() || self.paths.iter().any(|path| paths.contains(&**path)))
     }
 
     /// Whether all users of a file are known.

@@ -2,7 +2,7 @@
 
 use clap::Command;
 use reclass::error::Result;
-use reclass::graph::{dot, graph, html, mermaid};
+use reclass::graph::{Graph, dot, graph, html, mermaid};
 
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, node_globs};
 
@@ -17,10 +17,12 @@ pub const VERB: Verb = Verb {
 };
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {
-    let graph = graph(&question.inventory, &question.words("nodes"), &question.redaction())?;
-    Ok(Printout::plain(match question.output {
-        "dot" => dot(&graph),
-        "mermaid" => mermaid(&graph),
-        _ => html(&graph),
-    }))
+    let redaction = question.redaction();
+    let (print, values): (fn(&Graph) -> String, _) = match question.output {
+        "dot" => (dot, None),
+        "mermaid" => (mermaid, None),
+        _ => (html, Some(&redaction)),
+    };
+    let graph = graph(&question.inventory, &question.words("nodes"), values)?;
+    Ok(Printout::plain(print(&graph)))
 }
