@@ -56,7 +56,7 @@ impl Trees {
         let mut changed = false;
         let mut new = Vec::with_capacity(self.locations.repositories.len());
         for (number, repository) in self.locations.repositories.iter().enumerate() {
-            let record = repository.look()?;
+            let record = repository.current_record()?;
             let before = self.state(number);
             let same = before.as_ref().is_some_and(|before| before.record.fetched == record.fetched);
             // Only a fetch can change it.

@@ -334,7 +334,7 @@ fn problems_of_settings_stand_in_the_configuration_file() {
     // What the command line says instead is not in the file.
     fs::write(place.path().join("reclass-config.yml"), "nodes_uri: x\n").unwrap();
     let said = text(&run(place.path(), &["-b", "a", "-u", "/x", "-c", "/x/y", "-n", "n"]).stderr);
-    assert!(said.contains("note: the command line says so") && !said.contains("config.yml"), "{said}");
+    assert!(said.contains("note: set on the command line") && !said.contains("config.yml"), "{said}");
 }
 
 #[test]

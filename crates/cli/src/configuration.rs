@@ -105,7 +105,7 @@ impl Configuration {
     }
 
     /// Records the defaults of a program without any file.
-    pub fn stand_on(&mut self, defaults: &Map) {
+    pub fn set_defaults(&mut self, defaults: &Map) {
         self.defaults.clone_from(defaults);
     }
 
@@ -149,18 +149,18 @@ impl Configuration {
         let Some((name, part)) = fault.setting() else { return fault };
         let part = part.map(str::to_owned);
         // If a folder setting is missing, other settings decide where the folder is.
-        let said: &[&str] = match name {
+        let settings: &[&str] = match name {
             "classes_uri" => &["classes_uri", "nodes_uri", "inventory_base_uri"],
             "nodes_uri" => &["nodes_uri", "inventory_base_uri"],
             name => &[name],
         };
-        for name in said {
+        for name in settings {
             let row = TABLE.iter().find(|row| row.name == *name);
             let names: Vec<&str> = std::iter::once(*name)
                 .chain(row.into_iter().flat_map(|row| row.aliases.iter().copied()))
                 .collect();
             if self.overruled.keys().filter_map(Key::as_str).any(|key| names.contains(&key)) {
-                return fault.note("the command line says so", None);
+                return fault.note("set on the command line", None);
             }
             let site = self.site(&names, part.as_deref());
             if site.is_some() {

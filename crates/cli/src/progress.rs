@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 const WIPE: &str = "\r\u{1b}[K";
 
 /// Whether the line is on the terminal now.
-static STANDS: Mutex<bool> = Mutex::new(false);
+static IS_SHOWN: Mutex<bool> = Mutex::new(false);
 
 /// Runs the work and shows its progress.
 pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
@@ -30,17 +30,17 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
     // The work stays in this thread, because this stack grows for deep inventories.
     std::thread::scope(|scope| {
         let (done, waits) = channel::<()>();
-        let tell = move || {
+        let show = move || {
             let begun = Instant::now();
             let mut pause = PATIENCE;
             while waits.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                say(&format!("{what}, {} s", begun.elapsed().as_secs()));
+                write_line(&format!("{what}, {} s", begun.elapsed().as_secs()));
                 pause = PAUSE;
             }
             wipe();
         };
         // If the thread cannot start, no progress is shown.
-        let _thread = std::thread::Builder::new().spawn_scoped(scope, tell);
+        let _thread = std::thread::Builder::new().spawn_scoped(scope, show);
         let answer = work();
         drop(done);
         answer
@@ -49,15 +49,15 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
 
 /// Erases the line before other output.
 pub fn wipe() {
-    let mut stands = STANDS.lock();
-    if std::mem::take(&mut *stands) {
+    let mut is_shown = IS_SHOWN.lock();
+    if std::mem::take(&mut *is_shown) {
         let _ = write!(io::stderr().lock(), "{WIPE}");
     }
 }
 
-fn say(text: &str) {
-    let mut stands = STANDS.lock();
-    *stands = true;
+fn write_line(text: &str) {
+    let mut is_shown = IS_SHOWN.lock();
+    *is_shown = true;
     // Cut to the width of the narrowest terminal, because a wrapped line cannot be erased.
     let text: String = reclass::error::inert(text).chars().take(79).collect();
     let mut error = io::stderr().lock();

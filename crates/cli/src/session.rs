@@ -127,7 +127,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
     let is_first = |fault: &Fault| {
         // A failed query is reported with its causes.
         let of_first = std::iter::once(first.first()).chain(&first.first().causes);
-        of_first.into_iter().any(|told| same(fault, told))
+        of_first.into_iter().any(|cause| same(fault, cause))
     };
     match faults.iter().position(is_first) {
         Some(at) => {
@@ -149,7 +149,7 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     }
     let mut configuration = read.unwrap_or_else(Configuration::unread);
     let own = defaults.clone();
-    configuration.stand_on(&own);
+    configuration.set_defaults(&own);
     defaults.extend(configuration.options.clone());
     // Building the verbs takes longer than everything else. A line that is valid without them has no verb.
     let matches = program.modes_alone(&defaults).try_get_matches_from(&arguments);
@@ -157,13 +157,13 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     if let Some(file) = matches.as_ref().ok().and_then(flags::configuration_file) {
         // It replaces the file that was found, even a broken one.
         configuration = Configuration::named(file).unwrap_or_else(Configuration::unread);
-        configuration.stand_on(&own);
+        configuration.set_defaults(&own);
         defaults = own;
         defaults.extend(configuration.options.clone());
     }
     if let Err(error) = configuration.usable() {
         let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand_name());
-        if !verb.is_some_and(commands::tells_settings) {
+        if !verb.is_some_and(commands::reports_settings) {
             return fail(&error);
         }
     }

@@ -223,14 +223,14 @@ impl Editor {
             let new = shown(edited.after.as_ref(), edited.data_after()?);
             Ok((edited, old, new))
         })?;
-        let told = PyDict::new(py);
-        told.set_item("path", display(&edited.path))?;
-        told.set_item("changed", edited.changed())?;
-        told.set_item("before", before)?;
-        told.set_item("after", after)?;
-        told.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
-        told.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
-        Ok(told)
+        let result = PyDict::new(py);
+        result.set_item("path", display(&edited.path))?;
+        result.set_item("changed", edited.changed())?;
+        result.set_item("before", before)?;
+        result.set_item("after", after)?;
+        result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
+        result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
+        Ok(result)
     }
 }
 

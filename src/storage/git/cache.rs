@@ -1,7 +1,7 @@
 //! A cache turns a remote repository into a bare one beside us, and a record of what was fetched:
 //! the commit of each branch, all of one moment.
 //!
-//! The record alone says which commits are read. It is one small file that takes the place of the
+//! Only the record decides which commits are read. It is one small file that takes the place of the
 //! one before in a single step, so that every process sees the branches of one fetch, whatever
 //! happens to the references of the repository meanwhile. Fetching needs the lock, reading does not.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
@@ -37,11 +37,11 @@ pub struct Cache {
 /// What was fetched.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Record {
-    /// When the last fetch began that brought what there was.
+    /// When the last successful fetch began.
     pub fetched: Option<SystemTime>,
     /// The commits of all branches.
     pub heads: BTreeMap<String, Arc<str>>,
-    /// The fetch after that, which brought nothing.
+    /// The failed fetch after that.
     pub failure: Option<Failed>,
 }
 
@@ -78,7 +78,7 @@ impl Drop for CacheLock {
 }
 
 impl Cache {
-    /// The record and its stamp; `None` where there is none that can be read.
+    /// The record and its stamp; `None` without a readable record.
     pub fn record(&self) -> Option<(Record, DiskFingerprint)> {
         let path = self.folder.join(RECORD);
         let stamp = fingerprint(&path).ok()?;
@@ -101,22 +101,22 @@ impl Cache {
             file.sync_all()?;
             fs::rename(&beside, &path)
         });
-        written.map_err(|error| said(&path, &error))
+        written.map_err(|error| io_message(&path, &error))
     }
 
-    /// Puts a small program into the cache, and tells where it is.
+    /// Writes a small program into the cache and returns its path.
     pub fn script(&self, name: &str, text: &str) -> Result<PathBuf, String> {
         let path = self.folder.join(name);
         let mut options = File::options();
         let file = options.write(true).create(true).truncate(true).mode(0o700).open(&path);
         let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        written.map(|()| path.clone()).map_err(|error| said(&path, &error))
+        written.map(|()| path.clone()).map_err(|error| io_message(&path, &error))
     }
 
     /// Waits for the right to fetch; `None` where another process has it for too long.
     pub fn lock(&self, wait: Duration) -> Result<Option<CacheLock>, String> {
         const PAUSE: Duration = Duration::from_millis(10);
-        let failed = |error: io::Error| said(&self.lock, &error);
+        let failed = |error: io::Error| io_message(&self.lock, &error);
         if let Some(folder) = self.lock.parent() {
             make(folder)?;
         }
@@ -160,20 +160,22 @@ impl Cache {
         let old = self.folder.with_extension("old");
         remove(&old)?;
         match fs::rename(&self.folder, &old) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(said(&self.folder, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(io_message(&self.folder, &error));
+            }
             _ => {}
         }
-        fs::rename(&other.folder, &self.folder).map_err(|error| said(&self.folder, &error))?;
+        fs::rename(&other.folder, &self.folder).map_err(|error| io_message(&self.folder, &error))?;
         remove(&old)
     }
 
-    /// Takes the cache away, where the first fetch brought nothing.
+    /// Removes the cache after a failed first fetch.
     pub fn remove(&self) {
         let _ = remove(&self.folder);
     }
 }
 
-/// Takes away the files in a folder that are left over; what cannot be looked at or taken away stays.
+/// Removes leftover files from a folder. Files that cannot be examined or removed stay.
 fn sweep(folder: &Path, deep: bool, is_left: &dyn Fn(&str) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -185,14 +187,14 @@ fn sweep(folder: &Path, deep: bool, is_left: &dyn Fn(&str) -> bool) {
     }
 }
 
-fn said(path: &Path, error: &io::Error) -> String {
+fn io_message(path: &Path, error: &io::Error) -> String {
     format!("{}: {}", path.display(), reason(error))
 }
 
-/// Makes a folder that only its owner may look into: what is in it may be somebody's secret.
+/// Makes a folder that only its owner can read, because its content may be secret.
 fn make(folder: &Path) -> Result<(), String> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| said(folder, &error))
+    made.map_err(|error| io_message(folder, &error))
 }
 
 fn remove(folder: &Path) -> Result<(), String> {
@@ -202,7 +204,7 @@ fn remove(folder: &Path) -> Result<(), String> {
         Err(error) => Err(error),
     };
     match removed {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(said(folder, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(io_message(folder, &error)),
         _ => Ok(()),
     }
 }

@@ -41,7 +41,7 @@ pub struct FetchSource<'a> {
     pub login: &'a Login,
 }
 
-/// Why a fetch brought nothing.
+/// Why a fetch failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
     /// There is no program to run.
@@ -77,8 +77,8 @@ impl Reason {
 
     /// What words of git or ssh mean.
     fn of_text(text: &str) -> Reason {
-        let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-        if says(&[
+        let has_any = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if has_any(&[
             "No space left",
             "Read-only file system",
             "Disk quota",
@@ -86,7 +86,7 @@ impl Reason {
             "unable to write",
         ]) {
             Reason::Cache
-        } else if says(&[
+        } else if has_any(&[
             "Permission denied",
             "ermission to ",
             "Authentication failed",
@@ -111,11 +111,11 @@ impl Reason {
 /// The answer is the record as it is from then on, written if it can be.
 pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Record {
     let cache = source.cache;
-    let known = cache.record().map(|(record, _)| record).unwrap_or_default();
+    let before = cache.record().map(|(record, _)| record).unwrap_or_default();
     cache.sweep();
     let (began, clock) = (SystemTime::now(), Instant::now());
-    let tried = if known.fetched.is_some() {
-        match bring(source, lock, began, limit) {
+    let tried = if before.fetched.is_some() {
+        match fetch_all(source, lock, began, limit) {
             // What is damaged is made anew; what cannot be reached, cannot.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
                 anew(source, lock, began, limit.saturating_sub(clock.elapsed()))
@@ -131,7 +131,7 @@ pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Rec
     });
     tried.unwrap_or_else(|(reason, message)| {
         let failure = Failed { began, took: clock.elapsed(), code: reason.word().into(), message };
-        let record = Record { failure: Some(failure), ..known };
+        let record = Record { failure: Some(failure), ..before };
         // Where nobody can write, everybody finds that out alone.
         let _ = cache.write(&record);
         record
@@ -140,18 +140,18 @@ pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Rec
 
 type Tried = Result<Record, (Reason, String)>;
 
-/// Makes a cache anew that is damaged. Needs its lock.
-pub fn mend(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Result<(), (Reason, String)> {
+/// Replaces a damaged cache by a new one. Needs its lock.
+pub fn repair(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Result<(), (Reason, String)> {
     if is_sound(source.cache) { Ok(()) } else { anew(source, lock, SystemTime::now(), limit).map(drop) }
 }
 
-/// Fetches into a new cache, which takes the place of the old one if that brought anything.
+/// Fetches into a new cache, which replaces the old one on success.
 fn anew(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
     let new = source.cache.beside().map_err(unwritable)?;
     let init = with(&new, &["init", "--quiet", "--bare"]);
-    let fetched = said(change(&init, lock.file(), LOCAL))
-        .and_then(|()| bring(FetchSource { cache: &new, ..source }, lock, began, limit))
+    let fetched = with_reason(change(&init, lock.file(), LOCAL))
+        .and_then(|()| fetch_all(FetchSource { cache: &new, ..source }, lock, began, limit))
         .and_then(|record| new.write(&record).map(|()| record).map_err(unwritable))
         .and_then(|record| source.cache.replace_by(&new).map(|()| record).map_err(unwritable));
     if fetched.is_err() {
@@ -160,8 +160,8 @@ fn anew(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Dur
     fetched
 }
 
-/// Fetches all branches and tags, and tells where the branches are.
-fn bring(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
+/// Fetches all branches and tags, and returns the commits of the branches.
+fn fetch_all(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
     let FetchSource { cache, remote, login } = source;
     let end = Instant::now() + limit;
     let mut command = git(In::Bare(&cache.folder));
@@ -171,9 +171,9 @@ fn bring(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Du
     command.args(["fetch", "--quiet", "--force", "--prune", "--no-tags", "--no-recurse-submodules", "--"]);
     command.args([&*remote.address, "+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"]);
     let fetched = change(&command, lock.file(), limit);
-    said(fetched).map_err(|(reason, text)| (reason, without_password(text, remote)))?;
+    with_reason(fetched).map_err(|(reason, text)| (reason, without_password(text, remote)))?;
     let heads = ["for-each-ref", "--format=%(objecttype) %(objectname) %(refname)", "refs/heads/"];
-    let heads = said(output(with(cache, &heads), b"", LOCAL))?;
+    let heads = with_reason(output(with(cache, &heads), b"", LOCAL))?;
     let heads = String::from_utf8_lossy(&heads)
         .lines()
         .filter_map(|line| {
@@ -206,17 +206,18 @@ fn introduce(command: &mut Command, cache: &Cache, remote: &Remote, login: &Logi
                 command.env("SSH_ASKPASS", cache.script("reclass-ask", ASK)?);
             }
         }
-        Transport::Password(known) => {
-            command.env("RECLASS_USER", &known.user).env("RECLASS_PASSWORD", &known.password);
+        Transport::Password(login) => {
+            command.env("RECLASS_USER", &login.user).env("RECLASS_PASSWORD", &login.password);
             command.args(["-c", "credential.helper="]);
-            command.arg("-c").arg(format!("credential.{}.helper={HELPER}", known.server));
+            command.arg("-c").arg(format!("credential.{}.helper={HELPER}", login.server));
         }
         Transport::Local | Transport::Plain => {}
     }
     Ok(())
 }
 
-/// Tells git user and password; it is asked with one word, and told more that it does not need.
+/// A credential helper that prints user and password. Git passes one argument, and data on standard input
+/// that the helper ignores.
 const HELPER: &str = "!f() { test \"$1\" = get && \
      printf 'username=%s\\npassword=%s\\n' \"$RECLASS_USER\" \"$RECLASS_PASSWORD\"; }; f";
 
@@ -252,18 +253,18 @@ fn is_sound(cache: &Cache) -> bool {
     heads && output(with(cache, &["fsck", "--connectivity-only", "--no-dangling"]), b"", LOCAL).is_ok()
 }
 
-fn said<T>(result: Result<T, Failure>) -> Result<T, (Reason, String)> {
+fn with_reason<T>(result: Result<T, Failure>) -> Result<T, (Reason, String)> {
     result.map_err(|failure| match failure {
         Failure::NotRun(message) => (Reason::Program, message),
         Failure::TimedOut(limit) => (Reason::Time, format!("no answer within {} seconds", limit.as_secs())),
-        Failure::Said(text) => (Reason::of_text(&text), text),
+        Failure::Exited(text) => (Reason::of_text(&text), text),
         Failure::TooMuch(what, limit, _) => (Reason::Other, format!("{what} exceeds the limit of {limit}")),
     })
 }
 
 fn without_password(text: String, remote: &Remote) -> String {
     match &remote.transport {
-        Transport::Password(known) if !known.password.is_empty() => text.replace(&known.password, "***"),
+        Transport::Password(login) if !login.password.is_empty() => text.replace(&login.password, "***"),
         _ => text,
     }
 }
@@ -276,7 +277,7 @@ mod tests {
     fn what_git_says_is_told_without_the_password() {
         // A server may send back what it was sent: git shows its words.
         let remote = Remote::parse("https://ada:hunter%202@host/x.git", None).expect("an address");
-        let said = "remote: no user 'ada' with 'hunter 2'".to_owned();
-        assert_eq!(without_password(said, &remote), "remote: no user 'ada' with '***'");
+        let message = "remote: no user 'ada' with 'hunter 2'".to_owned();
+        assert_eq!(without_password(message, &remote), "remote: no user 'ada' with '***'");
     }
 }

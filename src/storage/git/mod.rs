@@ -41,7 +41,7 @@ pub struct Policy {
     pub serve_stale: bool,
 }
 
-/// How many times longer the first fetch may take, which brings the whole history.
+/// Factor by which the first fetch may take longer, because it fetches the whole history.
 const FIRST: u32 = 10;
 /// What fails faster than this costs nobody much, and may be mended by the next settings.
 const QUICK: Duration = Duration::from_secs(1);
@@ -66,7 +66,7 @@ pub struct Repository {
     revision: Option<Text>,
     /// How much of a tree is taken.
     limits: TreeLimits,
-    looked: AtomicBool,
+    asked_before: AtomicBool,
     record: Mutex<Option<(DiskFingerprint, Arc<Record>)>>,
     blobs: Mutex<FxHashMap<Arc<str>, Weak<Blob>>>,
 }
@@ -103,8 +103,8 @@ impl Repository {
     ) -> Repository {
         let cache = Cache { folder: caches.join(&remote.folder), lock: locks.join(&remote.folder) };
         let (record, blobs) = (Mutex::default(), Mutex::default());
-        let looked = AtomicBool::new(false);
-        Repository { remote, login, cache, policy, revision, limits, looked, record, blobs }
+        let asked_before = AtomicBool::new(false);
+        Repository { remote, login, cache, policy, revision, limits, asked_before, record, blobs }
     }
 
     /// Whether two are the same repository in the same cache, for the same user.
@@ -119,22 +119,22 @@ impl Repository {
 
     /// Where the branches are, as it was fetched last; fetched now if it is time to. The first look
     /// does not rely on what other processes fetched before it.
-    pub fn look(&self) -> Result<Arc<Record>> {
+    pub fn current_record(&self) -> Result<Arc<Record>> {
         let now = SystemTime::now();
-        let looked = self.looked.swap(true, Ordering::Relaxed);
-        let interval = if looked { self.policy.interval } else { Duration::ZERO };
-        let known = self.known();
-        if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
+        let asked_before = self.asked_before.swap(true, Ordering::Relaxed);
+        let interval = if asked_before { self.policy.interval } else { Duration::ZERO };
+        let cached = self.cached_record();
+        if let Some(record) = cached.as_ref().filter(|record| !is_due(record, now, interval)) {
             return self.usable(record.clone());
         }
-        let first = known.as_ref().is_none_or(|record| record.fetched.is_none());
+        let first = cached.as_ref().is_none_or(|record| record.fetched.is_none());
         let limit = if first { self.policy.limit * FIRST } else { self.policy.limit };
         // While a fetch is tried again that failed before, nobody waits for it.
-        let rests = known.filter(|record| record.failure.is_some());
+        let rests = cached.filter(|record| record.failure.is_some());
         let lock = self.cache.lock(if rests.is_some() { Duration::ZERO } else { limit });
         // Another process may have fetched while we waited for it.
-        let known = self.known();
-        if let Some(record) = known.as_ref().filter(|record| !is_due(record, now, interval)) {
+        let cached = self.cached_record();
+        if let Some(record) = cached.as_ref().filter(|record| !is_due(record, now, interval)) {
             return self.usable(record.clone());
         }
         let (code, message) = match lock {
@@ -148,11 +148,11 @@ impl Repository {
             Err(message) => (Reason::Cache, message),
         };
         let failure = Failed { began: now, took: Duration::ZERO, code: code.word().into(), message };
-        let record = known.as_deref().cloned().unwrap_or_default();
+        let record = cached.as_deref().cloned().unwrap_or_default();
         self.usable(Arc::new(Record { failure: Some(failure), ..record }))
     }
 
-    /// What went wrong when what is served was last to be brought up to date.
+    /// The warning about the last failed fetch, if older data is served.
     pub fn warning(&self, record: &Record) -> Option<Fault> {
         let failure = record.failure.as_ref()?;
         let repo = self.remote.shown.clone();
@@ -174,7 +174,7 @@ impl Repository {
         }
         match revision::commit(In::Bare(&self.cache.folder), revision) {
             Ok(commit) => Ok(Some((revision.clone(), commit.into()))),
-            Err(Failure::Said(_)) => Ok(None),
+            Err(Failure::Exited(_)) => Ok(None),
             Err(failure) => Err(self.failed(&failure)),
         }
     }
@@ -194,7 +194,7 @@ impl Repository {
         loop {
             match self.read(commit, root, wanted) {
                 Ok(files) => return Ok(files),
-                Err(Failure::Said(_)) if attempt < ATTEMPTS => {
+                Err(Failure::Exited(_)) if attempt < ATTEMPTS => {
                     attempt += 1;
                     self.repair()?;
                 }
@@ -216,23 +216,23 @@ impl Repository {
             wanted(&file.folders, &stem)
         });
         let mut blobs = self.blobs.lock();
-        let mut known: FxHashMap<Arc<str>, Arc<Blob>> = FxHashMap::default();
-        let mut unknown = Vec::new();
+        let mut found: FxHashMap<Arc<str>, Arc<Blob>> = FxHashMap::default();
+        let mut missing = Vec::new();
         for object in files.iter().filter_map(|file| file.object.as_ref().ok()) {
-            if known.contains_key(object) {
+            if found.contains_key(object) {
                 continue;
             }
             match blobs.get(object).and_then(Weak::upgrade) {
-                Some(blob) => drop(known.insert(object.clone(), blob)),
-                None => unknown.push(&**object),
+                Some(blob) => drop(found.insert(object.clone(), blob)),
+                None => missing.push(&**object),
             }
         }
-        unknown.sort_unstable();
-        unknown.dedup();
-        for (object, bytes) in objects::read(place, unknown.into_iter())? {
+        missing.sort_unstable();
+        missing.dedup();
+        for (object, bytes) in objects::read(place, missing.into_iter())? {
             let blob = Arc::new(Blob { object: object.into(), bytes: bytes.into() });
             blobs.insert(blob.object.clone(), Arc::downgrade(&blob));
-            known.insert(blob.object.clone(), blob);
+            found.insert(blob.object.clone(), blob);
         }
         blobs.retain(|_, blob| blob.strong_count() > 0);
         let mut inside: Arc<[String]> = Arc::default();
@@ -240,7 +240,7 @@ impl Repository {
             if *inside != *file.folders {
                 inside = file.folders.into();
             }
-            let blob = file.object.map(|object| known.get(&object).expect("it was known or read").clone());
+            let blob = file.object.map(|object| found.get(&object).expect("it was found or read").clone());
             GitFile { folders: inside.clone(), path: file.path, blob }
         };
         Ok(files.into_iter().map(file).collect())
@@ -256,23 +256,23 @@ impl Repository {
         let Some(lock) = self.cache.lock(limit).map_err(|message| self.unusable(message))? else {
             return Ok(());
         };
-        let mended = fetch::mend(self.source(), &lock, limit);
-        mended.map_err(|(reason, message)| self.fault(reason, message).into())
+        let repaired = fetch::repair(self.source(), &lock, limit);
+        repaired.map_err(|(reason, message)| self.fault(reason, message).into())
     }
 
     /// The record, read again if it is another one.
-    fn known(&self) -> Option<Arc<Record>> {
-        let mut known = self.record.lock();
-        if let Some((before, record)) = &*known
+    fn cached_record(&self) -> Option<Arc<Record>> {
+        let mut cached = self.record.lock();
+        if let Some((before, record)) = &*cached
             && self.cache.stamp().is_some_and(|now| now.proves_unchanged(before))
         {
             return Some(record.clone());
         }
-        let read = self.cache.record().map(|(record, stamp)| match &*known {
+        let read = self.cache.record().map(|(record, stamp)| match &*cached {
             Some((_, before)) if **before == record => (stamp, before.clone()),
             _ => (stamp, Arc::new(record)),
         });
-        known.clone_from(&read);
+        cached.clone_from(&read);
         read.map(|(_, record)| record)
     }
 
@@ -307,7 +307,7 @@ impl Repository {
             Failure::TimedOut(_) => {
                 self.unusable(format!("it cannot be read within {} seconds", LOCAL.as_secs()))
             }
-            Failure::Said(message) => self.unusable(message.clone()),
+            Failure::Exited(message) => self.unusable(message.clone()),
             Failure::TooMuch(what, limit, setting) => {
                 let what = format!("{what} in '{}'", self.remote.shown);
                 Fault::new(Kind::YamlLimit { what, limit: *limit, setting: Some(setting) }).into()

@@ -73,7 +73,7 @@ pub fn read<'a>(
     let mut rest = answers.as_slice();
     let mut read = Vec::with_capacity(objects.len());
     for object in objects {
-        let missing = || Failure::Said(format!("object {object} is missing or damaged"));
+        let missing = || Failure::Exited(format!("object {object} is missing or damaged"));
         let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
         let header = String::from_utf8_lossy(&rest[..end]);
         let mut words = header.split(' ').skip(1);
@@ -152,7 +152,7 @@ pub fn is_yaml(path: &Path) -> bool {
 }
 
 /// A walk through a tree.
-struct Walk<'a> {
+struct TreeWalk<'a> {
     tree: &'a Tree,
     root: &'a str,
     limits: TreeLimits,
@@ -160,16 +160,16 @@ struct Walk<'a> {
     met: Cell<usize>,
 }
 
-impl Walk<'_> {
+impl TreeWalk<'_> {
     /// As [`crate::storage::walk::list`] goes through a folder.
     fn walk(
         &self,
         folder: &Path,
         folders: &mut Vec<String>,
-        around: &mut Vec<PathBuf>,
+        enclosing: &mut Vec<PathBuf>,
         files: &mut Vec<TreeFile>,
     ) -> Result<(), Failure> {
-        if around.iter().any(|outer| outer == folder) {
+        if enclosing.iter().any(|outer| outer == folder) {
             return Ok(());
         }
         let (mut here, mut inner) = (Vec::new(), Vec::new());
@@ -179,7 +179,7 @@ impl Walk<'_> {
                 let what = "the number of files and folders";
                 return Err(Failure::TooMuch(what, self.limits.files, "limit_files"));
             }
-            if around.len() > self.limits.depth {
+            if enclosing.len() > self.limits.depth {
                 let depth = self.limits.depth;
                 return Err(Failure::TooMuch("the depth of folders", depth, "limit_folder_depth"));
             }
@@ -209,13 +209,13 @@ impl Walk<'_> {
             });
             files.push(TreeFile { folders: folders.clone(), path: shown.into(), object });
         }
-        around.push(folder.to_owned());
+        enclosing.push(folder.to_owned());
         for (name, path) in inner {
             folders.push(name);
-            self.walk(&path, folders, around, files)?;
+            self.walk(&path, folders, enclosing, files)?;
             folders.pop();
         }
-        around.pop();
+        enclosing.pop();
         Ok(())
     }
 }
@@ -224,7 +224,7 @@ impl Tree {
     /// The YAML files below a folder, and all links that lead out of the repository.
     pub fn files(&self, folder: &Path, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
         let mut files = Vec::new();
-        let walk = Walk { tree: self, root, limits, met: Cell::new(0) };
+        let walk = TreeWalk { tree: self, root, limits, met: Cell::new(0) };
         walk.walk(folder, &mut Vec::new(), &mut Vec::new(), &mut files)?;
         Ok(files)
     }
@@ -248,7 +248,7 @@ impl Tree {
         self.entries.range(folder.to_owned()..).map(|(path, _)| path)
     }
 
-    /// What stands at a path when links are followed, on the way to it too.
+    /// The entry at a path after all links on it are followed.
     pub fn follow(&self, path: PathBuf) -> Met<'_> {
         use std::os::unix::ffi::OsStrExt as _;
         let (mut path, mut links) = (path, 0);

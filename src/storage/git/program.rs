@@ -21,16 +21,16 @@ pub enum Failure {
     NotRun(String),
     /// It took too long.
     TimedOut(Duration),
-    /// What it said, on one line.
-    Said(String),
-    /// What it gave is more than is taken: of what, how many are, and the setting that says so.
+    /// Git failed; its message on one line.
+    Exited(String),
+    /// The output exceeds a limit: of what, the limit, and its setting.
     TooMuch(&'static str, usize, &'static str),
 }
 
 /// How long a command may take that only reads the disk.
 pub const LOCAL: Duration = Duration::from_secs(60);
 
-/// Variables with which a hook of git, say, would lead ours to another repository.
+/// Variables that would lead git to another repository, for example those that a hook of git sets.
 const MISLEADING: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -125,9 +125,9 @@ fn run(mut command: Command, limit: Duration) -> Result<(), Failure> {
     if status.success() {
         return Ok(());
     }
-    Err(match said(&String::from_utf8_lossy(&read(&mut stderr)?)) {
-        text if text.is_empty() => Failure::Said(format!("git ended with {status}")),
-        text => Failure::Said(text),
+    Err(match summary(&String::from_utf8_lossy(&read(&mut stderr)?)) {
+        text if text.is_empty() => Failure::Exited(format!("git ended with {status}")),
+        text => Failure::Exited(text),
     })
 }
 
@@ -180,11 +180,11 @@ fn end_group(child: &Child) {
     }
 }
 
-/// What matters of what git said, on one line.
-fn said(text: &str) -> String {
-    /// How many lines are told.
+/// The relevant part of git's messages, on one line.
+fn summary(text: &str) -> String {
+    /// Maximum number of lines to show.
     const LINES: usize = 3;
-    // Ssh says it in a dozen lines.
+    // Ssh writes a dozen lines.
     if text.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         return "the host key of the server has changed".to_owned();
     }
@@ -217,10 +217,10 @@ mod tests {
         assert_eq!(output(shell("cat; echo x >&2"), b"hello", LOCAL), Ok(b"hello".to_vec()));
         let failure =
             output(shell("echo 'warning: w' >&2; echo 'fatal: a' >&2; echo b >&2; exit 1"), b"", LOCAL);
-        assert_eq!(failure, Err(Failure::Said("a; b".into())));
+        assert_eq!(failure, Err(Failure::Exited("a; b".into())));
         assert_eq!(
             output(shell("exit 3"), b"", LOCAL),
-            Err(Failure::Said("git ended with exit status: 3".into()))
+            Err(Failure::Exited("git ended with exit status: 3".into()))
         );
     }
 
@@ -233,6 +233,6 @@ mod tests {
         assert_eq!(output(shell("sleep 60"), b"", limit), Err(Failure::TimedOut(limit)));
         assert!(begun.elapsed() < Duration::from_secs(5));
         assert_eq!(change(&shell("exit 0"), &lock, LOCAL), Ok(()));
-        assert_eq!(change(&shell("echo no >&2; exit 1"), &lock, LOCAL), Err(Failure::Said("no".into())));
+        assert_eq!(change(&shell("echo no >&2; exit 1"), &lock, LOCAL), Err(Failure::Exited("no".into())));
     }
 }

@@ -13,7 +13,7 @@ use crate::storage::fs::{absolute, real};
 pub struct Remote {
     /// As it was written, a password as `***`.
     pub shown: String,
-    /// What git is told, without a password.
+    /// The address for git, without a password.
     pub address: String,
     /// How it is reached.
     pub transport: Transport,

@@ -39,7 +39,7 @@ pub struct Revision {
 pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
     // What begins with a dash would be an option.
     if revision.starts_with('-') {
-        return Err(Failure::Said("no revision begins with a dash".into()));
+        return Err(Failure::Exited("no revision begins with a dash".into()));
     }
     let mut command = git(place);
     command.args(["rev-parse", "--verify", "--end-of-options", &format!("{revision}^{{commit}}")]);
@@ -49,16 +49,16 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
 /// Where git keeps the repositories of the submodules of a commit, by their paths: those that were moved or
 /// removed since are only there.
 fn kept(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
-    let said = |arguments: &[&str]| {
+    let output_of = |arguments: &[&str]| {
         let mut command = git(place);
         command.args(arguments);
         output(command, b"", LOCAL).ok().map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     };
     let all = || {
-        let folder = said(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
+        let folder = output_of(&["rev-parse", "--path-format=absolute", "--git-common-dir"])?;
         let modules = Path::new(folder.trim_end_matches('\n')).join("modules");
         let blob = format!("{commit}:.gitmodules");
-        let names = said(&["config", "--blob", &blob, "-z", "--get-regexp", r"^submodule\..*\.path$"])?;
+        let names = output_of(&["config", "--blob", &blob, "-z", "--get-regexp", r"^submodule\..*\.path$"])?;
         let one = |entry: &str| {
             let (name, path) = entry.split_once('\n')?;
             let name = name.strip_prefix("submodule.")?.strip_suffix(".path")?;
@@ -80,7 +80,7 @@ impl Revision {
             let message = match failure {
                 Failure::NotRun(message) => format!("cannot run the program 'git': {message}"),
                 Failure::TimedOut(limit) => format!("git took more than {} seconds", limit.as_secs()),
-                Failure::Said(text) => text,
+                Failure::Exited(text) => text,
                 Failure::TooMuch(what, limit, _) => format!("{what} exceeds the limit of {limit}"),
             };
             Fault::new(Kind::Revision { revision: name.to_owned(), message })
@@ -120,7 +120,7 @@ impl Revision {
             let place = match kept.get(&path) {
                 _ if here.join(".git").exists() => In::Around(&here),
                 Some(kept) => In::Kept(kept),
-                // One that nobody has fetched is an empty folder in the inventory as it stands, too.
+                // One that nobody has fetched is an empty folder in the inventory too.
                 None => {
                     let hidden = TreeEntry { link: false, object: "".into(), size: 0 };
                     self.tree.entries.insert(at.join(".git"), hidden);
@@ -128,7 +128,7 @@ impl Revision {
                 }
             };
             self.take((place, &at), &commit).map_err(|failure| match failure {
-                Failure::Said(text) => Failure::Said(format!("submodule '{}': {text}", at.display())),
+                Failure::Exited(text) => Failure::Exited(format!("submodule '{}': {text}", at.display())),
                 other => other,
             })?;
         }
@@ -152,12 +152,13 @@ impl Revision {
     fn inside(&self, folder: &Path) -> Option<PathBuf> {
         let mut folder = folder.to_owned();
         for _ in 0..=MAX_LINKS {
-            let mut around: Vec<&Path> = folder.ancestors().collect();
-            around.reverse();
-            if let Some(top) = around.iter().find(|outer| real(outer).as_ref() == Some(&self.top)) {
+            let mut ancestors: Vec<&Path> = folder.ancestors().collect();
+            ancestors.reverse();
+            if let Some(top) = ancestors.iter().find(|outer| real(outer).as_ref() == Some(&self.top)) {
                 return folder.strip_prefix(top).ok().map(Path::to_path_buf);
             }
-            let (link, target) = around.into_iter().find_map(|outer| Some((outer, link_target(outer)?)))?;
+            let (link, target) =
+                ancestors.into_iter().find_map(|outer| Some((outer, link_target(outer)?)))?;
             folder = target.join(folder.strip_prefix(link).ok()?);
         }
         None
@@ -198,18 +199,18 @@ impl Revision {
         })?;
         let mut files = Vec::with_capacity(listed.len());
         let mut folders: Arc<[String]> = Arc::default();
-        for TreeFile { folders: around, path, object } in listed {
+        for TreeFile { folders: inside, path, object } in listed {
             let blob = match object {
                 Err(Absent::Outside(there)) if there.is_dir() => {
-                    files.extend(outside(&around, &path, &there, limits)?);
+                    files.extend(outside(&inside, &path, &there, limits)?);
                     continue;
                 }
                 Err(Absent::Outside(_)) if !is_yaml(&path) => continue,
                 Err(absent) => Err(absent),
                 Ok(object) => self.blobs.get(&object).cloned().ok_or(Absent::TooLarge),
             };
-            if *folders != *around {
-                folders = around.into();
+            if *folders != *inside {
+                folders = inside.into();
             }
             files.push(GitFile { folders: folders.clone(), path, blob });
         }
@@ -232,13 +233,13 @@ impl Revision {
 fn outside(folders: &[String], link: &Path, there: &Path, limits: TreeLimits) -> Result<Vec<GitFile>> {
     let listing = walk::list(&[there.to_owned()], limits, 1)?;
     let name = link.file_name().map(|name| name.to_string_lossy().into_owned());
-    let around: Vec<String> = folders.iter().cloned().chain(name).collect();
+    let outer: Vec<String> = folders.iter().cloned().chain(name).collect();
     let file = |number: usize| {
         let found = listing.found(number);
         let inside = found.folder.relative_text();
         let inner = inside.split('/').filter(|part| !part.is_empty()).map(str::to_owned);
         let path = link.join(&*inside).join(&*found.file);
-        let folders = around.iter().cloned().chain(inner).collect();
+        let folders = outer.iter().cloned().chain(inner).collect();
         GitFile { folders, path, blob: Err(Absent::Outside(found.path())) }
     };
     Ok((0..listing.len()).map(file).collect())

@@ -157,7 +157,7 @@ pub fn add(command: Command, defaults: &Map) -> Command {
 }
 
 /// Whether a verb reports faults in the settings as part of its answer.
-pub fn tells_settings(name: &str) -> bool {
+pub fn reports_settings(name: &str) -> bool {
     let verb = VERBS.iter().find(|verb| verb.name == name);
     verb.is_some_and(|verb| matches!(verb.answer, Answering::Settings(_)))
 }
