@@ -41,7 +41,7 @@ pub use output::{redact, report, style, wire};
 /// Text forms of values.
 pub mod formats {
     pub use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose};
-    pub use crate::yaml::emit::{EmitOptions, emit};
+    pub use crate::yaml::emit::{EmitOptions, emit, write as write_yaml};
     pub use crate::yaml::to_value;
 }
 

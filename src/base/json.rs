@@ -9,32 +9,40 @@ use std::fmt::Write;
 
 use crate::base::base64;
 use crate::base::error::Result;
+use crate::base::pieces::Pieces;
 use crate::base::pystr;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 
 /// JSON as the Python programs print it: indented by two spaces if `pretty`, else on one line.
 pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
-    let mut writer = Writer { out: String::new(), indent: pretty.then_some(0) };
-    writer.value(value);
-    Ok(writer.out)
+    let mut text = String::new();
+    write(value, pretty, &mut |piece| text.push_str(piece));
+    Ok(text)
 }
 
-struct Writer {
-    out: String,
+/// Like [`dumps`], in pieces: an inventory of thousands of nodes is hundreds of megabytes.
+pub fn write(value: &Value, pretty: bool, sink: &mut dyn FnMut(&str)) {
+    let mut writer = Writer { out: Pieces::new(sink), indent: pretty.then_some(0) };
+    writer.value(value);
+    writer.out.pass_on();
+}
+
+struct Writer<'s> {
+    out: Pieces<'s>,
     /// Levels of indent; `None` for one line.
     indent: Option<usize>,
 }
 
-impl Writer {
+impl Writer<'_> {
     fn value(&mut self, value: &Value) {
         match value {
             Value::Null => self.out.push_str("null"),
             Value::Bool(true) => self.out.push_str("true"),
             Value::Bool(false) => self.out.push_str("false"),
             // Writing into a string does not fail.
-            Value::Int(number) => drop(write!(self.out, "{number}")),
-            Value::BigInt(number) => drop(write!(self.out, "{number}")),
+            Value::Int(number) => drop(write!(*self.out, "{number}")),
+            Value::BigInt(number) => drop(write!(*self.out, "{number}")),
             Value::Float(number) => self.out.push_str(&float(*number)),
             Value::Str(text) => self.string(text),
             Value::Binary(bytes) => self.string(&base64::encode(bytes)),
@@ -55,7 +63,7 @@ impl Writer {
         open: char,
         items: impl ExactSizeIterator<Item = T>,
         close: char,
-        write: impl Fn(&mut Writer, T),
+        write: impl Fn(&mut Writer<'_>, T),
     ) {
         self.out.push(open);
         let empty = items.len() == 0;
@@ -65,6 +73,7 @@ impl Writer {
                 self.out.push(',');
             }
             self.line();
+            self.out.pass_on_if_full();
             write(self, item);
         }
         self.indent = self.indent.map(|levels| levels - 1);
@@ -109,7 +118,7 @@ impl Writer {
                 ' '..='~' => self.out.push(character),
                 _ => {
                     for unit in character.encode_utf16(&mut [0; 2]) {
-                        let _ = write!(self.out, "\\u{unit:04x}");
+                        let _ = write!(*self.out, "\\u{unit:04x}");
                     }
                 }
             }
@@ -139,11 +148,7 @@ pub(crate) fn key_text(key: &Key) -> Cow<'_, str> {
         Value::Binary(bytes) => base64::encode(bytes),
         value @ (Value::Date(_) | Value::DateTime(_)) => pystr::iso(value, 'T'),
         // Numbers and the like as JSON writes them.
-        other => {
-            let mut writer = Writer { out: String::new(), indent: None };
-            writer.value(other);
-            writer.out
-        }
+        other => dumps(other, false).unwrap_or_default(),
     })
 }
 

@@ -12,6 +12,7 @@ pub mod panics;
 pub mod parallel;
 pub mod path;
 pub mod pattern;
+pub mod pieces;
 pub mod pystr;
 pub mod secrets;
 pub mod settings;

@@ -17,6 +17,7 @@ use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::node::{Answer, Computation, EngineContext, NodeRequest};
 use crate::engine::sequence::{Roots, Sequence};
+use crate::engine::sharing::SharedContainers;
 use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::model::catalog::{Catalog, CatalogEntry};
@@ -34,6 +35,8 @@ pub struct Database {
     /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
     index: ExportIndex,
+    /// The containers of the answers.
+    containers: SharedContainers,
     /// Grows whenever an input may have changed.
     revision: u64,
     answers: CachedAnswers,
@@ -108,6 +111,7 @@ impl Database {
             settings,
             roots: Roots::default(),
             index: ExportIndex::default(),
+            containers: SharedContainers::default(),
             revision: 0,
             answers: FxHashMap::default(),
             bytes: 0,
@@ -449,6 +453,7 @@ impl Database {
             roots: &self.roots,
             index: &self.index,
             answers: &self.answers,
+            containers: &self.containers,
             revision: self.revision,
         }
     }

@@ -21,6 +21,7 @@ use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
 use crate::engine::linearize::{ExtraParameters, Linearization, LinearizationInput, linearize};
 use crate::engine::sequence::{Roots, Sequence};
+use crate::engine::sharing::SharedContainers;
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
 use crate::model::catalog::{Catalog, CatalogEntry};
@@ -89,6 +90,8 @@ pub struct EngineContext<'a> {
     pub index: &'a ExportIndex,
     /// The cached answers.
     pub answers: &'a CachedAnswers,
+    /// The containers of the answers.
+    pub containers: &'a SharedContainers,
     /// The revision of the inputs.
     pub revision: u64,
 }
@@ -167,12 +170,13 @@ impl Computation<'_> {
             self.add_embedded(&mut faults, &merged);
         }
         match (parameters, exports) {
-            (Some(parameters), Some(exports)) if faults.is_empty() => {
+            (Some(mut parameters), Some(mut exports)) if faults.is_empty() => {
+                let freed = self.containers.share(&mut parameters) + self.containers.share(&mut exports);
                 let info = self.info(&merged, parameters, exports, &mut warnings);
                 let names = (info.classes.len() + info.applications.len()) * size_of::<Text>();
                 Ok(Answer {
                     info,
-                    bytes: bytes + names + ANSWER_OVERHEAD,
+                    bytes: bytes.saturating_sub(freed) + names + ANSWER_OVERHEAD,
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     queries: others.queries.take(),

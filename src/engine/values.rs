@@ -154,9 +154,10 @@ impl Computation<'_> {
         if faults.is_empty()
             && (!fast || warnings.is_empty())
             && let Some(Learn { prefix, classes, own }) = learn
-            && let Some(memo) =
+            && let Some(mut memo) =
                 evaluator.into_class_memo(own, &classes, [&parameters, &layers.exports], &self.interner)
         {
+            memo.share_values(|value| self.containers.share(value));
             bytes += memo.bytes();
             prefix.learn(memo);
         }

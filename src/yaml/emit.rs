@@ -30,13 +30,20 @@ pub struct EmitOptions {
 
 /// The YAML text of a value, with a line break at its end.
 pub fn emit(value: &Value, options: &EmitOptions) -> Result<String> {
+    let mut text = String::new();
+    write(value, options, &mut |piece| text.push_str(piece));
+    Ok(text)
+}
+
+/// Like [`emit`], in pieces.
+pub fn write(value: &Value, options: &EmitOptions, sink: &mut dyn FnMut(&str)) {
     let mut anchors = Anchors::default();
     if !options.no_refs && has_objects(value) {
         anchors.collect(value);
     }
-    let mut emitter = Emitter { layout: Layout::new(), pretty: options.pretty, anchors };
+    let mut emitter = Emitter { layout: Layout::new(sink), pretty: options.pretty, anchors };
     emitter.node(value, NodeContext::Root);
-    Ok(emitter.layout.finish())
+    emitter.layout.finish();
 }
 
 /// The objects that can get an anchor.
@@ -117,13 +124,13 @@ fn sorted_items(items: &[Value]) -> Vec<&Value> {
     sort_by_key(items.iter().collect(), |item| *item)
 }
 
-struct Emitter {
-    layout: Layout,
+struct Emitter<'s> {
+    layout: Layout<'s>,
     pretty: bool,
     anchors: Anchors,
 }
 
-impl Emitter {
+impl Emitter<'_> {
     fn node(&mut self, value: &Value, context: NodeContext) {
         let mut number = None;
         if let Some(Some(anchor)) = identity(value).and_then(|object| self.anchors.numbers.get_mut(&object)) {

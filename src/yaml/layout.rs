@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use crate::base::pieces::Pieces;
+
 const BEST_INDENT: usize = 2;
 const BEST_WIDTH: usize = 80;
 /// Maximum length of a key without `?`.
@@ -66,8 +68,8 @@ enum ScalarStyle {
 }
 
 /// The text so far and the state of the emitter.
-pub(super) struct Layout {
-    out: String,
+pub(super) struct Layout<'s> {
+    out: Pieces<'s>,
     column: usize,
     /// `None` outside of collections.
     indent: Option<usize>,
@@ -76,10 +78,10 @@ pub(super) struct Layout {
     indention: bool,
 }
 
-impl Layout {
-    pub(super) fn new() -> Layout {
+impl<'s> Layout<'s> {
+    pub(super) fn new(sink: &'s mut dyn FnMut(&str)) -> Layout<'s> {
         Layout {
-            out: String::new(),
+            out: Pieces::new(sink),
             column: 0,
             indent: None,
             flow_level: 0,
@@ -89,9 +91,9 @@ impl Layout {
     }
 
     /// Ends the document.
-    pub(super) fn finish(mut self) -> String {
+    pub(super) fn finish(mut self) {
         self.write_indent();
-        self.out
+        self.out.pass_on();
     }
 
     fn put(&mut self, character: char) {
@@ -101,6 +103,7 @@ impl Layout {
 
     fn put_break(&mut self) {
         self.out.push('\n');
+        self.out.pass_on_if_full();
         self.column = 0;
     }
 
@@ -371,9 +374,9 @@ impl Layout {
                 let before = self.out.len();
                 // Writing into a string does not fail.
                 let _ = match u32::from(character) {
-                    code @ ..=0xff => write!(self.out, "\\x{code:02X}"),
-                    code @ ..=0xffff => write!(self.out, "\\u{code:04X}"),
-                    code => write!(self.out, "\\U{code:08X}"),
+                    code @ ..=0xff => write!(*self.out, "\\x{code:02X}"),
+                    code @ ..=0xffff => write!(*self.out, "\\u{code:04X}"),
+                    code => write!(*self.out, "\\U{code:08X}"),
                 };
                 self.column += self.out.len() - before;
                 return;

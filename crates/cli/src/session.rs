@@ -196,18 +196,17 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {
             (program.answer)(&session)
         })?;
-        let text = value.map(|value| {
-            let text = terminal::format(&value, session.inventory.settings());
+        let code = value.map_or(ExitCode::SUCCESS, |value| {
+            let code = terminal::print_value(&value, session.inventory.settings());
             // The process ends, and freeing the memory would take longer than allocating it did.
             std::mem::forget(value);
-            text
+            code
         });
         std::mem::forget(session);
-        text.transpose()
+        Ok(code)
     });
     match done {
-        Ok(Some(text)) => terminal::print(&text),
-        Ok(None) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => fail(&configuration.placed_all(error)),
     }
 }

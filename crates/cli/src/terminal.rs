@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use reclass::error::{Error, Fault, Kind, Result, Warning};
-use reclass::formats::{EmitOptions, emit};
+use reclass::formats::{EmitOptions, emit, write_yaml};
 use reclass::redact::Redaction;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
@@ -25,15 +25,35 @@ pub fn format(value: &Value, settings: &Settings) -> Result<String> {
     if &*settings.output == "json" {
         json::dumps(value, settings.pretty_print)
     } else {
-        let options = EmitOptions { pretty: settings.pretty_print, no_refs: settings.no_refs };
-        emit(value, &options)
+        emit(value, &yaml_options(settings))
     }
+}
+
+fn yaml_options(settings: &Settings) -> EmitOptions {
+    EmitOptions { pretty: settings.pretty_print, no_refs: settings.no_refs }
 }
 
 /// Prints an answer and a newline, as Python's `print` does: YAML ends with two.
 pub fn print(text: &str) -> ExitCode {
     let mut out = io::stdout().lock();
     printed(out.write_all(text.as_bytes()).and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
+}
+
+/// Prints a value like [`print`], in the format of the settings.
+pub fn print_value(value: &Value, settings: &Settings) -> ExitCode {
+    let mut out = io::stdout().lock();
+    let mut done = Ok(());
+    let mut sink = |piece: &str| {
+        if done.is_ok() {
+            done = out.write_all(piece.as_bytes());
+        }
+    };
+    if &*settings.output == "json" {
+        json::write(value, settings.pretty_print, &mut sink);
+    } else {
+        write_yaml(value, &yaml_options(settings), &mut sink);
+    }
+    printed(done.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
 /// The exit code after printing an answer.

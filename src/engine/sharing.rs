@@ -1,0 +1,294 @@
+//! Equal containers of all answers share one allocation: nodes with similar classes have mostly equal parameters.
+//!
+//! Dates, sets and tuples are compared by identity, because `PyYAML` writes an anchor for an object that occurs
+//! twice.
+
+use std::hash::{Hash as _, Hasher};
+use std::sync::{Arc, Weak};
+
+use hashbrown::HashTable;
+use rustc_hash::{FxHashSet, FxHasher};
+
+use crate::base::failpoints::failpoint;
+use crate::base::lock::Mutex;
+use crate::base::stack::grow;
+use crate::base::value::{CONTAINER, Map, Value};
+
+/// The containers of all answers, by their content.
+#[derive(Default, Debug)]
+pub struct SharedContainers(Mutex<Containers>);
+
+#[derive(Default, Debug)]
+struct Containers {
+    table: HashTable<Container>,
+    /// The addresses of the containers in the table. A weak pointer keeps its address from being used again.
+    addresses: FxHashSet<usize>,
+    /// The number of containers in use after the last sweep.
+    used: usize,
+}
+
+#[derive(Debug)]
+struct Container {
+    hash: u64,
+    pointer: Pointer,
+}
+
+#[derive(Debug)]
+enum Pointer {
+    Map(Weak<Map>),
+    List(Weak<Vec<Value>>),
+}
+
+/// The least number of new containers before a sweep.
+const SWEEP_THRESHOLD: usize = 16_384;
+
+impl SharedContainers {
+    /// Replaces containers by equal ones of other answers. Returns the estimated bytes that this frees.
+    pub fn share(&self, value: &mut Value) -> usize {
+        let mut containers = self.0.lock();
+        failpoint("the containers are shared");
+        containers.sweep();
+        containers.share(value)
+    }
+}
+
+impl Containers {
+    /// Removes the containers that no answer has any more.
+    fn sweep(&mut self) {
+        if self.table.len() <= SWEEP_THRESHOLD + 2 * self.used {
+            return;
+        }
+        let addresses = &mut self.addresses;
+        self.table.retain(|container| {
+            let used = container.pointer.is_used();
+            if !used {
+                addresses.remove(&container.pointer.address());
+            }
+            used
+        });
+        self.used = self.table.len();
+        self.table.shrink_to(2 * self.used, |container| container.hash);
+        self.addresses.shrink_to(2 * self.used);
+    }
+
+    fn share(&mut self, value: &mut Value) -> usize {
+        match value {
+            Value::Map(map) => {
+                if self.addresses.contains(&Arc::as_ptr(map).addr()) {
+                    return 0;
+                }
+                let mut freed = grow(|| match Arc::get_mut(map) {
+                    Some(map) => map.values_mut().map(|item| self.share(item)).sum(),
+                    None => self.share_copies(map.values()).map_or(0, |(items, freed)| {
+                        *map = Arc::new(Map::with_keys_of(map, items).unwrap_or_default());
+                        freed
+                    }),
+                });
+                let hash = hash_of_map(map);
+                let same = |other: &Container| match &other.pointer {
+                    Pointer::Map(other) => other.upgrade().filter(|other| {
+                        map.len() == other.len()
+                            && (map.shares_keys(other)
+                                || map.keys().zip(other.keys()).all(|(a, b)| a.same(b)))
+                            && map.values().zip(other.values()).all(|(item, other)| is_same(item, other))
+                    }),
+                    Pointer::List(_) => None,
+                };
+                match self.find(hash, same) {
+                    Some(known) => {
+                        freed += CONTAINER + map.len() * size_of::<Value>();
+                        *map = known;
+                    }
+                    None => self.insert(hash, Pointer::Map(Arc::downgrade(map))),
+                }
+                freed
+            }
+            Value::List(list) => {
+                if self.addresses.contains(&Arc::as_ptr(list).addr()) {
+                    return 0;
+                }
+                let mut freed = grow(|| match Arc::get_mut(list) {
+                    Some(list) => list.iter_mut().map(|item| self.share(item)).sum(),
+                    None => self.share_copies(list.iter()).map_or(0, |(items, freed)| {
+                        *list = Arc::new(items);
+                        freed
+                    }),
+                });
+                let hash = hash_of_items(list.iter(), list.len());
+                let same = |other: &Container| match &other.pointer {
+                    Pointer::List(other) => other.upgrade().filter(|other| {
+                        list.len() == other.len()
+                            && list.iter().zip(other.iter()).all(|(item, other)| is_same(item, other))
+                    }),
+                    Pointer::Map(_) => None,
+                };
+                match self.find(hash, same) {
+                    Some(known) => {
+                        freed += CONTAINER + list.len() * size_of::<Value>();
+                        *list = known;
+                    }
+                    None => self.insert(hash, Pointer::List(Arc::downgrade(list))),
+                }
+                freed
+            }
+            _ => 0,
+        }
+    }
+
+    /// Shares the items of a container that has other owners. Returns the new items if any was replaced.
+    fn share_copies<'v>(
+        &mut self,
+        items: impl Iterator<Item = &'v Value> + Clone,
+    ) -> Option<(Vec<Value>, usize)> {
+        let mut copies: Vec<Value> = items.clone().cloned().collect();
+        let freed = copies.iter_mut().map(|item| self.share(item)).sum();
+        items.zip(&copies).any(|(item, copy)| !is_same(item, copy)).then_some((copies, freed))
+    }
+
+    fn find<T>(&self, hash: u64, same: impl Fn(&Container) -> Option<Arc<T>>) -> Option<Arc<T>> {
+        let mut known = None;
+        self.table.find(hash, |container| {
+            known = (container.hash == hash).then(|| same(container)).flatten();
+            known.is_some()
+        });
+        known
+    }
+
+    fn insert(&mut self, hash: u64, pointer: Pointer) {
+        self.addresses.insert(pointer.address());
+        self.table.insert_unique(hash, Container { hash, pointer }, |container| container.hash);
+    }
+}
+
+impl Pointer {
+    fn is_used(&self) -> bool {
+        match self {
+            Pointer::Map(map) => map.strong_count() > 0,
+            Pointer::List(list) => list.strong_count() > 0,
+        }
+    }
+
+    fn address(&self) -> usize {
+        match self {
+            Pointer::Map(map) => map.as_ptr().addr(),
+            Pointer::List(list) => list.as_ptr().addr(),
+        }
+    }
+}
+
+/// Whether values can stand for one another if their containers are shared already.
+fn is_same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Map(a), Value::Map(b)) => Arc::ptr_eq(a, b),
+        (Value::List(a), Value::List(b))
+        | (Value::Set(a), Value::Set(b))
+        | (Value::Tuple(a), Value::Tuple(b)) => Arc::ptr_eq(a, b),
+        (Value::Date(a), Value::Date(b)) => Arc::ptr_eq(a, b),
+        (Value::DateTime(a), Value::DateTime(b)) => Arc::ptr_eq(a, b),
+        _ => a == b,
+    }
+}
+
+/// The keys are told apart by their number and the first one: mappings of equal values and other keys are rare.
+fn hash_of_map(map: &Map) -> u64 {
+    let mut hasher = FxHasher::default();
+    if let Some((key, _)) = map.first() {
+        key.hash(&mut hasher);
+    }
+    hasher.write_u64(hash_of_items(map.values(), map.len()));
+    hasher.finish()
+}
+
+fn hash_of_items<'v>(items: impl Iterator<Item = &'v Value>, count: usize) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write_usize(count);
+    for item in items {
+        match item {
+            Value::Null => hasher.write_u8(0),
+            Value::Bool(flag) => hasher.write_u8(1 + u8::from(*flag)),
+            Value::Int(number) => hasher.write_i64(*number),
+            Value::Float(number) => hasher.write_u64(number.to_bits()),
+            Value::Str(text) => hasher.write(text.as_bytes()),
+            Value::Map(map) => hasher.write_usize(Arc::as_ptr(map).addr()),
+            Value::List(list) | Value::Set(list) | Value::Tuple(list) => {
+                hasher.write_usize(Arc::as_ptr(list).addr());
+            }
+            Value::BigInt(_) | Value::Binary(_) | Value::Date(_) | Value::DateTime(_) => hasher.write_u8(3),
+        }
+    }
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn map(entries: &[(&str, Value)]) -> Value {
+        Value::map(entries.iter().map(|(key, value)| ((*key).into(), value.clone())).collect())
+    }
+
+    fn pointer(value: &Value) -> usize {
+        match value {
+            Value::Map(map) => Arc::as_ptr(map).addr(),
+            Value::List(list) => Arc::as_ptr(list).addr(),
+            other => panic!("{other:?} is no container"),
+        }
+    }
+
+    #[test]
+    fn equal_containers_are_one_and_others_stay() {
+        let shared = SharedContainers::default();
+        let answer = |own: i64| {
+            let common =
+                map(&[("a", Value::Int(1)), ("b", Value::list(vec![Value::text("x"), Value::Null]))]);
+            map(&[("common", common), ("own", Value::Int(own))])
+        };
+        let (mut one, mut other) = (answer(1), answer(2));
+        assert_eq!(shared.share(&mut one), 0);
+        assert!(shared.share(&mut other) > 2 * CONTAINER);
+        assert_eq!((&one, &other), (&answer(1), &answer(2)));
+        let common =
+            |value: &Value| pointer(&value.as_map().expect("a map").get("common").expect("an entry"));
+        assert_eq!(common(&one), common(&other));
+        assert_ne!(pointer(&one), pointer(&other));
+    }
+
+    #[test]
+    fn types_keys_and_their_order_count() {
+        let shared = SharedContainers::default();
+        let mut values = [
+            map(&[("a", Value::Int(1)), ("b", Value::Int(1))]),
+            map(&[("b", Value::Int(1)), ("a", Value::Int(1))]),
+            map(&[("a", Value::Int(1)), ("c", Value::Int(1))]),
+            map(&[("a", Value::Float(1.0)), ("b", Value::Int(1))]),
+            map(&[("a", Value::Bool(true)), ("b", Value::Int(1))]),
+            Value::list(vec![Value::Int(1), Value::Int(1)]),
+            Value::list(vec![Value::Float(0.0)]),
+            Value::list(vec![Value::Float(-0.0)]),
+        ];
+        let before = values.clone();
+        for value in &mut values {
+            shared.share(value);
+        }
+        assert_eq!(values, before);
+        let pointers: std::collections::BTreeSet<usize> = values.iter().map(pointer).collect();
+        assert_eq!(pointers.len(), values.len());
+    }
+
+    #[test]
+    fn containers_that_no_answer_has_are_forgotten() {
+        let shared = SharedContainers::default();
+        let mut kept = Value::list(vec![Value::text("kept")]);
+        shared.share(&mut kept);
+        for number in 0..3 * SWEEP_THRESHOLD {
+            shared.share(&mut Value::list(vec![Value::text(number.to_string())]));
+        }
+        let containers = shared.0.lock();
+        assert!(containers.table.len() <= SWEEP_THRESHOLD + 10);
+        assert_eq!(containers.table.len(), containers.addresses.len());
+        drop(containers);
+        let mut again = Value::list(vec![Value::text("kept")]);
+        shared.share(&mut again);
+        assert_eq!(pointer(&again), pointer(&kept));
+    }
+}
