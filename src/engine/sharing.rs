@@ -247,8 +247,7 @@ mod tests {
         assert_eq!(shared.share(&mut one), 0);
         assert!(shared.share(&mut other) > 2 * CONTAINER);
         assert_eq!((&one, &other), (&answer(1), &answer(2)));
-        let common =
-            |value: &Value| pointer(&value.as_map().expect("a map").get("common").expect("an entry"));
+        let common = |value: &Value| pointer(value.as_map().expect("a map").get("common").expect("an entry"));
         assert_eq!(common(&one), common(&other));
         assert_ne!(pointer(&one), pointer(&other));
     }
