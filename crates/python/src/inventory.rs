@@ -317,9 +317,9 @@ impl Inventory {
     }
 }
 
-/// Approximate limit in bytes for the templates of Python objects: a sixteenth of the limit for answers.
+/// Approximate limit in bytes for the templates of Python objects: an eighth of the limit for answers.
 fn objects_limit(settings: &Settings) -> usize {
-    usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 16)
+    usize::try_from(settings.cache_size).unwrap_or(usize::MAX).saturating_mul(1024 * 1024 / 8)
 }
 
 impl Inventory {
