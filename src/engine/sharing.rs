@@ -40,7 +40,7 @@ enum Pointer {
 }
 
 /// The least number of new containers before a sweep.
-const SWEEP_THRESHOLD: usize = 16_384;
+const SWEEP_THRESHOLD: usize = 1_024;
 
 impl SharedContainers {
     /// Replaces containers by equal ones of other answers. Returns the estimated bytes that this frees.
