@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from benches.programs import NATIVE
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from benches.inventories import Inventory
 
 RECORDED = Path(__file__).with_name("instructions.json")
@@ -30,14 +32,14 @@ def available() -> bool:
     return shutil.which("valgrind") is not None
 
 
-def counts(many: Inventory, large: Inventory) -> dict[str, int]:
-    """Instructions per node of all nodes of one inventory, and of a cold process for one of another."""
-    everything = _count(many, "--inventory")
-    one = _count(large, "--nodeinfo", large.sample(1)[0])
-    return {
-        f"all nodes of {many.name}, per node": everything // len(many.nodes),
-        f"`reclass --nodeinfo` of {large.name}": one,
+def counts(whole: Iterable[Inventory], large: Inventory) -> dict[str, int]:
+    """Instructions per node of all nodes of some inventories, and of a cold process for one of another."""
+    counted = {
+        f"all nodes of {many.name}, per node": _count(many, "--inventory") // len(many.nodes)
+        for many in whole
     }
+    one = _count(large, "--nodeinfo", large.sample(1)[0])
+    return counted | {f"`reclass --nodeinfo` of {large.name}": one}
 
 
 def recorded() -> dict[str, int]:

@@ -1,15 +1,18 @@
-"""Reviewing: what a commit hook and a pull request ask, lints and differences, as whole processes."""
+"""Reviewing: whole processes of ours, as a commit hook and a pull request start them."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+from itertools import islice
 from typing import TYPE_CHECKING
 
-from benches.measure import Figure
+from benches.inventories import real
+from benches.measure import Figure, Series
 from benches.programs import KEPT, NATIVE, OURS, run
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from benches.effort import Effort
@@ -30,6 +33,35 @@ def diff(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
     base = str(_repository(inventory))
     command = [NATIVE, "diff", "-b", base, "HEAD~1", "HEAD", "--summary"]
     return {OURS: Figure([run(command, _ENDS).seconds for _ in range(effort.few)])}
+
+
+def processor(effort: Effort, inventory: Inventory, *command: str) -> tuple[Figure, Figure]:
+    """The processor's seconds and the peak of memory of a command."""
+    line = [NATIVE, *command, "-b", str(inventory.base)]
+    ended = [run(line, _ENDS) for _ in range(effort.few)]
+    return Figure([one.processor for one in ended]), Figure([one.peak for one in ended])
+
+
+def whole(count: int) -> list[Inventory]:
+    """The largest real inventories of which every node renders without other settings."""
+
+    def renders(inventory: Inventory) -> bool:
+        command = [NATIVE, "-b", str(inventory.base), "--inventory"]
+        return not inventory.settings and _ends_well(command)
+
+    return list(islice(filter(renders, real(count=100)), count))
+
+
+def _ends_well(command: list[str]) -> bool:
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def grown(effort: Effort, inventories: Sequence[Inventory], *command: str) -> Series:
+    """The processor's seconds of a command, by the number of nodes."""
+    points: list[tuple[float, float]] = [
+        (len(of.nodes), processor(effort, of, *command)[0].median) for of in inventories
+    ]
+    return Series(OURS, points)
 
 
 def _repository(inventory: Inventory) -> Path:

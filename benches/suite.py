@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from benches.effort import Effort
 
 PROCESSOR = "seconds of the processor"
+INVENTORY = ("--inventory", "-o", "json")
+LINT = ("lint", "-o", "json")
+GRAPH = ("graph", "-o", "dot")
 
 
 @dataclass
@@ -63,6 +66,7 @@ def measure(effort: Effort) -> Results:
     _large(effort, results)
     _queries(effort, results)
     _reviews(effort, results)
+    _whole(effort, results)
     say("growth with classes per node")
     classes = growing.with_classes(effort)
     target = exponent_at_most(1.05, classes[0].exponent)
@@ -85,7 +89,8 @@ def instructions(effort: Effort) -> dict[str, int]:
         say("valgrind is not installed: no instructions are counted, and their gate is skipped")
         return {}
     say("instructions")
-    return callgrind.counts(preset(effort.counted), _sizes(effort)[-1])
+    whole = [preset(effort.counted), _sizes(effort, "--queries", "1")[-1], *reviewing.whole(1)]
+    return callgrind.counts(whole, _sizes(effort)[-1])
 
 
 def machine() -> str:
@@ -221,6 +226,44 @@ def _reviews(effort: Effort, results: Results) -> None:
     found = reviewing.diff(effort, large)
     targets = [at_most(2.0, found[OURS], seconds)]
     results.targets.append(Row("`reclass diff` of two revisions", large.name, found, targets))
+
+
+def _whole(effort: Effort, results: Results) -> None:
+    """Whole processes of ours, by the time of the processor: queries, the largest inventory, real models."""
+    say("whole processes")
+    sizes, asking_sizes = _sizes(effort), _sizes(effort, "--queries", "1")
+    largest = [preset(name) for name in effort.presets if name == "XL"]
+
+    def row(inventory: Inventory, command: tuple[str, ...], most: float | None = None) -> Figure:
+        figure, peak = reviewing.processor(effort, inventory, *command)
+        targets = [] if most is None else [at_most(most, figure, seconds)]
+        scenario = f"`reclass {' '.join(command)}`, processor"
+        results.targets.append(Row(scenario, inventory.name, {OURS: figure}, targets))
+        return peak
+
+    plain, _ = reviewing.processor(effort, sizes[-1], *INVENTORY)
+    row(asking_sizes[-1], INVENTORY, 1.5 * plain.median)
+    limits = {sizes[-1].name: 120e6, "XL": 500e6}
+    for inventory in (sizes[-1], *largest):
+        peak = row(inventory, INVENTORY)
+        targets = [at_most(limits[inventory.name], peak, size)]
+        results.targets.append(
+            Row("`reclass --inventory -o json`, peak of memory", inventory.name, {OURS: peak}, targets, size)
+        )
+    for inventory in largest:
+        row(inventory, LINT, 3.0)
+        row(inventory, GRAPH, 1.5)
+        row(inventory, ("diff", str(inventory.base), "--summary"))
+    for inventory in reviewing.whole(effort.real):
+        row(inventory, INVENTORY)
+    for name, command, inventories, most in (
+        ("`lint`", LINT, (*sizes, *largest), 1.1),
+        ("`graph`", GRAPH, (*sizes, *largest), 1.1),
+        ("all nodes, a quarter with queries", INVENTORY, asking_sizes, 1.1),
+    ):
+        series = reviewing.grown(effort, inventories, *command)
+        target = exponent_at_most(most, series.exponent)
+        results.growth.append(Growth(name, PROCESSOR, "nodes", [series], [target]))
 
 
 def _overview(effort: Effort, inventory: Inventory, memory: list[Row]) -> list[Row]:
