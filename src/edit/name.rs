@@ -32,7 +32,7 @@ pub fn path(what: &'static str, path: &str) -> Result<()> {
         return Err(refused(what, path, "it is an absolute path"));
     }
     if !path.is_empty() && path.split('/').any(str::is_empty) {
-        return Err(refused(what, path, "no name stands before or after a '/'"));
+        return Err(refused(what, path, "there is no name before or after a '/'"));
     }
     path.split('/').try_for_each(|name| check(what, path, name, &[]))
 }
@@ -86,8 +86,8 @@ mod tests {
             ("/", "it is an absolute path"),
             ("/a", "it is an absolute path"),
             ("//a", "it is an absolute path"),
-            ("a/", "no name stands before or after a '/'"),
-            ("a//b", "no name stands before or after a '/'"),
+            ("a/", "there is no name before or after a '/'"),
+            ("a//b", "there is no name before or after a '/'"),
             ("a/../b", "it begins with '-' or '.'"),
             ("../a", "it begins with '-' or '.'"),
             ("./a", "it begins with '-' or '.'"),

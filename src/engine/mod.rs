@@ -228,10 +228,10 @@ impl Inventory {
         self.database().inventory(&Request::default())
     }
 
-    /// Calls `look` with the engine's own records: names, layers, and how they merge and evaluate. `look`
+    /// Calls `read` with the engine's own records: names, layers, and how they merge and evaluate. `read`
     /// runs again if files change meanwhile, so it sees one consistent state.
-    pub fn inspect<T>(&self, look: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
-        self.database().inspect(&look)
+    pub fn inspect<T>(&self, read: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
+        self.database().inspect(&read)
     }
 
     /// Adds to errors about values of a node where each value was written, and the include chain of that

@@ -148,7 +148,7 @@ impl Evaluator<'_> {
             }
             if index + 1 == path.len() {
                 result = if ignore_errors {
-                    Ok(self.without_failures(&found, &mut Left::new()).map(|(value, _)| value))
+                    Ok(self.without_failures(&found, &mut FailureSearch::new()).map(|(value, _)| value))
                 } else {
                     self.deep_found(&found).map(Some)
                 };
@@ -162,36 +162,36 @@ impl Evaluator<'_> {
     }
 
     /// A value without its failed entries and items (Q4), and its size.
-    fn without_failures(&mut self, found: &Found, left: &mut Left) -> Option<(Value, ValueSize)> {
+    fn without_failures(&mut self, found: &Found, search: &mut FailureSearch) -> Option<(Value, ValueSize)> {
         if let Ok(value) = self.deep_found(found) {
             return Some((value, self.size));
         }
         let address = found.whnf.address()?;
-        if let Some(known) = left.known.get(&address) {
+        if let Some(known) = search.known.get(&address) {
             return known.clone();
         }
-        if let Some(place) = left.inside.iter().position(|around| *around == address) {
-            left.outermost = left.outermost.min(place);
+        if let Some(place) = search.inside.iter().position(|around| *around == address) {
+            search.outermost = search.outermost.min(place);
             return None;
         }
-        left.looks += 1;
-        if left.looks > MOST_FAILING {
+        search.visited += 1;
+        if search.visited > MOST_FAILING {
             return None;
         }
-        let depth = left.inside.len();
-        left.inside.push(address);
-        let outermost = std::mem::replace(&mut left.outermost, usize::MAX);
+        let depth = search.inside.len();
+        search.inside.push(address);
+        let outermost = std::mem::replace(&mut search.outermost, usize::MAX);
         let rest = self.deeper(|evaluator| {
             let mut measure = ValueSize::default();
             let mut part = |slot: &Slot| {
                 let found = evaluator.whnf(slot).ok()?;
-                let (value, part) = evaluator.without_failures(&found, left)?;
+                let (value, part) = evaluator.without_failures(&found, search)?;
                 measure.add(part);
                 Some(value)
             };
             let mut map = |entries: &Entries| {
-                let left = entries.iter().filter_map(|(key, slot)| Some((key.clone(), part(slot)?)));
-                Value::map(left.collect())
+                let parts = entries.iter().filter_map(|(key, slot)| Some((key.clone(), part(slot)?)));
+                Value::map(parts.collect())
             };
             let value = match &found.whnf {
                 Whnf::Map(found) => map(&found.entries),
@@ -201,16 +201,16 @@ impl Evaluator<'_> {
             };
             Ok((value, measure.wrapped()))
         });
-        left.inside.pop();
+        search.inside.pop();
         // The remaining parts are shared here, but consumers get a copy for each occurrence.
         let most = self.settings.limit_values as usize;
         let rest = rest.ok().filter(|(_, measure)| measure.size <= most);
-        if left.outermost >= depth {
-            left.outermost = outermost;
-            left.known.insert(address, rest.clone());
+        if search.outermost >= depth {
+            search.outermost = outermost;
+            search.known.insert(address, rest.clone());
         } else {
             // The result depends on the containers outside, so it is not stored.
-            left.outermost = left.outermost.min(outermost);
+            search.outermost = search.outermost.min(outermost);
         }
         rest
     }
@@ -243,7 +243,7 @@ impl Evaluator<'_> {
 const MOST_FAILING: usize = 100_000;
 
 /// The state of a search for the parts of failed containers that have a value.
-struct Left {
+struct FailureSearch {
     /// The containers around the current one. A container inside of itself fails there.
     inside: Vec<usize>,
     /// The index of the outermost of them that was met again inside the current one.
@@ -251,12 +251,12 @@ struct Left {
     /// The remaining values of containers whose result is the same at every path.
     known: FxHashMap<usize, Option<(Value, ValueSize)>>,
     /// The number of visited containers.
-    looks: usize,
+    visited: usize,
 }
 
-impl Left {
-    fn new() -> Left {
-        Left { inside: Vec::new(), outermost: usize::MAX, known: FxHashMap::default(), looks: 0 }
+impl FailureSearch {
+    fn new() -> FailureSearch {
+        FailureSearch { inside: Vec::new(), outermost: usize::MAX, known: FxHashMap::default(), visited: 0 }
     }
 }
 

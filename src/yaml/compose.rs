@@ -286,7 +286,7 @@ impl Composer<'_> {
         };
         // PyYAML builds a value that contains itself, which no answer can contain.
         let Some((size, height)) = target.size_and_height else {
-            return Err(refuse("the alias stands within its own anchor", span));
+            return Err(refuse("the alias is within its own anchor", span));
         };
         let index = target.index;
         self.graph.shared = true;

@@ -115,9 +115,9 @@ impl<'py> Outgoing<'py> {
         if self.plain && self.depth >= wire::DEPTH {
             return Err(Stopped::NotPlain);
         }
-        let look = self.depth % LEVELS == 0;
+        let may_grow = self.depth % LEVELS == 0;
         self.depth += 1;
-        let made = if look { grow(|| body(self)) } else { body(self) };
+        let made = if may_grow { grow(|| body(self)) } else { body(self) };
         self.depth -= 1;
         made
     }

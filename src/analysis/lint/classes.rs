@@ -10,7 +10,7 @@ use crate::base::value::Text;
 use crate::engine::linearize::{IncludedBy, IncludedFile};
 
 /// Checks the classes of the chosen nodes.
-pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     if linter.all {
         match linter.reach.unreadable() {
             Some(path) => {

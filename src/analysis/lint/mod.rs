@@ -81,18 +81,18 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
         Err(error) => return Ok(refused(error)),
     };
     let globs: Vec<Glob> = nodes.iter().map(|text| Glob::new(text)).collect();
-    let looked = inventory.inspect(|computation| {
+    let checked = inventory.inspect(|computation| {
         if !nodes.is_empty() {
             crate::analysis::explain::chosen_nodes(computation.catalog, nodes)?;
         }
         let mut linter = Linter::new(computation, &globs);
-        linter.look();
+        linter.check();
         let idle = linter.survey.files.iter().filter(|file| linter.is_idle(file));
         let idle: FxHashSet<Arc<str>> = idle.map(|file| file.path.clone()).collect();
         Ok::<_, Error>((linter.problems, idle))
     });
-    let (problems, idle) = match looked {
-        Ok(looked) => looked?,
+    let (problems, idle) = match checked {
+        Ok(checked) => checked?,
         Err(error) => return Ok(refused(error)),
     };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
@@ -242,7 +242,7 @@ impl<'a> Linter<'a> {
         }
     }
 
-    fn look(&mut self) {
+    fn check(&mut self) {
         let rendered = self.render();
         let files: Vec<&SurveyedFile> = self.files().collect();
         let linter = &*self;
@@ -262,12 +262,12 @@ impl<'a> Linter<'a> {
             _ => true,
         };
         found.extend(self.context.catalog.clashes().into_iter().filter(concerns));
-        structure::look(self, &mut found);
-        repeated::look(self, &mut found);
-        parameters::look(self, &rendered, &mut found);
-        classes::look(self, &mut found);
+        structure::check(self, &mut found);
+        repeated::check(self, &mut found);
+        parameters::check(self, &rendered, &mut found);
+        classes::check(self, &mut found);
         if self.all {
-            unreached::look(self, &mut found);
+            unreached::check(self, &mut found);
         }
         let delimiter = &self.context.settings.delimiter;
         for fault in &mut found {
@@ -279,8 +279,8 @@ impl<'a> Linter<'a> {
     /// Checks one file for itself.
     fn look_at_file(&self, file: &SurveyedFile) -> Vec<Fault> {
         let mut found = Vec::new();
-        names::look(self, file, &mut found);
-        written::look(self, file, &mut found);
+        names::check(self, file, &mut found);
+        written::check(self, file, &mut found);
         // A fault that a node reported already is the same finding.
         match &file.layer {
             Ok(layer) => found.extend(layer.warnings.iter().cloned()),

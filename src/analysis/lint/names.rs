@@ -8,7 +8,7 @@ use crate::base::value::Value;
 use crate::yaml::parse_value;
 
 /// Checks the name of one file.
-pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     let settings = linter.context.settings;
     let sentinels = [&settings.reference_sentinels.0, &settings.export_sentinels.0];
     let what = if file.is_class { "class" } else { "node" };

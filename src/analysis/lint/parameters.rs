@@ -34,7 +34,7 @@ struct Referring<'a> {
 }
 
 /// Checks the references in all files.
-pub(super) fn look(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>) {
     let referring = references(linter);
     misnamed_queries(linter, found);
     if linter.all {

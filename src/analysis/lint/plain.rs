@@ -77,7 +77,7 @@ impl Plain {
     /// Text beside references does not count, because it is mostly a separator or a scheme, as in `Bearer
     /// ${token}`.
     pub(super) fn find(&self, value: &Value, key: &str, settings: &Settings) -> Option<&'static str> {
-        const WHOLE: &str = "a secret stands here";
+        const WHOLE: &str = "a secret is written here";
         let own = self.ends_as_secret(key);
         let Value::Str(text) = value else { return self.looks_secret(value, own).then_some(WHOLE) };
         match parse(text, settings) {
@@ -91,7 +91,7 @@ impl Plain {
                     let value = default.and_then(|text| parse_value(&text).ok());
                     found |= value.is_some_and(|value| self.looks_secret(&value, own));
                 });
-                found.then_some("a default stands here in place of a secret,")
+                found.then_some("a default is written here in place of a secret,")
             }
         }
     }

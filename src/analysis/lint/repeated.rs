@@ -25,7 +25,7 @@ struct Setting<'a> {
 }
 
 /// The content of a map at a path.
-enum Said<'a> {
+enum LayerContent<'a> {
     Nothing,
     Scalar(&'a Value),
     Constant(&'a Value),
@@ -36,7 +36,7 @@ enum Said<'a> {
 }
 
 /// The value at a path after some layers.
-enum Stands {
+enum ValueSoFar {
     /// No value, or one that is unknown here.
     Unknown,
     Scalar(Value, FileId),
@@ -44,13 +44,13 @@ enum Stands {
 }
 
 /// Checks the chosen files in all their nodes, if all users are known.
-pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for section in Section::ALL {
-        look_at(linter, section, found);
+        check_section(linter, section, found);
     }
 }
 
-fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
+fn check_section(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
     let used = linter.survey.files.iter().filter(|file| !file.nodes.is_empty());
     let used = used.filter_map(|file| Some((file, file.layer.as_ref().ok()?)));
     let used = used.map(|(file, layer)| (file, layer.file, linter.settled(section, layer)));
@@ -86,9 +86,9 @@ fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
             repeated.push((path, one, first));
         }
     }
-    let looked: FxHashSet<FileId> =
+    let checked: FxHashSet<FileId> =
         linter.files().filter_map(|file| file.layer.as_ref().ok()).map(|layer| layer.file).collect();
-    for (path, one, first) in repeated.into_iter().filter(|(_, one, _)| looked.contains(&one.id)) {
+    for (path, one, first) in repeated.into_iter().filter(|(_, one, _)| checked.contains(&one.id)) {
         let path = join_path(path, &linter.context.settings.delimiter);
         let named = section.named(&path);
         let message = format!("{named} is set to what it is already, in every node that has this file");
@@ -99,7 +99,7 @@ fn look_at(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
 
 /// The settings of a path that a setting in another file repeats.
 fn twice<'s, 'a>(settings: &'s [Setting<'a>]) -> impl Iterator<Item = &'s Setting<'a>> {
-    /// Settings that are compared with each other instead of being looked up in a table.
+    /// Settings that are compared with each other instead of being checked up in a table.
     const FEW: usize = 8;
     let same = |one: &Setting<'_>, other: &Setting<'_>| other.id != one.id && other.value == one.value;
     // Host names and addresses are set by each node. Equal values have equal hashes.
@@ -134,28 +134,33 @@ fn earlier(
     one: &Setting<'_>,
     settings: &[Setting<'_>],
 ) -> Option<Origin> {
-    if linter.given(section, one.file, path, &|map| !matches!(said(map, path), Said::Nothing)) {
+    if linter.given(section, one.file, path, &|map| !matches!(content_at(map, path), LayerContent::Nothing)) {
         return None;
     }
     let mut first = None;
     for node in linter.survey.kinds(one.file) {
-        let mut stands = Stands::Unknown;
+        let mut current = ValueSoFar::Unknown;
         for layer in node.layers_before(one.id).filter(|layer| mentioned.contains(&layer.file)) {
-            stands = match (stands, said(&linter.settled(section, layer), path)) {
-                (stands, Said::Nothing)
-                | (stands @ Stands::Constant(..), Said::Scalar(_) | Said::Constant(_)) => stands,
+            current = match (current, content_at(&linter.settled(section, layer), path)) {
+                (current, LayerContent::Nothing)
+                | (current @ ValueSoFar::Constant(..), LayerContent::Scalar(_) | LayerContent::Constant(_)) => {
+                    current
+                }
                 // It is unknown here whether a constant goes away with its enclosing mapping, and which value
                 // an inner constant keeps.
-                (Stands::Constant(..), Said::Other { .. }) | (_, Said::Other { constant: true }) => {
+                (ValueSoFar::Constant(..), LayerContent::Other { .. })
+                | (_, LayerContent::Other { constant: true }) => {
                     return None;
                 }
-                (_, Said::Scalar(value)) => Stands::Scalar(value.clone(), layer.file),
-                (_, Said::Constant(value)) => Stands::Constant(value.clone(), layer.file),
-                (_, Said::Other { constant: false }) => Stands::Unknown,
+                (_, LayerContent::Scalar(value)) => ValueSoFar::Scalar(value.clone(), layer.file),
+                (_, LayerContent::Constant(value)) => ValueSoFar::Constant(value.clone(), layer.file),
+                (_, LayerContent::Other { constant: false }) => ValueSoFar::Unknown,
             };
         }
-        let file = match stands {
-            Stands::Scalar(value, file) | Stands::Constant(value, file) if value == *one.value => file,
+        let file = match current {
+            ValueSoFar::Scalar(value, file) | ValueSoFar::Constant(value, file) if value == *one.value => {
+                file
+            }
             _ => return None,
         };
         first = first.or_else(|| settings.iter().find(|other| other.id == file).map(|other| other.origin));
@@ -163,16 +168,16 @@ fn earlier(
     first
 }
 
-fn said<'m>(map: &'m MapSlot, path: &[Key]) -> Said<'m> {
-    let Some((slot, rest)) = map.at(path) else { return Said::Nothing };
+fn content_at<'m>(map: &'m MapSlot, path: &[Key]) -> LayerContent<'m> {
+    let Some((slot, rest)) = map.at(path) else { return LayerContent::Nothing };
     match (slot, alone(slot)) {
-        (Slot::Value(value, _), _) if rest.is_empty() => Said::Scalar(value),
+        (Slot::Value(value, _), _) if rest.is_empty() => LayerContent::Scalar(value),
         (_, Some((Slot::Value(value, _), KeyPrefix { constant: true, overrides: false })))
             if rest.is_empty() =>
         {
-            Said::Constant(value)
+            LayerContent::Constant(value)
         }
-        _ => Said::Other { constant: holds(slot, rest) },
+        _ => LayerContent::Other { constant: holds(slot, rest) },
     }
 }
 

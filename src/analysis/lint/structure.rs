@@ -26,7 +26,7 @@ struct Prefixed {
 
 /// The value at a path, as far as it is known without references.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum KnownValue {
     Nothing,
     Null,
     Scalar,
@@ -36,7 +36,7 @@ enum Stands {
 }
 
 /// Checks the chosen files in all their nodes, if all users are known.
-pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for section in Section::ALL {
         prefixed(linter, section, found);
     }
@@ -82,7 +82,7 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
             // The effect of a prefix that is still text depends on the number of merges.
             let is_text = one.path.last().is_some_and(|key| linter.prefixes.is_prefixed(key))
                 || matches!(&one.slot, Slot::Map(map) if map.prefixed);
-            let says = match one.prefix.overrides && !is_text {
+            let merged = match one.prefix.overrides && !is_text {
                 true if !replaces(linter, section, mentioned, file, id, &one.path) => {
                     Some("replaces nothing in any node")
                 }
@@ -91,9 +91,9 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
                 }
                 _ => None,
             };
-            if let Some(says) = says {
+            if let Some(merged) = merged {
                 let prefix = linter.prefixes.text(KeyPrefix { constant: false, ..one.prefix });
-                let message = format!("the {prefix} in front of {} {says}", section.named(&path));
+                let message = format!("the {prefix} in front of {} {merged}", section.named(&path));
                 let (path, origin) = (path.clone(), one.origin);
                 found.push(linter.about("override-without-effect", message, origin, path, section));
             }
@@ -146,11 +146,11 @@ fn replaces(
     path: &[Key],
 ) -> bool {
     let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
-    let mut says = |layer: &Layer| {
-        let says = || has(&linter.settled(section, layer), path).is_some();
-        mentioned.contains(&layer.file) && *known.entry(layer.file).or_insert_with(says)
+    let mut merged = |layer: &Layer| {
+        let merged = || has(&linter.settled(section, layer), path).is_some();
+        mentioned.contains(&layer.file) && *known.entry(layer.file).or_insert_with(merged)
     };
-    linter.survey.kinds(file).any(|node| node.layers_before(id).any(|layer| says(layer)))
+    linter.survey.kinds(file).any(|node| node.layers_before(id).any(|layer| merged(layer)))
         || linter.given(section, file, path, &|map| has(map, path).is_some())
 }
 
@@ -164,52 +164,54 @@ fn is_vain(
     id: FileId,
     one: &Prefixed,
 ) -> bool {
-    let new = stands(&one.slot);
-    let says = |before: Stands, said: Stands| match (before, said) {
-        (before, Stands::Nothing) => before,
-        (Stands::Nothing | Stands::Null, said) => said,
-        (Stands::Scalar, Stands::Scalar | Stands::Null) => said,
-        (before, said) if before == said => said,
-        _ => Stands::Unknown,
+    let new = known_value(&one.slot);
+    let merged = |before: KnownValue, new: KnownValue| match (before, new) {
+        (before, KnownValue::Nothing) => before,
+        (KnownValue::Nothing | KnownValue::Null, new) => new,
+        (KnownValue::Scalar, KnownValue::Scalar | KnownValue::Null) => new,
+        (before, new) if before == new => new,
+        _ => KnownValue::Unknown,
     };
-    let mut known: FxHashMap<FileId, Stands> = FxHashMap::default();
-    let mut said = |layer: &Layer| {
-        let said = || stands_at(&linter.settled(section, layer), &one.path);
-        *known.entry(layer.file).or_insert_with(said)
+    let mut known: FxHashMap<FileId, KnownValue> = FxHashMap::default();
+    let mut value_in = |layer: &Layer| {
+        let compute = || known_value_at(&linter.settled(section, layer), &one.path);
+        *known.entry(layer.file).or_insert_with(compute)
     };
     let is_vain = |node: &Surveyed| {
         let before = node.layers_before(id).filter(|layer| mentioned.contains(&layer.file));
-        match before.map(|layer| said(layer)).fold(Stands::Nothing, says) {
-            Stands::Nothing | Stands::Null => true,
-            Stands::Scalar => matches!(new, Stands::Scalar | Stands::Null),
-            Stands::EmptyList => new == Stands::EmptyList || matches!(&one.slot, Slot::List(_)),
-            Stands::EmptyMap => matches!(&one.slot, Slot::Map(_)),
-            Stands::Unknown => false,
+        match before.map(|layer| value_in(layer)).fold(KnownValue::Nothing, merged) {
+            KnownValue::Nothing | KnownValue::Null => true,
+            KnownValue::Scalar => matches!(new, KnownValue::Scalar | KnownValue::Null),
+            KnownValue::EmptyList => new == KnownValue::EmptyList || matches!(&one.slot, Slot::List(_)),
+            KnownValue::EmptyMap => matches!(&one.slot, Slot::Map(_)),
+            KnownValue::Unknown => false,
         }
     };
-    let is_given = |map: &MapSlot| stands_at(map, &one.path) != Stands::Nothing;
+    let is_given = |map: &MapSlot| known_value_at(map, &one.path) != KnownValue::Nothing;
     !one.prefix.constant
         && !linter.given(section, file, &one.path, &is_given)
         && linter.survey.kinds(file).all(is_vain)
 }
 
 /// The value at a path if only this map existed.
-fn stands_at(map: &MapSlot, path: &[Key]) -> Stands {
+fn known_value_at(map: &MapSlot, path: &[Key]) -> KnownValue {
     match map.at(path) {
-        None => Stands::Nothing,
-        Some((slot, [])) => stands(slot),
-        Some(_) => Stands::Unknown,
+        None => KnownValue::Nothing,
+        Some((slot, [])) => known_value(slot),
+        Some(_) => KnownValue::Unknown,
     }
 }
 
-fn stands(slot: &Slot) -> Stands {
+fn known_value(slot: &Slot) -> KnownValue {
     match slot {
-        Slot::Value(Value::Null, _) => Stands::Null,
-        Slot::Value(Value::List(items), _) if items.is_empty() => Stands::EmptyList,
-        Slot::Value(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_), _) => Stands::Scalar,
-        Slot::List(list) if list.items.is_empty() => Stands::EmptyList,
-        Slot::Map(map) if map.entries.is_empty() => Stands::EmptyMap,
-        _ => Stands::Unknown,
+        Slot::Value(Value::Null, _) => KnownValue::Null,
+        Slot::Value(Value::List(items), _) if items.is_empty() => KnownValue::EmptyList,
+        Slot::Value(Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_), _) => {
+            KnownValue::Scalar
+        }
+        Slot::List(list) if list.items.is_empty() => KnownValue::EmptyList,
+        Slot::Map(map) if map.entries.is_empty() => KnownValue::EmptyMap,
+        _ => KnownValue::Unknown,
     }
 }
 
@@ -270,8 +272,8 @@ fn held(
             behind.entry(layer.file).or_insert((layer, 0)).1 += 1;
         }
         for (layer, nodes) in behind.into_values() {
-            let said = linter.settled(section, layer);
-            let Some(origin) = has(&said, &key.path) else { continue };
+            let map = linter.settled(section, layer);
+            let Some(origin) = has(&map, &key.path) else { continue };
             let has_it = linter.survey.file(layer.file).filter(|file| linter.is_known(file));
             if has_it.is_none_or(|file| file.nodes.len() != nodes)
                 || !always_holds(linter, section, mentioned, (layer.file, id), &key.path, &mut gone)
@@ -283,7 +285,7 @@ fn held(
                 Slot::Value(value, _) => Some(value),
                 _ => None,
             };
-            if value.is_some() && value_at(&said, &key.path) == value {
+            if value.is_some() && value_at(&map, &key.path) == value {
                 continue;
             }
             let message = format!("{} is left out: it is a constant", section.named(&path));

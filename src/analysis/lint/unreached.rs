@@ -12,7 +12,7 @@ use crate::model::layer::ClassEntry;
 type Classes<'a> = FxHashMap<&'a str, usize>;
 
 /// Checks the lists of all class files that no node uses, or may use.
-pub(super) fn look(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     let files = &linter.survey.files;
     let mut classes = Classes::default();
     for (at, file) in files.iter().enumerate().filter(|(_, file)| file.is_class) {

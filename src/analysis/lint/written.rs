@@ -15,7 +15,7 @@ use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
 /// Checks one file.
-pub(super) fn look(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
+pub(super) fn check(linter: &Linter<'_>, file: &SurveyedFile, found: &mut Vec<Fault>) {
     let Some(text) = linter.context.inputs.files.text(&file.path) else { return };
     let Some((document, text)) = document(&text) else { return };
     let mut reader = Reader {
@@ -255,7 +255,7 @@ impl<'a> Reader<'a, '_> {
                 None => drop(seen.insert((removes, bare), item.index)),
                 Some(first) => {
                     let line = self.span(*first).map_or(0, |span| span.line + 1);
-                    let message = format!("'{name}' stands in these {section} already, at line {line}");
+                    let message = format!("'{name}' is in these {section} already, at line {line}");
                     if let Some(span) = self.span(item.index) {
                         self.say("listed-twice", message, None, span);
                     }
@@ -291,7 +291,7 @@ impl<'a> Reader<'a, '_> {
             if !scalars.iter().any(inside) {
                 let start = u32::try_from(at).unwrap_or(u32::MAX - 1);
                 let span = Span { start, end: start + 1, line, column };
-                self.say("tab", "a tab stands between tokens".into(), Some("use spaces".into()), span);
+                self.say("tab", "there is a tab between tokens".into(), Some("use spaces".into()), span);
             }
         }
     }

@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use serde::Serialize;
 
-use super::nodes::LookedAt;
+use super::nodes::SelectedNodes;
 use super::{NodeFilter, Rows};
 use crate::analysis::survey::Survey;
 use crate::base::pattern::{Glob, chosen};
@@ -30,13 +30,13 @@ pub fn classes(inventory: &Inventory, globs: &[String], filter: &NodeFilter) -> 
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let looked_at = LookedAt::of(computation, &survey, filter)?;
+        let selected = SelectedNodes::of(computation, &survey, filter)?;
         let classes = survey.files.iter().filter(|file| file.is_class && chosen(&globs, &file.name));
         let name = |file: &crate::analysis::survey::SurveyedFile| NameRow {
             name: file.name.clone(),
             file: Some(file.path.to_string()),
-            nodes: survey.names(&looked_at.users(file)),
-            complete: looked_at.knows(file),
+            nodes: survey.names(&selected.users(file)),
+            complete: selected.knows(file),
         };
         Ok(classes.map(name).collect())
     })?
@@ -47,9 +47,9 @@ pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter
     let globs: Vec<Glob> = globs.iter().map(|text| Glob::new(text)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let looked_at = LookedAt::of(computation, &survey, filter)?;
+        let selected = SelectedNodes::of(computation, &survey, filter)?;
         let mut all: IndexMap<Text, Vec<Text>> = IndexMap::new();
-        for node in looked_at.nodes(&survey) {
+        for node in selected.nodes(&survey) {
             for application in node.applications() {
                 if chosen(&globs, &application) {
                     all.entry(application).or_default().push(node.name.clone());
@@ -57,7 +57,7 @@ pub fn applications(inventory: &Inventory, globs: &[String], filter: &NodeFilter
             }
         }
         all.sort_unstable_keys();
-        let complete = looked_at.nodes(&survey).all(|node| node.layers.is_ok());
+        let complete = selected.nodes(&survey).all(|node| node.layers.is_ok());
         Ok(all.into_iter().map(|(name, nodes)| NameRow { name, file: None, nodes, complete }).collect())
     })?
 }

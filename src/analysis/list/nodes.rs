@@ -94,7 +94,7 @@ fn passing(
 }
 
 /// The nodes that another list covers.
-pub(super) struct LookedAt {
+pub(super) struct SelectedNodes {
     /// Which nodes of the survey are covered.
     chosen: Vec<bool>,
     /// Whether all nodes are covered.
@@ -103,13 +103,13 @@ pub(super) struct LookedAt {
     reach: Reach,
 }
 
-impl LookedAt {
+impl SelectedNodes {
     /// The nodes that pass a filter, including those that may pass.
     pub(super) fn of(
         computation: &Computation<'_>,
         survey: &Survey,
         filter: &NodeFilter,
-    ) -> Result<LookedAt> {
+    ) -> Result<SelectedNodes> {
         let chosen: Vec<bool> = if filter.is_empty() {
             vec![true; survey.nodes.len()]
         } else {
@@ -117,7 +117,7 @@ impl LookedAt {
         };
         let nodes = survey.nodes.iter().zip(&chosen).filter(|(_, chosen)| **chosen).map(|(node, _)| node);
         let reach = Reach::of(computation, survey, nodes);
-        Ok(LookedAt { chosen, all: filter.is_empty(), reach })
+        Ok(SelectedNodes { chosen, all: filter.is_empty(), reach })
     }
 
     /// The covered nodes.
@@ -136,7 +136,7 @@ impl LookedAt {
     }
 
     /// Whether the content of a file counts: always without a filter, otherwise if a covered node may use it.
-    pub(super) fn heeds(&self, file: &SurveyedFile) -> bool {
+    pub(super) fn includes(&self, file: &SurveyedFile) -> bool {
         self.all || !self.knows(file) || file.nodes.iter().any(|at| self.chosen.get(*at) == Some(&true))
     }
 }

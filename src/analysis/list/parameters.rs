@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use serde::Serialize;
 
 use super::choice::chosen_leaves;
-use super::nodes::LookedAt;
+use super::nodes::SelectedNodes;
 use super::{NodeFilter, Rows};
 use crate::analysis::explain::written;
 use crate::analysis::survey::Survey;
@@ -56,11 +56,11 @@ pub fn parameters(
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, delimiter)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let looked_at = LookedAt::of(computation, &survey, filter)?;
+        let selected = SelectedNodes::of(computation, &survey, filter)?;
         let prefixes = Prefixes::new(computation.settings);
         let mut rows: IndexMap<String, Found> = IndexMap::new();
-        for file in survey.files.iter().filter(|file| looked_at.heeds(file)) {
-            let (users, known) = (looked_at.users(file), looked_at.knows(file));
+        for file in survey.files.iter().filter(|file| selected.includes(file)) {
+            let (users, known) = (selected.users(file), selected.knows(file));
             let Ok(layer) = &file.layer else { continue };
             let map = settled(&layer.parameters, &prefixes);
             chosen_leaves(&map, &patterns, &mut |path, slot, origin| {

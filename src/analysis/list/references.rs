@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-use super::nodes::LookedAt;
+use super::nodes::SelectedNodes;
 use super::{NodeFilter, Rows};
 use crate::analysis::survey::Survey;
 use crate::base::path::join_path;
@@ -86,16 +86,16 @@ pub fn references(inventory: &Inventory, patterns: &[String], filter: &NodeFilte
     let patterns: Vec<PathPattern> = patterns.iter().map(|text| PathPattern::new(text, &delimiter)).collect();
     inventory.inspect(|computation| {
         let survey = Survey::of(computation);
-        let looked_at = LookedAt::of(computation, &survey, filter)?;
-        let nodes = looked_at.nodes(&survey).map(|node| &node.name);
+        let selected = SelectedNodes::of(computation, &survey, filter)?;
+        let nodes = selected.nodes(&survey).map(|node| &node.name);
         let prefixes = Prefixes::new(computation.settings);
         let nodes = (!filter.is_empty()).then(|| nodes.collect());
         let mut finder = Finder { computation, patterns: &patterns, nodes, rows: Vec::new() };
-        for file in survey.files.iter().filter(|file| looked_at.heeds(file)) {
+        for file in survey.files.iter().filter(|file| selected.includes(file)) {
             let Ok(layer) = &file.layer else { continue };
             let names = OnceCell::new();
-            let nodes = || names.get_or_init(|| survey.names(&looked_at.users(file))).clone();
-            let users: Users<'_> = (&nodes, looked_at.knows(file));
+            let nodes = || names.get_or_init(|| survey.names(&selected.users(file))).clone();
+            let users: Users<'_> = (&nodes, selected.knows(file));
             for entry in &layer.classes {
                 if let Some(template) = &entry.template {
                     finder.template(template, entry.origin, "classes", users);
@@ -161,8 +161,8 @@ impl Finder<'_> {
             }
         }
         for ((mapping, name), mut nodes) in found {
-            if let Some(looked_at) = &self.nodes {
-                nodes.retain(|node| looked_at.contains(node));
+            if let Some(selected) = &self.nodes {
+                nodes.retain(|node| selected.contains(node));
                 if nodes.is_empty() {
                     continue;
                 }

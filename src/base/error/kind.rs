@@ -209,7 +209,7 @@ kinds! {
         "the inventory query '{query}' must stand alone, without text or another query around it";
     /// A query in an export (Q6).
     QueryInExport { query: String } "query-in-export" 65
-        "the inventory query '{query}' must not stand in an export";
+        "the inventory query '{query}' must not be in an export";
     /// A query that failed for another node (Q4).
     QueryFailed { query: String, node: String } "query-failed" 65
         "the inventory query '{query}' fails for node '{node}'";
