@@ -21,5 +21,6 @@ def test_memory_comes_to_a_level(tmp_path: Path) -> None:
     after = [int(line) for line in output.stdout.split()]
     assert len(after) == 4
     # Of each question 20 strings are new, some 80 bytes each: kept, they would come to 30 MiB and to 45 MiB.
-    assert after[3] - after[1] < 6 * MIB, after
-    assert after[3] - after[0] < 20 * MIB, after
+    # Freed memory that cannot be returned to the system moves the level by some megabytes.
+    assert after[3] - after[1] < 12 * MIB, after
+    assert after[3] - after[0] < 24 * MIB, after
