@@ -171,7 +171,7 @@ impl Computation<'_> {
         }
         match (parameters, exports) {
             (Some(mut parameters), Some(mut exports)) if faults.is_empty() => {
-                let freed = self.containers.share(&mut parameters) + self.containers.share(&mut exports);
+                let freed = self.share(&mut parameters) + self.share(&mut exports);
                 let info = self.info(&merged, parameters, exports, &mut warnings);
                 let names = (info.classes.len() + info.applications.len()) * size_of::<Text>();
                 Ok(Answer {

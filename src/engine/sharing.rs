@@ -9,10 +9,10 @@ use std::sync::{Arc, Weak};
 use hashbrown::HashTable;
 use rustc_hash::{FxHashSet, FxHasher};
 
-use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::stack::grow;
 use crate::base::value::{CONTAINER, Map, Value};
+use crate::engine::node::Computation;
 
 /// The containers of all answers, by their content.
 #[derive(Default, Debug)]
@@ -39,14 +39,22 @@ enum Pointer {
     List(Weak<Vec<Value>>),
 }
 
+/// The least number of nodes for which sharing pays: for fewer, the time is worth more than the memory.
+const LEAST_NODES: usize = 256;
+
 /// The least number of new containers before a sweep.
 const SWEEP_THRESHOLD: usize = 1_024;
 
-impl SharedContainers {
+impl Computation<'_> {
     /// Replaces containers by equal ones of other answers. Returns the estimated bytes that this frees.
     pub fn share(&self, value: &mut Value) -> usize {
+        if self.catalog.nodes.count() < LEAST_NODES { 0 } else { self.containers.share(value) }
+    }
+}
+
+impl SharedContainers {
+    fn share(&self, value: &mut Value) -> usize {
         let mut containers = self.0.lock();
-        failpoint("the containers are shared");
         containers.sweep();
         containers.share(value)
     }

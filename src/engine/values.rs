@@ -157,7 +157,7 @@ impl Computation<'_> {
             && let Some(mut memo) =
                 evaluator.into_class_memo(own, &classes, [&parameters, &layers.exports], &self.interner)
         {
-            memo.share_values(|value| self.containers.share(value));
+            memo.share_values(|value| self.share(value));
             bytes += memo.bytes();
             prefix.learn(memo);
         }

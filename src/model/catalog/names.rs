@@ -303,6 +303,11 @@ impl NameIndex {
         self.table.find(name).is_some()
     }
 
+    /// The number of names.
+    pub fn count(&self) -> usize {
+        self.table.index.len()
+    }
+
     /// All entries, sorted by name.
     pub fn values(&self) -> impl Iterator<Item = &CatalogEntry> + Clone {
         let order = self.order.get_or_init(|| {
