@@ -146,7 +146,7 @@ fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         // Several writers, because a busy machine may hold one of them up for longer than `settle_time`.
-        for _ in 0..8 {
+        for _ in 0..3 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
                     File::options().append(true).open(&node).unwrap().write_all(b"#\n").unwrap();
@@ -157,7 +157,10 @@ fn a_file_that_is_never_left_alone_is_an_error_and_no_wait_without_end() {
         let error = (0..20).find_map(|_| inventory.nodeinfo("n", &Request::default()).err());
         stop.store(true, Ordering::Relaxed);
         let error = error.unwrap();
-        assert!(error.to_string().contains("it is never left alone for 40 ms (settle_time)"), "{error}");
+        let error = error.to_string();
+        // Writes during each read are another error.
+        let expected = ["it is never left alone for 40 ms (settle_time)", "it changes while it is read"];
+        assert!(expected.iter().any(|text| error.contains(text)), "{error}");
     });
     inventory.nodeinfo("n", &Request::default()).unwrap();
 }
