@@ -37,7 +37,7 @@ pub fn difference(text: &[u8], answer: &Json) -> Option<String> {
 fn misplaced(text: &[u8], refused: &Json) -> Option<String> {
     let error = compose(text).err().filter(|_| !refused.is_null())?;
     // PyYAML goes on with a value that holds itself, to whatever else is wrong.
-    if error.first().kind.to_string().ends_with("stands within its own anchor") {
+    if error.first().kind.to_string().ends_with("is within its own anchor") {
         return None;
     }
     let site = error.first().site.as_ref()?;
