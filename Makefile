@@ -4,27 +4,42 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 SALTS := 3007 3006
+# The oldest Rust that this is for.
+RUST := $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unknown-linux-musl)
+# The tests that ask for RECLASS_LONG.
+LONG := differential edit_corpus faults fuzz limits never_stale
 
-ENGINE := Cargo.toml Cargo.lock $(shell find src crates -name '*.rs' -o -name Cargo.toml)
-PACKAGE := pyproject.toml setup.cfg $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
+# The program contains two pages of the documentation and an inventory to begin with.
+ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
+PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help build test test-long check demo bench bench-quick bench-record test-salts conformance differential deny audit audit-offline fuzz tsan load wheel man clean
+.PHONY: help shipped build test test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill release-notes man docs docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
-	    printf '  make %-12s %s\n' "$$name" "$$text"; done
+	    printf '  make %-18s %s\n' "$$name" "$$text"; done
 
 build: $(VENV)/.built ## programs, package, Salt and test tools into .venv, without link-time optimization
 
 test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt master and minion included
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
 	    || echo 'no Chromium: what a browser makes of the page of a graph is not tested'
-	cargo test --locked --quiet
+	@echo 'The tests of Rust and of Python run side by side; each prints when it is done.'
+	@$(MAKE) --no-print-directory -j2 --output-sync=target test-rust test-python
+
+# Neither alone keeps two cores busy: many tests wait for a process or a clock. Cargo knows its own number of jobs.
+test-rust:
+	MAKEFLAGS= cargo test --locked --quiet
+
+test-python:
 	$(BIN)/pytest
 
-test-long: ## the long forms: each question about hostile inventories
-	RECLASS_LONG=1 cargo test --locked --quiet --package reclass --test limits
+test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
+	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
+	RECLASS_LONG=1 $(BIN)/pytest tests/python/test_panics.py tests/python/test_plateau.py \
+	    tests/python/test_supply.py::test_it_installs_with_nothing_but_python tests/salt/test_load.py
 
 check: build ## format, lints, types, stubs
 	cargo fmt --check
@@ -38,7 +53,7 @@ check: build ## format, lints, types, stubs
 	$(BIN)/python -m mypy.stubtest saltext.reclass._engine --mypy-config-file pyproject.toml
 
 demo: ## the pillar and the top of a minion of examples/, through a real Salt
-	@test -e $(VENV)/.built || echo 'Installing Salt and compiling the engine into $(VENV): about four minutes on two cores.'
+	@test -e $(VENV)/.built || echo 'Installing Salt and compiling the engine into $(VENV): about five minutes on two cores.'
 	@$(MAKE) --no-print-directory build
 	@examples/demo $(BIN)
 
@@ -57,13 +72,18 @@ fuzz: ## an hour of each fuzz target; needs cargo-fuzz and the nightly compiler
 tsan: ## many threads under the thread sanitizer; needs the nightly compiler with rust-src
 	$(PYTHON) tests/sanitizer
 
-bench: build .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
+# Measured is what ships: with link-time optimization.
+shipped: dist/.built $(VENV)/.tools
+	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps --no-index dist/*.whl
+	@touch $(VENV)/.built
+
+bench: shipped .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
 	.venv-bench/bin/python -m benches
 
-bench-quick: build .venv-bench/.tools ## the same on small samples, into target/bench
+bench-quick: shipped .venv-bench/.tools ## the same on small samples, into target/bench
 	.venv-bench/bin/python -m benches --quick
 
-bench-record: build .venv-bench/.tools ## the instruction counts that `make bench` holds against
+bench-record: shipped .venv-bench/.tools ## the instruction counts that `make bench` holds against
 	.venv-bench/bin/python -m benches --record
 
 deny: ## licences, sources and bans of the crates; needs cargo-deny, no network
@@ -86,19 +106,60 @@ define need
 	@command -v $(1) >/dev/null || { echo 'make $@ needs $(1): $(2)'; exit 1; }
 endef
 
+lint-workflows: ## weaknesses of the workflows of GitHub; needs zizmor, no network
+	$(call need,zizmor,python3 -m pip install zizmor)
+	zizmor --offline --quiet --min-severity medium .github/workflows
+
 test-salts: $(foreach salt,$(SALTS),test-salt-$(salt)) ## the tests with Salt on the older Salts too
 
-.PHONY: $(foreach salt,$(SALTS),test-salt-$(salt))
+test-salt-3008: build
+	$(BIN)/pytest tests/salt tests/python
+
+check-oldest-rust: ## compile with the oldest Rust that this is for; needs rustup
+	$(call need,rustup,https://rustup.rs)
+	rustup run --install $(RUST) cargo check --locked --workspace --quiet --target-dir target/oldest
+
+.PHONY: $(foreach salt,$(SALTS),test-salt-$(salt)) $(TARGETS:%=wheel-%)
 $(foreach salt,$(SALTS),test-salt-$(salt)): test-salt-%: .venv-%/.built
 	.venv-$*/bin/pytest tests/salt tests/python
 
 wheel: dist/.built ## the wheel, in dist/
 
+release: $(TARGETS:%=wheel-%) sdist ## all wheels and the source distribution, in build/release; needs rustup
+
+# Zig links for each of them, so any Linux can build all.
+$(TARGETS:%=wheel-%): wheel-%: .venv-supply/.tools
+	$(call need,rustup,https://rustup.rs)
+	rustup target add $*
+	rm -rf build/lib* build/bdist* build/scripts*
+	.venv-supply/bin/python -m supply build/release --target $*
+
+sdist: .venv-supply/.tools ## the source distribution, in build/release
+	.venv-supply/bin/python -m build --sdist --dependency-constraints-txt requirements/build.txt --outdir build/release .
+
+try-release: ## install what is in build/release into a new environment, and render a node
+	supply/try $(PYTHON) build/release
+
+try-release-musl: ## the same in a container of Alpine; needs docker
+	docker run --rm --network none --volume "$(CURDIR):/src:ro" python:3.13-alpine /src/supply/try python3 /src/build/release
+
+bill: .venv-supply/.tools ## the bill of materials, as the wheel has it
+	@.venv-supply/bin/python -m supply.bill
+
+release-notes: ## the notes of the version, from CHANGELOG.md
+	@$(PYTHON) -m supply.notes $(TAG)
+
+docs: .venv-docs/.tools ## the documentation site, into build/docs; no warning and no broken link within
+	.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
+
+docs-links: .venv-docs/.tools ## the links of the site to other sites; needs the network
+	.venv-docs/bin/sphinx-build --quiet -b linkcheck docs build/docs-links
+
 man: ## the manual pages, into docs/man
 	cargo run --locked --quiet --bin reclass -- manual docs/man
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench .venv-supply $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench .venv-supply .venv-docs docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -127,6 +188,11 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-supply,$<)
 	@touch $@
 
+# What builds the documentation site.
+.venv-docs/.tools: requirements/docs.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-docs,$<)
+	@touch $@
+
 # The programs that times are compared with, and what draws the plots.
 .venv-bench/.tools: requirements/bench.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-bench,$<)
@@ -136,7 +202,8 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-$*,$<)
 	@touch $@
 
-# One wheel for all: what is tested is what is shipped.
+# The tests of all Salts and Pythons use one wheel, made as the released ones are. Those are built anew for
+# each system, and `make try-release` renders a node with each.
 dist/.built: $(ENGINE) $(PACKAGE) $(wildcard supply/*) | .venv-supply/.tools
 	rm -rf dist build/lib* build/bdist* build/scripts*
 	.venv-supply/bin/python -m supply dist

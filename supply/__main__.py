@@ -1,12 +1,14 @@
-"""The sources become the wheel that is shipped: `python -m supply FOLDER`.
+"""The sources become the wheel that is shipped: `python -m supply FOLDER [--target TRIPLE]`.
 
-Programs and module are linked for an old glibc by zig's linker, which knows the symbols of each. The wheel
-gets a bill of materials, and the name of the oldest glibc that it can be installed on, which `auditwheel`
-reads out of its symbols. Its module must use nothing but Python's stable interface.
+Programs and module are linked by zig's linker, which knows the C libraries of all targets, and the symbols
+of each old glibc. So every wheel can be built on any Linux. It gets a bill of materials, and the name of the
+oldest glibc or musl that it can be installed on, which `auditwheel` reads out of its symbols. Its module must
+use nothing but Python's stable interface.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import platform
 import re
@@ -33,15 +35,22 @@ def run(*command: str, **environment: str) -> str:
     return done.stdout
 
 
-def build(folder: str) -> Path:
+def build(folder: str, target: str) -> Path:
     """The wheel as setuptools makes it."""
+    environment = {}
+    if target.endswith("-gnu"):
+        target += f".{GLIBC}"
+    else:
+        # Rust links musl statically, which a module of Python cannot be.
+        environment["RUSTFLAGS"] = "-C target-feature=-crt-static"
     run(
         *("pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder),
         *("--build-constraint", str(ROOT / "requirements" / "build.txt"), str(ROOT)),
         CARGO=str(ROOT / "supply" / "cargo"),
-        CARGO_BUILD_TARGET=f"{platform.machine()}-unknown-linux-gnu.{GLIBC}",
+        CARGO_BUILD_TARGET=target,
         CARGO_ZIGBUILD=str(Path(sys.executable).parent / "cargo-zigbuild"),
         CARGO_ZIGBUILD_ZIG_PATH=str(Path(ziglang.__file__).parent / "zig"),
+        **environment,
     )
     [wheel] = Path(folder).glob("*.whl")
     return wheel
@@ -49,21 +58,21 @@ def build(folder: str) -> Path:
 
 def tag(wheel: Path) -> str:
     """The platform tag of the oldest system that has the symbols that a wheel asks for."""
-    found = re.search(r'"(manylinux_\w+)"', run("auditwheel", "show", str(wheel)))
+    found = re.search(r'"((?:many|musl)linux_\w+)"', run("auditwheel", "show", str(wheel)))
     if found is None:
         sys.exit(f"{wheel} needs more than any Linux has")
     return found[1]
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, target: str) -> None:
     with tempfile.TemporaryDirectory() as work:
-        built = build(work + "/built")
+        built = build(work + "/built", target)
         run("abi3audit", "--strict", str(built))
         run("wheel", "unpack", "--dest", work, str(built))
         [root] = Path(work).glob("saltext_reclass-*")
         [info] = root.glob("*.dist-info")
         (info / "sboms").mkdir()
-        (info / "sboms" / "reclass.cdx.json").write_text(bill())
+        (info / "sboms" / "reclass.cdx.json").write_text(bill(target))
         run("wheel", "pack", "--dest-dir", work, str(root))
         [packed] = Path(work).glob("*.whl")
         run("wheel", "tags", "--remove", "--platform-tag", tag(packed), str(packed))
@@ -74,4 +83,10 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--target", default=f"{platform.machine()}-unknown-linux-gnu")
+    asked = parser.parse_args()
+    main(asked.folder, asked.target)

@@ -1,9 +1,9 @@
 """Asks what is known of weaknesses in the crates of all lock files, and in the Python packages.
 
 With a network, the databases of RustSec and PyPI are asked as they are today. Without one (``--offline``),
-crates and packages are held to the databases that are kept in a folder, and their days are told: that of
-RustSec as ``cargo deny`` has fetched it last, and a clone of github.com/pypa/advisory-database. Where one
-is not there, nothing is known, which is an error.
+crates and packages are compared with copies of the databases in a folder: the copy of RustSec that
+``cargo deny`` fetched last, and a clone of github.com/pypa/advisory-database. The day of each copy is
+printed. A missing copy is an error.
 
     python3 -m supply.audit [--offline] [--databases FOLDER]
 """

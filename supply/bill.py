@@ -13,7 +13,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from cyclonedx.factory.license import LicenseFactory
+from cyclonedx.contrib.license.factories import LicenseFactory
 from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
@@ -27,10 +27,10 @@ LOCK = ROOT / "Cargo.lock"
 OPTIONAL = "schemars"
 
 
-def metadata() -> dict[str, Any]:
-    """What `cargo metadata` says of the locked dependencies, all features on."""
+def metadata(target: str) -> dict[str, Any]:
+    """What `cargo metadata` says of the locked dependencies for a target, all features on."""
     command = ["cargo", "metadata", "--locked", "--format-version=1", "--all-features"]
-    command += ["--filter-platform=x86_64-unknown-linux-gnu"]
+    command += [f"--filter-platform={target}"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     return dict(json.loads(done.stdout))
 
@@ -65,9 +65,9 @@ def checksums() -> dict[tuple[str, str], str]:
     return {(name, version): checksum for name, version, checksum in crate.findall(LOCK.read_text())}
 
 
-def bill() -> str:
+def bill(target: str) -> str:
     """The bill as CycloneDX 1.6 in JSON."""
-    cargo = metadata()
+    cargo = metadata(target)
     packages = {package["id"]: package for package in cargo["packages"]}
     needs, hashes, licences = shipped(cargo), checksums(), LicenseFactory()
     components = {}
@@ -110,3 +110,7 @@ def bill() -> str:
     # The library notes when it was run.
     text["metadata"].pop("timestamp", None)
     return json.dumps(text, indent=1, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    print(bill("x86_64-unknown-linux-gnu"), end="")

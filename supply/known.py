@@ -114,7 +114,7 @@ def in_range(events: list[dict[str, str]], version: str) -> bool:
 
 
 def fixes(record: dict[str, Any], package: str) -> Iterator[str]:
-    """The versions that end a weakness, as far as they are told."""
+    """The versions that end a weakness, if the record names any."""
     for entry in affected(record, package):
         for each in ranges(entry):
             yield from (event["fixed"] for event in each["events"] if "fixed" in event)

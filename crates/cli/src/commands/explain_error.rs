@@ -1,0 +1,126 @@
+//! `reclass explain-error` prints the documentation of an error, a warning or a lint rule.
+//!
+//! The text is that of `docs/errors.md` and `docs/lint.md`. The program contains both pages, so it needs
+//! neither the network nor the wheel.
+
+use std::fmt::Write as _;
+
+use clap::{Arg, ArgMatches};
+use reclass::error::{Fault, Kind, Result};
+use reclass::lint::{codes, rule, similar_code};
+
+use crate::commands::manual::{Manual, address};
+use crate::commands::tools::Tool;
+
+/// The pages, and the headings of their sections.
+const PAGES: [(&str, &str, &str); 2] = [
+    ("errors", "## ", include_str!("../../../../docs/errors.md")),
+    ("lint", "### ", include_str!("../../../../docs/lint.md")),
+];
+
+/// The `explain-error` tool.
+pub const TOOL: Tool = Tool {
+    name: "explain-error",
+    about: "Explain an error, a warning or a rule of lint",
+    manual: Manual {
+        page: "errors",
+        description: "Prints the section of the documentation about a code: the meaning and, where there is one, an example with the files, the command and its output. Without a code it lists all codes, each with its meaning in one sentence. It needs neither a network nor settings.",
+        examples: &[
+            ("The meaning of error[reference-not-found]:", "reclass explain-error reference-not-found"),
+            ("The meaning of a finding of lint:", "reclass explain-error duplicate-key"),
+            ("All codes:", "reclass explain-error"),
+        ],
+        exits: &[("2", "No error, no warning and no rule has the code, or the command line is invalid.")],
+    },
+    arguments: |command| {
+        command.arg(
+            Arg::new("code")
+                .value_name("CODE")
+                .help("The code in brackets: reference-not-found for error[reference-not-found]. Without it, all codes are listed"),
+        )
+    },
+    run,
+};
+
+fn run(matches: &ArgMatches) -> Result<String> {
+    let Some(code) = matches.get_one::<String>("code") else { return Ok(list()) };
+    if !codes().any(|known| known == code) {
+        let similar =
+            similar_code(code).map(|similar| format!("; '{similar}' is similar")).unwrap_or_default();
+        let message = format!("no error, no warning and no rule of lint has the code '{code}'{similar}");
+        return Err(Fault::new(Kind::Usage { message }).into());
+    }
+    let mut text = code.clone();
+    for (page, mark, content) in PAGES {
+        if let Some(section) = section(content, mark, code) {
+            let section = plain(section);
+            // The example is printed above.
+            let section = section.trim_end_matches("\n\nThe page on errors has an example.");
+            let _ = write!(text, "\n\n{section}\n\nDocumentation: {}#{code}", address(page));
+        }
+    }
+    Ok(text)
+}
+
+/// All codes by name, each with its meaning in one sentence.
+fn list() -> String {
+    let mut codes: Vec<_> = codes().collect();
+    codes.sort_unstable();
+    let width = codes.iter().map(|code| code.len()).max().unwrap_or_default();
+    let lines = codes.iter().map(|code| {
+        let meaning = match rule(code) {
+            Some(rule) => rule.about.to_owned(),
+            None => first_sentence(code),
+        };
+        format!("{code:width$}  {meaning}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The first sentence of the section about an error.
+fn first_sentence(code: &str) -> String {
+    let [(_, mark, page), _] = PAGES;
+    let section = plain(section(page, mark, code).unwrap_or_default());
+    let line = section.lines().next().unwrap_or_default();
+    match line.split_once(". ") {
+        Some((sentence, _)) => format!("{sentence}."),
+        None => line.to_owned(),
+    }
+}
+
+/// The text below a heading, up to the next one.
+fn section<'t>(page: &'t str, mark: &str, code: &str) -> Option<&'t str> {
+    let (_, rest) = page.split_once(&format!("\n{mark}`{code}`\n"))?;
+    let end = rest.find(&format!("\n{mark}")).into_iter().chain(rest.find("\n## ")).min();
+    Some(rest[..end.unwrap_or(rest.len())].trim())
+}
+
+/// Markdown for a terminal: examples are indented, and links are their texts.
+fn plain(section: &str) -> String {
+    let mut example = false;
+    let mut lines = Vec::new();
+    for line in section.lines() {
+        if line.starts_with("```") {
+            example = !example;
+        } else if example {
+            lines.push(format!("    {line}").trim_end().to_owned());
+        } else {
+            lines.push(unlinked(line));
+        }
+    }
+    lines.join("\n")
+}
+
+/// `[text](address)` becomes `text`.
+fn unlinked(line: &str) -> String {
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("](") {
+        let parts = before.rsplit_once('[').zip(after.split_once(')'));
+        let Some(((before, text), (_, after))) = parts else { break };
+        out.push_str(before);
+        out.push_str(text);
+        rest = after;
+    }
+    out + rest
+}
