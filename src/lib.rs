@@ -4,11 +4,11 @@
 //! environment, with `${references}` and `$[inventory queries]`. `docs/semantics.md` says what an
 //! inventory means, `docs/design.md` how the crate works.
 //!
-//! The rooms, from the lowest to the highest; a room never uses a higher one:
+//! It has nine rooms, and a room never uses a higher one. `base` is the lowest: it holds values, errors,
+//! settings, source positions, names and paths, which all others share. Those from the next to the highest:
 //!
 //! | room | turns |
 //! |---|---|
-//! | `base` | nothing: values, errors, settings, source positions, names and paths |
 //! | `yaml` | text into nodes with positions, and values into text, as PyYAML does |
 //! | `storage` | the places that settings name into bytes: files and git |
 //! | `model` | one file into a layer: slots, references and queries as syntax; two layers into one |
@@ -29,27 +29,23 @@ mod storage;
 mod yaml;
 
 pub use analysis::{diff, explain, graph, lint, list};
-pub use base::{
-    error, failpoints, json, keys, lock, panics, parallel, path, pystr, secrets, settings, source, stack,
-    value,
-};
-pub use engine::node::{Computation, NodeRequest};
+pub use base::{error, failpoints, json, keys, lock, panics, pystr, settings, source, stack, value};
+pub use engine::context::{Computation, NodeRequest};
 pub use engine::{Inventory, NodeInfo, Request, inventory_value};
 pub use model::configuration;
 pub use output::{redact, report, style, wire};
 
 /// Text forms of values.
 pub mod formats {
-    pub use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose};
+    pub use crate::yaml::compose::{Data, Entry, Node};
     pub use crate::yaml::emit::{EmitOptions, emit, write as write_yaml};
-    pub use crate::yaml::to_value;
 }
 
 /// Files of an inventory, as messages name them.
 pub mod files {
     pub use crate::engine::files::duplicate_keys;
     pub use crate::storage::access_error::reason_unwritable;
-    pub use crate::storage::fs::{display, read, real, reason, roots};
+    pub use crate::storage::fs::{display, read, real, roots};
 }
 
 /// The rooms themselves, for this project's own tests and fuzzers. No part of the interface.

@@ -14,8 +14,9 @@ use crate::base::error::Error;
 use crate::base::parallel;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
+use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::linearize::{IncludeChains, IncludedFile, ListedClass};
-use crate::engine::node::{Computation, Layers, NodeRequest, applications};
+use crate::engine::node::applications;
 use crate::model::catalog::CatalogEntry;
 use crate::model::layer::Layer;
 

@@ -79,7 +79,7 @@ pub type Warning = Fault;
 /// Maximum number of faults in an [`Error`], and of warnings about one node or file.
 pub const MAX_FAULTS: usize = 1_000;
 
-/// Adds a fault, up to one more than [`MAX_FAULTS`]: the surplus one tells [`truncate_faults`] that there are more.
+/// Adds a fault, up to one more than [`MAX_FAULTS`]. The extra one shows [`truncate_faults`] that there are more.
 pub fn push_fault(faults: &mut Vec<Fault>, fault: Fault) {
     if faults.len() <= MAX_FAULTS {
         faults.push(fault);

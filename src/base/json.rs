@@ -8,17 +8,16 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 use crate::base::base64;
-use crate::base::error::Result;
 use crate::base::pieces::Pieces;
 use crate::base::pystr;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 
 /// JSON as the Python programs print it: indented by two spaces if `pretty`, else on one line.
-pub fn dumps(value: &Value, pretty: bool) -> Result<String> {
+pub fn dumps(value: &Value, pretty: bool) -> String {
     let mut text = String::new();
     write(value, pretty, &mut |piece| text.push_str(piece));
-    Ok(text)
+    text
 }
 
 /// Like [`dumps`], in pieces: an inventory of thousands of nodes is hundreds of megabytes.
@@ -47,13 +46,20 @@ impl Writer<'_> {
             Value::Str(text) => self.string(text),
             Value::Binary(bytes) => self.string(&base64::encode(bytes)),
             Value::Date(_) | Value::DateTime(_) => self.string(&pystr::iso(value, 'T')),
+            // Only containers nest, so only they need a check of the stack.
             Value::List(items) | Value::Tuple(items) | Value::Set(items) => {
-                self.items('[', items.iter(), ']', |writer, item| grow(|| writer.value(item)));
+                grow(|| {
+                    self.items('[', items.iter(), ']', |writer, item| {
+                        writer.value(item);
+                    });
+                });
             }
-            Value::Map(map) => self.items('{', map.iter(), '}', |writer, (key, value)| {
-                writer.key(key);
-                writer.out.push_str(if writer.indent.is_some() { ": " } else { ":" });
-                grow(|| writer.value(value));
+            Value::Map(map) => grow(|| {
+                self.items('{', map.iter(), '}', |writer, (key, value)| {
+                    writer.key(key);
+                    writer.out.push_str(if writer.indent.is_some() { ": " } else { ":" });
+                    writer.value(value);
+                });
             }),
         }
     }
@@ -73,7 +79,6 @@ impl Writer<'_> {
                 self.out.push(',');
             }
             self.line();
-            self.out.pass_on_if_full();
             write(self, item);
         }
         self.indent = self.indent.map(|levels| levels - 1);
@@ -84,29 +89,29 @@ impl Writer<'_> {
     }
 
     fn line(&mut self) {
-        if let Some(levels) = self.indent {
-            self.out.push('\n');
-            let mut spaces = levels * 2;
-            while spaces > 0 {
-                let some = spaces.min(SPACES.len());
-                self.out.push_str(&SPACES[..some]);
-                spaces -= some;
-            }
-        }
+        let Some(levels) = self.indent else { return self.out.pass_on_if_full() };
+        self.out.push('\n');
+        // Here, because standard output needs a second call of the system for a piece that ends within a line.
+        self.out.pass_on_if_full();
+        self.out.push_spaces(levels * 2);
     }
 
     fn key(&mut self, key: &Key) {
-        self.string(&key_text(key));
+        match &key.0 {
+            Value::Str(text) => self.string(text),
+            _ => self.string(&key_text(key)),
+        }
     }
 
     fn string(&mut self, text: &str) {
         self.out.reserve(text.len() + 2);
         self.out.push('"');
-        // Fast path: nearly all texts need no escape.
-        let plain = text.bytes().position(|byte| !PLAIN[usize::from(byte)]).unwrap_or(text.len());
-        let (plain, rest) = text.split_at(plain);
-        self.out.push_str(plain);
-        for character in rest.chars() {
+        let mut rest = text;
+        loop {
+            let (plain, other) = rest.split_at(plain_length(rest.as_bytes()));
+            self.out.push_str(plain);
+            let mut others = other.chars();
+            let Some(character) = others.next() else { break };
             match character {
                 '"' => self.out.push_str("\\\""),
                 '\\' => self.out.push_str("\\\\"),
@@ -115,16 +120,30 @@ impl Writer<'_> {
                 '\t' => self.out.push_str("\\t"),
                 '\x08' => self.out.push_str("\\b"),
                 '\x0c' => self.out.push_str("\\f"),
-                ' '..='~' => self.out.push(character),
                 _ => {
                     for unit in character.encode_utf16(&mut [0; 2]) {
                         let _ = write!(*self.out, "\\u{unit:04x}");
                     }
                 }
             }
+            rest = others.as_str();
         }
         self.out.push('"');
     }
+}
+
+/// How many bytes at the beginning need no escape. The loop over a chunk has no exit: nearly all texts are short
+/// and need none, and nothing is faster for them.
+fn plain_length(bytes: &[u8]) -> usize {
+    let is_plain = |byte: &u8| PLAIN[usize::from(*byte)];
+    let mut length = 0;
+    for chunk in bytes.chunks(32) {
+        if !chunk.iter().fold(true, |plain, byte| plain & is_plain(byte)) {
+            return length + chunk.iter().take_while(|byte| is_plain(byte)).count();
+        }
+        length += chunk.len();
+    }
+    length
 }
 
 /// The bytes that need no escape in a string.
@@ -138,8 +157,6 @@ const PLAIN: [bool; 256] = {
     plain
 };
 
-const SPACES: &str = "                                                                ";
-
 /// A key as JSON has it: a string.
 pub(crate) fn key_text(key: &Key) -> Cow<'_, str> {
     Cow::Owned(match &key.0 {
@@ -148,7 +165,7 @@ pub(crate) fn key_text(key: &Key) -> Cow<'_, str> {
         Value::Binary(bytes) => base64::encode(bytes),
         value @ (Value::Date(_) | Value::DateTime(_)) => pystr::iso(value, 'T'),
         // Numbers and the like as JSON writes them.
-        other => dumps(other, false).unwrap_or_default(),
+        other => dumps(other, false),
     })
 }
 
@@ -181,14 +198,11 @@ mod tests {
             ),
         ];
         for (yaml, expected) in table {
-            assert_eq!(dumps(&parse_value(yaml).expect(yaml), false).expect(yaml), expected, "{yaml}");
+            assert_eq!(dumps(&parse_value(yaml).expect(yaml), false), expected, "{yaml}");
         }
         let value = parse_value("{.nan: [.nan, -.inf], b: 1.5}").expect("yaml");
-        assert_eq!(dumps(&value, false).expect("json"), r#"{"NaN":[NaN,-Infinity],"b":1.5}"#);
+        assert_eq!(dumps(&value, false), r#"{"NaN":[NaN,-Infinity],"b":1.5}"#);
         let value = parse_value("{a: [1], b: {c: d}}").expect("yaml");
-        assert_eq!(
-            dumps(&value, true).expect("json"),
-            "{\n  \"a\": [\n    1\n  ],\n  \"b\": {\n    \"c\": \"d\"\n  }\n}"
-        );
+        assert_eq!(dumps(&value, true), "{\n  \"a\": [\n    1\n  ],\n  \"b\": {\n    \"c\": \"d\"\n  }\n}");
     }
 }

@@ -11,12 +11,12 @@ use crate::base::value::{Key, Text};
 /// A glob for names: Python's `fnmatch.fnmatchcase` with `*`, `?`, `[abc]`, `[a-z]`, `[!abc]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Glob {
-    tokens: Vec<Token>,
+    tokens: Vec<GlobToken>,
 }
 
 /// One element of a glob.
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Token {
+enum GlobToken {
     /// `*`
     Star,
     /// `?`
@@ -27,13 +27,13 @@ enum Token {
     Set { ranges: Vec<(char, char)>, negated: bool },
 }
 
-impl Token {
+impl GlobToken {
     fn is(&self, c: char) -> bool {
         match self {
-            Token::Star => false,
-            Token::Any => true,
-            Token::One(one) => *one == c,
-            Token::Set { ranges, negated } => {
+            GlobToken::Star => false,
+            GlobToken::Any => true,
+            GlobToken::One(one) => *one == c,
+            GlobToken::Set { ranges, negated } => {
                 ranges.iter().any(|(first, last)| (*first..=*last).contains(&c)) != *negated
             }
         }
@@ -53,10 +53,10 @@ impl Glob {
         let mut tokens = Vec::with_capacity(rest.len());
         while let [first, behind @ ..] = rest {
             let (token, behind) = match first {
-                '*' => (Token::Star, behind),
-                '?' => (Token::Any, behind),
-                '[' => set(rest).unwrap_or((Token::One('['), behind)),
-                one => (Token::One(*one), behind),
+                '*' => (GlobToken::Star, behind),
+                '?' => (GlobToken::Any, behind),
+                '[' => set(rest).unwrap_or((GlobToken::One('['), behind)),
+                one => (GlobToken::One(*one), behind),
             };
             tokens.push(token);
             rest = behind;
@@ -71,7 +71,7 @@ impl Glob {
         // The token after the last `*`, and the rest of the name where it was tried last.
         let mut star: Option<(usize, Chars<'_>)> = None;
         loop {
-            if let Some(Token::Star) = tokens.get(at) {
+            if let Some(GlobToken::Star) = tokens.get(at) {
                 at += 1;
                 if at == tokens.len() {
                     return true;
@@ -93,15 +93,15 @@ impl Glob {
             *tried = start;
             (at, rest) = (*from, tried.clone());
         }
-        tokens[at..].iter().all(|token| matches!(token, Token::Star))
+        tokens[at..].iter().all(|token| matches!(token, GlobToken::Star))
     }
 }
 
 /// The rest of a name from the first character that may be the token after a `*`; `None` if there is none.
 /// Most names do not have the character at all, and are done with here.
-fn from_token<'n>(token: &Token, rest: Chars<'n>) -> Option<Chars<'n>> {
+fn from_token<'n>(token: &GlobToken, rest: Chars<'n>) -> Option<Chars<'n>> {
     match token {
-        Token::One(c) if c.is_ascii() => {
+        GlobToken::One(c) if c.is_ascii() => {
             let text = rest.as_str();
             // An ASCII byte is never part of another character.
             let start = text.bytes().position(|byte| char::from(byte) == *c)?;
@@ -216,7 +216,7 @@ impl Progress {
 }
 
 /// The `[…]` at the start of a glob, and the rest of the glob; `None` if it is not closed.
-fn set(glob: &[char]) -> Option<(Token, &[char])> {
+fn set(glob: &[char]) -> Option<(GlobToken, &[char])> {
     let negated = glob.get(1) == Some(&'!');
     let start = if negated { 2 } else { 1 };
     let end = (start + 1..glob.len()).find(|at| glob[*at] == ']')?;
@@ -232,7 +232,7 @@ fn set(glob: &[char]) -> Option<(Token, &[char])> {
                 ranges.push((*one, *one));
                 rest
             }
-            [] => return Some((Token::Set { ranges, negated }, &glob[end + 1..])),
+            [] => return Some((GlobToken::Set { ranges, negated }, &glob[end + 1..])),
         };
     }
 }

@@ -17,6 +17,16 @@ impl Pieces<'_> {
         Pieces { text: String::new(), sink }
     }
 
+    /// Appends spaces.
+    pub fn push_spaces(&mut self, mut count: usize) {
+        const SPACES: &str = "                                                                ";
+        while count > 0 {
+            let some = count.min(SPACES.len());
+            self.text.push_str(&SPACES[..some]);
+            count -= some;
+        }
+    }
+
     /// Passes the text on.
     pub fn pass_on(&mut self) {
         (self.sink)(&self.text);

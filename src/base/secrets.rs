@@ -144,7 +144,7 @@ mod tests {
         ] {
             let value = parse_value(text).expect("yaml");
             let shown = secrets().hide(&value, Cover::Open, &|_| false);
-            assert_eq!(crate::base::json::dumps(&shown, false).expect("json"), expected);
+            assert_eq!(crate::base::json::dumps(&shown, false), expected);
             assert_eq!(Secrets::none().hide(&value, Cover::Open, &|_| false), value);
         }
     }

@@ -182,7 +182,7 @@ settings! {
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.
     cluster_file: Text = "overrides.yml" as Shape::Word;
-    /// Folders outside of the inventory that symbolic links in it may lead to, for the functions that show files as they are written. Edits refuse such links all the same, and what nodes get follows all links.
+    /// Folders outside of the inventory that symbolic links in it may lead to, for the functions that show files as they are written. Edits refuse such links all the same. Answers for nodes follow all links.
     linked_folders: Vec<Text> = "[]" as Shape::List;
     /// List of `pattern class…`: classes for all nodes that match a glob or `/regular expression/`.
     class_mappings: Vec<Text> = "[]" as Shape::List;
@@ -218,9 +218,9 @@ settings! {
     dict_key_constant_prefix: Text = "'='" as Shape::Word;
     /// Character that makes a sentinel plain text.
     escape_character: Text = "'\\'" as Shape::Word;
-    /// What opens and closes a reference.
+    /// Opening and closing sentinel of a reference.
     reference_sentinels: (Text, Text) = "['${', '}']" as Shape::Pair;
-    /// What opens and closes an inventory query.
+    /// Opening and closing sentinel of an inventory query.
     export_sentinels: (Text, Text) = "['$[', ']']" as Shape::Pair;
     /// Skip classes that do not exist, where their names match `ignore_class_notfound_regexp`.
     ignore_class_notfound: bool = "false" as Shape::Flag;
@@ -244,7 +244,7 @@ settings! {
     node_not_found: NodeNotFound = "error" as Shape::OneOf(&["error", "empty", "mappings"]);
     /// Salt: make the pillar so far available to references, merged before the classes of the node.
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
-    /// Ansible: what is appended to the names of applications to make groups of them.
+    /// Ansible: suffix that makes the name of an application the name of a group.
     applications_postfix: Option<Text> = "_hosts" as Shape::WordOrFalse;
     /// Ansible: a group is a `list` of hosts, as the Python program has it, or a `mapping` with the key `hosts`, which ansible-core asks for from 2.19 on and needs from 2.23 on.
     group_form: Text = "list" as Shape::OneOf(&["list", "mapping"]);

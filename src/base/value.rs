@@ -5,6 +5,7 @@
 //! Python's dict keys, where `1`, `1.0` and `true` are one key.
 
 mod serialize;
+mod weak;
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
@@ -16,6 +17,7 @@ use arcstr::ArcStr;
 use num_bigint::BigInt;
 
 pub use serialize::{INDEX, apart};
+pub use weak::WeakContainer;
 
 /// Bytes of memory of a text, without its letters.
 pub const TEXT: usize = 24;
@@ -205,6 +207,14 @@ impl Value {
     pub fn as_map(&self) -> Option<&Map> {
         match self {
             Value::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+    /// The address of a mapping or a list. Containers in use at the same time have different addresses.
+    pub fn container_address(&self) -> Option<usize> {
+        match self {
+            Value::Map(map) => Some(Arc::as_ptr(map).addr()),
+            Value::List(list) => Some(Arc::as_ptr(list).addr()),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::layout::{break_length, break_near, column, is_break, line_end, line_start};
-use super::render::{self, CollectionStyle, Rendered};
+use super::render::{self, CollectionStyle, RenderedValue};
 use super::splice::{EntryLocation, Refusal, Splice, Splicer};
 use crate::base::value::{Map, Value};
 use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
@@ -37,7 +37,7 @@ impl Splicer<'_> {
         let anchor = self.anchor(old)?;
         self.keeps_anchors(old)?;
         let column = column(self.text, mapping.content);
-        let Rendered { head, lines } =
+        let RenderedValue { head, lines } =
             render::value(value, column, &self.indentation, style, Self::quotes(old))?;
         let apart = self.text[colon..old.content.max(colon)].contains(is_break);
         // The end of the old value on the line of the key, and the lines below it.

@@ -100,10 +100,11 @@ fn find(map: &Map, name: &str) -> Result<Option<usize>, Refusal> {
     }
 }
 
-/// True if no program can tell the values apart, not even by the order of keys.
-pub(super) fn same(one: &Value, other: &Value) -> bool {
+/// True if no program can tell the values apart, not even by the order of keys or the sign of a zero.
+pub(super) fn indistinguishable(one: &Value, other: &Value) -> bool {
     let all = |some: &[Value], others: &[Value]| {
-        some.len() == others.len() && grow(|| some.iter().zip(others).all(|(one, other)| same(one, other)))
+        some.len() == others.len()
+            && grow(|| some.iter().zip(others).all(|(one, other)| indistinguishable(one, other)))
     };
     match (one, other) {
         (Value::Float(one), Value::Float(other)) => {
@@ -115,7 +116,7 @@ pub(super) fn same(one: &Value, other: &Value) -> bool {
         (Value::Map(some), Value::Map(others)) => {
             some.len() == others.len()
                 && some.iter().zip(others.iter()).all(|(one, other)| {
-                    same(&one.0.0, &other.0.0)
+                    indistinguishable(&one.0.0, &other.0.0)
                         && all(std::slice::from_ref(one.1), std::slice::from_ref(other.1))
                 })
         }
@@ -129,7 +130,7 @@ mod tests {
     use crate::yaml::parse_value;
 
     #[test]
-    fn what_counts_as_the_same() {
+    fn indistinguishable_values() {
         for (one, other, expected) in [
             ("{a: 1, b: 2}", "{b: 2, a: 1}", false),
             ("[.nan, 1]", "[.nan, 1]", true),
@@ -138,7 +139,7 @@ mod tests {
             ("0.0", "-0.0", false),
         ] {
             let value = |text| parse_value(text).expect(text);
-            assert_eq!(same(&value(one), &value(other)), expected, "{one} {other}");
+            assert_eq!(indistinguishable(&value(one), &value(other)), expected, "{one} {other}");
         }
     }
 }

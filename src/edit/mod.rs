@@ -93,7 +93,9 @@ impl Change {
                     continue;
                 }
             };
-            if read(&text, path).is_ok_and(|found| found.is_some_and(|found| expect::same(&found, &after))) {
+            if read(&text, path)
+                .is_ok_and(|found| found.is_some_and(|found| expect::indistinguishable(&found, &after)))
+            {
                 return Ok(Some(text));
             }
         }

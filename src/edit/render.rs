@@ -34,7 +34,7 @@ pub(super) enum QuoteStyle {
 
 /// A value as text: the rest of the line of its key, and the lines below.
 #[derive(Debug, Default)]
-pub(super) struct Rendered {
+pub(super) struct RenderedValue {
     pub(super) head: String,
     pub(super) lines: Vec<String>,
 }
@@ -46,17 +46,19 @@ pub(super) fn value(
     indentation: &Indentation,
     style: CollectionStyle,
     quotes: QuoteStyle,
-) -> Result<Rendered, Refusal> {
+) -> Result<RenderedValue, Refusal> {
     if style == CollectionStyle::Flow {
-        return Ok(Rendered { head: flow(value, quotes)?, lines: Vec::new() });
+        return Ok(RenderedValue { head: flow(value, quotes)?, lines: Vec::new() });
     }
     match value {
-        Value::Map(map) if !map.is_empty() => {
-            Ok(Rendered { head: String::new(), lines: block(value, column + indentation.step, indentation)? })
-        }
-        Value::List(items) if !items.is_empty() => {
-            Ok(Rendered { head: String::new(), lines: block(value, column + indentation.list, indentation)? })
-        }
+        Value::Map(map) if !map.is_empty() => Ok(RenderedValue {
+            head: String::new(),
+            lines: block(value, column + indentation.step, indentation)?,
+        }),
+        Value::List(items) if !items.is_empty() => Ok(RenderedValue {
+            head: String::new(),
+            lines: block(value, column + indentation.list, indentation)?,
+        }),
         Value::Str(text) if quotes == QuoteStyle::Needed && is_literal(text) => {
             let (head, body) = match text.strip_suffix('\n') {
                 Some(body) => ("|", body),
@@ -64,10 +66,10 @@ pub(super) fn value(
             };
             let indent = " ".repeat(column + indentation.step);
             let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
-            Ok(Rendered { head: head.into(), lines: body.split('\n').map(line).collect() })
+            Ok(RenderedValue { head: head.into(), lines: body.split('\n').map(line).collect() })
         }
-        Value::List(_) | Value::Map(_) => Ok(Rendered { head: flow(value, quotes)?, lines: Vec::new() }),
-        scalar => Ok(Rendered { head: self::scalar(scalar, false, quotes)?, lines: Vec::new() }),
+        Value::List(_) | Value::Map(_) => Ok(RenderedValue { head: flow(value, quotes)?, lines: Vec::new() }),
+        scalar => Ok(RenderedValue { head: self::scalar(scalar, false, quotes)?, lines: Vec::new() }),
     }
 }
 
@@ -79,7 +81,7 @@ pub(super) fn entry(
     indentation: &Indentation,
     style: CollectionStyle,
 ) -> Result<Vec<String>, Refusal> {
-    let Rendered { head, lines } = self::value(value, column, indentation, style, QuoteStyle::Needed)?;
+    let RenderedValue { head, lines } = self::value(value, column, indentation, style, QuoteStyle::Needed)?;
     let gap = if head.is_empty() { "" } else { " " };
     let first = format!("{}{}:{gap}{head}", " ".repeat(column), scalar(key, true, QuoteStyle::Needed)?);
     Ok([vec![first], lines].concat())
@@ -127,7 +129,7 @@ pub(super) fn item(
         }
         return Ok(lines);
     }
-    let Rendered { head, lines } = self::value(value, column, indentation, style, QuoteStyle::Needed)?;
+    let RenderedValue { head, lines } = self::value(value, column, indentation, style, QuoteStyle::Needed)?;
     Ok([vec![format!("{indent}- {head}")], lines].concat())
 }
 
@@ -165,8 +167,7 @@ fn scalar(value: &Value, in_flow: bool, quotes: QuoteStyle) -> Result<String, Re
         Value::Binary(bytes) => format!("!!binary \"{}\"", base64::encode(bytes)),
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::BigInt(_) | Value::Float(_) => {
             let options = EmitOptions { pretty: true, no_refs: true };
-            let text = emit(value, &options).map_err(|error| Refusal::new(error.to_string()))?;
-            text.trim_end().to_owned()
+            emit(value, &options).trim_end().to_owned()
         }
         _ => {
             return Err(Refusal::new(format!(
@@ -257,7 +258,7 @@ mod tests {
             let wanted = Value::text(text);
             for style in [CollectionStyle::Block, CollectionStyle::Flow] {
                 for quotes in [QuoteStyle::Needed, QuoteStyle::Single, QuoteStyle::Double] {
-                    let Rendered { head, lines } =
+                    let RenderedValue { head, lines } =
                         value(&wanted, 2, &indentation, style, quotes).expect("strings can be written");
                     let written = format!("  x: {}\n{}\n", head, lines.join("\n"));
                     let found = parse_value(&written).unwrap_or_else(|error| panic!("{written}: {error}"));
@@ -275,7 +276,7 @@ mod tests {
         let indentation = Indentation { step: 2, list: 0 };
         let wanted = parse_value("{a: [1, {b: 'x\n\n  y', c: [], d: {}}, [2, 3]], 'yes': 'no', e: größe}")
             .expect("YAML");
-        let Rendered { head, lines } =
+        let RenderedValue { head, lines } =
             value(&wanted, 0, &indentation, CollectionStyle::Block, QuoteStyle::Needed)
                 .expect("can be written");
         assert_eq!(head, "");

@@ -105,8 +105,8 @@ impl EditTree {
                 let message = "it is gone since it was looked for".into();
                 return Err(Fault::new(Kind::FileUnreadable { path: display(&path), message }).into());
             }
-            let (text, stamp) = match &old {
-                Some((text, stamp)) => (text.as_slice(), Some(stamp)),
+            let (text, fingerprint) = match &old {
+                Some((text, fingerprint)) => (text.as_slice(), Some(fingerprint)),
                 None => (&b""[..], None),
             };
             let Some(text_after) = apply_all(changes, text, &display(&path), &self.prefixes)? else {
@@ -114,7 +114,7 @@ impl EditTree {
                 return Ok(Edited { path, before: text.clone(), after: text });
             };
             let written = match &self.lock {
-                Some(lock) => lock.replace(&path, &text_after, stamp)?,
+                Some(lock) => lock.replace(&path, &text_after, fingerprint)?,
                 None => true,
             };
             if written {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::base::error::{Fault, Result};
 use crate::base::value::{Text, Value};
+use crate::engine::context::Computation;
 use crate::engine::files::Dependencies;
 use crate::engine::linearize::LinearizationInput;
-use crate::engine::node::Computation;
 use crate::model::catalog::{NameIndex, TreeId};
 use crate::model::layer::{Incomplete, Layer};
 

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 
 use crate::base::error::{Fault, Kind};
 use crate::base::secrets::{MASK, Secrets};
-use crate::engine::node::{Computation, Layers};
+use crate::engine::context::{Computation, Layers};
 use crate::evaluate::{Evaluator, Extent, Mode, References, Root, without};
 
 impl Computation<'_> {

@@ -10,17 +10,17 @@ use crate::base::failpoints::failpoint;
 use crate::base::parallel;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
-use crate::base::value::{Text, Value};
-use crate::engine::exports::{ExportIndex, QueryRecord};
+use crate::base::value::Text;
+use crate::engine::context::{Answer, CachedAnswer, CachedAnswers, Computation, EngineContext, NodeRequest};
+use crate::engine::exports::ExportIndex;
 use crate::engine::files::Dependencies;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
-use crate::engine::node::{Answer, Computation, EngineContext, NodeRequest};
-use crate::engine::sequence::{Roots, Sequence};
+use crate::engine::sequence::Roots;
 use crate::engine::sharing::SharedContainers;
 use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
-use crate::model::catalog::{Catalog, CatalogEntry};
+use crate::model::catalog::Catalog;
 use crate::model::mappings::Mappings;
 use crate::storage::git::revision::Revision;
 
@@ -48,44 +48,6 @@ pub struct Database {
     catalog: Arc<Catalog>,
     /// Grows when the catalog changes.
     catalog_changes: u64,
-}
-
-/// The cached answers, by the node and the requested environment.
-pub type CachedAnswers = FxHashMap<(Text, Option<Text>), CachedAnswer>;
-
-/// A cached answer and its dependencies.
-#[derive(Debug)]
-pub struct CachedAnswer {
-    /// The answer.
-    pub info: Arc<NodeInfo>,
-    /// `Files::position_changes` at the time of the computation. Warnings name lines, so they are valid
-    /// only for this count.
-    position_changes: u64,
-    /// The classes of the node, shared with other nodes.
-    pub sequence: Arc<Sequence>,
-    /// The catalog entry of the node; `None` for a node that only class mappings define.
-    item: Option<CatalogEntry>,
-    /// The dependencies that are not in the sequence.
-    pub dependencies: Dependencies,
-    original_environment: Value,
-    /// The questions of its queries.
-    pub queries: Vec<QueryRecord>,
-    /// The last revision in which all dependencies were verified.
-    verified_at: u64,
-    /// Estimated memory of this answer.
-    bytes: usize,
-    /// The value of `uses` at the last request.
-    last_used: u64,
-}
-
-impl CachedAnswer {
-    /// Whether the files of the node and of its classes are unchanged.
-    pub fn inputs_hold(&self, name: &str, computation: &Computation<'_>) -> bool {
-        self.verified_at == computation.revision
-            || self.item.as_ref() == computation.catalog.nodes.get(name)
-                && computation.is_current(&self.dependencies)
-                && computation.sequence_holds(&self.sequence)
-    }
 }
 
 /// How often a computation is repeated if files change while it runs.
@@ -217,9 +179,8 @@ impl Database {
                 (result, computation.recorder.end())
             },
             |database, (result, dependencies), now| {
-                let computation = database.computation(now);
-                computation.is_current(dependencies)
-                    && result.as_ref().map_or(true, |(_, sequence)| computation.sequence_holds(sequence))
+                let classes = result.as_ref().ok().map(|(_, classes)| &**classes);
+                database.computation(now).inputs_hold(dependencies, classes)
             },
         )?;
         result.map(|(top, _)| top)
@@ -328,11 +289,11 @@ impl Database {
     /// files.
     fn is_consistent(&self, key: &(Text, Option<Text>), computed: &Computed, now: &Arc<Catalog>) -> bool {
         let computation = self.computation(now);
-        computation.is_current(&computed.dependencies)
-            && computed.result.as_ref().map_or(true, |answer| {
+        let answer = computed.result.as_ref().ok();
+        computation.inputs_hold(&computed.dependencies, answer.map(|answer| &*answer.sequence))
+            && answer.is_none_or(|answer| {
                 let original = &answer.original_environment;
-                computation.sequence_holds(&answer.sequence)
-                    && computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
+                computation.still_holds(&key.0, original, key.1.as_ref(), &answer.queries)
             })
     }
 

@@ -21,8 +21,8 @@ use crate::base::parallel;
 use crate::base::secrets::Secrets;
 use crate::base::source::FileId;
 use crate::base::value::{Key, Text, Value};
+use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::files::{Checkpoint, Dependencies};
-use crate::engine::node::{Computation, Layers, NodeRequest};
 use crate::engine::sequence::Sequence;
 use crate::evaluate::{
     Evaluator, Mode, Others, Outcome, Question, References, UnansweredQuestion, python_equal, without,
@@ -50,7 +50,7 @@ struct IndexState {
     unreadable: BTreeSet<Position>,
     /// The nodes that depend on each file, sorted, by the number of the file. May list too many.
     dependents: Vec<Vec<Position>>,
-    tables: Vec<Table>,
+    tables: Vec<ExportTable>,
     /// Grows with each question and with each change of a table.
     clock: u64,
 }
@@ -84,7 +84,7 @@ struct ExportInputs {
 
 /// The exports that questions of one kind need: the same paths from the same nodes.
 #[derive(Debug)]
-struct Table {
+struct ExportTable {
     kind: QuestionKind,
     /// The exports of each node, by its position.
     rows: Vec<Row>,
@@ -96,8 +96,8 @@ struct Table {
     changed_at: u64,
     /// The time of the last question.
     used_at: u64,
-    answers: HashMap<QuestionKey, Answer>,
-    /// The size of all outcomes in `answers`.
+    outcomes: HashMap<QuestionKey, KnownOutcome>,
+    /// The size of all outcomes in `outcomes`.
     retained: usize,
 }
 
@@ -116,7 +116,7 @@ enum Row {
     Failed(Box<Fault>),
 }
 
-/// What questions of one table have in common.
+/// The common part of the questions of one table.
 #[derive(PartialEq, Debug)]
 struct QuestionKind {
     /// The environment of the nodes in scope; `None` for all.
@@ -127,8 +127,8 @@ struct QuestionKind {
     without: Option<Secrets>,
 }
 
-/// What tells the questions of one table apart. Operands are equal as keys of a Python mapping, because the tests
-/// compare as Python does.
+/// The part in which questions of one table differ. Operands are equal as keys of a Python mapping, because the
+/// tests compare as Python does.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct QuestionKey {
     /// The operators of the tests.
@@ -137,9 +137,9 @@ struct QuestionKey {
     absent: Option<Text>,
 }
 
-/// The outcome of a question.
+/// The retained outcome of a question.
 #[derive(Debug)]
-struct Answer {
+struct KnownOutcome {
     outcome: Arc<Outcome>,
     /// The change of the table that the outcome was verified with.
     verified_at: u64,
@@ -312,9 +312,8 @@ impl IndexState {
                 self.unreadable.remove(position);
             }
             let node = &mut self.nodes[*position as usize];
-            let holds = |inputs: &ExportInputs| {
-                computation.is_current(&inputs.dependencies) && computation.sequence_holds(&inputs.sequence)
-            };
+            let holds =
+                |inputs: &ExportInputs| computation.inputs_hold(&inputs.dependencies, Some(&inputs.sequence));
             if node.environment != environment || !node.inputs.as_ref().is_none_or(holds) {
                 node.environment = environment;
                 node.inputs = None;
@@ -360,7 +359,7 @@ impl IndexState {
                 let least = (0..MAX_TABLES).min_by_key(|table| self.tables[*table].used_at);
                 self.tables.swap_remove(least.unwrap_or_default());
             }
-            self.tables.push(Table {
+            self.tables.push(ExportTable {
                 kind: QuestionKind {
                     environment: environment.cloned(),
                     paths: question.paths().cloned().collect(),
@@ -372,7 +371,7 @@ impl IndexState {
                 unsettled: BTreeSet::new(),
                 changed_at: self.clock,
                 used_at: 0,
-                answers: HashMap::new(),
+                outcomes: HashMap::new(),
                 retained: 0,
             });
             self.tables.len() - 1
@@ -390,7 +389,7 @@ impl IndexState {
         {
             return Err((name.clone(), (**fault).clone()));
         }
-        let Table { kind, pending, .. } = &mut self.tables[table];
+        let ExportTable { kind, pending, .. } = &mut self.tables[table];
         let pending: Vec<Position> = std::mem::take(pending).into_iter().collect();
         if pending.is_empty() {
             return Ok(());
@@ -454,11 +453,11 @@ impl IndexState {
             operands: question.operands.iter().cloned().map(Key).collect(),
             absent: absent.cloned(),
         };
-        let before = table.answers.get(&key);
-        if let Some(answer) = before
-            && answer.verified_at == table.changed_at
+        let before = table.outcomes.get(&key);
+        if let Some(known) = before
+            && known.verified_at == table.changed_at
         {
-            return Ok(answer.outcome.clone());
+            return Ok(known.outcome.clone());
         }
         let rows = nodes.iter().zip(&table.rows).filter_map(|(node, row)| match row {
             Row::Exports(values) if Some(&node.name) != absent => Some((&node.name, &**values)),
@@ -466,15 +465,15 @@ impl IndexState {
         });
         let outcome = question.outcome(rows);
         let outcome = match before {
-            Some(answer) if answer.outcome.nodes == outcome.nodes => answer.outcome.clone(),
+            Some(known) if known.outcome.nodes == outcome.nodes => known.outcome.clone(),
             _ => Arc::new(outcome),
         };
         table.retained += outcome.nodes.len() + 1;
         if table.retained > MAX_RETAINED * (nodes.len() + 1) {
-            table.answers.clear();
+            table.outcomes.clear();
             table.retained = outcome.nodes.len() + 1;
         }
-        table.answers.insert(key, Answer { outcome: outcome.clone(), verified_at: table.changed_at });
+        table.outcomes.insert(key, KnownOutcome { outcome: outcome.clone(), verified_at: table.changed_at });
         Ok(outcome)
     }
 }

@@ -8,7 +8,7 @@
 use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result, truncate_unless_grouped};
 use crate::base::settings::Settings;
 use crate::base::source::Origin;
-use crate::engine::node::{Computation, Layers, NodeRequest};
+use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::evaluate::{Evaluator, Extent, Locate as _, Root, site_of};
 use crate::model::layer::Incomplete;
 

@@ -344,13 +344,13 @@ impl Files {
     ) -> CurrentLayer {
         let (bytes, fingerprint) = match read(item, source, counters, &self.settings) {
             Ok(read) => {
-                if let Fingerprint::Disk(stamp) = &read.1 {
-                    self.hard_links_seen.fetch_or(stamp.has_hard_links(), Ordering::Relaxed);
+                if let Fingerprint::Disk(fingerprint) = &read.1 {
+                    self.hard_links_seen.fetch_or(fingerprint.has_hard_links(), Ordering::Relaxed);
                 }
                 read
             }
             Err(error) => {
-                let often = fingerprint(item.path()).is_ok_and(|stamp| stamp.has_hard_links());
+                let often = fingerprint(item.path()).is_ok_and(|fingerprint| fingerprint.has_hard_links());
                 self.hard_links_seen.fetch_or(often, Ordering::Relaxed);
                 let mut table = self.table.lock();
                 let entry = &mut table.files[file.0 as usize];

@@ -52,9 +52,9 @@ pub fn read(
 ) -> Result<(Arc<[u8]>, Fingerprint)> {
     let limit = settings.max_file_bytes();
     let from_disk = |path: &Path| {
-        let (bytes, stamp) = fs::read_settled(path, limit, settings.settle())?;
+        let (bytes, fingerprint) = fs::read_settled(path, limit, settings.settle())?;
         counters.read.add();
-        Ok((bytes.into(), Fingerprint::Disk(stamp)))
+        Ok((bytes.into(), Fingerprint::Disk(fingerprint)))
     };
     match source {
         ByteSource::Disk => from_disk(item.path()),

@@ -196,7 +196,7 @@ impl Inputs {
         names.stale |= renamed;
     }
 
-    /// Whether a path belongs to a node or class. This is faster than a look at the file system.
+    /// Whether a path belongs to a node or class. This is faster than asking the file system.
     fn has(&self, catalog: &Catalog, path: &Path) -> bool {
         let found = |root: &PathBuf| Some(FoundFile::below(root, path.strip_prefix(root).ok()?));
         let is_at = |item: Option<&CatalogEntry>| item.is_some_and(|item| item.is_at(path));

@@ -19,7 +19,7 @@ use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
 use crate::base::value::Text;
 use crate::engine::classes::ClassLookup;
-use crate::engine::node::Computation;
+use crate::engine::context::Computation;
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
 use crate::model::layer::Layer;

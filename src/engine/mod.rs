@@ -5,6 +5,7 @@
 
 pub mod automatic;
 pub mod classes;
+pub mod context;
 pub mod counts;
 pub mod cycles;
 pub mod database;
@@ -230,7 +231,7 @@ impl Inventory {
 
     /// Calls `read` with the engine's own records: names, layers, and how they merge and evaluate. `read`
     /// runs again if files change meanwhile, so it sees one consistent state.
-    pub fn inspect<T>(&self, read: impl Fn(&node::Computation<'_>) -> T) -> Result<T> {
+    pub fn inspect<T>(&self, read: impl Fn(&context::Computation<'_>) -> T) -> Result<T> {
         self.database().inspect(&read)
     }
 

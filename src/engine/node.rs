@@ -1,163 +1,31 @@
 //! Computes the answer for one node: orders its layers, merges and evaluates them.
 
-use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 
 use crate::base::error::{Error, Fault, Kind, Link, MAX_FAULTS, Result, Warning, truncate_faults};
-use crate::base::parallel;
 use crate::base::secrets::Secrets;
-use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
 use crate::engine::automatic;
-use crate::engine::database::CachedAnswers;
-use crate::engine::exports::{ExportIndex, OtherNodes, QueryRecord};
+use crate::engine::context::{Answer, Computation, Layers, NodeRequest};
+use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::faults::{known_faults, with_earlier, without_consequences};
-use crate::engine::files::DependencyRecorder;
-use crate::engine::ignored::Ignored;
-use crate::engine::inputs::Inputs;
-use crate::engine::linearize::{ExtraParameters, Linearization, LinearizationInput, linearize};
-use crate::engine::sequence::{Roots, Sequence};
-use crate::engine::sharing::SharedContainers;
+use crate::engine::files::Dependencies;
+use crate::engine::linearize::{ExtraParameters, LinearizationInput, linearize};
+use crate::engine::sequence::Sequence;
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
-use crate::model::catalog::{Catalog, CatalogEntry};
+use crate::model::catalog::CatalogEntry;
 use crate::model::layer::{Applications, Incomplete, Layer, LayerResult};
-use crate::model::mappings::{MappedClass, Mappings};
+use crate::model::mappings::MappedClass;
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
 use crate::model::slot::{MapSlot, Slot};
-use crate::model::template::ThreadInterner;
 
 /// Estimated bytes of an answer beside its values: its name, its warnings and its dependencies.
 const ANSWER_OVERHEAD: usize = 512;
-
-/// An answer with its dependencies on other nodes.
-#[derive(Debug)]
-pub struct Answer {
-    /// The answer.
-    pub info: NodeInfo,
-    /// Estimated bytes that evicting the answer frees.
-    pub bytes: usize,
-    /// The node's classes.
-    pub sequence: Arc<Sequence>,
-    /// The environment in the node's file.
-    pub original_environment: Value,
-    /// The questions of its queries to other nodes.
-    pub queries: Vec<QueryRecord>,
-}
-
-/// A request for one node.
-#[derive(Clone, Copy, Debug)]
-pub struct NodeRequest<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The environment that overrides the node's own (S10).
-    pub environment: Option<&'a Text>,
-    /// Data to merge before the classes (S2).
-    pub input: Option<&'a Value>,
-    /// Whether the node may have no file (S14).
-    pub mapped: bool,
-    /// Whether the request is for a top, which has no earlier pillar.
-    pub top: bool,
-}
-
-impl<'a> NodeRequest<'a> {
-    /// A request without overrides.
-    pub fn plain(name: &'a str) -> NodeRequest<'a> {
-        NodeRequest { name, environment: None, input: None, mapped: false, top: false }
-    }
-}
-
-/// Everything that all threads share in a computation.
-#[derive(Clone, Copy)]
-pub struct EngineContext<'a> {
-    /// The settings.
-    pub settings: &'a Settings,
-    /// The files.
-    pub inputs: &'a Inputs,
-    /// The class mappings.
-    pub mappings: &'a Mappings,
-    /// The classes that may be missing.
-    pub ignored: Option<&'a Ignored>,
-    /// The catalog of names.
-    pub catalog: &'a Arc<Catalog>,
-    /// The empty sequence of classes for each tree.
-    pub roots: &'a Roots,
-    /// The exports of other nodes.
-    pub index: &'a ExportIndex,
-    /// The cached answers.
-    pub answers: &'a CachedAnswers,
-    /// The containers of the answers.
-    pub containers: &'a SharedContainers,
-    /// The revision of the inputs.
-    pub revision: u64,
-}
-
-/// The computation of one thread.
-pub struct Computation<'a> {
-    context: EngineContext<'a>,
-    /// The dependencies recorded so far.
-    pub recorder: DependencyRecorder,
-    /// The interner.
-    pub interner: ThreadInterner<'a>,
-}
-
-impl<'a> EngineContext<'a> {
-    /// A computation for the calling thread.
-    pub fn computation(self) -> Computation<'a> {
-        Computation {
-            context: self,
-            recorder: DependencyRecorder::default(),
-            interner: self.inputs.files.interner(),
-        }
-    }
-
-    /// The number of threads for one call.
-    pub fn threads(self) -> usize {
-        parallel::threads(self.settings.threads)
-    }
-}
-
-impl<'a> Deref for Computation<'a> {
-    type Target = EngineContext<'a>;
-    fn deref(&self) -> &EngineContext<'a> {
-        &self.context
-    }
-}
-
-/// A node with ordered layers, before evaluation.
-#[derive(Debug)]
-pub struct Layers {
-    /// The name of the node.
-    pub name: Text,
-    /// The layer of its own file.
-    pub layer: Arc<Layer>,
-    /// The layers of its classes.
-    pub linearization: Linearization,
-    /// The merged exports.
-    pub exports: Arc<MapSlot>,
-    /// The environment.
-    pub environment: Value,
-    /// The parameters that come from no file.
-    pub extra: ExtraParameters,
-}
-
-impl Layers {
-    /// The layers of its files in merge order.
-    pub fn all(&self) -> impl Iterator<Item = &Arc<Layer>> {
-        self.linearization.layers().chain(std::iter::once(&self.layer))
-    }
-}
-
-impl<'a> Computation<'a> {
-    /// What all threads share, for computations of other threads.
-    pub fn context(&self) -> EngineContext<'a> {
-        self.context
-    }
-}
 
 impl Computation<'_> {
     /// Computes a node.
@@ -238,9 +106,11 @@ impl Computation<'_> {
         OtherNodes::new(self, original, overridden.then(|| merged.name.clone()))
     }
 
-    /// Whether the files of a node's classes are unchanged.
-    pub fn sequence_holds(&self, sequence: &Sequence) -> bool {
-        sequence.holds(self.revision, |dependencies| self.is_current(dependencies))
+    /// Whether the dependencies of a node and those of its classes are unchanged. An error has no classes: all
+    /// its dependencies are recorded for the node.
+    pub fn inputs_hold(&self, dependencies: &Dependencies, classes: Option<&Sequence>) -> bool {
+        let current = |dependencies: &Dependencies| self.is_current(dependencies);
+        current(dependencies) && classes.is_none_or(|classes| classes.holds(self.revision, current))
     }
 
     /// Whether the questions of an answer still have the same outcome.

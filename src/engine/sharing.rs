@@ -4,15 +4,15 @@
 //! twice.
 
 use std::hash::{Hash as _, Hasher};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use hashbrown::HashTable;
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHasher;
 
 use crate::base::lock::Mutex;
 use crate::base::stack::grow;
-use crate::base::value::{CONTAINER, Map, Value};
-use crate::engine::node::Computation;
+use crate::base::value::{CONTAINER, Map, Value, WeakContainer};
+use crate::engine::context::Computation;
 
 /// The containers of all answers, by their content.
 #[derive(Default, Debug)]
@@ -20,23 +20,9 @@ pub struct SharedContainers(Mutex<Containers>);
 
 #[derive(Default, Debug)]
 struct Containers {
-    table: HashTable<Container>,
-    /// The addresses of the containers in the table. A weak pointer keeps its address from being used again.
-    addresses: FxHashSet<usize>,
+    table: HashTable<WeakContainer>,
     /// The number of containers in use after the last sweep.
     used: usize,
-}
-
-#[derive(Debug)]
-struct Container {
-    hash: u64,
-    pointer: Pointer,
-}
-
-#[derive(Debug)]
-enum Pointer {
-    Map(Weak<Map>),
-    List(Weak<Vec<Value>>),
 }
 
 /// The least number of nodes for which sharing pays: for fewer, the time is worth more than the memory.
@@ -66,79 +52,48 @@ impl Containers {
         if self.table.len() <= SWEEP_THRESHOLD + 2 * self.used {
             return;
         }
-        let addresses = &mut self.addresses;
-        self.table.retain(|container| {
-            let used = container.pointer.is_used();
-            if !used {
-                addresses.remove(&container.pointer.address());
-            }
-            used
-        });
+        self.table.retain(|container| container.is_used());
         self.used = self.table.len();
-        self.table.shrink_to(2 * self.used, |container| container.hash);
-        self.addresses.shrink_to(2 * self.used);
+        self.table.shrink_to(2 * self.used, hash_of_container);
     }
 
     fn share(&mut self, value: &mut Value) -> usize {
+        // A container with a weak pointer is in the table already.
+        if value.container_address().is_none() || value.has_weak_pointer() {
+            return 0;
+        }
+        let freed = grow(|| self.share_items(value));
+        let count = match &*value {
+            Value::Map(map) => map.len(),
+            Value::List(list) => list.len(),
+            _ => return freed,
+        };
+        let hash = hash_of(value);
+        if let Some(known) = self.find(hash, value) {
+            *value = known;
+            return freed + CONTAINER + count * size_of::<Value>();
+        }
+        self.insert(hash, value);
+        freed
+    }
+
+    /// Shares the items of a container.
+    fn share_items(&mut self, value: &mut Value) -> usize {
         match value {
-            Value::Map(map) => {
-                if self.addresses.contains(&Arc::as_ptr(map).addr()) {
-                    return 0;
-                }
-                let mut freed = grow(|| match Arc::get_mut(map) {
-                    Some(map) => map.values_mut().map(|item| self.share(item)).sum(),
-                    None => self.share_copies(map.values()).map_or(0, |(items, freed)| {
-                        *map = Arc::new(Map::with_keys_of(map, items).unwrap_or_default());
-                        freed
-                    }),
-                });
-                let hash = hash_of_map(map);
-                let same = |other: &Container| match &other.pointer {
-                    Pointer::Map(other) => other.upgrade().filter(|other| {
-                        map.len() == other.len()
-                            && (map.shares_keys(other)
-                                || map.keys().zip(other.keys()).all(|(a, b)| a.same(b)))
-                            && map.values().zip(other.values()).all(|(item, other)| is_same(item, other))
-                    }),
-                    Pointer::List(_) => None,
-                };
-                match self.find(hash, same) {
-                    Some(known) => {
-                        freed += CONTAINER + map.len() * size_of::<Value>();
-                        *map = known;
-                    }
-                    None => self.insert(hash, Pointer::Map(Arc::downgrade(map))),
-                }
-                freed
-            }
-            Value::List(list) => {
-                if self.addresses.contains(&Arc::as_ptr(list).addr()) {
-                    return 0;
-                }
-                let mut freed = grow(|| match Arc::get_mut(list) {
-                    Some(list) => list.iter_mut().map(|item| self.share(item)).sum(),
-                    None => self.share_copies(list.iter()).map_or(0, |(items, freed)| {
-                        *list = Arc::new(items);
-                        freed
-                    }),
-                });
-                let hash = hash_of_items(list.iter(), list.len());
-                let same = |other: &Container| match &other.pointer {
-                    Pointer::List(other) => other.upgrade().filter(|other| {
-                        list.len() == other.len()
-                            && list.iter().zip(other.iter()).all(|(item, other)| is_same(item, other))
-                    }),
-                    Pointer::Map(_) => None,
-                };
-                match self.find(hash, same) {
-                    Some(known) => {
-                        freed += CONTAINER + list.len() * size_of::<Value>();
-                        *list = known;
-                    }
-                    None => self.insert(hash, Pointer::List(Arc::downgrade(list))),
-                }
-                freed
-            }
+            Value::Map(map) => match Arc::get_mut(map) {
+                Some(map) => map.values_mut().map(|item| self.share(item)).sum(),
+                None => self.share_copies(map.values()).map_or(0, |(items, freed)| {
+                    *map = Arc::new(Map::with_keys_of(map, items).unwrap_or_default());
+                    freed
+                }),
+            },
+            Value::List(list) => match Arc::get_mut(list) {
+                Some(list) => list.iter_mut().map(|item| self.share(item)).sum(),
+                None => self.share_copies(list.iter()).map_or(0, |(items, freed)| {
+                    *list = Arc::new(items);
+                    freed
+                }),
+            },
             _ => 0,
         }
     }
@@ -153,34 +108,34 @@ impl Containers {
         items.zip(&copies).any(|(item, copy)| !is_same(item, copy)).then_some((copies, freed))
     }
 
-    fn find<T>(&self, hash: u64, same: impl Fn(&Container) -> Option<Arc<T>>) -> Option<Arc<T>> {
+    fn find(&self, hash: u64, value: &Value) -> Option<Value> {
         let mut known = None;
         self.table.find(hash, |container| {
-            known = (container.hash == hash).then(|| same(container)).flatten();
+            known = container.upgrade().filter(|other| has_same_items(value, other));
             known.is_some()
         });
         known
     }
 
-    fn insert(&mut self, hash: u64, pointer: Pointer) {
-        self.addresses.insert(pointer.address());
-        self.table.insert_unique(hash, Container { hash, pointer }, |container| container.hash);
+    fn insert(&mut self, hash: u64, value: &Value) {
+        if let Some(pointer) = WeakContainer::of(value) {
+            self.table.insert_unique(hash, pointer, hash_of_container);
+        }
     }
 }
 
-impl Pointer {
-    fn is_used(&self) -> bool {
-        match self {
-            Pointer::Map(map) => map.strong_count() > 0,
-            Pointer::List(list) => list.strong_count() > 0,
+/// Whether containers are equal if the containers in them are shared already.
+fn has_same_items(value: &Value, other: &Value) -> bool {
+    match (value, other) {
+        (Value::Map(map), Value::Map(other)) => {
+            map.len() == other.len()
+                && (map.shares_keys(other) || map.keys().zip(other.keys()).all(|(a, b)| a.same(b)))
+                && map.values().zip(other.values()).all(|(item, other)| is_same(item, other))
         }
-    }
-
-    fn address(&self) -> usize {
-        match self {
-            Pointer::Map(map) => map.as_ptr().addr(),
-            Pointer::List(list) => list.as_ptr().addr(),
+        (Value::List(list), Value::List(other)) => {
+            list.len() == other.len() && list.iter().zip(&**other).all(|(item, other)| is_same(item, other))
         }
+        _ => false,
     }
 }
 
@@ -197,7 +152,20 @@ fn is_same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// The keys are told apart by their number and the first one: mappings of equal values and other keys are rare.
+/// Hashes are computed again when the table grows: keeping them would cost more memory than time.
+fn hash_of_container(container: &WeakContainer) -> u64 {
+    container.upgrade().map_or(0, |value| hash_of(&value))
+}
+
+fn hash_of(value: &Value) -> u64 {
+    match value {
+        Value::Map(map) => hash_of_map(map),
+        Value::List(list) => hash_of_items(list.iter(), list.len()),
+        _ => 0,
+    }
+}
+
+/// Of the keys, only the number and the first one count: mappings with equal values and other keys are rare.
 fn hash_of_map(map: &Map) -> u64 {
     let mut hasher = FxHasher::default();
     if let Some((key, _)) = map.first() {
@@ -235,12 +203,8 @@ mod tests {
         Value::map(entries.iter().map(|(key, value)| ((*key).into(), value.clone())).collect())
     }
 
-    fn pointer(value: &Value) -> usize {
-        match value {
-            Value::Map(map) => Arc::as_ptr(map).addr(),
-            Value::List(list) => Arc::as_ptr(list).addr(),
-            other => panic!("{other:?} is no container"),
-        }
+    fn address(value: &Value) -> usize {
+        value.container_address().expect("a container")
     }
 
     #[test]
@@ -255,9 +219,9 @@ mod tests {
         assert_eq!(shared.share(&mut one), 0);
         assert!(shared.share(&mut other) > 2 * CONTAINER);
         assert_eq!((&one, &other), (&answer(1), &answer(2)));
-        let common = |value: &Value| pointer(value.as_map().expect("a map").get("common").expect("an entry"));
+        let common = |value: &Value| address(value.as_map().expect("a map").get("common").expect("an entry"));
         assert_eq!(common(&one), common(&other));
-        assert_ne!(pointer(&one), pointer(&other));
+        assert_ne!(address(&one), address(&other));
     }
 
     #[test]
@@ -278,8 +242,8 @@ mod tests {
             shared.share(value);
         }
         assert_eq!(values, before);
-        let pointers: std::collections::BTreeSet<usize> = values.iter().map(pointer).collect();
-        assert_eq!(pointers.len(), values.len());
+        let addresses: std::collections::BTreeSet<usize> = values.iter().map(address).collect();
+        assert_eq!(addresses.len(), values.len());
     }
 
     #[test]
@@ -292,10 +256,9 @@ mod tests {
         }
         let containers = shared.0.lock();
         assert!(containers.table.len() <= SWEEP_THRESHOLD + 10);
-        assert_eq!(containers.table.len(), containers.addresses.len());
         drop(containers);
         let mut again = Value::list(vec![Value::text("kept")]);
         shared.share(&mut again);
-        assert_eq!(pointer(&again), pointer(&kept));
+        assert_eq!(address(&again), address(&kept));
     }
 }

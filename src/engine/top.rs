@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::base::error::{Error, Fault, Kind, Result, truncate_unless_grouped};
 use crate::base::value::{Text, Value};
-use crate::engine::node::{Computation, Layers, NodeRequest, applications};
+use crate::engine::context::{Computation, Layers, NodeRequest};
+use crate::engine::node::applications;
 use crate::engine::sequence::Sequence;
 use crate::model::layer::Incomplete;
 

@@ -2,7 +2,7 @@
 //! when it began.
 //!
 //! A tree of classes is read when a node first needs it. From then on, each new commit is read when it is
-//! noticed, so that unchanged files can be told from changed ones.
+//! noticed, so that unchanged files can be distinguished from changed ones.
 
 use std::path::Path;
 use std::sync::Arc;

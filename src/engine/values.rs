@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 use crate::base::error::{Fault, Warning};
 use crate::base::value::Value;
+use crate::engine::context::{Computation, Layers};
 use crate::engine::exports::OtherNodes;
 use crate::engine::linearize::AUTOMATIC;
-use crate::engine::node::{Computation, Layers};
 use crate::engine::prefix::Prefix;
 use crate::evaluate::{ClassMemo, Evaluator, Mode, OwnPaths, Root};
 use crate::model::layer::Layer;

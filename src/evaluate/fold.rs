@@ -29,7 +29,7 @@ pub(super) struct Replaced {
 }
 
 /// The entry of a stack that failed.
-pub(super) struct Failed {
+pub(super) struct FailedEntry {
     /// Its index.
     pub at: usize,
     pub stop: Stop,
@@ -37,9 +37,9 @@ pub(super) struct Failed {
     pub certain: bool,
 }
 
-impl Failed {
-    fn at(at: usize, stop: Stop) -> Failed {
-        Failed { at, stop, certain: true }
+impl FailedEntry {
+    fn at(at: usize, stop: Stop) -> FailedEntry {
+        FailedEntry { at, stop, certain: true }
     }
 }
 
@@ -51,25 +51,25 @@ const FEW: usize = 8;
 
 /// The kinds of values that merging distinguishes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum MergeKind {
     Map,
     List,
     Scalar,
 }
 
-impl Shape {
-    fn of(whnf: &Whnf) -> Shape {
+impl MergeKind {
+    fn of(whnf: &Whnf) -> MergeKind {
         match whnf {
-            Whnf::Map(_) | Whnf::Raw(_) | Whnf::Value(Value::Map(_)) => Shape::Map,
-            Whnf::List(_) | Whnf::Value(Value::List(_)) => Shape::List,
-            Whnf::Value(_) => Shape::Scalar,
+            Whnf::Map(_) | Whnf::Raw(_) | Whnf::Value(Value::Map(_)) => MergeKind::Map,
+            Whnf::List(_) | Whnf::Value(Value::List(_)) => MergeKind::List,
+            Whnf::Value(_) => MergeKind::Scalar,
         }
     }
     fn name(self) -> &'static str {
         match self {
-            Shape::Map => "mapping",
-            Shape::List => "list",
-            Shape::Scalar => "scalar",
+            MergeKind::Map => "mapping",
+            MergeKind::List => "list",
+            MergeKind::Scalar => "scalar",
         }
     }
 }
@@ -105,7 +105,7 @@ impl Evaluator<'_> {
         entries: &[StackEntry],
         total: usize,
         forgive: bool,
-    ) -> Result<Found, Failed> {
+    ) -> Result<Found, FailedEntry> {
         let mut output = Whnf::Value(Value::Null).into();
         self.fold_into(&mut output, entries, total, forgive, &mut ())?;
         Ok(output)
@@ -119,9 +119,9 @@ impl Evaluator<'_> {
         total: usize,
         forgive: bool,
         tracer: &mut T,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), FailedEntry> {
         if let Some(stop) = self.too_alike(entries) {
-            return Err(Failed::at(0, stop));
+            return Err(FailedEntry::at(0, stop));
         }
         let mut output_origin = Origin::NONE;
         let mut missing = None;
@@ -133,7 +133,7 @@ impl Evaluator<'_> {
             self.at_entry(origin);
             self.folded += 1;
             if self.folded > self.most_folded() {
-                return Err(Failed::at(index, self.too_many(origin)));
+                return Err(FailedEntry::at(index, self.too_many(origin)));
             }
             // Nothing overwrites a constant.
             let forgive = forgive && !(entry.prefix.constant && self.settings.strict_constant_parameters);
@@ -151,19 +151,19 @@ impl Evaluator<'_> {
                 Err(stop) => {
                     let certain = !forgive || output.whnf.is_container() || index + 1 == total;
                     let stop = if changed { self.reported(stop) } else { stop };
-                    return Err(Failed { at: index, stop, certain });
+                    return Err(FailedEntry { at: index, stop, certain });
                 }
             };
             if new.from_reference && new.whnf.is_container() && self.never_ends(&new) {
-                return Err(Failed::at(index, self.endless(&new, origin).into()));
+                return Err(FailedEntry::at(index, self.endless(&new, origin).into()));
             }
-            let at = |stop| Failed::at(index, stop);
+            let at = |stop| FailedEntry::at(index, stop);
             if constant {
                 // Repeating the same value is no change (M5).
                 let strict = self.settings.strict_constant_parameters;
                 let same = !strict || self.same_value(output, &new).map_err(at)?;
                 let effect = match (strict, same) {
-                    (false, _) => Effect::Held,
+                    (false, _) => Effect::Ignored,
                     (true, true) => Effect::Repeats,
                     (true, false) => Effect::Conflicts,
                 };
@@ -210,9 +210,9 @@ impl Evaluator<'_> {
             self.retained.push(output.whnf.clone());
         }
         match missing {
-            _ if changed => Err(Failed::at(entries.len() - 1, Stop::Reported)),
+            _ if changed => Err(FailedEntry::at(entries.len() - 1, Stop::Reported)),
             Some((index, not_found)) if output.whnf.is_container() => {
-                Err(Failed::at(index, self.problem(*not_found).into()))
+                Err(FailedEntry::at(index, self.problem(*not_found).into()))
             }
             _ => Ok(()),
         }
@@ -291,27 +291,29 @@ impl Evaluator<'_> {
     fn effect(&self, earlier: &Whnf, later: &Whnf) -> (Effect, Option<&'static str>) {
         let settings = self.settings;
         let replaces = |allowed| if allowed { Effect::Replaces } else { Effect::Conflicts };
-        match (Shape::of(earlier), Shape::of(later)) {
-            (Shape::Map, Shape::Map) => (Effect::Merges, None),
-            (Shape::List, Shape::List) => (Effect::Extends, None),
-            (Shape::Scalar, Shape::Scalar) => (Effect::Replaces, None),
-            (Shape::Map, Shape::List) | (Shape::List, Shape::Map) => (Effect::Conflicts, None),
-            (_, Shape::Scalar) if later.is_null() && settings.allow_none_override => {
+        match (MergeKind::of(earlier), MergeKind::of(later)) {
+            (MergeKind::Map, MergeKind::Map) => (Effect::Merges, None),
+            (MergeKind::List, MergeKind::List) => (Effect::Extends, None),
+            (MergeKind::Scalar, MergeKind::Scalar) => (Effect::Replaces, None),
+            (MergeKind::Map, MergeKind::List) | (MergeKind::List, MergeKind::Map) => {
+                (Effect::Conflicts, None)
+            }
+            (_, MergeKind::Scalar) if later.is_null() && settings.allow_none_override => {
                 (Effect::Replaces, Some("allow_none_override"))
             }
-            (Shape::Map, Shape::Scalar) => {
+            (MergeKind::Map, MergeKind::Scalar) => {
                 (replaces(settings.allow_scalar_over_dict), Some("allow_scalar_over_dict"))
             }
-            (Shape::List, Shape::Scalar) => {
+            (MergeKind::List, MergeKind::Scalar) => {
                 (replaces(settings.allow_scalar_over_list), Some("allow_scalar_over_list"))
             }
-            (Shape::Scalar, Shape::Map) => {
+            (MergeKind::Scalar, MergeKind::Map) => {
                 (replaces(settings.allow_dict_over_scalar), Some("allow_dict_over_scalar"))
             }
-            (Shape::Scalar, Shape::List) if settings.allow_list_over_scalar => {
+            (MergeKind::Scalar, MergeKind::List) if settings.allow_list_over_scalar => {
                 (Effect::Extends, Some("allow_list_over_scalar"))
             }
-            (Shape::Scalar, Shape::List) => (Effect::Conflicts, Some("allow_list_over_scalar")),
+            (MergeKind::Scalar, MergeKind::List) => (Effect::Conflicts, Some("allow_list_over_scalar")),
         }
     }
 
@@ -325,9 +327,9 @@ impl Evaluator<'_> {
         setting: Option<&'static str>,
     ) -> Stop {
         let null = later.whnf.is_null();
-        let earlier = Shape::of(&earlier.whnf).name();
+        let earlier = MergeKind::of(&earlier.whnf).name();
         let kind = Kind::MergeType {
-            later: if null { "null" } else { Shape::of(&later.whnf).name() },
+            later: if null { "null" } else { MergeKind::of(&later.whnf).name() },
             earlier,
             setting: if null { Some("allow_none_override") } else { setting },
         };
@@ -377,8 +379,8 @@ impl Evaluator<'_> {
             other => ListSlot::new(items(&other, before).collect(), origin),
         };
         let most = self.settings.limit_values as usize;
-        let room = most.saturating_sub(list.items.len());
-        list.extend(items(later, origin).take(room + 1), origin);
+        let budget = most.saturating_sub(list.items.len());
+        list.extend(items(later, origin).take(budget + 1), origin);
         if list.items.len() > most {
             let what = "the number of values that references repeat";
             return Err(self.limit_exceeded(what, most, "limit_values", origin));

@@ -6,7 +6,7 @@
 //! values of earlier layers, which the missing value may replace. If two containers conflict, it evaluates
 //! both. No value depends on this module.
 
-use super::fold::{Failed, standing};
+use super::fold::{FailedEntry, standing};
 use super::{Evaluator, Found, Mode, Stop};
 use crate::base::error::{Fault, Kind, MAX_FAULTS};
 use crate::base::source::Origin;
@@ -148,7 +148,7 @@ impl Evaluator<'_> {
     /// One of these entries failed. If it is a container that no setting lets replace the values before it,
     /// stores the fold of the other entries for examination: later ones may replace faulty parts of earlier
     /// ones.
-    fn defer_others(&mut self, entries: &[StackEntry], failed: &Failed, forgive: bool) {
+    fn defer_others(&mut self, entries: &[StackEntry], failed: &FailedEntry, forgive: bool) {
         let conflict = entries.get(failed.at).and_then(|entry| conflict(&failed.stop, entry));
         if !matches!(conflict, Some(Kind::MergeType { setting: None, .. })) {
             return;
@@ -191,7 +191,7 @@ impl Evaluator<'_> {
             if !replaced {
                 self.defer_others(rest, &problem, forgive);
             }
-            let Failed { at, stop, certain } = problem;
+            let FailedEntry { at, stop, certain } = problem;
             let cycle = |fault: &Fault| matches!(fault.kind, Kind::ReferenceCycle { .. });
             if replaced && matches!(&stop, Stop::Fault(fault) if cycle(fault)) {
                 return None;

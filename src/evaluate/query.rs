@@ -167,10 +167,10 @@ impl Evaluator<'_> {
             return Some((value, self.size));
         }
         let address = found.whnf.address()?;
-        if let Some(known) = search.known.get(&address) {
-            return known.clone();
+        if let Some(result) = search.memo.get(&address) {
+            return result.clone();
         }
-        if let Some(place) = search.inside.iter().position(|around| *around == address) {
+        if let Some(place) = search.inside.iter().position(|outer| *outer == address) {
             search.outermost = search.outermost.min(place);
             return None;
         }
@@ -182,11 +182,11 @@ impl Evaluator<'_> {
         search.inside.push(address);
         let outermost = std::mem::replace(&mut search.outermost, usize::MAX);
         let rest = self.deeper(|evaluator| {
-            let mut measure = ValueSize::default();
+            let mut cost = ValueSize::default();
             let mut part = |slot: &Slot| {
                 let found = evaluator.whnf(slot).ok()?;
                 let (value, part) = evaluator.without_failures(&found, search)?;
-                measure.add(part);
+                cost.add(part);
                 Some(value)
             };
             let mut map = |entries: &Entries| {
@@ -199,15 +199,15 @@ impl Evaluator<'_> {
                 Whnf::List(found) => Value::list(found.items.iter().filter_map(part).collect()),
                 Whnf::Value(value) => value.clone(),
             };
-            Ok((value, measure.wrapped()))
+            Ok((value, cost.wrapped()))
         });
         search.inside.pop();
         // The remaining parts are shared here, but consumers get a copy for each occurrence.
         let most = self.settings.limit_values as usize;
-        let rest = rest.ok().filter(|(_, measure)| measure.size <= most);
+        let rest = rest.ok().filter(|(_, cost)| cost.size <= most);
         if search.outermost >= depth {
             search.outermost = outermost;
-            search.known.insert(address, rest.clone());
+            search.memo.insert(address, rest.clone());
         } else {
             // The result depends on the containers outside, so it is not stored.
             search.outermost = search.outermost.min(outermost);
@@ -249,14 +249,14 @@ struct FailureSearch {
     /// The index of the outermost of them that was met again inside the current one.
     outermost: usize,
     /// The remaining values of containers whose result is the same at every path.
-    known: FxHashMap<usize, Option<(Value, ValueSize)>>,
+    memo: FxHashMap<usize, Option<(Value, ValueSize)>>,
     /// The number of visited containers.
     visited: usize,
 }
 
 impl FailureSearch {
     fn new() -> FailureSearch {
-        FailureSearch { inside: Vec::new(), outermost: usize::MAX, known: FxHashMap::default(), visited: 0 }
+        FailureSearch { inside: Vec::new(), outermost: usize::MAX, memo: FxHashMap::default(), visited: 0 }
     }
 }
 

@@ -169,7 +169,7 @@ impl Evaluator<'_> {
                             if text.contains(&separator)
                                 && !(*value == Value::Null && self.settings.compat_flags.null_as_none) =>
                         {
-                            text.push_str(&crate::base::json::dumps(value, false).unwrap_or_default());
+                            text.push_str(&crate::base::json::dumps(value, false));
                         }
                         Value::Null if self.settings.compat_flags.null_as_null => text.push_str("null"),
                         value => text.push_str(&crate::base::pystr::str(value)),

@@ -32,7 +32,8 @@ pub enum Effect {
     /// It repeats the value of a constant.
     Repeats,
     /// It is ignored, because the earlier value is a constant.
-    Held,
+    #[serde(rename = "held")]
+    Ignored,
     /// Its reference has no value. A later layer may replace it.
     Missing,
     /// Its type does not fit the earlier value, which is an error.

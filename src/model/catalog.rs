@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_several_files_tells_them_by_path() {
+    fn the_files_of_an_ambiguous_name_are_listed_by_path() {
         let root = tree(&["z.yml", "z.yaml", "b/init.yml", "b.yml", "c/d.yml", "c.d.yml", "e.yml"]);
         let listing = list(&[root.path().to_owned()], LIMITS, 1).expect("a listing");
         let names = classes(listing);

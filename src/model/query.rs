@@ -93,11 +93,12 @@ impl Query {
     }
 }
 
-type Parse<'t, T> = IResult<&'t str, T>;
+/// The result of a parser: the rest of the text, and what it read.
+pub(super) type Parse<'t, T> = IResult<&'t str, T>;
 
 /// A token of the expression.
 #[derive(Clone, Debug)]
-enum Token<'t> {
+enum QueryToken<'t> {
     Word(&'t str),
     Integer(&'t str),
     Real(&'t str),
@@ -150,11 +151,11 @@ fn comparison((left, equal, right): Test<'_>, delimiter: &str) -> Result<Compari
     let mut operand = Operand::Missing;
     for token in [left, right] {
         match token {
-            Token::Integer(digits) => operand = Operand::Data(integer(digits)),
-            Token::Real(digits) => {
+            QueryToken::Integer(digits) => operand = Operand::Data(integer(digits)),
+            QueryToken::Real(digits) => {
                 operand = Operand::Data(Value::Float(digits.parse().map_err(|_| "bad number".to_owned())?));
             }
-            Token::Word(word) => {
+            QueryToken::Word(word) => {
                 let mut path = split_path(word, delimiter);
                 match path[0].to_lowercase().as_str() {
                     "exports" => {
@@ -214,7 +215,7 @@ fn word(at: &str) -> Parse<'_, &str> {
     take_while1(is_printable).parse(at)
 }
 
-fn token(at: &str) -> Parse<'_, Token<'_>> {
+fn token(at: &str) -> Parse<'_, QueryToken<'_>> {
     let (at, ()) = spaces(at)?;
     let integer = (recognize((opt(char('-')), digit1)), peek(not(take_while1(is_printable))));
     let real = recognize((
@@ -226,14 +227,14 @@ fn token(at: &str) -> Parse<'_, Token<'_>> {
         )),
     ));
     alt((
-        map(integer, |(digits, ())| Token::Integer(digits)),
-        map(real, Token::Real),
-        map(take_while1(is_printable), Token::Word),
+        map(integer, |(digits, ())| QueryToken::Integer(digits)),
+        map(real, QueryToken::Real),
+        map(take_while1(is_printable), QueryToken::Word),
     ))
     .parse(at)
 }
 
-type Test<'t> = (Token<'t>, bool, Token<'t>);
+type Test<'t> = (QueryToken<'t>, bool, QueryToken<'t>);
 
 fn test(at: &str) -> Parse<'_, Test<'_>> {
     let (at, left) = token(at)?;

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_told_without_defaults() {
+    fn references_are_listed_without_defaults() {
         let settings = Settings::from_options(&Map::default()).expect("the defaults are right").0;
         for (text, expected) in [
             ("${a::b}", "${a}"),

@@ -1,6 +1,6 @@
 //! Redacts values and files for output: secrets become `***` or asterisks.
 //!
-//! A value is hidden if its key, or a key above it, is secret ([`Secrets`]), or if it differs from the value
+//! A value is hidden if its key, or a key above it, is secret (`base::secrets`), or if it differs from the value
 //! computed without the secrets. It is hidden as a whole. References are names, so they are shown.
 
 mod source;

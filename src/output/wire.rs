@@ -58,22 +58,22 @@ struct Carrier<'a> {
     root: &'a str,
     delimiter: &'a str,
     /// The path of the current value.
-    path: Vec<Step>,
+    path: Vec<PathPart>,
     /// The faults in document order.
     faults: Vec<Fault>,
 }
 
 /// A key or an index in a path.
-enum Step {
+enum PathPart {
     Key(Key),
     Index(usize),
 }
 
-impl Step {
+impl PathPart {
     fn text(&self) -> String {
         match self {
-            Step::Key(key) => pystr::str(&key.0),
-            Step::Index(index) => index.to_string(),
+            PathPart::Key(key) => pystr::str(&key.0),
+            PathPart::Index(index) => index.to_string(),
         }
     }
 }
@@ -101,7 +101,7 @@ impl Carrier<'_> {
         self.enter()?;
         let mut changed: Option<Vec<Value>> = None;
         for (index, item) in items.iter().enumerate() {
-            self.path.push(Step::Index(index));
+            self.path.push(PathPart::Index(index));
             if let Some(new) = self.value(item) {
                 changed.get_or_insert_with(|| items.to_vec())[index] = new;
             }
@@ -117,7 +117,7 @@ impl Carrier<'_> {
         }
         let mut changed: Option<Map> = None;
         for (index, (key, value)) in map.iter().enumerate() {
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathPart::Key(key.clone()));
             if let Some(new) = self.value(value)
                 && let Some((_, place)) = changed.get_or_insert_with(|| map.clone()).get_index_mut(index)
             {
@@ -133,14 +133,14 @@ impl Carrier<'_> {
         let mut entries = Vec::with_capacity(map.len());
         for (key, value) in map {
             let key = self.key(key).unwrap_or_else(|| key.clone());
-            self.path.push(Step::Key(key.clone()));
+            self.path.push(PathPart::Key(key.clone()));
             entries.push((key, self.value(value).unwrap_or_else(|| value.clone())));
             self.path.pop();
         }
         let mut changed = Map::default();
         for (key, value) in entries {
             if changed.insert(key.clone(), value).is_some() {
-                self.path.push(Step::Key(key));
+                self.path.push(PathPart::Key(key));
                 self.fault("two keys become the same text on the way to the minion");
                 self.path.pop();
             }
@@ -193,8 +193,8 @@ impl Carrier<'_> {
         if self.faults.len() > MAX_FAULTS {
             return;
         }
-        let text = |step: &Step| short(&step.text()).into_owned();
-        let joined = |path: &[Step]| path.iter().map(text).collect::<Vec<_>>().join(self.delimiter);
+        let text = |step: &PathPart| short(&step.text()).into_owned();
+        let joined = |path: &[PathPart]| path.iter().map(text).collect::<Vec<_>>().join(self.delimiter);
         let path = match self.path.as_slice() {
             [] => self.root.to_owned(),
             // For a deep path only the beginning is shown; the rest would fill the screen.
@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_cannot_be_carried_is_told() {
+    fn all_that_cannot_be_carried_is_reported() {
         let raw = || Value::Binary(Arc::new(b"\xff".to_vec()));
         let value = map(vec![
             (text("a"), Value::list(vec![big("99999999999999999999"), big("-99999999999999999999")])),
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn many_problems_are_told_in_part() {
+    fn many_problems_are_reported_in_part() {
         let value = Value::list(vec![big("99999999999999999999"); 100_000]);
         let value = map(vec![(text(&"x".repeat(1_000_000)), value)]);
         let error = carry(&value, "parameters", ":").unwrap_err();

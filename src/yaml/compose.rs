@@ -5,6 +5,7 @@
 //!
 //! Errors have a [`Site`](crate::base::source::Site) with an empty path, which the caller sets.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -94,7 +95,7 @@ pub fn compose(bytes: &[u8]) -> Result<Document> {
 
 /// Reads the bytes of a file within limits; `intern` makes the strings.
 pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
-    let graph = Graph::read(bytes, limits)?;
+    let graph = NodeGraph::read(bytes, limits)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
     };
@@ -133,8 +134,8 @@ impl Document {
 }
 
 /// A document before construction: nodes by number, an alias as the number of its node.
-pub(super) struct Graph {
-    pub(super) nodes: Vec<GraphNode>,
+pub(super) struct NodeGraph<'a> {
+    pub(super) nodes: Vec<GraphNode<'a>>,
     pub(super) spans: Vec<Span>,
     pub(super) root: Option<u32>,
     /// True if a node can have several parents.
@@ -142,16 +143,16 @@ pub(super) struct Graph {
 }
 
 /// A node before construction.
-pub(super) struct GraphNode {
+pub(super) struct GraphNode<'a> {
     pub(super) tag: Option<Box<str>>,
-    pub(super) content: GraphContent,
+    pub(super) content: GraphContent<'a>,
 }
 
 /// The content of a [`GraphNode`] node.
-pub(super) enum GraphContent {
+pub(super) enum GraphContent<'a> {
     /// The text; `plain` if it decides the type.
     Scalar {
-        text: String,
+        text: Cow<'a, str>,
         plain: bool,
     },
     Sequence(Vec<u32>),
@@ -161,7 +162,8 @@ pub(super) enum GraphContent {
 /// An open collection.
 struct OpenCollection {
     index: u32,
-    children: Vec<u32>,
+    /// The index of its first child in [`Composer::children`].
+    first: usize,
     mapping: bool,
     anchored: bool,
     /// Number of nodes so far, with itself and expanded aliases.
@@ -179,13 +181,13 @@ struct AnchorTarget {
 
 struct Composer<'a> {
     events: Events<'a>,
-    graph: Graph,
-    anchors: FxHashMap<String, AnchorTarget>,
+    graph: NodeGraph<'a>,
+    anchors: FxHashMap<&'a str, AnchorTarget>,
     /// The anchors of open collections, by the number of the collection.
-    open_anchors: FxHashMap<u32, String>,
+    open_anchors: FxHashMap<u32, &'a str>,
     open: Vec<OpenCollection>,
-    /// The error of a node that contains itself. `PyYAML` accepts it, so syntax errors come first.
-    recursive: Option<Error>,
+    /// The children of all open collections, one collection after the other.
+    children: Vec<u32>,
     limits: DocumentLimits,
 }
 
@@ -197,15 +199,18 @@ fn refuse(message: &str, span: Span) -> Error {
     fault_at(Kind::YamlSyntax { message: message.into() }, span).into()
 }
 
-impl Graph {
-    fn read(bytes: &[u8], limits: DocumentLimits) -> Result<Graph> {
+impl<'a> NodeGraph<'a> {
+    fn read(bytes: &'a [u8], limits: DocumentLimits) -> Result<NodeGraph<'a>> {
+        // Inventories have a node for each 15 bytes. A file that is one long text must not reserve for all of it.
+        let capacity = (bytes.len() / 15).min(1_000);
+        let (nodes, spans) = (Vec::with_capacity(capacity), Vec::with_capacity(capacity));
         let mut composer = Composer {
             events: Events::new(bytes)?,
-            graph: Graph { nodes: Vec::new(), spans: Vec::new(), root: None, shared: false },
+            graph: NodeGraph { nodes, spans, root: None, shared: false },
             anchors: FxHashMap::default(),
             open_anchors: FxHashMap::default(),
             open: Vec::new(),
-            recursive: None,
+            children: Vec::new(),
             limits,
         };
         if composer.events.next()?.0 == Event::StreamEnd {
@@ -213,7 +218,7 @@ impl Graph {
         }
         composer.document()?;
         match composer.events.next()? {
-            (Event::StreamEnd, _) => composer.recursive.map_or(Ok(composer.graph), Err),
+            (Event::StreamEnd, _) => Ok(composer.graph),
             (_, span) => {
                 Err(refuse("expected a single document in the stream, but found another document", span))
             }
@@ -221,12 +226,12 @@ impl Graph {
     }
 }
 
-impl Composer<'_> {
+impl<'a> Composer<'a> {
     fn document(&mut self) -> Result<()> {
         loop {
             let (event, span) = self.events.next()?;
             match event {
-                Event::Alias { anchor } => self.alias(&anchor, span)?,
+                Event::Alias { anchor } => self.alias(anchor, span)?,
                 Event::Scalar { anchor, tag, value, plain } => {
                     let size = 1 + value.len() / TEXT_UNIT;
                     let index = self.add(tag, GraphContent::Scalar { text: value, plain }, span)?;
@@ -252,7 +257,7 @@ impl Composer<'_> {
         }
     }
 
-    fn add(&mut self, tag: Option<String>, content: GraphContent, span: Span) -> Result<u32> {
+    fn add(&mut self, tag: Option<String>, content: GraphContent<'a>, span: Span) -> Result<u32> {
         let index = u32::try_from(self.graph.nodes.len()).unwrap_or(u32::MAX);
         if self.graph.nodes.len() >= self.limits.nodes {
             return Err(too_many_nodes(self.limits, span));
@@ -264,12 +269,12 @@ impl Composer<'_> {
 
     fn anchor(
         &mut self,
-        anchor: String,
+        anchor: &'a str,
         index: u32,
         size_and_height: Option<(usize, usize)>,
         span: Span,
     ) -> Result<()> {
-        if let Some(first) = self.anchors.get(&anchor) {
+        if let Some(first) = self.anchors.get(anchor) {
             let first = self.graph.spans.get(first.index as usize).copied().unwrap_or_default();
             let kind = Kind::YamlSyntax { message: "found a duplicate anchor".into() };
             let place = Site::at("", first);
@@ -293,16 +298,23 @@ impl Composer<'_> {
         self.attach(index, size, height, span)
     }
 
-    fn open(&mut self, index: u32, anchor: Option<String>, mapping: bool, span: Span) -> Result<()> {
+    fn open(&mut self, index: u32, anchor: Option<&'a str>, mapping: bool, span: Span) -> Result<()> {
         if self.open.len() >= self.limits.depth {
             return Err(too_deep(self.limits, span));
         }
         let anchored = anchor.is_some();
         if let Some(anchor) = anchor {
-            self.anchor(anchor.clone(), index, None, span)?;
+            self.anchor(anchor, index, None, span)?;
             self.open_anchors.insert(index, anchor);
         }
-        self.open.push(OpenCollection { index, children: Vec::new(), mapping, anchored, size: 1, height: 1 });
+        self.open.push(OpenCollection {
+            index,
+            first: self.children.len(),
+            mapping,
+            anchored,
+            size: 1,
+            height: 1,
+        });
         Ok(())
     }
 
@@ -311,11 +323,12 @@ impl Composer<'_> {
             return Err(refuse("unexpected end of a collection", span));
         };
         let content = if closed.mapping {
-            let pairs = closed.children.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect();
-            GraphContent::Mapping(pairs)
+            let children = self.children.get(closed.first..).unwrap_or_default();
+            GraphContent::Mapping(children.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
         } else {
-            GraphContent::Sequence(closed.children)
+            GraphContent::Sequence(self.children.get(closed.first..).unwrap_or_default().to_vec())
         };
+        self.children.truncate(closed.first);
         let index = closed.index as usize;
         if let Some(node) = self.graph.nodes.get_mut(index) {
             node.content = content;
@@ -325,7 +338,7 @@ impl Composer<'_> {
         }
         if closed.anchored
             && let Some(anchor) = self.open_anchors.remove(&closed.index)
-            && let Some(anchored) = self.anchors.get_mut(&anchor)
+            && let Some(anchored) = self.anchors.get_mut(anchor)
         {
             anchored.size_and_height = Some((closed.size, closed.height));
         }
@@ -339,7 +352,7 @@ impl Composer<'_> {
             self.graph.root = Some(index);
             return Ok(());
         };
-        parent.children.push(index);
+        self.children.push(index);
         parent.size = parent.size.saturating_add(size);
         parent.height = parent.height.max(height + 1);
         if parent.size > self.limits.nodes {

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::compose::{
-    Data, DocumentLimits, Duplicate, Entry, Graph, GraphContent, GraphNode, Node, fault_at, too_many_nodes,
+    Data, DocumentLimits, Duplicate, Entry, GraphContent, GraphNode, Node, NodeGraph, fault_at,
+    too_many_nodes,
 };
 use super::resolve::{self, Tag};
 use super::{grow, to_value};
@@ -24,7 +25,7 @@ const FAILURES: usize = 1000;
 
 /// Constructs the node `root` of a graph.
 pub(super) fn construct(
-    graph: &Graph,
+    graph: &NodeGraph<'_>,
     root: u32,
     intern: &dyn Fn(&str) -> Text,
     limits: DocumentLimits,
@@ -48,7 +49,7 @@ pub(super) fn construct(
 }
 
 struct Constructor<'a> {
-    graph: &'a Graph,
+    graph: &'a NodeGraph<'a>,
     /// Makes a string.
     intern: &'a dyn Fn(&str) -> Text,
     /// Constructed nodes, if nodes can have several parents.
@@ -93,8 +94,8 @@ impl<'a> Constructor<'a> {
         self.graph.spans.get(index as usize).copied().unwrap_or_default()
     }
 
-    fn written(&self, index: u32) -> &'a GraphNode {
-        const NOTHING: &GraphNode = &GraphNode { tag: None, content: GraphContent::Sequence(Vec::new()) };
+    fn written(&self, index: u32) -> &'a GraphNode<'a> {
+        const NOTHING: &GraphNode<'_> = &GraphNode { tag: None, content: GraphContent::Sequence(Vec::new()) };
         self.graph.nodes.get(index as usize).unwrap_or(NOTHING)
     }
 

@@ -7,6 +7,8 @@
 //!
 //! Every error has a site with an empty path: only the caller knows the path.
 
+use std::borrow::Cow;
+
 use super::parse::Parser;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::source::{Site, Span};
@@ -44,9 +46,9 @@ impl SyntaxProblem {
     }
 }
 
-/// An event of libyaml, without its marks.
+/// An event of libyaml, without its marks. A text that equals its source in the file is borrowed from it.
 #[derive(Debug, PartialEq)]
-pub enum Event {
+pub enum Event<'a> {
     /// The end of the stream.
     StreamEnd,
     /// The beginning of a document.
@@ -54,15 +56,15 @@ pub enum Event {
     /// The end of a document.
     DocumentEnd,
     /// `*anchor`.
-    Alias { anchor: String },
+    Alias { anchor: &'a str },
     /// A scalar; `plain` if its text decides its tag.
-    Scalar { anchor: Option<String>, tag: Option<String>, value: String, plain: bool },
+    Scalar { anchor: Option<&'a str>, tag: Option<String>, value: Cow<'a, str>, plain: bool },
     /// The beginning of a sequence.
-    SequenceStart { anchor: Option<String>, tag: Option<String> },
+    SequenceStart { anchor: Option<&'a str>, tag: Option<String> },
     /// The end of a sequence.
     SequenceEnd,
     /// The beginning of a mapping.
-    MappingStart { anchor: Option<String>, tag: Option<String> },
+    MappingStart { anchor: Option<&'a str>, tag: Option<String> },
     /// The end of a mapping.
     MappingEnd,
 }
@@ -111,14 +113,14 @@ impl<'a> Events<'a> {
     }
 
     /// The next event and its span. The start of the stream is not an event.
-    pub(super) fn next(&mut self) -> Result<(Event, Span)> {
+    pub(super) fn next(&mut self) -> Result<(Event<'a>, Span)> {
         let (event, start, end) = self.parsed().map_err(|problem| error(&problem, self.text))?;
         let offset = |mark: Mark| u32::try_from(mark.offset + self.mark_length).unwrap_or(u32::MAX);
         Ok((event, Span { start: offset(start), end: offset(end), line: start.line, column: start.column }))
     }
 
     /// The next event with both marks, or libyaml's error.
-    pub fn parsed(&mut self) -> std::result::Result<(Event, Mark, Mark), SyntaxProblem> {
+    pub fn parsed(&mut self) -> std::result::Result<(Event<'a>, Mark, Mark), Box<SyntaxProblem>> {
         let (mut event, start, end) = self.parser.next()?;
         if let Event::Scalar { tag, .. } | Event::SequenceStart { tag, .. } | Event::MappingStart { tag, .. } =
             &mut event
@@ -171,6 +173,10 @@ fn place_after(text: &str) -> (u32, u32) {
 /// The offset of the first character that libyaml's reader rejects.
 fn find_control(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
+    // Fast path: a loop without an exit looks at many bytes at once.
+    if bytes.iter().fold(true, |all, byte| all & matches!(byte, b' '..=b'~' | b'\n')) {
+        return None;
+    }
     bytes.iter().enumerate().position(|(offset, byte)| match byte {
         0x20..=0x7e | b'\t' | b'\n' | b'\r' => false,
         0..=0x1f | 0x7f => true,

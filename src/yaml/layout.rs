@@ -27,6 +27,7 @@ pub(super) enum NodeContext {
 #[derive(Clone, Copy)]
 pub(super) struct ScalarText<'a> {
     pub(super) text: &'a str,
+    pub(super) analysis: ScalarAnalysis,
     /// `timestamp` for `!!timestamp`.
     pub(super) tag: &'a str,
     /// Without quotes it is read with its type.
@@ -45,14 +46,8 @@ impl ScalarText<'_> {
     pub(super) fn is_simple_key(&self, anchor: Option<usize>) -> bool {
         let tag = if self.needs_tag() { 2 + self.tag.len() } else { 0 };
         let anchor = anchor.map_or(0, |number| anchor_name(number).len());
-        anchor + tag + self.text.len() <= SIMPLE_KEY_LENGTH && !has_break(self.text)
+        anchor + tag + self.text.len() <= SIMPLE_KEY_LENGTH && !self.analysis.multiline
     }
-}
-
-/// True if the text contains a line break of YAML. The check for printable ASCII is a fast path.
-fn has_break(text: &str) -> bool {
-    !text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
-        && text.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
 }
 
 fn anchor_name(number: usize) -> String {
@@ -101,6 +96,11 @@ impl<'s> Layout<'s> {
         self.column += 1;
     }
 
+    fn put_ascii(&mut self, text: &str) {
+        self.out.push_str(text);
+        self.column += text.len();
+    }
+
     fn put_break(&mut self) {
         self.out.push('\n');
         self.out.pass_on_if_full();
@@ -136,7 +136,7 @@ impl<'s> Layout<'s> {
             self.put_break();
         }
         let missing = indent.saturating_sub(self.column);
-        self.out.extend(std::iter::repeat_n(' ', missing));
+        self.out.push_spaces(missing);
         self.column += missing;
         self.whitespace = true;
         self.indention = true;
@@ -222,7 +222,7 @@ impl<'s> Layout<'s> {
     }
 
     fn select_style(&self, scalar: ScalarText<'_>, context: NodeContext) -> ScalarStyle {
-        let analysis = analyze(scalar.text);
+        let analysis = scalar.analysis;
         let simple_key = context == NodeContext::SimpleKey;
         let in_flow = self.flow_level > 0;
         if simple_key && analysis.multiline {
@@ -258,8 +258,8 @@ impl<'s> Layout<'s> {
         }
         let bytes = text.as_bytes();
         let mut spaces = false;
-        for (offset, character) in text.char_indices() {
-            let space = character == ' ';
+        for (offset, piece) in pieces(text) {
+            let space = piece == " ";
             let wrap = space
                 && allow_breaks
                 && !spaces
@@ -268,7 +268,7 @@ impl<'s> Layout<'s> {
             if wrap {
                 self.write_indent();
             } else {
-                self.put(character);
+                self.put_ascii(piece);
             }
             if !space {
                 self.indention = false;
@@ -288,9 +288,9 @@ impl<'s> Layout<'s> {
             return;
         }
         let (mut spaces, mut breaks) = (false, false);
-        for (offset, character) in text.char_indices() {
-            match character {
-                ' ' => {
+        for (offset, piece) in pieces(text) {
+            match piece {
+                " " => {
                     let inside =
                         offset > 0 && offset + 1 < bytes.len() && bytes.get(offset + 1) != Some(&b' ');
                     if allow_breaks && !spaces && self.column > BEST_WIDTH && inside {
@@ -300,7 +300,7 @@ impl<'s> Layout<'s> {
                     }
                     spaces = true;
                 }
-                '\n' => {
+                "\n" => {
                     if !breaks {
                         self.put_break();
                     }
@@ -312,10 +312,10 @@ impl<'s> Layout<'s> {
                     if breaks {
                         self.write_indent();
                     }
-                    if character == '\'' {
+                    if piece == "'" {
                         self.put('\'');
                     }
-                    self.put(character);
+                    self.put_ascii(piece);
                     self.indention = false;
                     spaces = false;
                     breaks = false;
@@ -402,9 +402,22 @@ impl<'s> Layout<'s> {
     }
 }
 
-#[derive(Default)]
+/// The pieces of an ASCII text and their offsets: each space, line feed and quote alone, what is between them as a
+/// whole. Long texts are written many times faster than character by character.
+fn pieces(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut offset = 0;
+    std::iter::from_fn(move || {
+        let rest = text.get(offset..).filter(|rest| !rest.is_empty())?;
+        let word = rest.bytes().take_while(|byte| !matches!(byte, b' ' | b'\n' | b'\'')).count();
+        let piece = &rest[..word.max(1)];
+        offset += piece.len();
+        Some((offset - piece.len(), piece))
+    })
+}
+
+#[derive(Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the words of yaml_emitter_analyze_scalar")]
-struct ScalarAnalysis {
+pub(super) struct ScalarAnalysis {
     multiline: bool,
     flow_plain_allowed: bool,
     block_plain_allowed: bool,
@@ -412,29 +425,42 @@ struct ScalarAnalysis {
     block_allowed: bool,
 }
 
-/// Fast path: true if a text needs no analysis, as most words.
-fn is_harmless(text: &[u8]) -> bool {
-    let blank_last = text.ends_with(b" ");
-    let mut bytes = text.iter();
-    !blank_last
-        && bytes.next().is_some_and(u8::is_ascii_alphanumeric)
-        && bytes.all(|byte| {
-            byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.' | b'/' | b'=' | b'@')
-        })
-}
+/// Classes of bytes: those that mean nothing to YAML wherever they are in a line, and those that need no escape.
+const HARMLESS: u8 = 1;
+const PRINTABLE: u8 = 2;
+/// Means something within a plain scalar.
+const INDICATOR: u8 = 4;
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = b' ';
+    while byte <= b'~' {
+        let harmless =
+            byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'.' | b'/' | b'=' | b'@');
+        let indicator = matches!(byte, b',' | b'?' | b'[' | b']' | b'{' | b'}' | b':' | b'#');
+        classes[byte as usize] =
+            PRINTABLE | if harmless { HARMLESS } else { 0 } | if indicator { INDICATOR } else { 0 };
+        byte += 1;
+    }
+    classes[b'\n' as usize] = PRINTABLE;
+    classes
+};
 
 /// `yaml_emitter_analyze_scalar` without `allow_unicode`: a character that is neither printable ASCII
 /// nor a line feed needs double quotes.
-fn analyze(text: &str) -> ScalarAnalysis {
-    if text.is_empty() {
+pub(super) fn analyze(text: &str) -> ScalarAnalysis {
+    let bytes = text.as_bytes();
+    let [first, ..] = bytes else {
         return ScalarAnalysis {
             block_plain_allowed: true,
             single_quoted_allowed: true,
             ..ScalarAnalysis::default()
         };
-    }
-    let bytes = text.as_bytes();
-    if is_harmless(bytes) {
+    };
+    // One loop without an exit: for short texts nothing is faster.
+    let classes = bytes.iter().fold(u8::MAX, |classes, byte| classes & CLASSES[usize::from(*byte)]);
+    // Fast path: most words need no further analysis.
+    let harmless_ends = (first.is_ascii_alphanumeric() || *first == b'/') && !bytes.ends_with(b" ");
+    if classes & HARMLESS != 0 && harmless_ends {
         return ScalarAnalysis {
             multiline: false,
             flow_plain_allowed: true,
@@ -443,13 +469,17 @@ fn analyze(text: &str) -> ScalarAnalysis {
             block_allowed: true,
         };
     }
-    if !bytes.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n')) {
-        return ScalarAnalysis { multiline: has_break(text), ..ScalarAnalysis::default() };
+    if classes & PRINTABLE == 0 {
+        let multiline = text.contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']);
+        return ScalarAnalysis { multiline, ..ScalarAnalysis::default() };
     }
     let blank_at = |index: usize| bytes.get(index).is_none_or(|byte| matches!(byte, b' ' | b'\n'));
     let markers = text.starts_with("---") || text.starts_with("...");
     let (mut flow_indicators, mut block_indicators) = (markers, markers);
     for (index, byte) in bytes.iter().enumerate() {
+        if index > 0 && CLASSES[usize::from(*byte)] & INDICATOR == 0 {
+            continue;
+        }
         match byte {
             b'#' | b',' | b'[' | b']' | b'{' | b'}' | b'&' | b'*' | b'!' | b'|' | b'>' | b'\'' | b'"'
             | b'%' | b'@' | b'`'

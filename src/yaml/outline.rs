@@ -125,25 +125,26 @@ struct OutlineReader<'a> {
 }
 
 impl OutlineReader<'_> {
-    fn take(&mut self, event: Event, span: Span) {
+    fn take(&mut self, event: Event<'_>, span: Span) {
         let (start, end) = (span.start as usize, span.end as usize);
         match event {
             Event::Alias { anchor } => {
-                let name = self.names.get(&anchor).cloned().unwrap_or(KeyName::Other);
-                *self.outline.uses.entry(anchor).or_default() += 1;
+                let name = self.names.get(anchor).cloned().unwrap_or(KeyName::Other);
+                *self.outline.uses.entry(anchor.to_owned()).or_default() += 1;
                 let node = OutlineNode { start, content: start, end, anchor: None, form: NodeForm::Alias };
                 self.attach(node, name);
             }
             Event::Scalar { anchor, tag, value, plain } => {
                 let name = name(tag.as_deref(), &value, plain);
+                let anchor = anchor.map(str::to_owned);
                 if let Some(anchor) = &anchor {
                     self.names.insert(anchor.clone(), name.clone());
                 }
                 let node = self.scalar(start, end, anchor);
                 self.attach(node, name);
             }
-            Event::SequenceStart { anchor, .. } => self.begin(start, end, anchor, false),
-            Event::MappingStart { anchor, .. } => self.begin(start, end, anchor, true),
+            Event::SequenceStart { anchor, .. } => self.begin(start, end, anchor.map(str::to_owned), false),
+            Event::MappingStart { anchor, .. } => self.begin(start, end, anchor.map(str::to_owned), true),
             Event::SequenceEnd | Event::MappingEnd => self.finish(end),
             Event::DocumentStart | Event::DocumentEnd | Event::StreamEnd => {}
         }

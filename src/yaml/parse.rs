@@ -1,9 +1,11 @@
 //! The parser: tokens to events, with the state machine of libyaml 0.2.5.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use super::events::{Event, Mark, SyntaxProblem};
-use super::scan::{Scanner, TokenData};
+use super::scan::{Scanned, Scanner, TokenData};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
@@ -41,11 +43,11 @@ pub(super) struct Parser<'a> {
 }
 
 /// An event with its two marks.
-type Parsed = Result<(Event, Mark, Mark), SyntaxProblem>;
+type ParsedEvent<'a> = Scanned<(Event<'a>, Mark, Mark)>;
 
 #[expect(clippy::unnecessary_wraps, reason = "the last step of many states")]
-fn empty_scalar(mark: Mark) -> Parsed {
-    Ok((Event::Scalar { anchor: None, tag: None, value: String::new(), plain: true }, mark, mark))
+fn empty_scalar<'a>(mark: Mark) -> ParsedEvent<'a> {
+    Ok((Event::Scalar { anchor: None, tag: None, value: Cow::Borrowed(""), plain: true }, mark, mark))
 }
 
 impl<'a> Parser<'a> {
@@ -60,7 +62,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The next event; `StreamEnd` repeats.
-    pub(super) fn next(&mut self) -> Parsed {
+    pub(super) fn next(&mut self) -> ParsedEvent<'a> {
         match self.state {
             State::ImplicitDocumentStart => self.document_start(true),
             State::DocumentStart => self.document_start(false),
@@ -90,17 +92,17 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn peek(&mut self) -> Result<&TokenData, SyntaxProblem> {
+    fn peek(&mut self) -> Scanned<&TokenData<'a>> {
         Ok(&self.scanner.peek()?.data)
     }
 
-    fn peek_marks(&mut self) -> Result<(Mark, Mark), SyntaxProblem> {
+    fn peek_marks(&mut self) -> Scanned<(Mark, Mark)> {
         let token = self.scanner.peek()?;
         Ok((token.start, token.end))
     }
 
     /// Consumes the token and returns its marks.
-    fn skip(&mut self) -> Result<(Mark, Mark), SyntaxProblem> {
+    fn skip(&mut self) -> Scanned<(Mark, Mark)> {
         let marks = self.peek_marks()?;
         self.scanner.skip_token();
         Ok(marks)
@@ -110,23 +112,18 @@ impl<'a> Parser<'a> {
         self.state = self.states.pop().unwrap_or(State::End);
     }
 
-    fn fail<T>(
-        &mut self,
-        context: &'static str,
-        context_mark: Mark,
-        problem: &'static str,
-    ) -> Result<T, SyntaxProblem> {
+    fn fail<T>(&mut self, context: &'static str, context_mark: Mark, problem: &'static str) -> Scanned<T> {
         let (mark, _) = self.peek_marks()?;
-        Err(SyntaxProblem { context, context_mark, problem, mark })
+        Err(Box::new(SyntaxProblem { context, context_mark, problem, mark }))
     }
 
     /// The error of a collection that is not closed.
-    fn fail_within<T>(&mut self, context: &'static str, problem: &'static str) -> Result<T, SyntaxProblem> {
+    fn fail_within<T>(&mut self, context: &'static str, problem: &'static str) -> Scanned<T> {
         let began = self.marks.pop().unwrap_or_default();
         self.fail(context, began, problem)
     }
 
-    fn document_start(&mut self, implicit: bool) -> Parsed {
+    fn document_start(&mut self, implicit: bool) -> ParsedEvent<'a> {
         if !implicit {
             while *self.peek()? == TokenData::DocumentEnd {
                 self.scanner.skip_token();
@@ -138,9 +135,7 @@ impl<'a> Parser<'a> {
                 self.state = State::End;
                 return Ok((Event::StreamEnd, start, end));
             }
-            TokenData::VersionDirective { .. }
-            | TokenData::TagDirective { .. }
-            | TokenData::DocumentStart => {}
+            TokenData::VersionDirective { .. } | TokenData::TagDirective(_) | TokenData::DocumentStart => {}
             _ if implicit => {
                 self.process_directives()?;
                 self.states.push(State::DocumentEnd);
@@ -159,12 +154,17 @@ impl<'a> Parser<'a> {
         Ok((Event::DocumentStart, start, end))
     }
 
-    fn process_directives(&mut self) -> Result<(), SyntaxProblem> {
+    fn process_directives(&mut self) -> Scanned<()> {
         let mut version_seen = false;
         loop {
             let token = self.scanner.peek()?;
             let fail = |problem| {
-                Err(SyntaxProblem { context: "", context_mark: Mark::default(), problem, mark: token.start })
+                Err(Box::new(SyntaxProblem {
+                    context: "",
+                    context_mark: Mark::default(),
+                    problem,
+                    mark: token.start,
+                }))
             };
             match &mut token.data {
                 TokenData::VersionDirective { .. } if version_seen => {
@@ -174,11 +174,12 @@ impl<'a> Parser<'a> {
                 TokenData::VersionDirective { .. } => {
                     return fail("found incompatible YAML document");
                 }
-                TokenData::TagDirective { handle, prefix } => {
-                    if self.tag_directives.contains_key(handle) {
+                TokenData::TagDirective(names) => {
+                    let (handle, prefix) = std::mem::take(&mut **names);
+                    if self.tag_directives.contains_key(&handle) {
                         return fail("found duplicate %TAG directive");
                     }
-                    self.tag_directives.insert(std::mem::take(handle), std::mem::take(prefix));
+                    self.tag_directives.insert(handle, prefix);
                 }
                 _ => break,
             }
@@ -190,10 +191,10 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn document_content(&mut self) -> Parsed {
+    fn document_content(&mut self) -> ParsedEvent<'a> {
         match self.peek()? {
             TokenData::VersionDirective { .. }
-            | TokenData::TagDirective { .. }
+            | TokenData::TagDirective(_)
             | TokenData::DocumentStart
             | TokenData::DocumentEnd
             | TokenData::StreamEnd => {
@@ -204,7 +205,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn document_end(&mut self) -> Parsed {
+    fn document_end(&mut self) -> ParsedEvent<'a> {
         let (start, _) = self.peek_marks()?;
         let mut end = start;
         if *self.peek()? == TokenData::DocumentEnd {
@@ -215,13 +216,21 @@ impl<'a> Parser<'a> {
         Ok((Event::DocumentEnd, start, end))
     }
 
-    fn node(&mut self, block: bool, indentless_sequence: bool) -> Parsed {
-        let (mut start, mut end) = self.peek_marks()?;
-        if let TokenData::Alias(anchor) = &mut self.scanner.peek()?.data {
-            let anchor = std::mem::take(anchor);
+    fn node(&mut self, block: bool, indentless_sequence: bool) -> ParsedEvent<'a> {
+        let token = self.scanner.peek()?;
+        let (mut start, mut end) = (token.start, token.end);
+        let alone = match &mut token.data {
+            // Fast path: most nodes are scalars without anchor and tag.
+            TokenData::Scalar { value, plain } => {
+                Some(Event::Scalar { anchor: None, tag: None, value: std::mem::take(value), plain: *plain })
+            }
+            TokenData::Alias(anchor) => Some(Event::Alias { anchor }),
+            _ => None,
+        };
+        if let Some(event) = alone {
             self.pop_state();
             self.scanner.skip_token();
-            return Ok((Event::Alias { anchor }, start, end));
+            return Ok((event, start, end));
         }
         end = start;
         let (mut anchor, mut tag) = (None, None);
@@ -230,9 +239,9 @@ impl<'a> Parser<'a> {
         for number in 0..2 {
             let token = self.scanner.peek()?;
             match &mut token.data {
-                TokenData::Anchor(name) if anchor.is_none() => anchor = Some(std::mem::take(name)),
-                TokenData::Tag { handle, suffix } if tag.is_none() => {
-                    tag = Some((std::mem::take(handle), std::mem::take(suffix)));
+                TokenData::Anchor(name) if anchor.is_none() => anchor = Some(*name),
+                TokenData::Tag(names) if tag.is_none() => {
+                    tag = Some(std::mem::take(&mut **names));
                     tag_mark = token.start;
                 }
                 _ => break,
@@ -277,7 +286,7 @@ impl<'a> Parser<'a> {
             _ if anchor.is_some() || tag.is_some() => {
                 self.pop_state();
                 let plain = tag.as_deref().is_none_or(str::is_empty);
-                return Ok((Event::Scalar { anchor, tag, value: String::new(), plain }, start, end));
+                return Ok((Event::Scalar { anchor, tag, value: Cow::Borrowed(""), plain }, start, end));
             }
             _ => {
                 let context = if block { "while parsing a block node" } else { "while parsing a flow node" };
@@ -288,30 +297,24 @@ impl<'a> Parser<'a> {
     }
 
     /// The full tag of a handle and a suffix.
-    fn full_tag(
-        &self,
-        handle: &str,
-        suffix: String,
-        start: Mark,
-        mark: Mark,
-    ) -> Result<String, SyntaxProblem> {
+    fn full_tag(&self, handle: &str, suffix: String, start: Mark, mark: Mark) -> Scanned<String> {
         if handle.is_empty() {
             return Ok(suffix);
         }
         let Some(prefix) = self.tag_directives.get(handle) else {
             let problem = "found undefined tag handle";
-            return Err(SyntaxProblem {
+            return Err(Box::new(SyntaxProblem {
                 context: "while parsing a node",
                 context_mark: start,
                 problem,
                 mark,
-            });
+            }));
         };
         Ok(prefix.clone() + &suffix)
     }
 
     /// Records the start mark of a collection.
-    fn begin(&mut self, first: bool) -> Result<(), SyntaxProblem> {
+    fn begin(&mut self, first: bool) -> Scanned<()> {
         if first {
             let (start, _) = self.skip()?;
             self.marks.push(start);
@@ -319,7 +322,7 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    fn finish(&mut self, event: Event) -> Parsed {
+    fn finish(&mut self, event: Event<'a>) -> ParsedEvent<'a> {
         self.pop_state();
         self.marks.pop();
         let (start, end) = self.skip()?;
@@ -327,12 +330,12 @@ impl<'a> Parser<'a> {
     }
 
     /// A node, followed by the state `next`.
-    fn node_then(&mut self, next: State, block: bool, indentless_sequence: bool) -> Parsed {
+    fn node_then(&mut self, next: State, block: bool, indentless_sequence: bool) -> ParsedEvent<'a> {
         self.states.push(next);
         self.node(block, indentless_sequence)
     }
 
-    fn block_sequence_entry(&mut self, first: bool) -> Parsed {
+    fn block_sequence_entry(&mut self, first: bool) -> ParsedEvent<'a> {
         self.begin(first)?;
         match self.peek()? {
             TokenData::BlockEntry => {
@@ -348,7 +351,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn indentless_sequence_entry(&mut self) -> Parsed {
+    fn indentless_sequence_entry(&mut self) -> ParsedEvent<'a> {
         if *self.peek()? != TokenData::BlockEntry {
             let (start, _) = self.peek_marks()?;
             self.pop_state();
@@ -363,7 +366,7 @@ impl<'a> Parser<'a> {
         self.node_then(State::IndentlessSequenceEntry, true, false)
     }
 
-    fn block_mapping_key(&mut self, first: bool) -> Parsed {
+    fn block_mapping_key(&mut self, first: bool) -> ParsedEvent<'a> {
         self.begin(first)?;
         match self.peek()? {
             TokenData::Key => {
@@ -379,7 +382,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn block_mapping_value(&mut self) -> Parsed {
+    fn block_mapping_value(&mut self) -> ParsedEvent<'a> {
         let (start, _) = self.peek_marks()?;
         if *self.peek()? != TokenData::Value {
             self.state = State::BlockMappingKey;
@@ -393,7 +396,7 @@ impl<'a> Parser<'a> {
         self.node_then(State::BlockMappingKey, true, true)
     }
 
-    fn flow_sequence_entry(&mut self, first: bool) -> Parsed {
+    fn flow_sequence_entry(&mut self, first: bool) -> ParsedEvent<'a> {
         self.begin(first)?;
         if *self.peek()? != TokenData::FlowSequenceEnd {
             if !first {
@@ -416,7 +419,7 @@ impl<'a> Parser<'a> {
         self.finish(Event::SequenceEnd)
     }
 
-    fn flow_sequence_mapping_key(&mut self) -> Parsed {
+    fn flow_sequence_mapping_key(&mut self) -> ParsedEvent<'a> {
         let next = self.peek()?;
         if matches!(next, TokenData::Value | TokenData::FlowEntry | TokenData::FlowSequenceEnd) {
             // As libyaml: any token is skipped here.
@@ -427,7 +430,7 @@ impl<'a> Parser<'a> {
         self.node_then(State::FlowSequenceEntryMappingValue, false, false)
     }
 
-    fn flow_sequence_mapping_value(&mut self) -> Parsed {
+    fn flow_sequence_mapping_value(&mut self) -> ParsedEvent<'a> {
         if *self.peek()? == TokenData::Value {
             self.scanner.skip_token();
             if !matches!(self.peek()?, TokenData::FlowEntry | TokenData::FlowSequenceEnd) {
@@ -438,7 +441,7 @@ impl<'a> Parser<'a> {
         empty_scalar(self.peek_marks()?.0)
     }
 
-    fn flow_mapping_key(&mut self, first: bool) -> Parsed {
+    fn flow_mapping_key(&mut self, first: bool) -> ParsedEvent<'a> {
         self.begin(first)?;
         if *self.peek()? != TokenData::FlowMappingEnd {
             if !first {
@@ -465,7 +468,7 @@ impl<'a> Parser<'a> {
         self.finish(Event::MappingEnd)
     }
 
-    fn flow_mapping_value(&mut self, empty: bool) -> Parsed {
+    fn flow_mapping_value(&mut self, empty: bool) -> ParsedEvent<'a> {
         if !empty && *self.peek()? == TokenData::Value {
             self.scanner.skip_token();
             if !matches!(self.peek()?, TokenData::FlowEntry | TokenData::FlowMappingEnd) {

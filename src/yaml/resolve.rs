@@ -74,12 +74,15 @@ pub(super) fn implicit(text: &str) -> Tag {
         b'~' if text == "~" => Tag::Null,
         b'<' if text == "<<" => Tag::Merge,
         b'=' if text == "=" => Tag::Value,
-        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' => match text {
-            "null" | "Null" | "NULL" => Tag::Null,
-            "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false" | "False"
-            | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Tag::Bool,
-            _ => Tag::Str,
-        },
+        // No word is longer than `false`.
+        b'y' | b'Y' | b'n' | b'N' | b't' | b'T' | b'f' | b'F' | b'o' | b'O' if text.len() <= 5 => {
+            match text {
+                "null" | "Null" | "NULL" => Tag::Null,
+                "yes" | "Yes" | "YES" | "no" | "No" | "NO" | "true" | "True" | "TRUE" | "false" | "False"
+                | "FALSE" | "on" | "On" | "ON" | "off" | "Off" | "OFF" => Tag::Bool,
+                _ => Tag::Str,
+            }
+        }
         _ => Tag::Str,
     }
 }

@@ -4,23 +4,28 @@
 //! accepts and where it reports errors. The names are those of the C functions. `scan_scalar` and
 //! `scan_tag` read scalars, tags and directives.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use super::events::{Mark, SyntaxProblem};
 
 /// A token and its position.
 #[derive(Debug)]
-pub(super) struct Token {
-    pub(super) data: TokenData,
+pub(super) struct Token<'a> {
+    pub(super) data: TokenData<'a>,
     pub(super) start: Mark,
     pub(super) end: Mark,
 }
 
 #[derive(Debug, PartialEq)]
-pub(super) enum TokenData {
+pub(super) enum TokenData<'a> {
     StreamEnd,
-    VersionDirective { major: u32, minor: u32 },
-    TagDirective { handle: String, prefix: String },
+    VersionDirective {
+        major: u32,
+        minor: u32,
+    },
+    /// The handle and its prefix.
+    TagDirective(Box<(String, String)>),
     DocumentStart,
     DocumentEnd,
     BlockSequenceStart,
@@ -34,10 +39,14 @@ pub(super) enum TokenData {
     FlowEntry,
     Key,
     Value,
-    Alias(String),
-    Anchor(String),
-    Tag { handle: String, suffix: String },
-    Scalar { value: String, plain: bool },
+    Alias(&'a str),
+    Anchor(&'a str),
+    /// The handle and the suffix. In a box, because each token is moved several times.
+    Tag(Box<(String, String)>),
+    Scalar {
+        value: Cow<'a, str>,
+        plain: bool,
+    },
 }
 
 /// A token that is a key if a `:` follows.
@@ -50,6 +59,29 @@ struct SimpleKey {
     mark: Mark,
 }
 
+/// Classes of ASCII characters, for runs that are skipped as a whole: those without a meaning in any scalar, those
+/// without one in a plain scalar outside of brackets, those that end no line, and blanks.
+pub(super) const WORD: u8 = 1;
+pub(super) const BLOCK_WORD: u8 = 2;
+const LINE: u8 = 4;
+const SPACE: u8 = 8;
+const TAB: u8 = 16;
+const CLASSES: [u8; 256] = {
+    let mut classes = [0; 256];
+    let mut byte = b'!';
+    while byte <= b'~' {
+        classes[byte as usize] = match byte {
+            b':' => LINE,
+            b',' | b'[' | b']' | b'{' | b'}' | b'\'' | b'"' | b'\\' => BLOCK_WORD | LINE,
+            _ => WORD | BLOCK_WORD | LINE,
+        };
+        byte += 1;
+    }
+    classes[b' ' as usize] = LINE | SPACE;
+    classes[b'\t' as usize] = LINE | TAB;
+    classes
+};
+
 /// Maximum length of a key without `?`, in characters.
 const SIMPLE_KEY_LENGTH: u32 = 1024;
 
@@ -61,7 +93,7 @@ pub(super) struct Scanner<'a> {
     /// The column of the innermost block collection, -1 outside of all.
     pub(super) indent: i64,
     indents: Vec<i64>,
-    tokens: VecDeque<Token>,
+    tokens: VecDeque<Token<'a>>,
     /// Number of consumed tokens.
     tokens_parsed: usize,
     token_available: bool,
@@ -69,7 +101,8 @@ pub(super) struct Scanner<'a> {
     simple_keys: Vec<SimpleKey>,
 }
 
-type Scanned<T> = Result<T, SyntaxProblem>;
+/// In a box, because the result of nearly each step is no problem, and goes through many hands.
+pub(super) type Scanned<T> = Result<T, Box<SyntaxProblem>>;
 
 impl<'a> Scanner<'a> {
     pub(super) fn new(text: &'a str) -> Scanner<'a> {
@@ -88,14 +121,11 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The next token; `StreamEnd` repeats.
-    pub(super) fn peek(&mut self) -> Scanned<&mut Token> {
+    /// The next token; `StreamEnd` repeats. The parser looks at each token several times.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Scanned<&mut Token<'a>> {
         if !self.token_available {
             self.fetch_more_tokens()?;
-        }
-        let mark = self.mark;
-        if self.tokens.is_empty() {
-            self.tokens.push_back(Token { data: TokenData::StreamEnd, start: mark, end: mark });
         }
         Ok(&mut self.tokens[0])
     }
@@ -154,16 +184,23 @@ impl<'a> Scanner<'a> {
         self.mark.column += 1;
     }
 
-    /// Skips characters that are ordinary everywhere in a scalar or comment.
-    pub(super) fn skip_word(&mut self) {
+    /// Skips all ASCII characters of a class.
+    pub(super) fn skip_run(&mut self, class: u8) {
         let rest = &self.text.as_bytes()[self.mark.offset.min(self.text.len())..];
-        let ordinary =
-            |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'$');
-        let length = rest.iter().take_while(ordinary).count();
+        let length = rest.iter().take_while(|byte| CLASSES[usize::from(**byte)] & class != 0).count();
         let characters = u32::try_from(length).unwrap_or(u32::MAX);
         self.mark.offset += length;
         self.mark.characters += characters;
         self.mark.column += characters;
+    }
+
+    /// Skips the rest of a line.
+    pub(super) fn skip_to_break(&mut self) {
+        self.skip_run(LINE);
+        while !self.is_breakz(0) {
+            self.skip();
+            self.skip_run(LINE);
+        }
     }
 
     /// Skips a line break.
@@ -178,14 +215,15 @@ impl<'a> Scanner<'a> {
         self.mark.line += 1;
     }
 
-    /// Appends a line break to the text, as a line feed except for U+2028 and U+2029, and skips it.
-    pub(super) fn read_line(&mut self, into: &mut String) {
-        match self.break_length(0) {
-            0 => return,
-            3 => into.push_str(&self.text[self.mark.offset..self.mark.offset + 3]),
-            _ => into.push('\n'),
-        }
+    /// Skips a line break, and returns it as a line feed except for U+2028 and U+2029.
+    pub(super) fn read_line(&mut self) -> &'a str {
+        let line = match self.break_length(0) {
+            0 => "",
+            3 => &self.text[self.mark.offset..self.mark.offset + 3],
+            _ => "\n",
+        };
         self.skip_line();
+        line
     }
 
     pub(super) fn fail<T>(
@@ -194,9 +232,11 @@ impl<'a> Scanner<'a> {
         context_mark: Mark,
         problem: &'static str,
     ) -> Scanned<T> {
-        Err(SyntaxProblem { context, context_mark, problem, mark: self.mark })
+        Err(Box::new(SyntaxProblem { context, context_mark, problem, mark: self.mark }))
     }
 
+    /// Scans until the next token is certain: a `:` can make a key of it.
+    #[inline(never)]
     fn fetch_more_tokens(&mut self) -> Scanned<()> {
         loop {
             if !self.tokens.is_empty() {
@@ -206,6 +246,8 @@ impl<'a> Scanner<'a> {
                     break;
                 }
             } else if self.stream_ended {
+                let mark = self.mark;
+                self.tokens.push_back(Token { data: TokenData::StreamEnd, start: mark, end: mark });
                 break;
             }
             self.fetch_next_token()?;
@@ -266,7 +308,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Scans a token that is a key if a `:` follows.
-    fn fetch_possible_key(&mut self, scan: impl FnOnce(&mut Self) -> Scanned<Token>) -> Scanned<()> {
+    fn fetch_possible_key(&mut self, scan: impl FnOnce(&mut Self) -> Scanned<Token<'a>>) -> Scanned<()> {
         self.save_simple_key()?;
         self.simple_key_allowed = false;
         let token = scan(self)?;
@@ -285,7 +327,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `---` or `...` at the beginning of a line.
-    pub(super) fn document_indicator(&self) -> Option<TokenData> {
+    pub(super) fn document_indicator(&self) -> Option<TokenData<'a>> {
         if self.mark.column != 0 {
             return None;
         }
@@ -306,7 +348,7 @@ impl<'a> Scanner<'a> {
                 key.mark.line < mark.line || key.mark.characters + SIMPLE_KEY_LENGTH < mark.characters;
             if key.possible && stale {
                 if key.required {
-                    return Err(SyntaxProblem::missing_value(key.mark, mark));
+                    return Err(SyntaxProblem::missing_value(key.mark, mark).into());
                 }
                 key.possible = false;
             }
@@ -331,7 +373,7 @@ impl<'a> Scanner<'a> {
         let mark = self.mark;
         if let Some(key) = self.simple_keys.last_mut() {
             if key.possible && key.required {
-                return Err(SyntaxProblem::missing_value(key.mark, mark));
+                return Err(SyntaxProblem::missing_value(key.mark, mark).into());
             }
             key.possible = false;
         }
@@ -339,7 +381,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Opens a block collection if the column is deeper than the current indent.
-    fn roll_indent(&mut self, column: u32, number: Option<usize>, data: TokenData, mark: Mark) {
+    fn roll_indent(&mut self, column: u32, number: Option<usize>, data: TokenData<'a>, mark: Mark) {
         if self.flow_level > 0 || self.indent >= i64::from(column) {
             return;
         }
@@ -353,7 +395,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Opens a block collection here, outside of flow collections, if one may begin here.
-    fn open_block(&mut self, data: TokenData, problem: &'static str) -> Scanned<()> {
+    fn open_block(&mut self, data: TokenData<'a>, problem: &'static str) -> Scanned<()> {
         if self.flow_level == 0 {
             if !self.simple_key_allowed {
                 return self.fail("", self.mark, problem);
@@ -363,7 +405,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn insert_token(&mut self, number: usize, token: Token) {
+    fn insert_token(&mut self, number: usize, token: Token<'a>) {
         let index = number.saturating_sub(self.tokens_parsed).min(self.tokens.len());
         self.tokens.insert(index, token);
     }
@@ -398,7 +440,7 @@ impl<'a> Scanner<'a> {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "the last step of many functions")]
-    fn fetch_indicator(&mut self, data: TokenData, length: usize) -> Scanned<()> {
+    fn fetch_indicator(&mut self, data: TokenData<'a>, length: usize) -> Scanned<()> {
         let start = self.mark;
         for _ in 0..length {
             self.skip();
@@ -407,7 +449,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    fn fetch_flow_start(&mut self, data: TokenData) -> Scanned<()> {
+    fn fetch_flow_start(&mut self, data: TokenData<'a>) -> Scanned<()> {
         self.save_simple_key()?;
         self.simple_keys.push(SimpleKey::default());
         self.flow_level += 1;
@@ -415,7 +457,7 @@ impl<'a> Scanner<'a> {
         self.fetch_indicator(data, 1)
     }
 
-    fn fetch_flow_end(&mut self, data: TokenData) -> Scanned<()> {
+    fn fetch_flow_end(&mut self, data: TokenData<'a>) -> Scanned<()> {
         self.remove_simple_key()?;
         if self.flow_level > 0 {
             self.flow_level -= 1;
@@ -461,20 +503,14 @@ impl<'a> Scanner<'a> {
 
     fn scan_to_next_token(&mut self) {
         loop {
-            if self.mark.column == 0 && self.text.as_bytes()[self.mark.offset..].starts_with(b"\xef\xbb\xbf")
-            {
+            if self.mark.column == 0 && (self.byte(0), self.byte(1), self.byte(2)) == (0xef, 0xbb, 0xbf) {
                 self.skip();
             }
             // A tab must not be part of an indent.
             let tabs = self.flow_level > 0 || !self.simple_key_allowed;
-            while self.byte(0) == b' ' || tabs && self.byte(0) == b'\t' {
-                self.skip();
-            }
+            self.skip_run(if tabs { SPACE | TAB } else { SPACE });
             if self.byte(0) == b'#' {
-                while !self.is_breakz(0) {
-                    self.skip();
-                    self.skip_word();
-                }
+                self.skip_to_break();
             }
             if !self.is_break(0) {
                 return;

@@ -1,21 +1,23 @@
 //! The scanner for scalars: folds their lines into one text.
 
-use super::events::{Mark, SyntaxProblem};
-use super::scan::{Scanner, Token, TokenData};
+use std::borrow::Cow;
+
+use super::events::Mark;
+use super::scan::{BLOCK_WORD, Scanned, Scanner, Token, TokenData, WORD};
 
 /// The white space between two words of a scalar.
 #[derive(Default)]
-struct Gap {
+struct Gap<'a> {
     /// Blanks on one line.
-    whitespaces: String,
+    whitespaces: &'a str,
     /// The first line break, and those after it.
-    leading_break: String,
+    leading_break: &'a str,
     trailing_breaks: String,
     /// True after a line break.
     leading_blanks: bool,
 }
 
-impl Gap {
+impl Gap<'_> {
     /// Appends the gap to the text: one line break is a space; of several, the first is dropped.
     fn fold(&mut self, text: &mut String) {
         if self.leading_blanks {
@@ -24,26 +26,35 @@ impl Gap {
                     text.push(' ');
                 }
             } else {
-                text.push_str(&self.leading_break);
+                text.push_str(self.leading_break);
             }
             text.push_str(&self.trailing_breaks);
-            self.leading_break.clear();
+            self.leading_break = "";
             self.trailing_breaks.clear();
         } else {
-            text.push_str(&self.whitespaces);
+            text.push_str(self.whitespaces);
         }
-        self.whitespaces.clear();
+        self.whitespaces = "";
     }
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    /// Appends the text of the file from `from` to here. A value that equals its text in the file borrows it,
+    /// from `begin`. Nearly all values do, so they are not copied.
+    fn take(&self, value: &mut Cow<'a, str>, begin: usize, from: usize) {
+        match value {
+            Cow::Borrowed(text) => *text = &self.text[begin..self.mark.offset],
+            Cow::Owned(text) => text.push_str(&self.text[from..self.mark.offset]),
+        }
+    }
+
     /// Reads blanks and line breaks. A plain scalar must not have tabs left of `indent`.
-    fn scan_gap(&mut self, gap: &mut Gap, indent: Option<(i64, Mark)>) -> Result<(), SyntaxProblem> {
+    fn scan_gap(&mut self, gap: &mut Gap<'a>, indent: Option<(i64, Mark)>) -> Scanned<()> {
+        let begin = self.mark.offset;
         loop {
             if self.is_blank(0) {
-                if !gap.leading_blanks {
-                    gap.whitespaces.push(char::from(self.byte(0)));
-                } else if let Some((indent, start)) = indent
+                if gap.leading_blanks
+                    && let Some((indent, start)) = indent
                     && i64::from(self.mark.column) < indent
                     && self.byte(0) == b'\t'
                 {
@@ -53,25 +64,28 @@ impl Scanner<'_> {
                 self.skip();
             } else if self.is_break(0) {
                 if gap.leading_blanks {
-                    self.read_line(&mut gap.trailing_breaks);
+                    gap.trailing_breaks.push_str(self.read_line());
                 } else {
-                    gap.whitespaces.clear();
-                    self.read_line(&mut gap.leading_break);
+                    gap.leading_break = self.read_line();
                     gap.leading_blanks = true;
                 }
             } else {
+                if !gap.leading_blanks {
+                    gap.whitespaces = &self.text[begin..self.mark.offset];
+                }
                 return Ok(());
             }
         }
     }
 
-    pub(super) fn scan_plain_scalar(&mut self) -> Result<Token, SyntaxProblem> {
+    pub(super) fn scan_plain_scalar(&mut self) -> Scanned<Token<'a>> {
         let start = self.mark;
         let mut end = start;
-        let mut value = String::new();
+        let mut value = Cow::Borrowed("");
         let mut gap = Gap::default();
         let indent = self.indent + 1;
         let in_flow = self.flow_level > 0;
+        let ordinary = if in_flow { WORD } else { BLOCK_WORD };
         loop {
             if self.document_indicator().is_some() || self.byte(0) == b'#' {
                 break;
@@ -86,14 +100,16 @@ impl Scanner<'_> {
                     b',' | b'[' | b']' | b'{' | b'}' if in_flow => break,
                     _ => {
                         self.skip();
-                        self.skip_word();
+                        self.skip_run(ordinary);
                     }
                 }
             }
             if self.mark.offset > word {
-                gap.fold(&mut value);
-                gap.leading_blanks = false;
-                value.push_str(&self.text[word..self.mark.offset]);
+                if gap.leading_blanks || matches!(value, Cow::Owned(_)) {
+                    gap.fold(value.to_mut());
+                    gap.leading_blanks = false;
+                }
+                self.take(&mut value, start.offset, word);
                 end = self.mark;
             }
             if !self.is_blank(0) && !self.is_break(0) {
@@ -110,13 +126,14 @@ impl Scanner<'_> {
         Ok(Token { data: TokenData::Scalar { value, plain: true }, start, end })
     }
 
-    pub(super) fn scan_flow_scalar(&mut self, single: bool) -> Result<Token, SyntaxProblem> {
+    pub(super) fn scan_flow_scalar(&mut self, single: bool) -> Scanned<Token<'a>> {
         const CONTEXT: &str = "while scanning a quoted scalar";
         let start = self.mark;
         let quote = self.byte(0);
-        let mut value = String::new();
+        let mut value = Cow::Borrowed("");
         let mut gap = Gap::default();
         self.skip();
+        let begin = self.mark.offset;
         loop {
             if self.document_indicator().is_some() {
                 return self.fail(CONTEXT, start, "found unexpected document indicator");
@@ -128,7 +145,7 @@ impl Scanner<'_> {
             while !self.is_blankz(0) {
                 let byte = self.byte(0);
                 if single && byte == quote && self.byte(1) == quote {
-                    value.push('\'');
+                    value.to_mut().push('\'');
                     self.skip();
                     self.skip();
                 } else if byte == quote {
@@ -139,29 +156,33 @@ impl Scanner<'_> {
                     gap.leading_blanks = true;
                     break;
                 } else if !single && byte == b'\\' {
-                    self.scan_escape(start, &mut value)?;
+                    self.scan_escape(start, value.to_mut())?;
                 } else {
                     let word = self.mark.offset;
                     self.skip();
-                    self.skip_word();
+                    self.skip_run(WORD);
                     while !self.is_blankz(0) && !matches!(self.byte(0), b'\\' | b'\'' | b'"') {
                         self.skip();
-                        self.skip_word();
+                        self.skip_run(WORD);
                     }
-                    value.push_str(&self.text[word..self.mark.offset]);
+                    self.take(&mut value, begin, word);
                 }
             }
             if self.byte(0) == quote {
                 break;
             }
             self.scan_gap(&mut gap, None)?;
-            gap.fold(&mut value);
+            if gap.leading_blanks || matches!(value, Cow::Owned(_)) {
+                gap.fold(value.to_mut());
+            } else {
+                self.take(&mut value, begin, begin);
+            }
         }
         self.skip();
         Ok(Token { data: TokenData::Scalar { value, plain: false }, start, end: self.mark })
     }
 
-    fn scan_escape(&mut self, start: Mark, value: &mut String) -> Result<(), SyntaxProblem> {
+    fn scan_escape(&mut self, start: Mark, value: &mut String) -> Scanned<()> {
         const CONTEXT: &str = "while parsing a quoted scalar";
         let length = match self.byte(1) {
             b'x' => 2,
@@ -213,14 +234,14 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    pub(super) fn scan_block_scalar(&mut self, literal: bool) -> Result<Token, SyntaxProblem> {
+    pub(super) fn scan_block_scalar(&mut self, literal: bool) -> Scanned<Token<'a>> {
         let start = self.mark;
         self.skip();
         let (keep, increment) = self.scan_block_header(start)?;
         let mut end = self.mark;
         let mut indent = increment.map_or(0, |increment| self.indent.max(0) + increment);
         let mut value = String::new();
-        let (mut leading_break, mut trailing_breaks) = (String::new(), String::new());
+        let (mut leading_break, mut trailing_breaks) = ("", String::new());
         let mut leading_blank = false;
         self.scan_block_breaks(&mut indent, &mut trailing_breaks, start, &mut end)?;
         while i64::from(self.mark.column) == indent && !self.is_end() {
@@ -230,32 +251,28 @@ impl Scanner<'_> {
                     value.push(' ');
                 }
             } else {
-                value.push_str(&leading_break);
+                value.push_str(leading_break);
             }
-            leading_break.clear();
             value.push_str(&trailing_breaks);
             trailing_breaks.clear();
             leading_blank = trailing_blank;
             let line = self.mark.offset;
-            while !self.is_breakz(0) {
-                self.skip();
-                self.skip_word();
-            }
+            self.skip_to_break();
             value.push_str(&self.text[line..self.mark.offset]);
-            self.read_line(&mut leading_break);
+            leading_break = self.read_line();
             self.scan_block_breaks(&mut indent, &mut trailing_breaks, start, &mut end)?;
         }
         if keep != Some(false) {
-            value.push_str(&leading_break);
+            value.push_str(leading_break);
         }
         if keep == Some(true) {
             value.push_str(&trailing_breaks);
         }
-        Ok(Token { data: TokenData::Scalar { value, plain: false }, start, end })
+        Ok(Token { data: TokenData::Scalar { value: value.into(), plain: false }, start, end })
     }
 
     /// The header after `|` and `>`: chomping (`+` is true, `-` false) and indent.
-    fn scan_block_header(&mut self, start: Mark) -> Result<(Option<bool>, Option<i64>), SyntaxProblem> {
+    fn scan_block_header(&mut self, start: Mark) -> Scanned<(Option<bool>, Option<i64>)> {
         const CONTEXT: &str = "while scanning a block scalar";
         let (mut keep, mut increment) = (None, None);
         // Each once, in any order.
@@ -283,7 +300,7 @@ impl Scanner<'_> {
         breaks: &mut String,
         start: Mark,
         end: &mut Mark,
-    ) -> Result<(), SyntaxProblem> {
+    ) -> Scanned<()> {
         let mut deepest = 0;
         *end = self.mark;
         loop {
@@ -298,7 +315,7 @@ impl Scanner<'_> {
             if !self.is_break(0) {
                 break;
             }
-            self.read_line(breaks);
+            breaks.push_str(self.read_line());
             *end = self.mark;
         }
         if *indent == 0 {

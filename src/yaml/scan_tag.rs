@@ -1,18 +1,18 @@
 //! The scanner for directives, anchors and tags.
 
-use super::events::{Mark, SyntaxProblem};
-use super::scan::{Scanner, Token, TokenData};
+use super::events::Mark;
+use super::scan::{Scanned, Scanner, Token, TokenData};
 
 /// Maximum number of digits of a version number.
 const NUMBER_LENGTH: usize = 9;
 
-impl Scanner<'_> {
-    fn read_alphas(&mut self) -> String {
+impl<'a> Scanner<'a> {
+    fn read_alphas(&mut self) -> &'a str {
         let start = self.mark.offset;
         while self.is_alpha() {
             self.skip();
         }
-        self.text[start..self.mark.offset].into()
+        &self.text[start..self.mark.offset]
     }
 
     fn skip_blanks(&mut self) {
@@ -21,13 +21,11 @@ impl Scanner<'_> {
         }
     }
 
-    /// Goes over the rest of a line, in which nothing but a comment may stand.
-    pub(super) fn end_line(&mut self, context: &'static str, start: Mark) -> Result<(), SyntaxProblem> {
+    /// Skips the rest of a line, which may contain only a comment.
+    pub(super) fn end_line(&mut self, context: &'static str, start: Mark) -> Scanned<()> {
         self.skip_blanks();
         if self.byte(0) == b'#' {
-            while !self.is_breakz(0) {
-                self.skip();
-            }
+            self.skip_to_break();
         }
         if !self.is_breakz(0) {
             return self.fail(context, start, "did not find expected comment or line break");
@@ -36,7 +34,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    pub(super) fn scan_directive(&mut self) -> Result<Token, SyntaxProblem> {
+    pub(super) fn scan_directive(&mut self) -> Scanned<Token<'a>> {
         const CONTEXT: &str = "while scanning a directive";
         let start = self.mark;
         self.skip();
@@ -47,7 +45,7 @@ impl Scanner<'_> {
         if !self.is_blankz(0) {
             return self.fail(CONTEXT, start, "found unexpected non-alphabetical character");
         }
-        let data = match name.as_str() {
+        let data = match name {
             "YAML" => {
                 self.skip_blanks();
                 let major = self.scan_version_number(start)?;
@@ -66,7 +64,7 @@ impl Scanner<'_> {
         Ok(Token { data, start, end })
     }
 
-    fn scan_version_number(&mut self, start: Mark) -> Result<u32, SyntaxProblem> {
+    fn scan_version_number(&mut self, start: Mark) -> Scanned<u32> {
         const CONTEXT: &str = "while scanning a %YAML directive";
         let (mut number, mut length) = (0, 0);
         while self.byte(0).is_ascii_digit() {
@@ -83,7 +81,7 @@ impl Scanner<'_> {
         Ok(number)
     }
 
-    fn scan_tag_directive(&mut self, start: Mark) -> Result<TokenData, SyntaxProblem> {
+    fn scan_tag_directive(&mut self, start: Mark) -> Scanned<TokenData<'a>> {
         const CONTEXT: &str = "while scanning a %TAG directive";
         self.skip_blanks();
         let handle = self.scan_tag_handle(true, start)?;
@@ -95,10 +93,10 @@ impl Scanner<'_> {
         if !self.is_blankz(0) {
             return self.fail(CONTEXT, start, "did not find expected whitespace or line break");
         }
-        Ok(TokenData::TagDirective { handle, prefix })
+        Ok(TokenData::TagDirective(Box::new((handle, prefix))))
     }
 
-    pub(super) fn scan_anchor(&mut self, alias: bool) -> Result<Token, SyntaxProblem> {
+    pub(super) fn scan_anchor(&mut self, alias: bool) -> Scanned<Token<'a>> {
         let start = self.mark;
         self.skip();
         let name = self.read_alphas();
@@ -111,7 +109,7 @@ impl Scanner<'_> {
         Ok(Token { data, start, end: self.mark })
     }
 
-    pub(super) fn scan_tag(&mut self) -> Result<Token, SyntaxProblem> {
+    pub(super) fn scan_tag(&mut self) -> Scanned<Token<'a>> {
         const CONTEXT: &str = "while scanning a tag";
         let start = self.mark;
         let (handle, suffix);
@@ -136,16 +134,16 @@ impl Scanner<'_> {
         if !self.is_blankz(0) && (self.flow_level == 0 || self.byte(0) != b',') {
             return self.fail(CONTEXT, start, "did not find expected whitespace or line break");
         }
-        Ok(Token { data: TokenData::Tag { handle, suffix }, start, end: self.mark })
+        Ok(Token { data: TokenData::Tag(Box::new((handle, suffix))), start, end: self.mark })
     }
 
-    fn scan_tag_handle(&mut self, directive: bool, start: Mark) -> Result<String, SyntaxProblem> {
+    fn scan_tag_handle(&mut self, directive: bool, start: Mark) -> Scanned<String> {
         if self.byte(0) != b'!' {
             let context = if directive { "while scanning a tag directive" } else { "while scanning a tag" };
             return self.fail(context, start, "did not find expected '!'");
         }
         self.skip();
-        let mut handle = String::from("!") + &self.read_alphas();
+        let mut handle = String::from("!") + self.read_alphas();
         if self.byte(0) == b'!' {
             self.skip();
             handle.push('!');
@@ -156,13 +154,7 @@ impl Scanner<'_> {
     }
 
     /// A decoded URI; `head` is its beginning, if that was read as a handle.
-    fn scan_tag_uri(
-        &mut self,
-        uri_char: bool,
-        directive: bool,
-        head: &str,
-        start: Mark,
-    ) -> Result<String, SyntaxProblem> {
+    fn scan_tag_uri(&mut self, uri_char: bool, directive: bool, head: &str, start: Mark) -> Scanned<String> {
         let context = if directive { "while parsing a %TAG directive" } else { "while parsing a tag" };
         let mut uri: Vec<u8> = head.bytes().skip(1).collect();
         let mut length = head.len();
@@ -193,12 +185,7 @@ impl Scanner<'_> {
     }
 
     /// The octets of one character.
-    fn scan_uri_escape(
-        &mut self,
-        context: &'static str,
-        start: Mark,
-        uri: &mut Vec<u8>,
-    ) -> Result<(), SyntaxProblem> {
+    fn scan_uri_escape(&mut self, context: &'static str, start: Mark, uri: &mut Vec<u8>) -> Scanned<()> {
         let mut width = 0;
         loop {
             let digit = |byte: u8| char::from(byte).to_digit(16);

@@ -4,6 +4,7 @@
 //! provides the help.
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser};
+use clap::error::{ContextKind, ContextValue};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
@@ -13,7 +14,7 @@ use reclass::value::{Map, Value};
 
 /// The effect of a flag on its setting.
 #[derive(Clone, Copy)]
-enum Effect {
+enum FlagEffect {
     /// Takes a value with this placeholder.
     Takes(&'static str),
     /// Sets it to true or false.
@@ -24,7 +25,7 @@ struct Flag {
     letter: Option<char>,
     name: &'static str,
     setting: &'static str,
-    effect: Effect,
+    effect: FlagEffect,
     heading: &'static str,
     /// Replaces the help of the setting if that does not fit.
     help: Option<&'static str>,
@@ -35,7 +36,7 @@ const DATABASE: &str = "Database options";
 pub const OUTPUT: &str = "Output options";
 const ANSIBLE: &str = "Ansible options";
 
-const fn flag(letter: char, name: &'static str, setting: &'static str, effect: Effect) -> Flag {
+const fn flag(letter: char, name: &'static str, setting: &'static str, effect: FlagEffect) -> Flag {
     Flag { letter: Some(letter), name, setting, effect, heading: DATABASE, help: None }
 }
 
@@ -44,37 +45,37 @@ const FLAGS: &[Flag] = &[
         letter: None,
         name: "config",
         setting: "config_file",
-        effect: Effect::Takes("FILE"),
+        effect: FlagEffect::Takes("FILE"),
         heading: DATABASE,
         help: Some(
-            "Take the settings of this file alone: a reclass-config.yml, or the configuration of a Salt master",
+            "Read the settings from this file only: a reclass-config.yml, or the configuration of a Salt master",
         ),
     },
-    flag('s', "storage-type", "storage_type", Effect::Takes("TYPE")),
-    flag('b', "inventory-base-uri", "inventory_base_uri", Effect::Takes("URI")),
-    flag('u', "nodes-uri", "nodes_uri", Effect::Takes("URI")),
-    flag('c', "classes-uri", "classes_uri", Effect::Takes("URI")),
-    flag('z', "ignore-class-notfound", "ignore_class_notfound", Effect::Takes("BOOL")),
-    flag('a', "compose-node-name", "compose_node_name", Effect::Sets(true)),
-    flag('x', "ignore-class-notfound-regexp", "ignore_class_notfound_regexp", Effect::Takes("REGEXP")),
-    Flag { heading: OUTPUT, ..flag('o', "output", "output", Effect::Takes("FORMAT")) },
-    Flag { heading: OUTPUT, ..flag('y', "pretty-print", "pretty_print", Effect::Sets(true)) },
-    Flag { heading: OUTPUT, ..flag('r', "no-refs", "no_refs", Effect::Sets(true)) },
+    flag('s', "storage-type", "storage_type", FlagEffect::Takes("TYPE")),
+    flag('b', "inventory-base-uri", "inventory_base_uri", FlagEffect::Takes("URI")),
+    flag('u', "nodes-uri", "nodes_uri", FlagEffect::Takes("URI")),
+    flag('c', "classes-uri", "classes_uri", FlagEffect::Takes("URI")),
+    flag('z', "ignore-class-notfound", "ignore_class_notfound", FlagEffect::Takes("BOOL")),
+    flag('a', "compose-node-name", "compose_node_name", FlagEffect::Sets(true)),
+    flag('x', "ignore-class-notfound-regexp", "ignore_class_notfound_regexp", FlagEffect::Takes("REGEXP")),
+    Flag { heading: OUTPUT, ..flag('o', "output", "output", FlagEffect::Takes("FORMAT")) },
+    Flag { heading: OUTPUT, ..flag('y', "pretty-print", "pretty_print", FlagEffect::Sets(true)) },
+    Flag { heading: OUTPUT, ..flag('r', "no-refs", "no_refs", FlagEffect::Sets(true)) },
     Flag {
         heading: OUTPUT,
         help: Some("Report the first error only"),
-        ..flag('1', "single-error", "group_errors", Effect::Sets(false))
+        ..flag('1', "single-error", "group_errors", FlagEffect::Sets(false))
     },
     Flag {
         heading: OUTPUT,
-        help: Some("Report all errors of a node that can be found at once (default)"),
-        ..flag('0', "multiple-errors", "group_errors", Effect::Sets(true))
+        help: Some("Report all errors of a node at once (default)"),
+        ..flag('0', "multiple-errors", "group_errors", FlagEffect::Sets(true))
     },
     Flag {
         letter: None,
         name: "applications-postfix",
         setting: "applications_postfix",
-        effect: Effect::Takes("POSTFIX"),
+        effect: FlagEffect::Takes("POSTFIX"),
         heading: ANSIBLE,
         help: None,
     },
@@ -82,7 +83,7 @@ const FLAGS: &[Flag] = &[
         letter: None,
         name: "group-form",
         setting: "group_form",
-        effect: Effect::Takes("FORM"),
+        effect: FlagEffect::Takes("FORM"),
         heading: ANSIBLE,
         help: None,
     },
@@ -136,7 +137,7 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
             .help(help(flag, row, defaults))
             .help_heading(flag.heading);
         command.arg(match flag.effect {
-            Effect::Takes(name) => {
+            FlagEffect::Takes(name) => {
                 let takes = base.value_name(name).allow_hyphen_values(true).overrides_with(flag.name);
                 match row.map(|row| row.shape) {
                     // A word that the setting cannot hold is a usage error here; in a file it is bad data
@@ -152,7 +153,7 @@ fn add_flags(command: Command, defaults: &Map, which: impl Fn(&Flag) -> bool) ->
                     _ => takes,
                 }
             }
-            Effect::Sets(_) => {
+            FlagEffect::Sets(_) => {
                 let rivals = FLAGS.iter().filter(|other| other.setting == flag.setting);
                 base.action(ArgAction::SetTrue).overrides_with_all(rivals.map(|other| other.name))
             }
@@ -168,6 +169,20 @@ fn abbreviations(flag: &Flag) -> &'static [&'static str] {
         "compose-node-name" => &["co"],
         _ => &[],
     }
+}
+
+/// The usage error with no such abbreviation in its tip, because no help shows them. One of two letters
+/// resembles too many words, and a longer one stands for its option.
+pub fn without_abbreviation(mut error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(tip)) = error.get(ContextKind::SuggestedArg) else { return error };
+    let name = tip.trim_start_matches('-');
+    let Some(flag) = FLAGS.iter().find(|flag| abbreviations(flag).contains(&name)) else { return error };
+    if name.len() > 2 {
+        error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{}", flag.name)));
+    } else {
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
 }
 
 fn help(flag: &Flag, row: Option<&SettingRow>, defaults: &Map) -> String {
@@ -217,8 +232,8 @@ fn given(matches: &ArgMatches, which: impl Fn(&Flag) -> bool) -> Map {
             continue;
         }
         let value = match flag.effect {
-            Effect::Takes(_) => matches.get_one::<String>(flag.name).map(|text| taken(flag, text)),
-            Effect::Sets(value) => matches.get_flag(flag.name).then_some(Value::Bool(value)),
+            FlagEffect::Takes(_) => matches.get_one::<String>(flag.name).map(|text| taken(flag, text)),
+            FlagEffect::Sets(value) => matches.get_flag(flag.name).then_some(Value::Bool(value)),
         };
         if let Some(value) = value {
             settings.insert(flag.setting.into(), value);

@@ -16,6 +16,7 @@ use reclass::report::{Level, grouped};
 use reclass::value::{Map, Value};
 use reclass::{Inventory, NodeInfo};
 
+use crate::commands::manual::Manual;
 use crate::configuration::{self, Configuration};
 use crate::{commands, commands::complete, commands::tools, flags, progress, terminal, version};
 
@@ -26,8 +27,8 @@ const USAGE: u8 = 2;
 pub struct Program {
     /// Its name.
     pub name: &'static str,
-    /// Example command lines for the help.
-    pub examples: &'static str,
+    /// Its examples and documentation.
+    pub manual: Manual,
     /// Its own options and modes, beside the shared ones. The defaults are for the help.
     pub command: fn(Command, &Map) -> Command,
     /// The names of its modes.
@@ -57,10 +58,12 @@ impl Program {
             .infer_long_args(true)
             .max_term_width(100)
             .after_help(format!(
-                "Examples:\n{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home \
-                 directory, /etc/reclass and the directory of the program, or from the file that --config names. With SOURCE_DATE_EPOCH in the \
-                 environment, that time is printed instead of the present. NO_COLOR turns colours off.",
-                self.examples
+                "{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home directory, \
+                 /etc/reclass and the directory of the program, or from the file that --config names. With \
+                 SOURCE_DATE_EPOCH in the environment, that time is printed instead of the present. NO_COLOR turns \
+                 colours off. 'reclass explain-error CODE' explains an error, a warning or a rule of lint.\n\n{}",
+                self.manual.examples(),
+                self.manual.documentation()
             ));
         flags::add((self.command)(base, defaults), defaults)
     }
@@ -142,7 +145,10 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
 pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     let called = arguments.first().map(OsString::as_os_str);
     let mut defaults = (program.defaults)(&configuration::folder_of(called));
-    let read = configuration::read(called);
+    // A tool needs no settings, and `explain-error` has to work beside a broken file.
+    let word = arguments.get(1).and_then(|word| word.to_str());
+    let tool = word.filter(|_| program.verbs).and_then(tools::find);
+    let read = tool.map_or_else(|| configuration::read(called), |_| Ok(Configuration::default()));
     if complete::is_asked() {
         defaults.extend(read.unwrap_or_default().options);
         return complete::answer(program, &defaults, arguments);
@@ -163,13 +169,13 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     }
     if let Err(error) = configuration.usable() {
         let verb = matches.as_ref().ok().and_then(|matches| matches.subcommand_name());
-        if !verb.is_some_and(commands::reports_settings) {
+        if !verb.is_some_and(|verb| commands::reports_settings(verb) || tools::find(verb).is_some()) {
             return fail(&error);
         }
     }
     let matches = match matches {
         Ok(matches) => matches,
-        Err(error) => return terminal::usage(&error),
+        Err(error) => return terminal::usage(&flags::without_abbreviation(error)),
     };
     let mut options = defaults;
     let given = flags::settings(&matches);

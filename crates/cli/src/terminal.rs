@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use reclass::error::{Error, Fault, Kind, Result, Warning};
-use reclass::formats::{EmitOptions, emit, write_yaml};
+use reclass::error::{Error, Fault, Kind, Warning};
+use reclass::formats::{EmitOptions, write_yaml};
 use reclass::redact::Redaction;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
@@ -21,16 +21,19 @@ use reclass::{files, json, report};
 use crate::configuration::environment;
 
 /// The answer as text, in the format of the settings.
-pub fn format(value: &Value, settings: &Settings) -> Result<String> {
-    if &*settings.output == "json" {
-        json::dumps(value, settings.pretty_print)
-    } else {
-        emit(value, &yaml_options(settings))
-    }
+pub fn format(value: &Value, settings: &Settings) -> String {
+    let mut text = String::new();
+    write(value, settings, &mut |piece| text.push_str(piece));
+    text
 }
 
-fn yaml_options(settings: &Settings) -> EmitOptions {
-    EmitOptions { pretty: settings.pretty_print, no_refs: settings.no_refs }
+/// Passes on the answer as text in pieces, in the format of the settings.
+fn write(value: &Value, settings: &Settings, sink: &mut dyn FnMut(&str)) {
+    if &*settings.output == "json" {
+        json::write(value, settings.pretty_print, sink);
+    } else {
+        write_yaml(value, &EmitOptions { pretty: settings.pretty_print, no_refs: settings.no_refs }, sink);
+    }
 }
 
 /// Prints an answer and a newline, as Python's `print` does: YAML ends with two.
@@ -43,16 +46,11 @@ pub fn print(text: &str) -> ExitCode {
 pub fn print_value(value: &Value, settings: &Settings) -> ExitCode {
     let mut out = io::stdout().lock();
     let mut done = Ok(());
-    let mut sink = |piece: &str| {
+    write(value, settings, &mut |piece| {
         if done.is_ok() {
             done = out.write_all(piece.as_bytes());
         }
-    };
-    if &*settings.output == "json" {
-        json::write(value, settings.pretty_print, &mut sink);
-    } else {
-        write_yaml(value, &yaml_options(settings), &mut sink);
-    }
+    });
     printed(done.and_then(|()| out.write_all(b"\n")).and_then(|()| out.flush()))
 }
 
@@ -69,9 +67,27 @@ fn printed(done: io::Result<()>) -> ExitCode {
     }
 }
 
-/// Prints an error in full.
+/// Prints an error in full. For people it names the command that explains the error; programs that read
+/// standard error get the error alone.
 pub fn fail(error: &Error) {
     complain(&report::full(error, colours(), &source));
+    let first = error.first();
+    if io::stderr().is_terminal()
+        && let Some(line) = explanation(first)
+    {
+        complain(&format!("\n{line}"));
+    }
+}
+
+/// The line that names the command which explains a fault.
+fn explanation(fault: &Fault) -> Option<String> {
+    let explained = !matches!(fault.kind, Kind::Usage { .. } | Kind::Internal { .. });
+    explained.then(|| format!("For an explanation: reclass explain-error {}", fault.code()))
+}
+
+/// The same line for an answer, if people read it.
+pub fn explanation_in_answer(fault: &Fault) -> Option<String> {
+    io::stdout().is_terminal().then(|| explanation(fault)).flatten()
 }
 
 /// Prints a warning in full.

@@ -1,14 +1,15 @@
-//! Start turns a small program into the `reclass` that lies beside it, told which program to be.
+//! Start replaces this process by the `reclass` in the same folder. The first argument is the name of the
+//! program to run.
 //!
-//! Wheels hold no links, and two more copies of the whole program would make them twice as large.
-//! The name that the program was called by stays: Ansible calls it by a link in the folder of an
-//! inventory, which is the default for where that is.
+//! A wheel cannot contain links, and two more copies of the whole program would make it twice as large. The
+//! name that the program was called by is passed on: Ansible calls it by a link in the folder of an inventory,
+//! and this folder is the default inventory.
 
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
 
-/// Becomes `reclass`, with the same arguments; returns where that cannot be.
+/// Replaces this process by `reclass` with the same arguments. Returns only if that fails.
 pub fn as_program(name: &str) -> ExitCode {
     let mut arguments = std::env::args_os();
     let called = arguments.next().unwrap_or_else(|| name.into());
@@ -20,7 +21,7 @@ pub fn as_program(name: &str) -> ExitCode {
         }
         Err(error) => format!("error: cannot find the folder of {name}: {error}"),
     };
-    // Where standard error is closed there is no one to tell.
+    // Nobody reads the message if standard error is closed.
     let _ = writeln!(std::io::stderr(), "{error}");
     ExitCode::FAILURE
 }

@@ -17,7 +17,7 @@ use reclass::redact::Redaction;
 use reclass::settings::Settings;
 use reclass::value::{Map, Text, Value};
 
-/// What changes the files of an inventory, opened with the same settings as an `Inventory`.
+/// Edits the class and node files of an inventory, with the same settings as an `Inventory`.
 #[pyclass(frozen, module = "saltext.reclass")]
 pub struct Editor {
     settings: Arc<Settings>,
@@ -25,7 +25,7 @@ pub struct Editor {
 
 #[pymethods]
 impl Editor {
-    /// Checks the settings. Touches no file.
+    /// Checks the settings, without reading or writing files.
     #[new]
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Editor> {
@@ -37,7 +37,7 @@ impl Editor {
         })
     }
 
-    /// What the metadata file of a cluster says, as it is written; an empty dict for no file.
+    /// The content of the metadata file of a cluster as written; an empty dict for no file.
     #[pyo3(signature = (cluster = "", file_name = ""))]
     fn cluster_data<'py>(
         &self,
@@ -52,7 +52,7 @@ impl Editor {
         })
     }
 
-    /// The path of the metadata file of a cluster, which need not be there; its folder has to be.
+    /// The path of the metadata file of a cluster. The file need not exist, but its folder must.
     #[pyo3(signature = (cluster = "", file_name = ""))]
     fn cluster_path(
         &self,
@@ -66,7 +66,7 @@ impl Editor {
         })
     }
 
-    /// Gives a soft parameter of a cluster a value.
+    /// Sets a soft parameter of a cluster.
     #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn set_cluster_param<'py>(
@@ -87,7 +87,7 @@ impl Editor {
         })
     }
 
-    /// Takes a soft parameter of a cluster away.
+    /// Deletes a soft parameter of a cluster, if it exists.
     #[pyo3(signature = (name, cluster = "", file_name = "", *, test = false))]
     fn delete_cluster_param<'py>(
         &self,
@@ -104,7 +104,7 @@ impl Editor {
         })
     }
 
-    /// The folders of the inventory, those of `classes` and of `nodes`.
+    /// The folders of the inventory: those of the `classes`, and those of the `nodes`.
     fn folders<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let (classes, nodes) = self.ask(py, reclass::edit::source::roots)?;
@@ -116,7 +116,7 @@ impl Editor {
         })
     }
 
-    /// All files of the inventory as they are written, each with its `kind` (`class` or `node`),
+    /// All files of the inventory as written, each with its `kind` (`class` or `node`),
     /// `name`, `folder` and `path`, and `data` or `error`.
     fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         guard(|| {
@@ -138,7 +138,7 @@ impl Editor {
         })
     }
 
-    /// Makes the file of a node. `entries` are more values, by the keys that lead to them.
+    /// Creates the file of a node. `entries` are other values, each with its keys from the top.
     #[pyo3(signature = (name, folder = "", classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn create_node<'py>(
@@ -159,7 +159,7 @@ impl Editor {
         })
     }
 
-    /// Adds classes to the file of a node and gives its parameters their values.
+    /// Adds classes to the file of a node, and sets its parameters.
     #[pyo3(signature = (name, classes = Vec::new(), parameters = None, entries = Vec::new(), *, interpolate = false, test = false))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn update_node<'py>(
@@ -179,7 +179,7 @@ impl Editor {
         })
     }
 
-    /// Takes the file of a node away.
+    /// Deletes the file of a node.
     #[pyo3(signature = (name, *, test = false))]
     fn delete_node<'py>(
         &self,

@@ -43,11 +43,11 @@ impl DictForm {
     /// The number of scalars in a mapping with the same keys that differ from the form.
     pub fn other_scalars(&self, map: &Map) -> usize {
         let both = self.values.iter().zip(map.values());
-        both.filter(|(known, value)| !same(known, in_form(value))).count()
+        both.filter(|(in_dict, value)| !same(in_dict, in_form(value))).count()
     }
 
     /// Approximate size in bytes.
-    pub fn weight(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         250 + self.values.len() * (30 + size_of::<Value>())
     }
 }

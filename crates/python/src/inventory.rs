@@ -11,9 +11,9 @@ use serde::Serialize;
 use crate::data;
 use crate::errors::{exception_with_excerpts, guard};
 use crate::incoming;
-use crate::known;
 use crate::log::{self, Severity};
 use crate::outgoing::Outgoing;
+use crate::templates;
 use reclass::diff::diff;
 use reclass::error::{
     Error, Fault, Kind, Result, Warning, article, concise_warning, inert, truncate_unless_grouped,
@@ -32,8 +32,8 @@ use reclass::{NodeInfo, Request};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
-/// All objects for equal settings share one cache, process-wide. The object itself holds nothing
-/// but the settings: after a fork it works in the child as in the parent.
+/// All objects of a process with equal settings share one cache. An object contains only the settings, so
+/// after a fork it also works in the child.
 #[pyclass(frozen, module = "saltext.reclass")]
 pub struct Inventory {
     options: Map,
@@ -46,7 +46,7 @@ pub struct Inventory {
 #[expect(clippy::needless_pass_by_value, reason = "PyO3 makes lists of arguments and hands them over")]
 #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
 impl Inventory {
-    /// Opens the inventory that the settings describe. Reads no file of it yet.
+    /// Opens the inventory of these settings, without reading its files.
     #[new]
     #[pyo3(signature = (**settings))]
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
@@ -65,7 +65,7 @@ impl Inventory {
         })
     }
 
-    /// The names of all nodes, sorted, or of those that pass all filters.
+    /// The sorted names of all nodes, or of those that pass all filters.
     #[pyo3(signature = (*globs, classes = None, applications = None, environments = None, parameters = None, files = None))]
     fn nodes<'py>(
         &self,
@@ -94,19 +94,19 @@ impl Inventory {
         })
     }
 
-    /// The classes that any of the globs choose, each with its file and its nodes.
+    /// The classes that match any of the globs, each with its file and its nodes.
     #[pyo3(signature = (*globs))]
     fn classes<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
         guard(|| self.listing(py, |engine| list::classes(engine, &globs, &NodeFilter::default())))
     }
 
-    /// The applications that any of the globs choose, each with its nodes.
+    /// The applications that match any of the globs, each with its nodes.
     #[pyo3(signature = (*globs))]
     fn applications<'py>(&self, py: Python<'py>, globs: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
         guard(|| self.listing(py, |engine| list::applications(engine, &globs, &NodeFilter::default())))
     }
 
-    /// The parameters that any of the patterns choose, each with the places that set it and its nodes.
+    /// The parameters that match any of the patterns, each with the places that set it and its nodes.
     #[pyo3(signature = (*paths, nodes = None, show_secrets = false))]
     fn params<'py>(
         &self,
@@ -123,15 +123,15 @@ impl Inventory {
         })
     }
 
-    /// What refers to the parameters that any of the patterns choose.
+    /// The references to the parameters that match any of the patterns.
     #[pyo3(signature = (*paths))]
     fn refs<'py>(&self, py: Python<'py>, paths: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
         guard(|| self.listing(py, |engine| list::references(engine, &paths, &NodeFilter::default())))
     }
 
-    /// Where the values of a node come from: what `reclass explain -o json` prints. Without paths and
-    /// without anything else that is chosen, everything. Values keep their types, unless they are to be
-    /// `plain`: dates and binary are strings then, as JSON has them.
+    /// The provenance of the values of a node, as `reclass explain -o json` prints it. Without paths and
+    /// other arguments, everything is explained. Values keep their types. With `plain` they have the types of
+    /// JSON, so dates and binary are strings.
     #[pyo3(signature = (node, *paths, exports = None, classes = None, applications = None, environment = None, show_secrets = false, plain = false))]
     fn explain<'py>(
         &self,
@@ -163,15 +163,15 @@ impl Inventory {
         })
     }
 
-    /// What keeps nodes from rendering and what is probably not meant: what `reclass lint -o json`
-    /// prints, notes included.
+    /// Errors that keep nodes from rendering, and constructs that are probably mistakes, as `reclass lint -o
+    /// json` prints them, including notes.
     #[pyo3(signature = (*nodes))]
     fn lint<'py>(&self, py: Python<'py>, nodes: Vec<String>) -> PyResult<Bound<'py, PyAny>> {
         guard(|| self.answer(py, false, |_| lint(&self.options, &nodes, &())))
     }
 
-    /// What differs between two states of the inventory: what `reclass diff -o json` prints. Values keep
-    /// their types, unless they are to be `plain`.
+    /// The differences between two states of the inventory, as `reclass diff -o json` prints them. Values
+    /// keep their types; with `plain` they have the types of JSON.
     #[pyo3(signature = (old, new = ".", *nodes, show_secrets = false, plain = false))]
     fn diff<'py>(
         &self,
@@ -185,7 +185,7 @@ impl Inventory {
         guard(|| self.answer(py, plain, |_| diff(&self.options, None, (old, new), &nodes, show_secrets)))
     }
 
-    /// What `reclass --nodeinfo` prints of a node, as Python data.
+    /// The output of `reclass --nodeinfo` for a node, as Python data.
     #[pyo3(signature = (name, environment = None))]
     fn nodeinfo<'py>(
         &self,
@@ -209,18 +209,18 @@ impl Inventory {
         })
     }
 
-    /// What is remembered, and what was done: numbers for people.
+    /// The sizes and counters of the caches, for people.
     fn cache_info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let info = self.ask(py, |engine| Ok(engine.cache_info()))?;
             let given = data::object(&mut self.outgoing(py), &*info)?.cast_into::<PyDict>()?;
             given.set_item("misses", info.counts.computed)?;
-            given.set_item("objects_memory", known::weight())?;
+            given.set_item("objects_memory", templates::bytes())?;
             Ok(given)
         })
     }
 
-    /// What `reclass --inventory` prints, as Python data.
+    /// The output of `reclass --inventory`, as Python data.
     fn inventory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let nodes = self.ask(py, reclass::Inventory::inventory)?;
@@ -230,10 +230,11 @@ impl Inventory {
     }
 
     /// The pillar of a minion: the parameters of its node, and `__reclass__` with `nodename`,
-    /// `applications`, `classes` and `environment`. Holds only what Salt can carry to a minion.
+    /// `applications`, `classes` and `environment`. Its values have types that Salt carries to a minion.
     ///
-    /// `pillar` counts with `propagate_pillar_data_to_reclass`, `environment` with
-    /// `allow_adapter_env_override`. A minion without a node is treated as `node_not_found` says.
+    /// `pillar` requires the setting `propagate_pillar_data_to_reclass`, `environment` requires
+    /// `allow_adapter_env_override`. The setting `node_not_found` decides the answer for a minion without a
+    /// node.
     #[pyo3(signature = (minion_id, pillar = None, environment = None))]
     fn pillar<'py>(
         &self,
@@ -369,20 +370,20 @@ impl Inventory {
         question: impl FnOnce(&reclass::Inventory) -> Result<T> + Send,
     ) -> PyResult<Given<T>> {
         let ask = || {
-            let engine = reclass::Inventory::shared(&self.options).map_err(Failure::new)?;
+            let engine = reclass::Inventory::shared(&self.options).map_err(FailedRequest::new)?;
             let answer = question(&engine).map_err(|error| {
                 let redaction = Redaction::of(engine.settings());
                 let read = |path: &str| engine.text(path).map(|text| redaction.source(&text));
                 let full = full(&error, false, &read);
                 let repeated = !engine.is_first_notice(&without_node(error.faults()));
-                Failure { error, full, repeated }
+                FailedRequest { error, full, repeated }
             })?;
             Ok((
                 Given(Some(answer)),
                 engine.watch_mode_change().map(|watching| (watching, engine.node_location())),
             ))
         };
-        let (given, mode) = py.detach(|| grow(ask)).map_err(|Failure { error, full, repeated }| {
+        let (given, mode) = py.detach(|| grow(ask)).map_err(|FailedRequest { error, full, repeated }| {
             exception_with_excerpts(py, &error, &full, repeated)
         })?;
         failpoint("an answer is handed to Python");
@@ -457,7 +458,7 @@ impl Inventory {
 }
 
 /// A failed request.
-struct Failure {
+struct FailedRequest {
     error: Error,
     /// The faults with excerpts.
     full: String,
@@ -465,9 +466,9 @@ struct Failure {
     repeated: bool,
 }
 
-impl Failure {
-    fn new(error: Error) -> Failure {
-        Failure { error, full: String::new(), repeated: false }
+impl FailedRequest {
+    fn new(error: Error) -> FailedRequest {
+        FailedRequest { error, full: String::new(), repeated: false }
     }
 }
 

@@ -15,11 +15,11 @@ pub mod errors;
 mod form;
 pub mod incoming;
 pub mod inventory;
-mod known;
 mod log;
 pub mod outgoing;
 mod prototype;
 mod strings;
+mod templates;
 
 /// The compiled part of `saltext.reclass`; use it through that package.
 #[pyo3::pymodule]
@@ -32,7 +32,7 @@ mod _engine {
     #[pymodule_export]
     use super::inventory::Inventory;
 
-    /// The settings with those of the file that `config_file` names.
+    /// The settings, combined with those of the file in `config_file`.
     #[pyfunction]
     #[pyo3(signature = (**settings))]
     fn configured<'py>(
@@ -45,14 +45,14 @@ mod _engine {
         })
     }
 
-    /// Panics inside of the engine, to show what a caller then sees: an `InternalError`.
+    /// Panics inside of the engine, for tests. The caller gets an `InternalError`.
     #[pyfunction]
     fn panic(py: Python<'_>) -> PyResult<()> {
         super::errors::guard(|| py.detach(|| panic!("on request")))
     }
 
-    /// Has the point `at` of the engine panic that is passed from now on, zero for none; tells how many were
-    /// passed since the last time. Builds for tests alone have it.
+    /// Makes the engine panic at the failpoint number `at`, counted from now on; 0 for none. Returns how many
+    /// failpoints were passed since the last call. Only builds for tests have it.
     #[cfg(debug_assertions)]
     #[pyfunction]
     fn arm(at: usize) -> usize {

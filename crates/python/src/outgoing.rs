@@ -11,7 +11,7 @@ use pyo3::types::{
 };
 
 use crate::form::scalar;
-use crate::known::{Taken, is_shared};
+use crate::templates::{Taken, is_shared};
 use reclass::failpoints::failpoint;
 use reclass::stack::grow;
 use reclass::value::{DateTime, Map, Text, Value};
@@ -20,7 +20,7 @@ use reclass::wire;
 /// Creates the objects of one answer.
 pub struct Outgoing<'py> {
     py: Python<'py>,
-    known: Taken,
+    templates: Taken,
     /// Approximate limit in bytes for templates.
     limit: usize,
     /// Whether to stop at a value that is not plain.
@@ -45,7 +45,7 @@ const LEVELS: usize = 16;
 impl<'py> Outgoing<'py> {
     /// `limit` is the approximate limit in bytes for templates.
     pub fn new(py: Python<'py>, limit: usize) -> Outgoing<'py> {
-        Outgoing { py, known: Taken::new(), limit, plain: false, depth: 0 }
+        Outgoing { py, templates: Taken::new(), limit, plain: false, depth: 0 }
     }
 
     /// The interpreter.
@@ -78,19 +78,19 @@ impl<'py> Outgoing<'py> {
 
     /// A new list of strings.
     pub fn texts(&mut self, texts: &[Text]) -> PyResult<Bound<'py, PyList>> {
-        PyList::new(self.py, texts.iter().map(|text| self.known.strings.get(self.py, text)))
+        PyList::new(self.py, texts.iter().map(|text| self.templates.strings.get(self.py, text)))
     }
 
     /// The Python string of a text.
     pub fn string(&mut self, text: &Text) -> Bound<'py, PyString> {
-        self.known.strings.get(self.py, text)
+        self.templates.strings.get(self.py, text)
     }
 
     fn any(&mut self, value: &Value) -> Made<Bound<'py, PyAny>> {
         let py = self.py;
         match value {
             Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Str(_) => {
-                Ok(scalar(py, value, &mut self.known.strings))
+                Ok(scalar(py, value, &mut self.templates.strings))
             }
             Value::Map(map) => match self.shared(value)? {
                 Some(copy) => Ok(copy),
@@ -127,7 +127,7 @@ impl<'py> Outgoing<'py> {
     }
 
     fn map(&mut self, map: &Map) -> Made<Bound<'py, PyDict>> {
-        if let Some(form) = self.known.form(self.py, map, self.limit)? {
+        if let Some(form) = self.templates.form(self.py, map, self.limit)? {
             let dict = form.dict.bind(self.py).copy()?;
             for (index, value) in map.values().enumerate() {
                 if let Some(key) = form.other(index, value) {
@@ -154,9 +154,9 @@ impl<'py> Outgoing<'py> {
         if !is_shared(value) {
             return Ok(None);
         }
-        let room = if self.plain { wire::DEPTH.saturating_sub(self.depth) } else { usize::MAX };
-        match self.known.prototype(self.py, value, self.limit)? {
-            Some(prototype) if prototype.height() > room => Err(Stopped::NotPlain),
+        let levels = if self.plain { wire::DEPTH.saturating_sub(self.depth) } else { usize::MAX };
+        match self.templates.prototype(self.py, value, self.limit)? {
+            Some(prototype) if prototype.height() > levels => Err(Stopped::NotPlain),
             Some(prototype) => Ok(Some(prototype.copy(self.py)?)),
             None => Ok(None),
         }

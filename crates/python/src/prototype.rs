@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 
 use crate::form::scalar;
-use crate::known::{SharedObjects, has_plain_keys};
+use crate::templates::{SharedObjects, has_plain_keys};
 use reclass::failpoints::failpoint;
 use reclass::value::{Map, Value};
 use reclass::wire;
@@ -15,7 +15,7 @@ use reclass::wire;
 /// A template for containers. Everything in it is plain in the sense of [`wire`].
 pub struct Prototype {
     /// The type and size of each container, outer containers before inner ones.
-    steps: Box<[Step]>,
+    steps: Box<[BuildStep]>,
     /// For a dict: its form, then the keys and values that differ from the form. For a list: its items.
     /// `Ellipsis` is the placeholder of a container.
     objects: Box<[Py<PyAny>]>,
@@ -23,7 +23,7 @@ pub struct Prototype {
 }
 
 #[derive(Clone, Copy)]
-enum Step {
+enum BuildStep {
     /// A dict with this number of entries that differ from its form.
     Dict(u32),
     /// A list with this number of items.
@@ -36,8 +36,8 @@ const HEIGHT: usize = 16;
 
 impl Prototype {
     /// Creates the prototype of a container; `None` if it is too deep, or contains a value that is not plain.
-    pub fn of(py: Python<'_>, value: &Value, known: &mut SharedObjects) -> PyResult<Option<Prototype>> {
-        let mut making = Making { py, known, steps: Vec::new(), objects: Vec::new(), height: 0 };
+    pub fn of(py: Python<'_>, value: &Value, templates: &mut SharedObjects) -> PyResult<Option<Prototype>> {
+        let mut making = Making { py, templates, steps: Vec::new(), objects: Vec::new(), height: 0 };
         let made = making.container(value, 1)?;
         let Making { steps, objects, height, .. } = making;
         Ok(made.then(|| Prototype { steps: steps.into(), objects: objects.into(), height }))
@@ -49,7 +49,7 @@ impl Prototype {
     }
 
     /// Approximate size in bytes.
-    pub fn weight(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         64 + size_of_val(&*self.steps) + size_of_val(&*self.objects)
     }
 
@@ -63,8 +63,8 @@ impl Prototype {
 
 struct Making<'py, 'k> {
     py: Python<'py>,
-    known: &'k mut SharedObjects,
-    steps: Vec<Step>,
+    templates: &'k mut SharedObjects,
+    steps: Vec<BuildStep>,
     objects: Vec<Py<PyAny>>,
     height: usize,
 }
@@ -87,10 +87,10 @@ impl Making<'_, '_> {
         if !has_plain_keys(map) {
             return Ok(false);
         }
-        let form = self.known.form_in_prototype(self.py, map)?;
+        let form = self.templates.form_in_prototype(self.py, map)?;
         let place = self.steps.len();
         failpoint("a prototype is made");
-        self.steps.push(Step::Dict(0));
+        self.steps.push(BuildStep::Dict(0));
         self.objects.push(form.dict.clone_ref(self.py).into_any());
         let mut others = Vec::new();
         for (index, value) in map.values().enumerate() {
@@ -101,13 +101,13 @@ impl Making<'_, '_> {
             }
         }
         let Ok(count) = u32::try_from(others.len()) else { return Ok(false) };
-        self.steps[place] = Step::Dict(count);
+        self.steps[place] = BuildStep::Dict(count);
         self.inner(others.into_iter(), depth)
     }
 
     fn list(&mut self, list: &[Value], depth: usize) -> PyResult<bool> {
         let Ok(count) = u32::try_from(list.len()) else { return Ok(false) };
-        self.steps.push(Step::List(count));
+        self.steps.push(BuildStep::List(count));
         for value in list {
             self.place(value);
         }
@@ -116,7 +116,7 @@ impl Making<'_, '_> {
 
     fn place(&mut self, value: &Value) {
         self.objects.push(if wire::is_plain(value) {
-            scalar(self.py, value, &mut self.known.strings).unbind()
+            scalar(self.py, value, &mut self.templates.strings).unbind()
         } else {
             self.py.Ellipsis()
         });
@@ -134,7 +134,7 @@ impl Making<'_, '_> {
 
 struct Copying<'py, 'p> {
     py: Python<'py>,
-    steps: std::slice::Iter<'p, Step>,
+    steps: std::slice::Iter<'p, BuildStep>,
     objects: &'p [Py<PyAny>],
     ellipsis: Py<PyAny>,
 }
@@ -143,7 +143,7 @@ impl<'py> Copying<'py, '_> {
     fn container(&mut self) -> PyResult<Bound<'py, PyAny>> {
         let py = self.py;
         match (self.steps.next(), self.objects) {
-            (Some(Step::Dict(count)), [dict, rest @ ..]) => {
+            (Some(BuildStep::Dict(count)), [dict, rest @ ..]) => {
                 let (others, rest) = rest.split_at(2 * *count as usize);
                 self.objects = rest;
                 let copy = dict.bind(py).cast::<PyDict>()?.copy()?;
@@ -157,7 +157,7 @@ impl<'py> Copying<'py, '_> {
                 }
                 Ok(copy.into_any())
             }
-            (Some(Step::List(count)), objects) => {
+            (Some(BuildStep::List(count)), objects) => {
                 let (items, rest) = objects.split_at(*count as usize);
                 self.objects = rest;
                 if !items.iter().any(|item| self.is_container(item)) {
@@ -169,7 +169,7 @@ impl<'py> Copying<'py, '_> {
                 let items: Vec<_> = items.iter().map(item).collect::<PyResult<_>>()?;
                 Ok(PyList::new(py, items)?.into_any())
             }
-            (Some(Step::Dict(_)), []) | (None, _) => Ok(py.None().into_bound(py)),
+            (Some(BuildStep::Dict(_)), []) | (None, _) => Ok(py.None().into_bound(py)),
         }
     }
 

@@ -28,8 +28,8 @@ impl Strings {
             // There are many such texts, and each is used once in one answer.
             return PyString::new(py, text);
         }
-        let known = self.old.remove(&address);
-        let (text, string) = known.unwrap_or_else(|| (text.clone(), PyString::new(py, text).unbind()));
+        let aged = self.old.remove(&address);
+        let (text, string) = aged.unwrap_or_else(|| (text.clone(), PyString::new(py, text).unbind()));
         let found = string.bind(py).clone();
         if self.young.len() >= YOUNG {
             self.old = std::mem::take(&mut self.young);

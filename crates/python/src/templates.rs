@@ -17,10 +17,10 @@ use crate::strings::Strings;
 use reclass::failpoints::failpoint;
 use reclass::keys::Keys;
 use reclass::lock::Mutex;
-use reclass::value::{Map, Value};
+use reclass::value::{Map, Value, WeakContainer};
 use reclass::wire;
 
-static KNOWN: Mutex<Option<Box<SharedObjects>>> = Mutex::new(None);
+static TEMPLATES: Mutex<Option<Box<SharedObjects>>> = Mutex::new(None);
 
 /// The templates, by the address of their source.
 #[derive(Default)]
@@ -32,35 +32,35 @@ pub struct SharedObjects {
     /// Prototypes of containers that several answers share, or an answer and the layers of a file.
     shared: FxHashMap<usize, Shared>,
     /// Approximate size of forms and prototypes in bytes.
-    weight: usize,
+    bytes: usize,
     /// The largest limit of any caller.
     limit: usize,
     /// Number of templates that were not made because of the limit.
     refused: usize,
     /// Number of entries from which a search for unused ones pays off.
-    crowd: usize,
+    sweep_at: usize,
 }
 
 /// A shared container.
 struct Shared {
-    source: Source,
-    state: State<Box<Prototype>>,
+    source: WeakContainer,
+    state: TemplateState<Box<Prototype>>,
 }
 
 /// The forms for an index of keys.
 struct Common {
     /// Reserves the address of the index: as long as this exists, no other index has it.
     index: Weak<Keys>,
-    state: State<Vec<Arc<DictForm>>>,
+    state: TemplateState<Vec<Arc<DictForm>>>,
 }
 
 /// Maximum number of forms per index. A few forms are to serve many mappings.
 const FORMS: usize = 8;
 
 /// The state of a template.
-enum State<T> {
+enum TemplateState<T> {
     /// Not made yet. The source was seen once, and many sources are never seen again.
-    Met,
+    SeenOnce,
     Made(T),
     /// Impossible: some part is not plain, or it is too deep.
     Refused,
@@ -70,18 +70,17 @@ impl SharedObjects {
     /// The prototype of a shared container, from its second use on. `limit` is the approximate maximum size
     /// of all templates in bytes.
     pub fn prototype(&mut self, py: Python<'_>, value: &Value, limit: usize) -> PyResult<Option<&Prototype>> {
-        let Some(address) = address_of(value) else { return Ok(None) };
-        let met = self.shared.get(&address).map(|shared| shared.state.is_met());
-        if met != Some(false) && self.has_room(limit) {
+        let Some(address) = value.container_address() else { return Ok(None) };
+        let met = self.shared.get(&address).map(|shared| shared.state.is_seen_once());
+        if met != Some(false) && self.has_capacity(limit) {
             let state = match met {
-                Some(_) => {
-                    Prototype::of(py, value, self)?.map_or(State::Refused, |made| State::Made(Box::new(made)))
-                }
-                None => State::Met,
+                Some(_) => Prototype::of(py, value, self)?
+                    .map_or(TemplateState::Refused, |made| TemplateState::Made(Box::new(made))),
+                None => TemplateState::SeenOnce,
             };
-            if let Some(source) = Source::of(value) {
+            if let Some(source) = WeakContainer::of(value) {
                 self.sweep();
-                self.weight += state.made().map_or(OVERHEAD, |made| made.weight());
+                self.bytes += state.made().map_or(OVERHEAD, |made| made.bytes());
                 failpoint("a prototype is kept");
                 self.shared.insert(address, Shared { source, state });
             }
@@ -98,12 +97,12 @@ impl SharedObjects {
             return Ok(None);
         }
         let met = match self.forms.get(&address(index)).map(|common| &common.state) {
-            Some(State::Made(forms)) => return Ok(forms.first().cloned()),
-            Some(State::Refused) => return Ok(None),
-            Some(State::Met) => true,
+            Some(TemplateState::Made(forms)) => return Ok(forms.first().cloned()),
+            Some(TemplateState::Refused) => return Ok(None),
+            Some(TemplateState::SeenOnce) => true,
             None => false,
         };
-        if !self.has_room(limit) {
+        if !self.has_capacity(limit) {
             return Ok(None);
         }
         if met && has_plain_keys(map) {
@@ -112,8 +111,8 @@ impl SharedObjects {
             return Ok(Some(form));
         }
         self.sweep();
-        self.weight += OVERHEAD;
-        let state = if met { State::Refused } else { State::Met };
+        self.bytes += OVERHEAD;
+        let state = if met { TemplateState::Refused } else { TemplateState::SeenOnce };
         self.forms.insert(address(index), Common { index: Arc::downgrade(index), state });
         Ok(None)
     }
@@ -121,8 +120,8 @@ impl SharedObjects {
     /// A form with most scalars of a mapping that is part of a prototype. The keys must be plain.
     pub fn form_in_prototype(&mut self, py: Python<'_>, map: &Map) -> PyResult<Arc<DictForm>> {
         let index = map.shared_keys();
-        let known = self.forms.get(&address(index));
-        if let Some(forms) = known.and_then(|common| common.state.made()) {
+        let common = self.forms.get(&address(index));
+        if let Some(forms) = common.and_then(|common| common.state.made()) {
             let nearest =
                 forms.iter().map(|form| (form.other_scalars(map), form)).min_by_key(|(others, _)| *others);
             if let Some((others, form)) = nearest
@@ -132,7 +131,7 @@ impl SharedObjects {
             }
         }
         let form = Arc::new(DictForm::of(py, map, &mut self.strings)?);
-        if known.is_some() || Arc::strong_count(index) > ITS_OWN {
+        if common.is_some() || Arc::strong_count(index) > ITS_OWN {
             self.remember_form(index, form.clone());
         }
         Ok(form)
@@ -140,43 +139,44 @@ impl SharedObjects {
 
     fn remember_form(&mut self, index: &Arc<Keys>, form: Arc<DictForm>) {
         self.sweep();
-        self.weight += form.weight();
+        self.bytes += form.bytes();
         failpoint("a form is kept");
         let common = self.forms.entry(address(index));
-        let common = common.or_insert_with(|| Common { index: Arc::downgrade(index), state: State::Met });
+        let common =
+            common.or_insert_with(|| Common { index: Arc::downgrade(index), state: TemplateState::SeenOnce });
         match &mut common.state {
-            State::Made(forms) => forms.push(form),
-            state => *state = State::Made(vec![form]),
+            TemplateState::Made(forms) => forms.push(form),
+            state => *state = TemplateState::Made(vec![form]),
         }
     }
 
     /// Whether the limit allows more templates. If many more were refused than exist, the requests have
     /// changed, so all forms and prototypes are dropped.
-    fn has_room(&mut self, limit: usize) -> bool {
+    fn has_capacity(&mut self, limit: usize) -> bool {
         self.limit = self.limit.max(limit);
-        if self.weight >= self.limit {
+        if self.bytes >= self.limit {
             self.refused += 1;
             if self.refused > 4 * (self.forms.len() + self.shared.len()) {
                 let strings = std::mem::take(&mut self.strings);
                 *self = SharedObjects { strings, limit: self.limit, ..SharedObjects::default() };
             }
         }
-        self.weight < limit
+        self.bytes < limit
     }
 
     /// Drops templates whose source is gone, if there are enough entries for this to pay off.
     fn sweep(&mut self) {
-        if self.forms.len() + self.shared.len() < self.crowd {
+        if self.forms.len() + self.shared.len() < self.sweep_at {
             return;
         }
         self.forms.retain(|_, common| common.index.strong_count() > 0);
-        self.shared.retain(|_, shared| shared.source.is_alive());
+        self.shared.retain(|_, shared| shared.source.is_used());
         let forms = self.forms.values().filter_map(|common| common.state.made()).flatten();
-        let forms = forms.map(|form| form.weight());
-        let shared = self.shared.values().filter_map(|shared| shared.state.made()).map(|made| made.weight());
+        let forms = forms.map(|form| form.bytes());
+        let shared = self.shared.values().filter_map(|shared| shared.state.made()).map(|made| made.bytes());
         let count = self.forms.len() + self.shared.len();
-        self.weight = forms.sum::<usize>() + shared.sum::<usize>() + count * OVERHEAD;
-        self.crowd = CROWD + 2 * count;
+        self.bytes = forms.sum::<usize>() + shared.sum::<usize>() + count * OVERHEAD;
+        self.sweep_at = MIN_SWEEP + 2 * count;
     }
 }
 
@@ -184,52 +184,20 @@ impl SharedObjects {
 const OVERHEAD: usize = 64;
 
 /// Minimum number of entries for a search.
-const CROWD: usize = 1024;
+const MIN_SWEEP: usize = 1024;
 
 /// Number of owners of the keys if a container belongs to one file only: its slot and its value.
 const ITS_OWN: usize = 2;
 
-impl<T> State<T> {
-    fn is_met(&self) -> bool {
-        matches!(self, State::Met)
+impl<T> TemplateState<T> {
+    fn is_seen_once(&self) -> bool {
+        matches!(self, TemplateState::SeenOnce)
     }
 
     fn made(&self) -> Option<&T> {
         match self {
-            State::Made(made) => Some(made),
-            State::Met | State::Refused => None,
-        }
-    }
-}
-
-/// The address of a mapping or a list.
-fn address_of(value: &Value) -> Option<usize> {
-    match value {
-        Value::Map(map) => Some(address(map)),
-        Value::List(list) => Some(address(list)),
-        _ => None,
-    }
-}
-
-/// Keeps the allocation of a container but not its content, so that no other container gets its address.
-enum Source {
-    Map(Weak<Map>),
-    List(Weak<Vec<Value>>),
-}
-
-impl Source {
-    fn of(value: &Value) -> Option<Source> {
-        match value {
-            Value::Map(map) => Some(Source::Map(Arc::downgrade(map))),
-            Value::List(list) => Some(Source::List(Arc::downgrade(list))),
-            _ => None,
-        }
-    }
-
-    fn is_alive(&self) -> bool {
-        match self {
-            Source::Map(map) => map.strong_count() > 0,
-            Source::List(list) => list.strong_count() > 0,
+            TemplateState::Made(made) => Some(made),
+            TemplateState::SeenOnce | TemplateState::Refused => None,
         }
     }
 }
@@ -258,7 +226,7 @@ pub struct Taken(Option<Box<SharedObjects>>);
 impl Taken {
     /// Takes the templates.
     pub fn new() -> Taken {
-        Taken(Some(KNOWN.lock().take().unwrap_or_default()))
+        Taken(Some(TEMPLATES.lock().take().unwrap_or_default()))
     }
 }
 
@@ -278,13 +246,13 @@ impl DerefMut for Taken {
 impl Drop for Taken {
     fn drop(&mut self) {
         if !std::thread::panicking() {
-            let other = std::mem::replace(&mut *KNOWN.lock(), self.0.take());
+            let other = std::mem::replace(&mut *TEMPLATES.lock(), self.0.take());
             drop(other);
         }
     }
 }
 
 /// Approximate size in bytes of the forms and prototypes of this process.
-pub fn weight() -> usize {
-    KNOWN.lock().as_ref().map_or(0, |known| known.weight)
+pub fn bytes() -> usize {
+    TEMPLATES.lock().as_ref().map_or(0, |templates| templates.bytes)
 }

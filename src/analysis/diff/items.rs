@@ -1,6 +1,6 @@
 //! Compares two lists: the items that the old one lost and the new one gained.
 
-use super::values::same;
+use super::values::equal_or_nan;
 use crate::analysis::explain::ValuePlace;
 use crate::base::value::Value;
 
@@ -20,9 +20,10 @@ const LARGEST: usize = 250_000;
 
 /// The changes between two lists, by their longest common subsequence.
 pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
-    let before = old.iter().zip(new).take_while(|(old, new)| same(old, new)).count();
+    let before = old.iter().zip(new).take_while(|(old, new)| equal_or_nan(old, new)).count();
     let (old, new) = (&old[before..], &new[before..]);
-    let after = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| same(old, new)).count();
+    let after =
+        old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| equal_or_nan(old, new)).count();
     let (old, new) = (&old[..old.len() - after], &new[..new.len() - after]);
     let gone = |index: usize| ListItem { added: false, index: before + index, place: None };
     let added = |index: usize| ListItem { added: true, index: before + index, place: None };
@@ -33,7 +34,7 @@ pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
     let mut lengths = vec![0u32; (old.len() + 1) * width];
     for i in (0..old.len()).rev() {
         for j in (0..new.len()).rev() {
-            lengths[i * width + j] = if same(&old[i], &new[j]) {
+            lengths[i * width + j] = if equal_or_nan(&old[i], &new[j]) {
                 lengths[(i + 1) * width + j + 1] + 1
             } else {
                 lengths[(i + 1) * width + j].max(lengths[i * width + j + 1])
@@ -44,7 +45,7 @@ pub(super) fn items(old: &[Value], new: &[Value]) -> Vec<ListItem> {
     let mut items = Vec::new();
     while i < old.len() || j < new.len() {
         let length = |i: usize, j: usize| lengths[i * width + j];
-        if i < old.len() && j < new.len() && same(&old[i], &new[j]) {
+        if i < old.len() && j < new.len() && equal_or_nan(&old[i], &new[j]) {
             i += 1;
             j += 1;
         } else if j == new.len() || (i < old.len() && length(i + 1, j) >= length(i, j + 1)) {

@@ -10,7 +10,7 @@ use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::value::Text;
 use crate::engine::NodeInfo;
-use crate::engine::node::{Computation, NodeRequest};
+use crate::engine::context::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
 
 /// The difference of a node.

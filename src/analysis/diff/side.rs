@@ -9,7 +9,7 @@ use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::{FILE_NAMES, LARGEST_FILE, Settings};
 use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
-use crate::engine::node::{Computation, NodeRequest};
+use crate::engine::context::{Computation, NodeRequest};
 use crate::output::redact::Redaction;
 use crate::storage::fs;
 use crate::storage::git::revision::Revision;

@@ -90,7 +90,7 @@ impl NodeChange {
 /// All paths at which two results differ. Mappings are compared key by key. Lists of equal length that hold
 /// mappings or lists are compared index by index, all others by removed and added items.
 pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
-    let mut comparison = Comparison {
+    let mut comparison = ValueComparison {
         section: Section::Environment,
         path: Vec::new(),
         indexes: Vec::new(),
@@ -123,14 +123,14 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
     comparison.changes
 }
 
-struct Comparison {
+struct ValueComparison {
     section: Section,
     path: Vec<Key>,
     indexes: Vec<usize>,
     changes: Vec<NodeChange>,
 }
 
-impl Comparison {
+impl ValueComparison {
     fn add(&mut self, old: Option<Value>, new: Option<Value>) {
         let items = match (&old, &new) {
             (Some(Value::List(old)), Some(Value::List(new))) => items(old, new),
@@ -156,7 +156,7 @@ impl Comparison {
                 self.indexes.pop();
             }
             _ => {
-                if !same(old, new) {
+                if !equal_or_nan(old, new) {
                     self.add(Some(old.clone()), Some(new.clone()));
                 }
             }
@@ -202,7 +202,7 @@ fn is_container(value: &Value) -> bool {
 }
 
 /// Whether two values are equal. NaN equals NaN here.
-pub(super) fn same(old: &Value, new: &Value) -> bool {
+pub(super) fn equal_or_nan(old: &Value, new: &Value) -> bool {
     match (old, new) {
         (Value::Float(old), Value::Float(new)) if old.is_nan() && new.is_nan() => true,
         _ => old == new,

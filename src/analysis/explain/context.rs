@@ -13,8 +13,8 @@ use crate::base::error::Link;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Text, Value};
+use crate::engine::context::{Computation, Layers};
 use crate::engine::linearize::{IncludedBy, IncludedFile, ListedClass};
-use crate::engine::node::{Computation, Layers};
 use crate::yaml::compose::{Data, compose};
 
 /// The lists that include a class.

@@ -17,8 +17,8 @@ use crate::base::pattern::PathPattern;
 use crate::base::secrets::Secrets;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
+use crate::engine::context::{Computation, Layers};
 use crate::engine::exports::OtherNodes;
-use crate::engine::node::{Computation, Layers};
 use crate::evaluate::{Evaluator, Found, Mode, References, Root, Whnf, without};
 use crate::model::merge::Prefixes;
 use crate::model::slot::{MapSlot, Slot};
@@ -30,8 +30,8 @@ pub struct Explainer<'a> {
     pub(super) places: ValuePlaces<'a>,
     pub(super) evaluator: Evaluator<'a>,
     pub(super) prefixes: Prefixes,
-    pub(super) parameters: Section,
-    pub(super) exports: Section,
+    pub(super) parameters: ExplainedSection,
+    pub(super) exports: ExplainedSection,
     /// Whether it explains the exports.
     pub(super) in_exports: bool,
     /// The targets of references that this trace already explains.
@@ -45,7 +45,7 @@ pub struct Explainer<'a> {
 }
 
 /// One section of a node.
-pub(super) struct Section {
+pub(super) struct ExplainedSection {
     pub(super) merged: Arc<MapSlot>,
     /// The effects of the layers, once they were needed.
     pub(super) folded: Option<Rc<Folded>>,
@@ -170,8 +170,8 @@ impl<'a> Explainer<'a> {
             others,
             places: ValuePlaces::new(computation, layers),
             evaluator,
-            parameters: Section { merged: parameters, folded: None },
-            exports: Section { merged: merged_exports, folded: None },
+            parameters: ExplainedSection { merged: parameters, folded: None },
+            exports: ExplainedSection { merged: merged_exports, folded: None },
             prefixes,
             in_exports: exports,
             visited: FxHashSet::default(),
@@ -193,7 +193,7 @@ impl<'a> Explainer<'a> {
         KeyPath::new(keys, &self.computation.settings.delimiter)
     }
 
-    pub(super) fn section(&self) -> &Section {
+    pub(super) fn section(&self) -> &ExplainedSection {
         if self.in_exports { &self.exports } else { &self.parameters }
     }
 

@@ -11,8 +11,8 @@ use super::context::ApplicationTrace;
 use crate::base::error::Link;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
+use crate::engine::context::{Computation, Layers};
 use crate::engine::linearize::{IncludedBy, IncludedFile};
-use crate::engine::node::{Computation, Layers};
 
 /// The place of a value.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -21,7 +21,7 @@ use crate::base::error::Fault;
 use crate::base::path::KeyPath;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
-use crate::engine::node::Layers;
+use crate::engine::context::Layers;
 use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Mode, Root, Run, Stop, Whnf};
 use crate::model::merge::{Prefixes, settled};
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
@@ -155,14 +155,14 @@ impl Descent<'_> {
             self.steps.iter_mut().for_each(|earlier| earlier.counts = false);
         }
         let counts =
-            !matches!(effect, Effect::Held | Effect::Repeats | Effect::Missing) && setting != Some(STRICT);
+            !matches!(effect, Effect::Ignored | Effect::Repeats | Effect::Missing) && setting != Some(STRICT);
         self.steps.push(LayerStep { source, effect, setting, counts, after: self.value.clone() });
     }
 
     /// Adds the constant before a step that it prevents, if the layer of the constant has no step at this
     /// depth or below it: then the constant does not mention the path itself.
     fn push_constant(&mut self, folded: &Folded, at: usize) {
-        let ignored = |effect| matches!(effect, Effect::Held | Effect::Repeats | Effect::Conflicts);
+        let ignored = |effect| matches!(effect, Effect::Ignored | Effect::Repeats | Effect::Conflicts);
         let Some((source, step)) = folded.steps[..at].iter().rfind(|(_, step)| !ignored(step.effect)) else {
             return;
         };
@@ -476,7 +476,7 @@ impl<'a> Explainer<'a> {
                         descent.end(source, Effect::Conflicts, setting);
                     }
                 }
-                (effect @ (Effect::Held | Effect::Repeats | Effect::Conflicts), new) => {
+                (effect @ (Effect::Ignored | Effect::Repeats | Effect::Conflicts), new) => {
                     let ignored = self.ignored_values(&source, new.as_ref(), depth, descent.path);
                     if !ignored.is_empty() {
                         descent.push_constant(folded, at);

@@ -16,8 +16,8 @@ use crate::base::path::join_path;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
+use crate::engine::context::{Computation, NodeRequest};
 use crate::engine::linearize::IncludedBy;
-use crate::engine::node::{Computation, NodeRequest};
 use crate::model::merge::{Prefixes, settled};
 use crate::output::redact::Redaction;
 
@@ -149,7 +149,7 @@ fn rendered(computation: &Computation<'_>, node: &Surveyed, redaction: Option<&R
 }
 
 /// A listed class and the place of its entry: the file and the index of the YAML node.
-type Entry = (Text, Option<(FileId, u32)>);
+type PlacedClass = (Text, Option<(FileId, u32)>);
 
 fn files(
     computation: &Computation<'_>,
@@ -157,7 +157,7 @@ fn files(
     chosen: &[&Surveyed],
     redaction: Option<&Redaction>,
 ) -> Vec<Vertex> {
-    let mut lists: IndexMap<(FileKind, Text), IndexSet<Entry>> = IndexMap::new();
+    let mut lists: IndexMap<(FileKind, Text), IndexSet<PlacedClass>> = IndexMap::new();
     for node in chosen {
         lists.entry((FileKind::Node, node.name.clone())).or_default();
     }
@@ -230,7 +230,7 @@ impl<'s> ByName<'s> {
 fn listed_in_files(
     by_name: &ByName<'_>,
     node: &Surveyed,
-    lists: &mut IndexMap<(FileKind, Text), IndexSet<Entry>>,
+    lists: &mut IndexMap<(FileKind, Text), IndexSet<PlacedClass>>,
 ) {
     let mut waiting = vec![(FileKind::Node, node.name.clone())];
     let mut seen = IndexSet::new();

@@ -46,19 +46,19 @@ fn unused(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 
 /// An entry that names a class.
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Entry {
+enum ListEntry {
     /// In a list of classes: the file, and the index of its YAML node.
     Listed(FileId, u32),
     /// In a class mapping: its displayed form, and the class.
     Mapped(Text, Text),
 }
 
-impl Entry {
-    fn of(class: &Text, by: &IncludedBy, origin: Origin) -> Option<Entry> {
+impl ListEntry {
+    fn of(class: &Text, by: &IncludedBy, origin: Origin) -> Option<ListEntry> {
         match by {
-            IncludedBy::Mapping(shown) => Some(Entry::Mapped(shown.clone(), class.clone())),
+            IncludedBy::Mapping(shown) => Some(ListEntry::Mapped(shown.clone(), class.clone())),
             IncludedBy::Includer(_) if origin != Origin::NONE => {
-                Some(Entry::Listed(origin.file, origin.node))
+                Some(ListEntry::Listed(origin.file, origin.node))
             }
             IncludedBy::Node | IncludedBy::Includer(_) => None,
         }
@@ -74,14 +74,15 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         /// Index of the node counted last. A mapping may name a class twice, and a node counts once.
         last: usize,
     }
-    let mut uses: IndexMap<Entry, Use, FxBuildHasher> = IndexMap::default();
+    let mut uses: IndexMap<ListEntry, Use, FxBuildHasher> = IndexMap::default();
     for (at, node) in linter.survey.nodes.iter().enumerate() {
-        let brought_by = |one: &IncludedFile| Entry::of(&one.name, &one.by, one.listed);
-        let brought: FxHashSet<Entry> = node.included.iter().filter_map(brought_by).collect();
+        let including_entry = |one: &IncludedFile| ListEntry::of(&one.name, &one.by, one.listed);
+        let effective_entries: FxHashSet<ListEntry> =
+            node.included.iter().filter_map(including_entry).collect();
         for listed in &node.listings {
-            let Some(entry) = Entry::of(&listed.class, &listed.by, listed.origin) else { continue };
+            let Some(entry) = ListEntry::of(&listed.class, &listed.by, listed.origin) else { continue };
             let is_in = || node.included.iter().any(|one| one.name == listed.class);
-            let effective = brought.contains(&entry) || !is_in();
+            let effective = effective_entries.contains(&entry) || !is_in();
             let class = &listed.class;
             let new = || Use { class: class.clone(), effective: false, nodes: 0, last: usize::MAX };
             let one = uses.entry(entry).or_insert_with(new);
@@ -93,7 +94,7 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for (entry, Use { class, nodes, .. }) in uses.into_iter().filter(|(_, one)| !one.effective) {
         let nodes = if nodes == 1 { "its node".into() } else { format!("all of its {nodes} nodes") };
         match entry {
-            Entry::Listed(file, node) => {
+            ListEntry::Listed(file, node) => {
                 if linter.survey.file(file).is_some_and(|file| !linter.is_known(file)) {
                     continue;
                 }
@@ -101,8 +102,8 @@ fn redundant(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 found.push(linter.at("class-redundant", message, Origin { file, node }));
             }
             // The classes that a mapping gives to a node that cannot be linearized are unknown.
-            Entry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
-            Entry::Mapped(shown, _) => {
+            ListEntry::Mapped(..) if linter.survey.nodes.iter().any(|node| node.layers.is_err()) => {}
+            ListEntry::Mapped(shown, _) => {
                 let message = format!("'{class}' is in already when '{shown}' gives it, in {nodes}");
                 let setting = Some(("class_mappings", shown));
                 found.push(Fault { setting, ..lint_fault("class-redundant", message, None) });

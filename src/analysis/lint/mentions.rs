@@ -3,7 +3,7 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Linter, Section};
+use super::{Linter, MergedSection};
 use crate::analysis::survey::SurveyedFile;
 use crate::base::source::FileId;
 use crate::base::stack::grow;
@@ -21,11 +21,11 @@ impl<'p> Mentions<'p> {
     /// The files that mention these paths in a section.
     pub(super) fn of<'f>(
         linter: &Linter<'_>,
-        section: Section,
+        section: MergedSection,
         files: impl Iterator<Item = &'f SurveyedFile>,
         paths: impl IntoIterator<Item = &'p [Key]>,
     ) -> Mentions<'p> {
-        let mut tree = Tree { branches: vec![Branch::default()] };
+        let mut tree = PathTree { branches: vec![PathBranch::default()] };
         paths.into_iter().for_each(|path| tree.add(path));
         for layer in files.filter_map(|file| file.layer.as_ref().ok()) {
             tree.enter(0, &linter.settled(section, layer), layer.file);
@@ -41,12 +41,12 @@ impl<'p> Mentions<'p> {
 }
 
 /// The paths by their keys.
-struct Tree<'p> {
-    branches: Vec<Branch<'p>>,
+struct PathTree<'p> {
+    branches: Vec<PathBranch<'p>>,
 }
 
 #[derive(Default)]
-struct Branch<'p> {
+struct PathBranch<'p> {
     /// Indexes of the branches below.
     below: FxHashMap<&'p Key, usize>,
     /// The path that ends here.
@@ -55,14 +55,14 @@ struct Branch<'p> {
     files: FxHashSet<FileId>,
 }
 
-impl<'p> Tree<'p> {
+impl<'p> PathTree<'p> {
     fn add(&mut self, path: &'p [Key]) {
         let mut at = 0;
         for key in path {
             let next = self.branches.len();
             at = *self.branches[at].below.entry(key).or_insert(next);
             if at == next {
-                self.branches.push(Branch::default());
+                self.branches.push(PathBranch::default());
             }
         }
         self.branches[at].path = Some(path);

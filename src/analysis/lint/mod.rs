@@ -29,8 +29,8 @@ use crate::base::settings::unknown_word;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
+use crate::engine::context::{Answer, Computation, EngineContext, NodeRequest};
 use crate::engine::linearize::AUTOMATIC;
-use crate::engine::node::{Answer, Computation, EngineContext, NodeRequest};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::Query;
@@ -69,9 +69,9 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
     let (levels, wrong) = Levels::read(options.get("lint_levels"));
-    let idle = FxHashSet::default();
+    let unused = FxHashSet::default();
     let refused = |error: Error| {
-        let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &idle), fault));
+        let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &unused), fault));
         // Always errors, whatever the levels are: nothing else was checked.
         let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
         grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)))
@@ -87,17 +87,17 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
         }
         let mut linter = Linter::new(computation, &globs);
         linter.check();
-        let idle = linter.survey.files.iter().filter(|file| linter.is_idle(file));
-        let idle: FxHashSet<Arc<str>> = idle.map(|file| file.path.clone()).collect();
-        Ok::<_, Error>((linter.problems, idle))
+        let unused = linter.survey.files.iter().filter(|file| linter.is_unused(file));
+        let unused: FxHashSet<Arc<str>> = unused.map(|file| file.path.clone()).collect();
+        Ok::<_, Error>((linter.problems, unused))
     });
-    let (problems, idle) = match checked {
+    let (problems, unused) = match checked {
         Ok(checked) => checked?,
         Err(error) => return Ok(refused(error)),
     };
     let noticed = [inventory.settings_warnings(), &wrong].concat();
     let problems = file.noticed(&noticed).into_iter().chain(problems);
-    let problems = problems.map(|fault| (levels.of(&fault, &idle), fault));
+    let problems = problems.map(|fault| (levels.of(&fault, &unused), fault));
     let mut silence = silence::Silence::new(&inventory, file);
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
@@ -150,7 +150,7 @@ impl Levels {
         for (code, level) in map.iter() {
             let code = crate::base::pystr::str(&code.0);
             if !codes().any(|known| known == code) {
-                let similar = crate::base::similar::nearest(&code, codes()).map(str::to_owned);
+                let similar = similar_code(&code).map(str::to_owned);
                 faults.push(Fault::new(Kind::UnknownRule { name: code, similar }));
                 continue;
             }
@@ -169,22 +169,27 @@ impl Levels {
 
     /// The level of a fault. In a file that no node uses it is at most a note, unless the setting names its
     /// code.
-    fn of(&self, fault: &Fault, idle: &FxHashSet<Arc<str>>) -> Level {
+    fn of(&self, fault: &Fault, unused: &FxHashSet<Arc<str>>) -> Level {
         if let Some(level) = self.changed.get(fault.code()) {
             return *level;
         }
         let level = rule(fault.code()).map_or(Level::Error, |rule| rule.level);
-        let in_idle = fault.site.as_ref().is_some_and(|site| idle.contains(&site.path));
+        let in_unused = fault.site.as_ref().is_some_and(|site| unused.contains(&site.path));
         // A node that cannot be linearized still uses the files that it reports.
-        if in_idle && fault.node.is_none() { level.min(Level::Info) } else { level }
+        if in_unused && fault.node.is_none() { level.min(Level::Info) } else { level }
     }
 }
 
-/// The codes of all rules and errors.
-fn codes() -> impl Iterator<Item = &'static str> {
+/// The codes of all rules and errors, each once.
+pub fn codes() -> impl Iterator<Item = &'static str> {
     // A fault with the code `lint` has the code of its rule.
-    let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint");
+    let errors = Kind::CODES.iter().copied().filter(|code| *code != "lint" && rule(code).is_none());
     RULES.iter().map(|rule| rule.id).chain(errors)
+}
+
+/// The code that is closest to a misspelled one.
+pub fn similar_code(code: &str) -> Option<&'static str> {
+    crate::base::similar::nearest(code, codes())
 }
 
 /// Checks one state of an inventory.
@@ -207,7 +212,7 @@ struct Linter<'a> {
     problems: Vec<Fault>,
 }
 
-/// What the later checks need of the rendered nodes. Their values are dropped at once.
+/// The part of the rendered nodes that later checks need. Their values are dropped at once.
 #[derive(Default)]
 struct RenderedNodes {
     /// Which nodes of the survey have values.
@@ -218,7 +223,7 @@ struct RenderedNodes {
     asked: Vec<(Arc<Query>, bool)>,
 }
 
-/// What one rendered node leaves: its warnings, and its queries as in [`RenderedNodes`].
+/// The part of one rendered node that is kept: its warnings, and its queries as in [`RenderedNodes`].
 type Remains = (Vec<Warning>, Vec<(Arc<Query>, bool)>);
 
 impl<'a> Linter<'a> {
@@ -250,7 +255,7 @@ impl<'a> Linter<'a> {
             self.context.threads(),
             &files,
             || (),
-            |(), file| linter.look_at_file(file),
+            |(), file| linter.check_file(file),
             |_| false,
         );
         let mut found: Vec<Fault> = found.into_iter().flatten().collect();
@@ -277,7 +282,7 @@ impl<'a> Linter<'a> {
     }
 
     /// Checks one file for itself.
-    fn look_at_file(&self, file: &SurveyedFile) -> Vec<Fault> {
+    fn check_file(&self, file: &SurveyedFile) -> Vec<Fault> {
         let mut found = Vec::new();
         names::check(self, file, &mut found);
         written::check(self, file, &mut found);
@@ -337,13 +342,13 @@ impl<'a> Linter<'a> {
     }
 
     /// The map of a layer's section, with prefixes applied.
-    fn settled(&self, section: Section, layer: &Layer) -> Arc<MapSlot> {
+    fn settled(&self, section: MergedSection, layer: &Layer) -> Arc<MapSlot> {
         let map = section.of(layer);
         if !map.prefixed {
             return map.clone();
         }
         match self.settled.get(&layer.file) {
-            Some([parameters, _]) if section == Section::Parameters => parameters.clone(),
+            Some([parameters, _]) if section == MergedSection::Parameters => parameters.clone(),
             Some([_, exports]) => exports.clone(),
             None => settled(map, &self.prefixes),
         }
@@ -353,7 +358,7 @@ impl<'a> Linter<'a> {
     /// file. There is no input data.
     fn given(
         &self,
-        section: Section,
+        section: MergedSection,
         file: &SurveyedFile,
         path: &[Key],
         has: &dyn Fn(&MapSlot) -> bool,
@@ -362,7 +367,7 @@ impl<'a> Linter<'a> {
             let layers = node.layers.as_ref().ok();
             layers.and_then(|layers| layers.extra.automatic.as_deref()).is_some_and(has)
         };
-        section == Section::Parameters
+        section == MergedSection::Parameters
             && path.first().is_some_and(|key| key.as_str() == Some(AUTOMATIC))
             && self.survey.users(file).any(automatic)
     }
@@ -381,7 +386,7 @@ impl<'a> Linter<'a> {
     }
 
     /// Whether no node uses a file, or may use it.
-    fn is_idle(&self, file: &SurveyedFile) -> bool {
+    fn is_unused(&self, file: &SurveyedFile) -> bool {
         file.is_class && file.nodes.is_empty() && !self.reach.holds(&file.path)
     }
 
@@ -401,10 +406,10 @@ impl<'a> Linter<'a> {
         message: String,
         origin: Origin,
         path: String,
-        section: Section,
+        section: MergedSection,
     ) -> Fault {
         let fault = self.at(rule, message, origin);
-        Fault { path: Some(path), export: section == Section::Exports, ..fault }
+        Fault { path: Some(path), export: section == MergedSection::Exports, ..fault }
     }
 
     fn site(&self, origin: Origin) -> Option<Site> {
@@ -423,12 +428,12 @@ impl<'a> Linter<'a> {
 fn settled_layers(survey: &Survey, prefixes: &Prefixes) -> FxHashMap<FileId, [Arc<MapSlot>; 2]> {
     let layers = survey.files.iter().filter_map(|file| file.layer.as_ref().ok());
     layers
-        .filter(|layer| Section::ALL.iter().any(|section| section.of(layer).prefixed))
-        .map(|layer| (layer.file, Section::ALL.map(|section| settled(section.of(layer), prefixes))))
+        .filter(|layer| MergedSection::ALL.iter().any(|section| section.of(layer).prefixed))
+        .map(|layer| (layer.file, MergedSection::ALL.map(|section| settled(section.of(layer), prefixes))))
         .collect()
 }
 
-/// What lint keeps of an answer.
+/// The part of an answer that lint keeps.
 fn remains(answer: Answer) -> Remains {
     let asked = answer.queries.iter().map(|asked| (asked.query().clone(), asked.found().next().is_some()));
     (answer.info.warnings, asked.collect())
@@ -436,27 +441,27 @@ fn remains(answer: Answer) -> Remains {
 
 /// A section that is merged from layers. Both sections get the same checks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Section {
+enum MergedSection {
     Parameters,
     Exports,
 }
 
-impl Section {
-    const ALL: [Section; 2] = [Section::Parameters, Section::Exports];
+impl MergedSection {
+    const ALL: [MergedSection; 2] = [MergedSection::Parameters, MergedSection::Exports];
 
     /// The map of this section in a layer.
     fn of(self, layer: &Layer) -> &Arc<MapSlot> {
         match self {
-            Section::Parameters => &layer.parameters,
-            Section::Exports => &layer.exports,
+            MergedSection::Parameters => &layer.parameters,
+            MergedSection::Exports => &layer.exports,
         }
     }
 
     /// A path of this section, for messages.
     fn named(self, path: &str) -> String {
         match self {
-            Section::Parameters => format!("'{path}'"),
-            Section::Exports => format!("the export '{path}'"),
+            MergedSection::Parameters => format!("'{path}'"),
+            MergedSection::Exports => format!("the export '{path}'"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Linter, RenderedNodes, Section, lint_fault};
+use super::{Linter, MergedSection, RenderedNodes, lint_fault};
 use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
@@ -147,7 +147,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
     let mut first: Vec<(String, Origin)> = Vec::new();
     for file in &linter.survey.files {
         let Ok(layer) = &file.layer else { continue };
-        let parameters = linter.settled(Section::Parameters, layer);
+        let parameters = linter.settled(MergedSection::Parameters, layer);
         let Some(slot) = parameters.entries.get(&Key::from(PARAM)) else { continue };
         entries_of(slot, &mut dynamic, &mut |key, slot| {
             let key = crate::base::pystr::str(&key.0);
@@ -161,7 +161,7 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
             let path = [PARAM, &key].map(Key::from);
             let path = join_path(&path, delimiter);
             let message = format!("nothing refers to '{PARAM}{delimiter}{key}'");
-            found.push(linter.about("parameter-unused", message, origin, path, Section::Parameters));
+            found.push(linter.about("parameter-unused", message, origin, path, MergedSection::Parameters));
         }
     }
     // If a reference brings `_param` in, its keys are unknown here.
@@ -240,7 +240,7 @@ struct Answers {
 
 /// Queries for an export that no node has, and queries that found no node for any asking node.
 fn queries(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>) {
-    let mut known: FxHashMap<Vec<Text>, bool> = FxHashMap::default();
+    let mut memo: FxHashMap<Vec<Text>, bool> = FxHashMap::default();
     // Queries are identified by address.
     let mut answers: FxHashMap<*const Query, Answers> = FxHashMap::default();
     for (query, answered) in &rendered.asked {
@@ -252,7 +252,7 @@ fn queries(linter: &Linter<'_>, rendered: &RenderedNodes, found: &mut Vec<Fault>
     each_query(linter, &mut |_, query, origin| {
         let paths = query.comparisons().map(|test| &test.export).chain(&query.value);
         for path in paths {
-            let has = *known.entry(path.clone()).or_insert_with(|| {
+            let has = *memo.entry(path.clone()).or_insert_with(|| {
                 linter
                     .survey
                     .nodes

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_told_from_names_and_words() {
+    fn secrets_are_distinguished_from_names_and_words() {
         for (key, text, expected) in [
             ("password", "hunter22", true),
             ("db_Password", "Workshop", true),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::mentions::Mentions;
-use super::{Linter, Section};
+use super::{Linter, MergedSection};
 use crate::analysis::survey::SurveyedFile;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
@@ -45,12 +45,12 @@ enum ValueSoFar {
 
 /// Checks the chosen files in all their nodes, if all users are known.
 pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    for section in Section::ALL {
+    for section in MergedSection::ALL {
         check_section(linter, section, found);
     }
 }
 
-fn check_section(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
+fn check_section(linter: &Linter<'_>, section: MergedSection, found: &mut Vec<Fault>) {
     let used = linter.survey.files.iter().filter(|file| !file.nodes.is_empty());
     let used = used.filter_map(|file| Some((file, file.layer.as_ref().ok()?)));
     let used = used.map(|(file, layer)| (file, layer.file, linter.settled(section, layer)));
@@ -128,7 +128,7 @@ fn hash(value: &Value) -> u64 {
 /// The place in the first node where the same value was set before; `None` if it was not in every node.
 fn earlier(
     linter: &Linter<'_>,
-    section: Section,
+    section: MergedSection,
     mentioned: &FxHashSet<FileId>,
     path: &[Key],
     one: &Setting<'_>,

@@ -43,9 +43,9 @@ impl<'a> Silence<'a> {
         let Some(site) = fault.site.as_ref().filter(|_| rule(fault.code()).is_some()) else { return false };
         let (inventory, options) = (self.inventory, self.options);
         let text = || inventory.text(&site.path).or_else(|| options.text(&site.path));
-        let known = self.files.entry(site.path.to_string());
-        let known = known.or_insert_with(|| text().map_or_else(Vec::new, |text| comments(&text)));
-        known.iter().any(|comment| {
+        let entry = self.files.entry(site.path.to_string());
+        let comments = entry.or_insert_with(|| text().map_or_else(Vec::new, |text| comments(&text)));
+        comments.iter().any(|comment| {
             comment.line.is_none_or(|line| line == site.line)
                 && (comment.codes.is_empty() || comment.codes.iter().any(|code| code == fault.code()))
         })

@@ -6,7 +6,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::mentions::Mentions;
 use super::repeated::alone;
-use super::{Linter, Section};
+use super::{Linter, MergedSection};
 use crate::analysis::survey::{Surveyed, SurveyedFile};
 use crate::base::error::Fault;
 use crate::base::path::join_path;
@@ -37,7 +37,7 @@ enum KnownValue {
 
 /// Checks the chosen files in all their nodes, if all users are known.
 pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
-    for section in Section::ALL {
+    for section in MergedSection::ALL {
         prefixed(linter, section, found);
     }
     for file in known_files(linter) {
@@ -65,7 +65,7 @@ fn known_files<'l>(linter: &'l Linter<'_>) -> impl Iterator<Item = &'l SurveyedF
 }
 
 /// Checks the keys with prefixes.
-fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
+fn prefixed(linter: &Linter<'_>, section: MergedSection, found: &mut Vec<Fault>) {
     let delimiter = &linter.context.settings.delimiter;
     let mut constants = Vec::new();
     let files = known_files(linter).filter_map(|file| Some((file, file.layer.as_ref().ok()?)));
@@ -102,7 +102,7 @@ fn prefixed(linter: &Linter<'_>, section: Section, found: &mut Vec<Fault>) {
             }
         }
     }
-    held(linter, section, &mentions, constants, found);
+    check_constants(linter, section, &mentions, constants, found);
 }
 
 /// The keys with prefixes in a map. A key that replaces an earlier one in the same mapping has an effect, so
@@ -139,16 +139,16 @@ fn has(map: &MapSlot, path: &[Key]) -> Option<Origin> {
 /// Whether in any node a layer before the file may set the path.
 fn replaces(
     linter: &Linter<'_>,
-    section: Section,
+    section: MergedSection,
     mentioned: &FxHashSet<FileId>,
     file: &SurveyedFile,
     id: FileId,
     path: &[Key],
 ) -> bool {
-    let mut known: FxHashMap<FileId, bool> = FxHashMap::default();
+    let mut memo: FxHashMap<FileId, bool> = FxHashMap::default();
     let mut merged = |layer: &Layer| {
         let merged = || has(&linter.settled(section, layer), path).is_some();
-        mentioned.contains(&layer.file) && *known.entry(layer.file).or_insert_with(merged)
+        mentioned.contains(&layer.file) && *memo.entry(layer.file).or_insert_with(merged)
     };
     linter.survey.kinds(file).any(|node| node.layers_before(id).any(|layer| merged(layer)))
         || linter.given(section, file, path, &|map| has(map, path).is_some())
@@ -158,7 +158,7 @@ fn replaces(
 /// known for sure, the `~` counts as effective.
 fn is_vain(
     linter: &Linter<'_>,
-    section: Section,
+    section: MergedSection,
     mentioned: &FxHashSet<FileId>,
     file: &SurveyedFile,
     id: FileId,
@@ -172,10 +172,10 @@ fn is_vain(
         (before, new) if before == new => new,
         _ => KnownValue::Unknown,
     };
-    let mut known: FxHashMap<FileId, KnownValue> = FxHashMap::default();
+    let mut memo: FxHashMap<FileId, KnownValue> = FxHashMap::default();
     let mut value_in = |layer: &Layer| {
         let compute = || known_value_at(&linter.settled(section, layer), &one.path);
-        *known.entry(layer.file).or_insert_with(compute)
+        *memo.entry(layer.file).or_insert_with(compute)
     };
     let is_vain = |node: &Surveyed| {
         let before = node.layers_before(id).filter(|layer| mentioned.contains(&layer.file));
@@ -234,9 +234,9 @@ impl<'a> Constant<'a> {
 
 /// Reports the values that constants keep out, each with the first constant that does so. A constant that
 /// always follows another constant has no effect: values after both belong to the first.
-fn held(
+fn check_constants(
     linter: &Linter<'_>,
-    section: Section,
+    section: MergedSection,
     mentions: &Mentions<'_>,
     mut constants: Vec<Constant<'_>>,
     found: &mut Vec<Fault>,
@@ -299,7 +299,7 @@ fn held(
 /// effect until then. `gone` caches per file whether it may remove the constant.
 fn always_holds(
     linter: &Linter<'_>,
-    section: Section,
+    section: MergedSection,
     mentioned: &FxHashSet<FileId>,
     (file, other): (FileId, FileId),
     path: &[Key],
@@ -352,11 +352,11 @@ fn value_at<'m>(map: &'m MapSlot, path: &[Key]) -> Option<&'m Value> {
 
 /// The applications that layers before the file add in any node.
 fn added<'a>(linter: &'a Linter<'_>, file: &SurveyedFile, id: FileId) -> FxHashSet<&'a Text> {
-    let mut known: FxHashSet<FileId> = FxHashSet::default();
+    let mut visited: FxHashSet<FileId> = FxHashSet::default();
     let mut added = FxHashSet::default();
     for node in linter.survey.kinds(file) {
         for layer in node.layers_before(id) {
-            if known.insert(layer.file) {
+            if visited.insert(layer.file) {
                 added.extend(layer.applications.additions.iter().map(|(name, _)| name));
             }
         }

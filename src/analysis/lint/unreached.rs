@@ -18,7 +18,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
     for (at, file) in files.iter().enumerate().filter(|(_, file)| file.is_class) {
         classes.entry(&*file.name).or_insert(at);
     }
-    let state = vec![State::New; files.len()];
+    let state = vec![VisitState::New; files.len()];
     let mut walk = Walk { linter, classes, state, similar: FxHashMap::default(), found };
     for at in 0..files.len() {
         walk.from(at);
@@ -26,7 +26,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum VisitState {
     New,
     /// On the current path from the first file.
     Active,
@@ -36,7 +36,7 @@ enum State {
 struct Walk<'a, 'l> {
     linter: &'l Linter<'l>,
     classes: Classes<'l>,
-    state: Vec<State>,
+    state: Vec<VisitState>,
     /// Similar names of unknown classes, cached because many files list the same names.
     similar: FxHashMap<Text, Option<String>>,
     found: &'a mut Vec<Fault>,
@@ -46,12 +46,12 @@ impl<'l> Walk<'_, 'l> {
     fn from(&mut self, start: usize) {
         // Files with the index of their next entry. An explicit stack, because the depth of includes has no
         // limit.
-        let mut way: Vec<(usize, usize)> = Vec::new();
-        self.enter(start, &mut way);
-        while let Some((at, next)) = way.last_mut() {
+        let mut path: Vec<(usize, usize)> = Vec::new();
+        self.enter(start, &mut path);
+        while let Some((at, next)) = path.last_mut() {
             let Some(entry) = self.entries(*at).get(*next) else {
-                self.state[*at] = State::Done;
-                way.pop();
+                self.state[*at] = VisitState::Done;
+                path.pop();
                 continue;
             };
             *next += 1;
@@ -61,18 +61,20 @@ impl<'l> Walk<'_, 'l> {
             let mut names = std::iter::once(&entry.lookup).chain(&entry.alternatives);
             match names.find_map(|name| self.classes.get(&**name)) {
                 None => self.missing(entry),
-                Some(&class) if self.state[class] == State::Active => self.circle(&way, class, entry),
-                Some(&class) => self.enter(class, &mut way),
+                Some(&class) if self.state[class] == VisitState::Active => {
+                    self.report_cycle(&path, class, entry);
+                }
+                Some(&class) => self.enter(class, &mut path),
             }
         }
     }
 
     /// Visits a file, unless nodes use it: they report its faults.
-    fn enter(&mut self, at: usize, way: &mut Vec<(usize, usize)>) {
+    fn enter(&mut self, at: usize, path: &mut Vec<(usize, usize)>) {
         let Some(file) = self.linter.survey.files.get(at) else { return };
-        if self.state[at] == State::New && self.linter.is_idle(file) {
-            self.state[at] = State::Active;
-            way.push((at, 0));
+        if self.state[at] == VisitState::New && self.linter.is_unused(file) {
+            self.state[at] = VisitState::Active;
+            path.push((at, 0));
         }
     }
 
@@ -93,18 +95,17 @@ impl<'l> Walk<'_, 'l> {
         });
         let similar = similar.clone();
         let written = entry.name.to_string();
-        self.say(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
+        self.report(Kind::ClassNotFound { name, written, folder: String::new(), similar }, entry);
     }
 
-    fn circle(&mut self, way: &[(usize, usize)], class: usize, entry: &ClassEntry) {
-        let circle = way.iter().map(|(at, _)| *at).skip_while(|at| *at != class).chain([class]);
-        let names =
-            circle.filter_map(|at| self.linter.survey.files.get(at)).map(|file| file.name.to_string());
+    fn report_cycle(&mut self, path: &[(usize, usize)], class: usize, entry: &ClassEntry) {
+        let cycle = path.iter().map(|(at, _)| *at).skip_while(|at| *at != class).chain([class]);
+        let names = cycle.filter_map(|at| self.linter.survey.files.get(at)).map(|file| file.name.to_string());
         let cycle = names.collect::<Vec<_>>().join(" -> ");
-        self.say(Kind::ClassCycle { cycle }, entry);
+        self.report(Kind::ClassCycle { cycle }, entry);
     }
 
-    fn say(&mut self, kind: Kind, entry: &ClassEntry) {
+    fn report(&mut self, kind: Kind, entry: &ClassEntry) {
         let mut fault = Fault::new(kind).at(entry.origin);
         fault.site = self.linter.site(entry.origin);
         self.found.push(fault);

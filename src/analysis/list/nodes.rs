@@ -13,7 +13,7 @@ use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, chosen};
 use crate::base::value::{Text, Value};
 use crate::engine::Inventory;
-use crate::engine::node::Computation;
+use crate::engine::context::Computation;
 use crate::model::query::Query;
 use crate::model::slot::MapSlot;
 use crate::storage::fs::real;

@@ -41,7 +41,7 @@ pub struct ParameterPlace {
 }
 
 /// The places of a path, the indexes of its nodes, and whether these are complete.
-type Found = (Vec<ParameterPlace>, Vec<usize>, bool);
+type PathSummary = (Vec<ParameterPlace>, Vec<usize>, bool);
 
 /// The paths that match any of the patterns, and the paths below them, sorted. They come from the files of
 /// the nodes that pass the filter; without a filter from all files. Leaves are scalars, lists and empty
@@ -58,7 +58,7 @@ pub fn parameters(
         let survey = Survey::of(computation);
         let selected = SelectedNodes::of(computation, &survey, filter)?;
         let prefixes = Prefixes::new(computation.settings);
-        let mut rows: IndexMap<String, Found> = IndexMap::new();
+        let mut rows: IndexMap<String, PathSummary> = IndexMap::new();
         for file in survey.files.iter().filter(|file| selected.includes(file)) {
             let (users, known) = (selected.users(file), selected.knows(file));
             let Ok(layer) = &file.layer else { continue };
@@ -74,7 +74,7 @@ pub fn parameters(
             });
         }
         rows.sort_unstable_keys();
-        let row = |(path, (places, mut nodes, complete)): (String, Found)| {
+        let row = |(path, (places, mut nodes, complete)): (String, PathSummary)| {
             nodes.sort_unstable();
             nodes.dedup();
             ParameterRow { path, places, nodes: survey.names(&nodes), complete }

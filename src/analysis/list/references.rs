@@ -15,7 +15,7 @@ use crate::base::pattern::{Glob, PathPattern};
 use crate::base::source::{Origin, Site};
 use crate::base::value::{Key, Text};
 use crate::engine::Inventory;
-use crate::engine::node::Computation;
+use crate::engine::context::Computation;
 use crate::evaluate::site;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::{Operand, Query};

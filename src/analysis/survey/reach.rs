@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::pattern::Glob;
 use crate::base::value::Text;
-use crate::engine::node::Computation;
+use crate::engine::context::Computation;
 use crate::model::layer::Layer;
 use crate::model::template::{self, Parsed, Template};
 

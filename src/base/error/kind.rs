@@ -18,6 +18,8 @@ macro_rules! kinds {
         impl Kind {
             /// All stable codes.
             pub const CODES: &[&str] = &[$($code),*];
+            /// The meanings of the codes, in the same order. `(Y6)` is a ruling of `docs/semantics.md`.
+            pub const MEANINGS: &[&str] = &[$(concat!($($doc),+)),*];
             /// The stable code.
             pub fn code(&self) -> &'static str {
                 match self { $( Kind::$name { .. } => $code, )* }
@@ -42,92 +44,106 @@ macro_rules! kinds {
 
 kinds! {
     // Settings.
-    /// An unknown setting (Y6).
+    /// No setting has this name (Y6). The setting has no effect; correct the name or remove it.
     UnknownSetting { name: String, similar: Option<String> } "unknown-setting" 65
         "unknown setting '{name}'";
-    /// A setting of the wrong type.
+    /// A setting has a value of the wrong type. The message names the right one.
     SettingType { name: String, expected: String, actual: String } "setting-type" 65
         "setting '{name}' must be {expected}, not {actual}";
-    /// A setting with a word that is not allowed.
+    /// A setting allows only certain words, and its value is none of them.
     SettingValue { name: String, allowed: String, similar: Option<String> } "setting-value" 65
         "setting '{name}' must be one of {allowed}";
-    /// A wrong value that the Python programs accept, so it is accepted with their meaning.
+    /// A setting has a value that makes little sense, but that the Python programs accept (Y6). It counts as
+    /// it does there.
     SettingOdd { name: String, message: String, similar: Option<String> } "setting-odd" 65
         "setting '{name}': {message}";
-    /// A level for an unknown rule or error.
+    /// The setting `lint_levels` names a code that no rule and no error has.
     UnknownRule { name: String, similar: Option<String> } "unknown-rule" 65
         "setting 'lint_levels': no rule and no error has the code '{name}'";
-    /// An invalid class mapping, or an invalid pattern in a setting (S13).
+    /// A class mapping or a pattern in a setting is invalid (S13), or a regular expression takes more steps
+    /// than `limit_backtracking` allows.
     SettingPattern { name: String, pattern: String, message: String } "setting-pattern" 65
         "setting '{name}': '{pattern}': {message}";
-    /// The folders of nodes and classes are the same, or one contains the other (S15).
+    /// `nodes_uri` and `classes_uri` are the same folder, or one contains the other (S15). Each needs a
+    /// folder of its own.
     UriOverlap { nodes: String, classes: String } "uri-overlap" 65
         "nodes_uri '{nodes}' and classes_uri '{classes}' must not be the same folder nor one inside the other";
-    /// A configuration file that cannot be used.
+    /// A configuration file exists or is named, but cannot be used: it is missing, unreadable, too large or
+    /// no mapping.
     ConfigFile { path: String, message: String } "config-file" 65
         "cannot use the configuration file '{path}': {message}";
-    /// A configuration file in the folder of the inventory, while another one is used.
+    /// The folder of the inventory has a configuration file that is not read, because another file or none is
+    /// in use. Name it, or remove it.
     ConfigurationUnread { path: String, names: String } "configuration-unread" 65
         "'{path}' is not read: its settings do not count here ({names})";
-    /// An edit of files in a storage that is read-only.
+    /// Edits are for files in folders. The files of this storage, as of git repositories, are read-only.
     StorageUnsupported { storage: String, operation: &'static str } "storage-unsupported" 65
         "files of storage_type '{storage}' cannot be {operation}";
-    /// A missing or wrong option in the mapping of a storage.
+    /// The mapping of a storage in `nodes_uri` or `classes_uri` lacks an option, or has a wrong one.
     StorageOption { setting: String, message: String } "storage-option" 65
         "setting '{setting}': {message}";
 
     // Storage and catalog.
-    /// A missing folder of the inventory.
+    /// A folder of the inventory does not exist. The settings `inventory_base_uri`, `nodes_uri` and
+    /// `classes_uri` name the folders. If neither the command line (`-b DIR`) nor a file names one, `reclass`
+    /// looks in `/etc/reclass`.
     DirectoryNotFound { path: String, message: String, similar: Option<String> } "directory-not-found" 74
         "cannot read the folder '{path}': {message}";
-    /// A folder that exists and cannot be read.
+    /// A folder of the inventory exists and cannot be read. In Salt, the user of the master needs the right
+    /// to read it.
     DirectoryUnreadable { path: String, message: String } "directory-unreadable" 74
         "cannot read the folder '{path}': {message}";
-    /// A file that cannot be read.
+    /// A file of the inventory exists and cannot be read, or it keeps changing while it is read. In Salt, the
+    /// user of the master needs the right to read it.
     FileUnreadable { path: String, message: String } "file-unreadable" 74
         "cannot read '{path}': {message}";
-    /// Several files with one name (S6).
+    /// Several files define the same node or class (S6). Everything that depends on the name fails, and other
+    /// nodes do not. Keep one of the files.
     DuplicateDefinition { what: &'static str, name: String, files: Vec<String> } "duplicate-definition" 65
         "{what} '{name}' is defined {}", places_sentence(files);
-    /// A node without a file.
+    /// No file defines the node. In Salt, the setting `node_not_found` decides about minions without a node
+    /// (S14).
     NodeNotFound { name: String, folder: String, similar: Option<String> } "node-not-found" 74
         "no node '{name}' in {}", folder_sentence(folder);
 
     // Git.
-    /// A program that cannot be run.
+    /// The program `git` cannot be run.
     GitProgram { message: String } "git-program" 74
         "cannot run the program 'git': {message}";
-    /// A repository that cannot be fetched: a wrong address, no network.
+    /// A git repository cannot be fetched, for example because its address is wrong or there is no network.
     GitFetch { repo: String, message: String } "git-fetch" 74
         "cannot fetch '{repo}': {message}";
-    /// A server that refuses access, or an untrusted server.
+    /// The server of a git repository refuses access, or it is not among the known ssh servers.
     GitAccess { repo: String, message: String } "git-access" 74
         "no access to '{repo}': {message}";
-    /// A server that does not answer in time.
+    /// The server of a git repository does not answer within `git_fetch_timeout`.
     GitTimeout { repo: String, message: String } "git-timeout" 74
         "cannot fetch '{repo}': {message}";
-    /// A cache that can neither be used nor recreated.
+    /// The local copy of a git repository can neither be used nor made again.
     GitCache { path: String, message: String } "git-cache" 74
         "cannot use the cache '{path}': {message}";
-    /// A branch that a repository does not have.
+    /// A git repository does not have the branch that the settings name.
     GitBranch { repo: String, branch: String, similar: Option<String> } "git-branch" 74
         "no branch '{branch}' in '{repo}'";
-    /// A failed fetch; the previously fetched state is served.
+    /// A git repository could not be fetched. The state that was fetched last is in use, until a fetch
+    /// succeeds.
     GitStale { repo: String, message: String } "git-stale" 74
         "'{repo}' is served as it was fetched last: {message}";
 
     // YAML.
-    /// Text that is not YAML, or YAML that `PyYAML` rejects.
+    /// A file is not YAML, or `PyYAML` would reject it (Y5).
     YamlSyntax { message: String } "yaml-syntax" 65
         "{message}";
-    /// An unknown tag (Y3). It has no name here, because a password can look like a tag.
+    /// A value has a tag that YAML 1.1 does not define (Y3). The message does not show the tag, because a
+    /// password without quotes may look like one.
     YamlTag { } "yaml-tag" 65
         "unknown tag";
-    /// A limit on the size, depth or number of aliases of a document.
+    /// A file exceeds a limit on its size, its depth, or the number of its values, aliases included. If a
+    /// setting is the limit, the message names it.
     YamlLimit { what: String, limit: usize, setting: Option<&'static str> } "yaml-limit" 65
         "{what} exceeds the limit of {limit}";
-    /// A duplicate key of a mapping; the last one wins (Y2). With `types`, two keys of these types become
-    /// the same text, and their values merge (M7). `written` are the two spellings, if they differ.
+    /// A mapping has the same key twice; the last one wins (Y2). If only the types of the keys differ, both
+    /// become the same text, and the later value merges over the earlier (M7).
     DuplicateKey {
         key: String,
         types: Option<(&'static str, &'static str)>,
@@ -136,99 +152,108 @@ kinds! {
         "duplicate key '{key}'{}", duplicate_consequence(*types, written.as_ref());
 
     // The parts of a node or class file.
-    /// An empty file: a full disk leaves such files.
+    /// A node or class file is empty. A full disk leaves such files.
     FileEmpty { what: &'static str, name: String } "file-empty" 65
         "the file of {what} '{name}' is empty";
-    /// A file that is not a mapping.
+    /// A node or class file holds something other than a mapping.
     NotAMapping { found: &'static str } "not-a-mapping" 65
         "a node or class file must be a mapping, not {}", article(found);
-    /// A section of the wrong type (S18).
+    /// A section such as `classes` or `parameters` has the wrong type (S18).
     SectionType { section: String, expected: &'static str, found: &'static str } "section-type" 65
         "'{section}' must be a {expected}, not {}", article(found);
-    /// An entry of `classes` or `applications` that is not a string.
+    /// An entry of `classes` or `applications` is not a string.
     EntryType { section: String, found: &'static str } "entry-type" 65
         "an entry of '{section}' must be a string, not {}", article(found);
-    /// A class name with a space or a slash, or an empty one.
+    /// A class name is empty, or contains a space or a slash.
     ClassNameInvalid { name: String, reason: String } "class-name-invalid" 65
         "invalid class name '{name}': {reason}";
-    /// An unknown top-level key (Y6).
+    /// A file has a top-level key without a meaning (Y6). It has no effect.
     UnknownSection { name: String, similar: Option<String> } "unknown-section" 65
         "unknown section '{name}'";
-    /// An invalid reference.
+    /// A reference such as `${network:address}` is not closed, or is invalid in another way.
     ReferenceSyntax { message: String } "reference-syntax" 65
         "{message}";
-    /// An invalid inventory query.
+    /// An inventory query such as `$[ exports:address ]` is invalid.
     QuerySyntax { message: String } "query-syntax" 65
         "{message}";
 
     // Linearization.
-    /// A class that does not exist.
+    /// A node or a class includes a class that no file defines. Correct the name, add the file, or allow
+    /// missing classes with the setting `ignore_class_notfound`.
     ClassNotFound { name: String, written: String, folder: String, similar: Option<String> } "class-not-found" 65
         "no class '{written}' in {}", folder_sentence(folder);
-    /// A class that includes itself (S7).
+    /// Classes include one another in a cycle (S7). Remove one of the entries that the message shows.
     ClassCycle { cycle: String } "class-cycle" 65
-        "classes include one another in a circle: {cycle}";
-    /// An unresolvable reference in a class name (S4).
+        "classes include one another in a cycle: {cycle}";
+    /// A class name contains a reference, and the parameters merged so far do not have its value (S4). Set the
+    /// parameter in a class that comes before.
     ClassReference { written: String, reference: String, similar: Option<String> } "class-reference" 65
         "cannot resolve '{reference}' in the class name '{written}'";
-    /// A class name of a top that may depend on the earlier pillar, which a top does not have.
+    /// A class name depends on the pillar from before reclass. A master top is made without that pillar.
     ClassNeedsPillar { written: String, reference: String } "class-needs-pillar" 65
         "the class name '{written}' needs '{reference}', and a top has no earlier pillar";
-    /// A missing class that was skipped.
+    /// A class does not exist, and the settings `ignore_class_notfound…` skip it.
     ClassSkipped { name: String } "class-skipped" 65
         "class '{name}' not found, skipped";
 
     // Merging and evaluation.
-    /// A reference to a parameter that does not exist (R5).
+    /// A reference leads to a parameter that does not exist (R5). Correct the path, set the parameter in the
+    /// node or in one of its classes, or give a default: `${path::default}`.
     ReferenceNotFound { reference: String, missing: String, container: String, similar: Option<String> }
         "reference-not-found" 65
         "{}", missing_sentence(reference, missing, container);
-    /// A reference cycle (R9).
+    /// References form a cycle, so none of them has a value (R9). The message shows every path of the
+    /// cycle.
     ReferenceCycle { cycle: String } "reference-cycle" 65
-        "references lead in a circle: {cycle}";
-    /// Types that do not merge (M2).
+        "references form a cycle: {cycle}";
+    /// Two layers give a parameter types that do not merge (M2). If a setting allows it, the message names
+    /// this setting. The prefix `~` in front of the key replaces the earlier value instead.
     MergeType { later: &'static str, earlier: &'static str, setting: Option<&'static str> } "merge-type" 65
         "cannot merge a {later} over a {earlier}";
-    /// A constant that a later layer changes (M5).
+    /// A later layer changes a value whose key has the prefix `=` (M5).
     ConstantChanged { } "constant-changed" 65
         "a constant is changed";
-    /// A default that is not YAML (R7).
+    /// The default of a reference, as in `${path::default}`, is not YAML (R7). Quotes inside of the default
+    /// make it a text.
     DefaultSyntax { reference: String, message: String } "default-syntax" 65
         "the default of '{reference}' is not YAML: {message}";
-    /// A missing reference whose value a later layer replaces (R6).
+    /// A reference leads nowhere, but a later layer replaces its value, so it does no harm (R6).
     OverwrittenReference { reference: String } "overwritten-reference" 65
         "'{reference}' does not exist, but is overwritten";
-    /// A missing reference whose default is used (R12).
+    /// A reference leads nowhere, and its default is used (R12).
     DefaultUsed { reference: String } "default-used" 65
         "'{reference}' does not exist, its default is used";
-    /// A value that could hold missing references and was replaced unrendered (R12).
+    /// A later layer replaces a value with references, so these were never resolved (R12). An error in them
+    /// would not show.
     DroppedUnrendered { } "dropped-unrendered" 65
         "a value with references is replaced without being resolved";
-    /// Text around an inventory query (Q5).
+    /// An inventory query must be the whole value. Text, a reference or another query is beside it (Q5).
     QueryEmbedded { query: String } "query-embedded" 65
         "the inventory query '{query}' must stand alone, without text or another query around it";
-    /// A query in an export (Q6).
+    /// The value of an export contains an inventory query (Q6). Queries belong in the parameters.
     QueryInExport { query: String } "query-in-export" 65
         "the inventory query '{query}' must not be in an export";
-    /// A query that failed for another node (Q4).
+    /// An inventory query fails, because an export of another node cannot be computed (Q4). Repair the
+    /// export, or leave such nodes out with `+IgnoreErrors`.
     QueryFailed { query: String, node: String } "query-failed" 65
         "the inventory query '{query}' fails for node '{node}'";
-    /// A comparison with null or with a missing value.
+    /// An inventory query compares with null, or with a value that does not exist.
     QueryOperand { query: String, message: String } "query-operand" 65
         "the inventory query '{query}': {message}";
-    /// A limit of the evaluation.
+    /// The values of a node exceed a limit, for example because references repeat a large value. If a setting
+    /// is the limit, the message names it.
     EvaluationLimit { what: &'static str, limit: usize, setting: Option<&'static str> } "evaluation-limit" 65
         "{what} exceeds the limit of {limit}";
 
     // Questions.
-    /// A revision of a git repository that cannot be read.
+    /// A revision of a git repository cannot be read.
     Revision { revision: String, message: String } "revision" 74
         "cannot read the revision '{revision}': {message}";
-    /// A path, class or application to explain that a node does not have.
+    /// The node does not have the path, class or application to explain.
     NothingToExplain { what: &'static str, name: String, similar: Option<String> } "nothing-to-explain" 74
         "no {what} '{name}' in this node";
 
-    /// A pattern of a listing that matches nothing.
+    /// A name or a pattern of a listing matches nothing.
     NothingMatches { what: &'static str, name: String, similar: Option<String> } "nothing-matches" 74
         "no {what} matches '{name}'";
 
@@ -238,45 +263,49 @@ kinds! {
         "{message}";
 
     // Edits.
-    /// An entry that cannot be changed without changing other entries.
+    /// An entry cannot be changed without a change of other entries, for example because an alias shares it.
+    /// Edit the file by hand.
     EditRefused { keys: String, reason: String } "edit-refused" 65
         "cannot change '{keys}' in place: {reason}";
-    /// A value with references, without the option for them.
+    /// A new value contains a reference or a query, and `interpolate` was not given.
     EditReference { keys: String } "edit-reference" 65
         "the value for '{keys}' holds a reference or an inventory query";
-    /// An invalid name.
+    /// A name is not allowed for a new node, class, cluster or parameter.
     NameRefused { what: &'static str, name: String, reason: &'static str } "name-refused" 65
         "'{name}' cannot be the name of a {what}: {reason}";
-    /// A path that no node or class file may have.
+    /// A path leads out of the inventory, or to a place where no such file may be.
     PathRefused { path: String, reason: &'static str } "path-refused" 65
         "'{path}' is refused: {reason}";
-    /// A node that exists already.
+    /// A node to create exists already.
     NodeExists { name: String, path: String } "node-exists" 65
         "node '{name}' exists already, in '{path}'";
-    /// A file that cannot be written.
+    /// A file or folder cannot be written.
     FileUnwritable { path: String, message: String } "file-unwritable" 74
         "cannot write '{path}': {message}";
-    /// A changed file whose folder cannot be flushed.
+    /// A file was changed, but its folder cannot be flushed to disk. The change may be lost if the system
+    /// crashes.
     FolderUnflushed { path: String, message: String } "folder-unflushed" 74
         "the change of '{path}' is made, but may be lost if the system crashes: its folder cannot be flushed to disk: {message}";
-    /// Another process holds the lock for too long.
+    /// Another process holds the lock of the inventory for too long. Try again when its edit is done.
     LockTimeout { path: String, seconds: u64 } "lock-timeout" 74
         "another process has held '{path}' for {seconds} seconds";
 
     // Shells.
-    /// A host without a group, which Ansible does not see.
+    /// A node has no class and no application. Ansible knows hosts by their groups, so it does not see this
+    /// one.
     HostWithoutGroup { name: String } "host-without-group" 65
         "node '{name}' has no class and no application, so it is in no group and Ansible does not see it";
-    /// A folder for a new inventory that is not empty.
+    /// The folder for a new inventory is not empty.
     FolderUsed { path: String } "folder-used" 65
         "'{path}' is not empty";
-    /// A value that the caller's format cannot hold (Y4).
+    /// A value has a type that Salt cannot carry to a minion (Y4). Give it another type, for example a text
+    /// in quotes.
     WireType { what: String } "wire-type" 65
         "{what}";
-    /// An invalid command line.
+    /// The command line is invalid.
     Usage { message: String } "usage" 2
         "{message}";
-    /// A defect of this program.
+    /// A defect of this program. Please report it.
     Internal { message: String } "internal" 1
         "internal error: {message}";
 }

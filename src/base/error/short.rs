@@ -28,7 +28,7 @@ pub fn short(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{begin} … {} characters … {end}", count - first - LAST))
 }
 
-/// [`join_path`] with abbreviated keys. A key of many MiB is not copied for each diagnostic below it.
+/// `join_path` with abbreviated keys. A key of many MiB is not copied for each diagnostic below it.
 pub fn short_path(path: &[Key], delimiter: &str) -> String {
     let keys = path.iter().map(|key| match key.as_str() {
         Some(text) if text.len() > MOST => Key::from(&*short(text)),

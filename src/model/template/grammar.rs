@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use nom::IResult;
 use nom::Parser;
 use nom::bytes::complete::{tag, take_till1};
 use nom::combinator::recognize;
@@ -14,7 +13,7 @@ use crate::base::error::{Fault, Kind};
 use crate::base::path::find;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
-use crate::model::query::Query;
+use crate::model::query::{Parse, Query};
 
 /// The sentinels, the escape character and the delimiter.
 pub(super) struct Grammar<'s> {
@@ -31,8 +30,6 @@ const MAX_NESTING: usize = 200;
 
 /// The most references in one text. Each takes some hundred times as much memory as its characters.
 const MAX_REFERENCES: usize = 100_000;
-
-type Parse<'t, T> = IResult<&'t str, T>;
 
 fn fail<T>(at: &str) -> Parse<'_, T> {
     Err(nom::Err::Error(NomError::from_error_kind(at, ErrorKind::Tag)))

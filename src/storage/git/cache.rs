@@ -1,9 +1,9 @@
-//! A cache turns a remote repository into a bare one beside us, and a record of what was fetched:
-//! the commit of each branch, all of one moment.
+//! The local cache of a remote repository: a bare repository, and a record with the commit of each branch at
+//! the last fetch.
 //!
-//! Only the record decides which commits are read. It is one small file that takes the place of the
-//! one before in a single step, so that every process sees the branches of one fetch, whatever
-//! happens to the references of the repository meanwhile. Fetching needs the lock, reading does not.
+//! Only the record decides which commits are read. It is one small file that is replaced in one step. So
+//! every process sees the branches of one fetch, even if the references of the repository change meanwhile.
+//! Fetching needs the lock, reading does not.
 #![expect(clippy::disallowed_methods, reason = "the one door to the file system")]
 
 use std::collections::BTreeMap;
@@ -19,9 +19,9 @@ use rustix::io::Errno;
 
 use crate::storage::fs::{DiskFingerprint, fingerprint, reason};
 
-/// The first line of a record. A cache whose record begins otherwise was made by something else.
+/// The first line of a record. A cache with another first line comes from another program or version.
 const FORMAT: &str = "reclass cache 1";
-/// The last line, without which a record is not whole.
+/// The last line. A record without it is incomplete.
 const END: &str = "end";
 const RECORD: &str = "reclass-record";
 
@@ -30,36 +30,36 @@ const RECORD: &str = "reclass-record";
 pub struct Cache {
     /// The bare repository.
     pub folder: PathBuf,
-    /// The file that is locked by who fetches.
+    /// The file that a fetching process locks.
     pub lock: PathBuf,
 }
 
-/// What was fetched.
+/// The result of the last fetches.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Record {
-    /// When the last successful fetch began.
+    /// Start of the last successful fetch.
     pub fetched: Option<SystemTime>,
     /// The commits of all branches.
     pub heads: BTreeMap<String, Arc<str>>,
-    /// The failed fetch after that.
-    pub failure: Option<Failed>,
+    /// The last fetch, if it failed.
+    pub failure: Option<FailedFetch>,
 }
 
 /// A fetch that failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Failed {
-    /// When it began.
+pub struct FailedFetch {
+    /// Start of the fetch.
     pub began: SystemTime,
-    /// How long it took.
+    /// Duration of the fetch.
     pub took: Duration,
-    /// Of what kind it was, as one word.
+    /// The word of the reason.
     pub code: String,
-    /// Why, in one line.
+    /// The reason in one line.
     pub message: String,
 }
 
-/// The right to change a cache. Ends with the value, or with the process and the last git that it
-/// started.
+/// The right to change a cache. It ends when the value is dropped, or when this process and the last git that
+/// it started have ended.
 #[derive(Debug)]
 pub struct CacheLock(File);
 
@@ -71,27 +71,27 @@ impl CacheLock {
 }
 
 impl Drop for CacheLock {
-    /// Gives the lock back by name: a child that was forked meanwhile holds the same file open.
+    /// Unlocks explicitly. Closing the file is not enough, because a forked child may have it open too.
     fn drop(&mut self) {
         let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
 impl Cache {
-    /// The record and its stamp; `None` without a readable record.
+    /// The record and its fingerprint; `None` without a readable record.
     pub fn record(&self) -> Option<(Record, DiskFingerprint)> {
         let path = self.folder.join(RECORD);
-        let stamp = fingerprint(&path).ok()?;
+        let fingerprint = fingerprint(&path).ok()?;
         let record = Record::parse(&fs::read_to_string(&path).ok()?)?;
-        Some((record, stamp))
+        Some((record, fingerprint))
     }
 
-    /// The stamp of the record.
-    pub fn stamp(&self) -> Option<DiskFingerprint> {
+    /// The fingerprint of the record.
+    pub fn fingerprint(&self) -> Option<DiskFingerprint> {
         fingerprint(&self.folder.join(RECORD)).ok()
     }
 
-    /// Puts a record in the place of the last one.
+    /// Replaces the record.
     pub fn write(&self, record: &Record) -> Result<(), String> {
         let path = self.folder.join(RECORD);
         let beside = self.folder.join(format!("{RECORD}.new"));
@@ -113,7 +113,7 @@ impl Cache {
         written.map(|()| path.clone()).map_err(|error| io_message(&path, &error))
     }
 
-    /// Waits for the right to fetch; `None` where another process has it for too long.
+    /// Waits for the lock; `None` if another process holds it for longer than `wait`.
     pub fn lock(&self, wait: Duration) -> Result<Option<CacheLock>, String> {
         const PAUSE: Duration = Duration::from_millis(10);
         let failed = |error: io::Error| io_message(&self.lock, &error);
@@ -137,8 +137,8 @@ impl Cache {
         }
     }
 
-    /// Takes away what a git left that was killed: locks of references, halves of packs. Who has the
-    /// lock knows that nobody uses them.
+    /// Removes the files of a killed git: locks of references, incomplete packs. Nobody uses them, because
+    /// the caller holds the lock.
     pub fn sweep(&self) {
         let is_lock = |name: &str| Path::new(name).extension().is_some_and(|end| end == "lock");
         sweep(&self.folder, false, &is_lock);
@@ -147,7 +147,7 @@ impl Cache {
         sweep(&self.folder.join("objects/pack"), false, &|name| name.starts_with("tmp_"));
     }
 
-    /// Another cache beside this one, empty, to take its place.
+    /// An empty cache beside this one, which can replace it.
     pub fn beside(&self) -> Result<Cache, String> {
         let cache = Cache { folder: self.folder.with_extension("new"), lock: self.lock.clone() };
         remove(&cache.folder)?;
@@ -155,7 +155,7 @@ impl Cache {
         Ok(cache)
     }
 
-    /// Puts a cache in the place of this one.
+    /// Replaces this cache by another one.
     pub fn replace_by(&self, other: &Cache) -> Result<(), String> {
         let old = self.folder.with_extension("old");
         remove(&old)?;
@@ -191,7 +191,7 @@ fn io_message(path: &Path, error: &io::Error) -> String {
     format!("{}: {}", path.display(), reason(error))
 }
 
-/// Makes a folder that only its owner can read, because its content may be secret.
+/// Creates a folder that only its owner can read, because its content may be secret.
 fn make(folder: &Path) -> Result<(), String> {
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
     made.map_err(|error| io_message(folder, &error))
@@ -210,7 +210,7 @@ fn remove(folder: &Path) -> Result<(), String> {
 }
 
 impl Record {
-    /// When a fetch was last tried.
+    /// Start of the last attempt to fetch.
     pub fn tried(&self) -> Option<SystemTime> {
         self.failure.as_ref().map(|failure| failure.began).max(self.fetched)
     }
@@ -221,7 +221,7 @@ impl Record {
         if let Some(fetched) = self.fetched {
             let _ = writeln!(text, "fetched {}", milliseconds(fetched));
         }
-        if let Some(Failed { began, took, code, message }) = &self.failure {
+        if let Some(FailedFetch { began, took, code, message }) = &self.failure {
             let message = message.replace(char::is_control, " ");
             let _ = writeln!(text, "failed {} {} {code} {message}", milliseconds(*began), took.as_millis());
         }
@@ -243,7 +243,7 @@ impl Record {
                 "fetched" => record.fetched = Some(time(rest)?),
                 "failed" => {
                     let mut words = rest.splitn(4, ' ');
-                    record.failure = Some(Failed {
+                    record.failure = Some(FailedFetch {
                         began: time(words.next()?)?,
                         took: Duration::from_millis(words.next()?.parse().ok()?),
                         code: words.next()?.to_owned(),
@@ -280,7 +280,7 @@ mod tests {
         let mut record = Record { fetched: Some(at(7)), ..Record::default() };
         record.heads.insert("feature/a b".into(), "0123".into());
         assert_eq!(Record::parse(&record.text()), Some(record.clone()));
-        record.failure = Some(Failed {
+        record.failure = Some(FailedFetch {
             began: at(9),
             took: Duration::from_millis(1500),
             code: "fetch".into(),

@@ -1,26 +1,25 @@
-//! A fetch turns what a remote repository has now into a bare cache and its record, or into the
-//! reason why not.
+//! Fetches the branches and tags of a remote repository into its cache, and writes the record.
 
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::cache::{Cache, CacheLock, Failed, Record};
+use super::cache::{Cache, CacheLock, FailedFetch, Record};
 use super::program::{Failure, In, LOCAL, change, git, output};
 use super::remote::{Remote, Transport};
 
-/// Who we are for a server of ssh, and which servers we trust.
+/// The credentials for servers of ssh, and the servers to trust.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub struct Login {
-    /// The private key; without one, those of the agent and of ssh's configuration.
+    /// The private key. The default is the keys of the agent and of ssh's configuration.
     pub privkey: Option<PathBuf>,
-    /// The public key: with it alone, the agent has the private one.
+    /// The public key. Without `privkey`, the agent must have the private key.
     pub pubkey: Option<PathBuf>,
-    /// What the private key is encrypted with.
+    /// The password of the private key.
     pub password: Option<String>,
-    /// The file of known servers; without one, ssh's own.
+    /// The file of known servers. The default is that of ssh.
     pub known_hosts: Option<PathBuf>,
-    /// Whether a server that is not known is trusted from then on.
+    /// Whether to trust an unknown server from its first use on.
     pub accept_new_hosts: bool,
 }
 
@@ -30,23 +29,23 @@ impl std::fmt::Debug for Login {
     }
 }
 
-/// What is fetched, and into what.
+/// The repository to fetch, and its cache.
 #[derive(Clone, Copy, Debug)]
 pub struct FetchSource<'a> {
     /// The cache.
     pub cache: &'a Cache,
-    /// Where the repository is.
+    /// The address of the repository.
     pub remote: &'a Remote,
-    /// Who we are there.
+    /// The credentials.
     pub login: &'a Login,
 }
 
-/// Why a fetch failed.
+/// The reason for a failed fetch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// There is no program to run.
+    /// The program `git` cannot be run.
     Program,
-    /// The server refuses us, or we it.
+    /// The server refuses the client, or the client does not trust the server.
     Access,
     /// It took too long.
     Time,
@@ -65,17 +64,17 @@ const WORDS: [(Reason, &str); 5] = [
 ];
 
 impl Reason {
-    /// The word that a record has for it.
+    /// Its word in a record.
     pub fn word(self) -> &'static str {
         WORDS.iter().find(|(reason, _)| *reason == self).map_or("other", |(_, word)| word)
     }
 
-    /// The reason that a record has a word for.
+    /// The reason for a word in a record.
     pub fn of_word(word: &str) -> Reason {
         WORDS.iter().find(|(_, known)| *known == word).map_or(Reason::Other, |(reason, _)| *reason)
     }
 
-    /// What words of git or ssh mean.
+    /// The reason in a message of git or ssh.
     fn of_text(text: &str) -> Reason {
         let has_any = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if has_any(&[
@@ -106,9 +105,9 @@ impl Reason {
     }
 }
 
-/// Fetches into a cache, which is made or repaired where it has to be. Needs its lock.
+/// Fetches into a cache, and creates or repairs the cache if necessary. Needs its lock.
 ///
-/// The answer is the record as it is from then on, written if it can be.
+/// Returns the new record. It is also written, unless the cache cannot be written.
 pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Record {
     let cache = source.cache;
     let before = cache.record().map(|(record, _)| record).unwrap_or_default();
@@ -116,7 +115,7 @@ pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Rec
     let (began, clock) = (SystemTime::now(), Instant::now());
     let tried = if before.fetched.is_some() {
         match fetch_all(source, lock, began, limit) {
-            // What is damaged is made anew; what cannot be reached, cannot.
+            // A new cache helps against damage, but not against a server that cannot be reached.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
                 anew(source, lock, began, limit.saturating_sub(clock.elapsed()))
             }
@@ -130,9 +129,9 @@ pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Rec
         Err(message) => Err((Reason::Cache, message)),
     });
     tried.unwrap_or_else(|(reason, message)| {
-        let failure = Failed { began, took: clock.elapsed(), code: reason.word().into(), message };
+        let failure = FailedFetch { began, took: clock.elapsed(), code: reason.word().into(), message };
         let record = Record { failure: Some(failure), ..before };
-        // Where nobody can write, everybody finds that out alone.
+        // If the cache cannot be written, every process notices the failure itself.
         let _ = cache.write(&record);
         record
     })
@@ -181,7 +180,7 @@ fn fetch_all(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit
             Some((branch.to_owned(), commit.into()))
         })
         .collect();
-    // Packs become one now and then; what nothing refers to stays for two weeks.
+    // Combines packs from time to time. Objects without references stay for two weeks.
     let tidy = with(cache, &["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"]);
     let _ = change(&tidy, lock.file(), end.saturating_duration_since(Instant::now()));
     Ok(Record { fetched: Some(began), heads, failure: None })
@@ -193,7 +192,7 @@ fn with(cache: &Cache, arguments: &[&str]) -> Command {
     command
 }
 
-/// Gives git what it needs to be let in. Secrets go by variables that only our user can read.
+/// Passes the credentials to git. Secrets are in environment variables, which only the same user can read.
 fn introduce(command: &mut Command, cache: &Cache, remote: &Remote, login: &Login) -> Result<(), String> {
     match &remote.transport {
         Transport::Ssh => {
@@ -221,11 +220,11 @@ fn introduce(command: &mut Command, cache: &Cache, remote: &Remote, login: &Logi
 const HELPER: &str = "!f() { test \"$1\" = get && \
      printf 'username=%s\\npassword=%s\\n' \"$RECLASS_USER\" \"$RECLASS_PASSWORD\"; }; f";
 
-/// Tells ssh what the key is encrypted with.
+/// Passes the password of the key to ssh.
 const ASK: &str = "#!/bin/sh\nprintf '%s\\n' \"$RECLASS_PASSWORD\"\n";
 
 fn ssh(login: &Login) -> String {
-    // For the shell, and in it for ssh, which has words and `%` of its own in paths.
+    // Quoted for the shell, and then for ssh, which splits words and expands `%` in paths.
     let quoted = |option: &str, path: &PathBuf| {
         let path = path.to_string_lossy().replace('%', "%%").replace('\'', "'\\''");
         format!(" -o '{option}=\"{path}\"'")
@@ -233,7 +232,7 @@ fn ssh(login: &Login) -> String {
     let hosts = if login.accept_new_hosts { "accept-new" } else { "yes" };
     let mut command = format!("ssh -o StrictHostKeyChecking={hosts}");
     command += match login.password {
-        // What unlocks the key is nothing to send to a server.
+        // The password of the key must not be sent to a server.
         Some(_) => " -o PasswordAuthentication=no -o KbdInteractiveAuthentication=no",
         None => " -o BatchMode=yes",
     };
@@ -274,8 +273,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_says_is_told_without_the_password() {
-        // A server may send back what it was sent: git shows its words.
+    fn messages_of_git_are_reported_without_the_password() {
+        // A server may send the password back, and git shows the message of the server.
         let remote = Remote::parse("https://ada:hunter%202@host/x.git", None).expect("an address");
         let message = "remote: no user 'ada' with 'hunter 2'".to_owned();
         assert_eq!(without_password(message, &remote), "remote: no user 'ada' with '***'");

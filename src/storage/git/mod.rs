@@ -1,7 +1,7 @@
-//! Git turns a repository somewhere into the YAML files of its branches, each branch as one commit
-//! has it, and fetches what is new when it is time to.
+//! Repositories of git: reads the YAML files of the branches, each at one commit, and fetches new commits
+//! when the last fetch is too old.
 //!
-//! The program `git` is asked, not a library: see `docs/design.md`, "Git".
+//! This uses the program `git` and not a library: see `docs/design.md`, "Git".
 
 mod cache;
 mod fetch;
@@ -23,19 +23,19 @@ use crate::base::value::Text;
 use crate::storage::TreeLimits;
 use crate::storage::fs::{DiskFingerprint, display};
 pub use cache::Record;
-use cache::{Cache, Failed};
+use cache::{Cache, FailedFetch};
 pub use fetch::Login;
 use fetch::{FetchSource, Reason};
 pub use objects::Absent;
 use program::{Failure, In, LOCAL};
 use remote::Remote;
 
-/// When to fetch, and what to do when that fails.
+/// The conditions for a fetch, and the reaction to a failed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Policy {
-    /// How old what was fetched may be.
+    /// Maximum age of the last fetch.
     pub interval: Duration,
-    /// How long a fetch may take, the wait for another process included.
+    /// Maximum duration of a fetch, including the wait for another process.
     pub limit: Duration,
     /// Whether the commits fetched last are served when a fetch fails.
     pub serve_stale: bool,
@@ -43,28 +43,28 @@ pub struct Policy {
 
 /// Factor by which the first fetch may take longer, because it fetches the whole history.
 const FIRST: u32 = 10;
-/// What fails faster than this costs nobody much, and may be mended by the next settings.
+/// A fetch that fails faster than this is cheap, and new settings may correct it, so there is no extra pause.
 const QUICK: Duration = Duration::from_secs(1);
-/// How many times as long as a failed fetch took nobody tries again.
+/// Pause after a failed fetch, as a multiple of its duration.
 const REST: u32 = 4;
-/// How long that is at the most.
+/// Maximum pause after a failed fetch.
 const LONGEST_REST: Duration = Duration::from_secs(300);
-/// How far ahead a time may be that another process took down.
+/// Maximum difference between the clocks of two processes.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(600);
-/// How often reading is tried again when the cache is replaced meanwhile.
+/// Maximum number of attempts to read if the cache is replaced meanwhile.
 const ATTEMPTS: usize = 3;
 
-/// A repository, its cache, and what was read from it.
+/// A repository, its cache, and the bytes in use that were read from it.
 #[derive(Debug)]
 pub struct Repository {
-    /// Where it is.
+    /// Its address.
     pub remote: Remote,
     login: Login,
     cache: Cache,
     policy: Policy,
-    /// Read instead of the branches, where the repository has it.
+    /// Read instead of the branches, if the repository has it.
     revision: Option<Text>,
-    /// How much of a tree is taken.
+    /// Limits for the files of a tree.
     limits: TreeLimits,
     asked_before: AtomicBool,
     record: Mutex<Option<(DiskFingerprint, Arc<Record>)>>,
@@ -74,7 +74,7 @@ pub struct Repository {
 /// The bytes of a file of a commit.
 #[derive(Debug)]
 pub struct Blob {
-    /// Their name in git: the same bytes have the same name.
+    /// Their name in git. Equal bytes have equal names.
     pub object: Arc<str>,
     /// The bytes.
     pub bytes: Arc<[u8]>,
@@ -83,16 +83,16 @@ pub struct Blob {
 /// A YAML file of a commit.
 #[derive(Clone, Debug)]
 pub struct GitFile {
-    /// The folders that it is in, outermost first.
+    /// Its folders, outermost first.
     pub folders: Arc<[String]>,
     /// Its path below the top of the repository.
     pub path: PathBuf,
-    /// Its bytes, or why there are none.
+    /// Its bytes, or the reason for their absence.
     pub blob: Result<Arc<Blob>, Absent>,
 }
 
 impl Repository {
-    /// A repository that is cached in these folders. Touches nothing.
+    /// A repository with a cache in these folders. Neither reads nor writes files.
     pub fn new(
         remote: Remote,
         login: Login,
@@ -107,7 +107,7 @@ impl Repository {
         Repository { remote, login, cache, policy, revision, limits, asked_before, record, blobs }
     }
 
-    /// Whether two are the same repository in the same cache, for the same user.
+    /// Whether both have the same address, cache and credentials.
     pub fn is_same(&self, other: &Repository) -> bool {
         (&self.remote, &self.login, &self.cache) == (&other.remote, &other.login, &other.cache)
     }
@@ -117,8 +117,8 @@ impl Repository {
         self.remote.is_at(&other.remote)
     }
 
-    /// Where the branches are, as it was fetched last; fetched now if it is time to. The first look
-    /// does not rely on what other processes fetched before it.
+    /// The record of the last fetch. Fetches first if the record is too old, and on the first call in any
+    /// case, unless another process fetches meanwhile.
     pub fn current_record(&self) -> Result<Arc<Record>> {
         let now = SystemTime::now();
         let asked_before = self.asked_before.swap(true, Ordering::Relaxed);
@@ -129,7 +129,7 @@ impl Repository {
         }
         let first = cached.as_ref().is_none_or(|record| record.fetched.is_none());
         let limit = if first { self.policy.limit * FIRST } else { self.policy.limit };
-        // While a fetch is tried again that failed before, nobody waits for it.
+        // Nobody waits for another process to repeat a fetch that failed before.
         let rests = cached.filter(|record| record.failure.is_some());
         let lock = self.cache.lock(if rests.is_some() { Duration::ZERO } else { limit });
         // Another process may have fetched while we waited for it.
@@ -147,7 +147,7 @@ impl Repository {
             },
             Err(message) => (Reason::Cache, message),
         };
-        let failure = Failed { began: now, took: Duration::ZERO, code: code.word().into(), message };
+        let failure = FailedFetch { began: now, took: Duration::ZERO, code: code.word().into(), message };
         let record = cached.as_deref().cloned().unwrap_or_default();
         self.usable(Arc::new(Record { failure: Some(failure), ..record }))
     }
@@ -166,7 +166,7 @@ impl Repository {
         })
     }
 
-    /// The revision that is asked for and its commit, if the repository has it.
+    /// The requested revision and its commit, if the repository has it.
     pub fn revision_commit(&self, record: &Record) -> Result<Option<(Text, Arc<str>)>> {
         let Some(revision) = &self.revision else { return Ok(None) };
         if let Some(commit) = record.heads.get(&**revision) {
@@ -179,11 +179,11 @@ impl Repository {
         }
     }
 
-    /// The YAML files of a commit that `wanted` wants, sorted by path, as far as the limits allow.
-    /// Bytes that were read before are not read again.
+    /// The YAML files of a commit that `wanted` accepts, sorted by path. A tree beyond the limits is an
+    /// error. Bytes that are still in use are not read again.
     ///
-    /// What is damaged is fetched anew. Where the cache was made anew without a commit that an
-    /// earlier record had, the answer is an error: the next call sees the new record.
+    /// A damaged cache is replaced by a new one. If the new cache lacks a commit of an earlier record, the
+    /// result is an error, and the next call uses the new record.
     pub fn files(
         &self,
         commit: &str,
@@ -250,7 +250,7 @@ impl Repository {
         FetchSource { cache: &self.cache, remote: &self.remote, login: &self.login }
     }
 
-    /// Makes the cache anew if it is damaged.
+    /// Replaces the cache by a new one if it is damaged.
     fn repair(&self) -> Result<()> {
         let limit = self.policy.limit * FIRST;
         let Some(lock) = self.cache.lock(limit).map_err(|message| self.unusable(message))? else {
@@ -260,23 +260,23 @@ impl Repository {
         repaired.map_err(|(reason, message)| self.fault(reason, message).into())
     }
 
-    /// The record, read again if it is another one.
+    /// The record, read again only if its file has changed.
     fn cached_record(&self) -> Option<Arc<Record>> {
         let mut cached = self.record.lock();
         if let Some((before, record)) = &*cached
-            && self.cache.stamp().is_some_and(|now| now.proves_unchanged(before))
+            && self.cache.fingerprint().is_some_and(|now| now.proves_unchanged(before))
         {
             return Some(record.clone());
         }
-        let read = self.cache.record().map(|(record, stamp)| match &*cached {
-            Some((_, before)) if **before == record => (stamp, before.clone()),
-            _ => (stamp, Arc::new(record)),
+        let read = self.cache.record().map(|(record, fingerprint)| match &*cached {
+            Some((_, before)) if **before == record => (fingerprint, before.clone()),
+            _ => (fingerprint, Arc::new(record)),
         });
         cached.clone_from(&read);
         read.map(|(_, record)| record)
     }
 
-    /// What may be served of a record.
+    /// The record, or its failure if the policy forbids older data.
     fn usable(&self, record: Arc<Record>) -> Result<Arc<Record>> {
         match &record.failure {
             Some(failure) if record.fetched.is_none() || !self.policy.serve_stale => {
@@ -316,17 +316,17 @@ impl Repository {
     }
 }
 
-/// Whether it is time to fetch, for a question that was asked at `now`.
+/// Whether a request at the time `now` has to fetch.
 fn is_due(record: &Record, now: SystemTime, interval: Duration) -> bool {
     let Some(tried) = record.tried() else { return true };
-    let rest = |failure: &Failed| match failure.took {
+    let rest = |failure: &FailedFetch| match failure.took {
         took if took < QUICK => Duration::ZERO,
         took => took + (took * REST).min(LONGEST_REST),
     };
     let interval = record.failure.as_ref().map_or(interval, |failure| interval.max(rest(failure)));
     match now.duration_since(tried) {
         Ok(age) => age >= interval,
-        // Another process fetched while we waited for it, or a clock was set back.
+        // Another process fetched after `now`, or a clock was set back.
         Err(ahead) => ahead.duration() > CLOCKS_DIFFER,
     }
 }

@@ -1,7 +1,6 @@
-//! Objects turn a commit into the YAML files that it has: their paths, links followed, and their
-//! bytes as they were committed.
+//! Reads the YAML files of a commit: their paths after links are followed, and their bytes as committed.
 //!
-//! `git archive` and a checkout would change them: attributes, line ends, `export-ignore`.
+//! `git archive` and a checkout would change the bytes: attributes, line ends, `export-ignore`.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -11,7 +10,7 @@ use std::sync::Arc;
 use super::program::{Failure, In, LOCAL, git, output};
 use crate::storage::TreeLimits;
 
-/// How many links may lead to links: as many as Linux follows.
+/// Maximum number of links that lead to links, as in Linux.
 pub const MAX_LINKS: usize = 40;
 
 /// One entry of a tree: a file or a link.
@@ -28,7 +27,7 @@ pub struct TreeEntry {
 /// The commit of another repository in a folder of a tree: its path, and the name of the commit.
 pub type Submodule = (PathBuf, String);
 
-/// All files and links of a commit, by path, and its submodules. A path that leads out of the tree is none.
+/// All files and links of a commit, by path, and its submodules. Paths that lead out of the tree are skipped.
 pub fn entries(
     place: In<'_>,
     commit: &str,
@@ -89,28 +88,28 @@ pub fn read<'a>(
 /// A YAML file of a tree.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TreeFile {
-    /// The folders that it is in, outermost first, as the links on the way are named.
+    /// Its folders, outermost first. A linked folder has the name of the link.
     pub folders: Vec<String>,
     /// Its path below the top of the repository.
     pub path: PathBuf,
-    /// Its object, or why there is none.
+    /// Its object, or the reason for its absence.
     pub object: Result<Arc<str>, Absent>,
 }
 
-/// Why a commit does not have the bytes of a file.
+/// The reason for the absence of a file's bytes in a commit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Absent {
-    /// A link leads here, out of the repository.
+    /// A link leads out of the repository, to this path.
     Outside(PathBuf),
-    /// A link that leads to no file, for this reason.
+    /// A link leads to no file, for this reason.
     Link(&'static str),
-    /// It has more than are taken.
+    /// It has more bytes than the limit.
     TooLarge,
 }
 
-/// The YAML files of a tree, sorted by path, as a folder with the same files has them: links are
-/// followed inside of the repository, hidden files and folders, `CVS` and `SCCS` are left out (S17).
-/// Hidden folders count that are part of `root`. What is beyond the limits is a [`Failure::TooMuch`].
+/// The YAML files of a tree, sorted by path, with the same rules as for folders on disk (S17): links inside
+/// of the repository are followed; hidden files and folders, `CVS` and `SCCS` are skipped, except hidden
+/// folders that are part of `root`. A tree beyond the limits is a [`Failure::TooMuch`].
 pub fn files(place: In<'_>, commit: &str, root: &str, limits: TreeLimits) -> Result<Vec<TreeFile>, Failure> {
     let (entries, _) = entries(place, commit)?;
     let links = entries.values().filter(|entry| entry.link).map(|entry| &*entry.object);
@@ -130,11 +129,11 @@ pub fn files(place: In<'_>, commit: &str, root: &str, limits: TreeLimits) -> Res
 pub struct Tree {
     /// By path.
     pub entries: BTreeMap<PathBuf, TreeEntry>,
-    /// Where links lead, by object.
+    /// The targets of links, by object.
     pub targets: BTreeMap<Arc<str>, Vec<u8>>,
 }
 
-/// What a path of a tree comes to.
+/// The target of a path in a tree after all links are followed.
 pub enum Met<'a> {
     /// A file.
     TreeFile(&'a TreeEntry),
@@ -146,7 +145,7 @@ pub enum Met<'a> {
     Nothing(&'static str),
 }
 
-/// Whether a file is one of YAML by its name.
+/// Whether the name of a file is that of a YAML file.
 pub fn is_yaml(path: &Path) -> bool {
     matches!(path.extension(), Some(end) if end == "yml" || end == "yaml")
 }
@@ -156,12 +155,12 @@ struct TreeWalk<'a> {
     tree: &'a Tree,
     root: &'a str,
     limits: TreeLimits,
-    /// How many files and folders were met.
+    /// Number of files and folders so far.
     met: Cell<usize>,
 }
 
 impl TreeWalk<'_> {
-    /// As [`crate::storage::walk::list`] goes through a folder.
+    /// Walks through a folder by the rules of [`crate::storage::walk::list`].
     fn walk(
         &self,
         folder: &Path,
@@ -188,7 +187,7 @@ impl TreeWalk<'_> {
             folders.push(name.clone());
             let shown = folders.join("/");
             folders.pop();
-            if name.starts_with('.') && !is_on_way(&shown, self.root) {
+            if name.starts_with('.') && !contains_root(&shown, self.root) {
                 continue;
             }
             let met = if is_folder { Met::Folder(path) } else { self.tree.follow(path) };
@@ -243,7 +242,7 @@ impl Tree {
         children
     }
 
-    /// The paths from a folder on; those in it come first.
+    /// The paths from a folder on. Those in the folder come first.
     fn below(&self, folder: &Path) -> impl Iterator<Item = &PathBuf> {
         self.entries.range(folder.to_owned()..).map(|(path, _)| path)
     }
@@ -289,7 +288,7 @@ impl Tree {
 const OUTSIDE: &str = "a symbolic link leads out of the repository";
 const DANGLING: &str = "a symbolic link leads to nothing";
 
-/// Whether a folder is the root or on the way to it.
-fn is_on_way(folder: &str, root: &str) -> bool {
+/// Whether a folder is the root or one of its parents.
+fn contains_root(folder: &str, root: &str) -> bool {
     root.strip_prefix(folder).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }

@@ -1,7 +1,7 @@
-//! A program turns a command of git into what it printed, or into why it failed, in a limited time.
+//! Runs commands of git in a limited time, and returns their output or the reason for their failure.
 //!
-//! What git reads and writes are files in memory, not pipes: nobody waits for a reader, no thread is
-//! needed, and what git leaves running holds nothing of ours.
+//! Git reads and writes files in memory instead of pipes. So nobody waits for a reader, no thread is needed,
+//! and processes that git leaves running keep none of our pipes open.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, Write as _};
@@ -14,20 +14,20 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// Why a command of git gave nothing.
+/// The reason for a failed command of git.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failure {
-    /// There is no program `git`, or it cannot be run.
+    /// The program `git` is missing or cannot be run.
     NotRun(String),
     /// It took too long.
     TimedOut(Duration),
-    /// Git failed; its message on one line.
+    /// Git failed, with this message on one line.
     Exited(String),
-    /// The output exceeds a limit: of what, the limit, and its setting.
+    /// A tree exceeds a limit: the name of the quantity, the limit, and its setting.
     TooMuch(&'static str, usize, &'static str),
 }
 
-/// How long a command may take that only reads the disk.
+/// Maximum duration of a command that only reads the disk.
 pub const LOCAL: Duration = Duration::from_secs(60);
 
 /// Variables that would lead git to another repository, for example those that a hook of git sets.
@@ -43,28 +43,28 @@ const MISLEADING: [&str; 9] = [
     "GIT_QUARANTINE_PATH",
 ];
 
-/// Where the repository is that a command is about.
+/// The repository of a command.
 #[derive(Clone, Copy, Debug)]
 pub enum In<'a> {
-    /// The repository that holds this folder, as the user's own commands find it.
-    Around(&'a Path),
+    /// The repository around this folder, found as for the user's own commands.
+    Enclosing(&'a Path),
     /// This bare repository.
     Bare(&'a Path),
-    /// This repository of a submodule, wherever its files are or were.
-    Kept(&'a Path),
+    /// The repository of a submodule, whose files may have moved.
+    Submodule(&'a Path),
 }
 
-/// A `git` that neither asks nor takes locks that it can do without.
+/// A `git` that asks the user nothing and takes no optional locks.
 pub fn git(place: In<'_>) -> Command {
     let mut command = Command::new("git");
     match place {
-        In::Around(folder) => {
+        In::Enclosing(folder) => {
             command.arg("-C").arg(folder);
         }
-        In::Bare(folder) | In::Kept(folder) => {
+        In::Bare(folder) | In::Submodule(folder) => {
             command.arg("--git-dir").arg(folder);
-            if matches!(place, In::Kept(_)) {
-                // In place of the folder in its configuration, which may be gone.
+            if matches!(place, In::Submodule(_)) {
+                // Replaces the folder in the configuration of the submodule, which may not exist any more.
                 command.arg("--work-tree").arg(folder);
             }
             for name in MISLEADING {
@@ -77,11 +77,11 @@ pub fn git(place: In<'_>) -> Command {
     command
 }
 
-/// Runs a command that changes a cache, and may use the network. When this process ends, whatever it
-/// started ends with it; until that has ended, it holds the lock of the cache too.
+/// Runs a command that changes a cache, and may use the network. When this process ends, all processes that
+/// it started are killed. They hold the lock of the cache until they have ended.
 pub fn change(command: &Command, lock: &File, limit: Duration) -> Result<(), Failure> {
-    // The shell holds the other end of a pipe of ours. When it closes before git has ended, the whole
-    // group of processes is ended.
+    // The shell reads from a pipe of this process. If the pipe closes before git has ended, the shell kills
+    // the whole process group.
     const WATCHED: &str = "exec 3<&0; { read -r _ <&3; kill -KILL 0; } & watch=$!; \
          \"$@\" </dev/null 3<&-; code=$?; kill $watch; wait $watch 2>/dev/null; exit $code";
     let mut shell = Command::new("sh");
@@ -92,13 +92,13 @@ pub fn change(command: &Command, lock: &File, limit: Duration) -> Result<(), Fai
             None => shell.env_remove(name),
         };
     }
-    // A locked file that is open in several processes is locked until the last one has closed it.
+    // A file that is open in several processes stays locked until the last one has closed it.
     let lock = lock.try_clone().map_err(not_run)?;
     shell.stdin(Stdio::piped()).stdout(Stdio::from(lock));
     run(shell, limit)
 }
 
-/// What a command prints, if it ends well in time.
+/// The output of a command that succeeds in time.
 pub fn output(mut command: Command, input: &[u8], limit: Duration) -> Result<Vec<u8>, Failure> {
     let (mut stdin, mut stdout) = (memory()?, memory()?);
     stdin.write_all(input).and_then(|()| stdin.rewind()).map_err(not_run)?;
@@ -111,7 +111,7 @@ fn run(mut command: Command, limit: Duration) -> Result<(), Failure> {
     let mut stderr = memory()?;
     command.stderr(stderr.try_clone().map_err(not_run)?).process_group(0);
     let mut child = command.spawn().map_err(not_run)?;
-    // Its files are open in the child alone.
+    // Now only the child has its files open.
     drop(command);
     let ended = wait(&mut child, limit).map_err(|error| match error.raw_os_error() {
         Some(code) if code == Errno::CHILD.raw_os_error() => {
@@ -131,7 +131,7 @@ fn run(mut command: Command, limit: Duration) -> Result<(), Failure> {
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is what failed calls pass on")]
+#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes the error by value")]
 fn not_run(error: std::io::Error) -> Failure {
     Failure::NotRun(crate::storage::fs::reason(&error))
 }
@@ -148,7 +148,7 @@ fn memory() -> Result<File, Failure> {
     made.map(File::from).map_err(|error| not_run(error.into()))
 }
 
-/// How a child ended; `None` where it had to be ended.
+/// The exit status of a child; `None` if it took too long and was killed.
 fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
     const LONGEST_PAUSE: Duration = Duration::from_millis(20);
     let end = Instant::now() + limit;
@@ -188,13 +188,13 @@ fn summary(text: &str) -> String {
     if text.contains("REMOTE HOST IDENTIFICATION HAS CHANGED") {
         return "the host key of the server has changed".to_owned();
     }
-    let idle = ["warning:", "hint:", "@@@", "please make sure you have", "and the repository exists"];
+    let noise = ["warning:", "hint:", "@@@", "please make sure you have", "and the repository exists"];
     let mut lines: Vec<&str> = Vec::new();
     for line in text.lines().map(str::trim) {
         let low = line.to_ascii_lowercase();
         let line =
             line.trim_start_matches("remote: ").trim_start_matches("fatal: ").trim_start_matches("error: ");
-        if !line.is_empty() && !idle.iter().any(|idle| low.starts_with(idle)) && !lines.contains(&line) {
+        if !line.is_empty() && !noise.iter().any(|noise| low.starts_with(noise)) && !lines.contains(&line) {
             lines.push(line);
         }
     }

@@ -1,27 +1,26 @@
-//! A remote turns the `repo` of an inventory into the address that git is given, the name of the
-//! folder that caches it, and a form without password for people.
+//! Parses the `repo` of an inventory: the address for git, the name of the cache folder, and a form without
+//! password for people.
 //!
-//! The password of an address goes another way than the address: neither a command line nor a
-//! file nor a message of git can hold it.
+//! The password is kept apart from the address, so no command line, file or message of git can contain it.
 
 use std::path::Path;
 
 use crate::storage::fs::{absolute, real};
 
-/// Where a repository is.
+/// The address of a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remote {
-    /// As it was written, a password as `***`.
+    /// The address as written, with `***` for a password.
     pub shown: String,
     /// The address for git, without a password.
     pub address: String,
-    /// How it is reached.
+    /// The means of access.
     pub transport: Transport,
     /// The name of its folder in the cache.
     pub folder: String,
 }
 
-/// How a repository is reached.
+/// The means of access to a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Transport {
     /// A folder.
@@ -34,10 +33,10 @@ pub enum Transport {
     Password(Password),
 }
 
-/// A password that stood in an address.
+/// A password from an address.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Password {
-    /// The server that it is for, `https://git.example.com:8443`.
+    /// Its server, for example `https://git.example.com:8443`.
     pub server: String,
     /// The user.
     pub user: String,
@@ -51,12 +50,12 @@ impl std::fmt::Debug for Password {
     }
 }
 
-/// The user of an ssh address without one, as kapicorp-reclass has it.
+/// The default user of an ssh address, as in kapicorp-reclass.
 const SSH_USER: &str = "gitlab";
 
 impl Remote {
-    /// Reads a `repo`. A path that is not absolute belongs to `base`. The error says what is
-    /// wrong without repeating it.
+    /// Parses a `repo`. A relative path is relative to `base`. The error does not repeat the address, because
+    /// it may contain a password.
     pub fn parse(text: &str, base: Option<&str>) -> Result<Remote, &'static str> {
         if text.is_empty() || text.chars().any(char::is_control) {
             return Err("it is empty or has a control character");
@@ -75,13 +74,13 @@ impl Remote {
         }
     }
 
-    /// Whether two addresses lead to one repository, as far as they tell: by whatever spelling of a
-    /// path, and whoever asks.
+    /// Whether two addresses lead to one repository, as far as the addresses show. Users and spellings of a
+    /// path are ignored.
     pub fn is_at(&self, other: &Remote) -> bool {
         self.place() == other.place()
     }
 
-    /// Host and path, without who asks and how the address is spelled.
+    /// Host and path in a form that does not depend on the user and the spelling.
     fn place(&self) -> String {
         let place = if self.transport == Transport::Local {
             let path = real(Path::new(&self.address));
@@ -132,7 +131,7 @@ fn ssh(text: &str, rest: &str) -> Result<Remote, &'static str> {
         return Err("neither user nor host begin with '-'");
     }
     let authority = place.split_once('/').map_or(place, |(before, _)| before);
-    // An address of IPv6 has colons of its own.
+    // An IPv6 address contains colons.
     let after_host = authority.rsplit_once(']').map_or(authority, |(_, after)| after);
     let is_url = match after_host.split_once(':') {
         Some((_, port)) => !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit()),
@@ -174,8 +173,8 @@ fn web(scheme: &str, rest: &str) -> Result<Remote, &'static str> {
     Ok(Remote::new(&shown, address, Transport::Password(credentials)))
 }
 
-/// Whether what seems to be the path may be the rest of a password that is not percent-encoded: it
-/// has an `@`, and a colon stands before that. A number may be a port, or the beginning of a password.
+/// Whether the apparent path may be the rest of a password that is not percent-encoded: it contains an `@`,
+/// and a colon comes before it. A number may be a port, or the beginning of a password.
 fn may_hold_a_password(authority: &str, path: &str) -> bool {
     let Some((before, _)) = path.split_once('@') else { return false };
     let address = authority.strip_prefix('[').and_then(|rest| rest.split_once(']'));
@@ -200,10 +199,10 @@ fn decoded(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
 }
 
-/// A file name for an address; different addresses have different ones.
+/// A file name for an address. Different addresses have different names.
 fn folder(address: &str) -> String {
     use std::fmt::Write as _;
-    /// File names have 255 bytes at the most.
+    /// Maximum length of the readable part, because a file name has at most 255 bytes.
     const LONGEST: usize = 200;
     let mut name = String::new();
     for byte in address.bytes() {

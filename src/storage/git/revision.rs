@@ -1,8 +1,8 @@
-//! A revision of the repository that holds an inventory turns into files in memory, which are read as if
-//! they were in folders.
+//! Reads a revision of the repository of an inventory into memory. Its files are then read as if they were in
+//! folders.
 //!
-//! The repository is the user's own: git finds it, with its configuration, its alternates and its
-//! promisor remotes, as it does for the user's commands.
+//! The repository belongs to the user. Git finds it with its configuration, alternates and promisor remotes,
+//! as for the user's own commands.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -20,13 +20,13 @@ use crate::base::similar;
 use crate::storage::fs::{self, display, link_target, real, reason};
 use crate::storage::{TreeLimits, walk};
 
-/// The largest file that is taken, in bytes: the highest that `limit_file_size` can be.
+/// Maximum size of a file in bytes: the largest value of `limit_file_size`.
 const LARGEST: usize = 64 * 1024 * 1024;
 
 /// The files and links of a revision.
 #[derive(Debug)]
 pub struct Revision {
-    /// What paths in it begin with: its name, and a colon.
+    /// The prefix of its paths: its name and a colon.
     prefix: String,
     /// The top of the repository.
     top: PathBuf,
@@ -37,7 +37,7 @@ pub struct Revision {
 
 /// The commit that a revision names.
 pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
-    // What begins with a dash would be an option.
+    // A name with a dash would be an option.
     if revision.starts_with('-') {
         return Err(Failure::Exited("no revision begins with a dash".into()));
     }
@@ -46,9 +46,9 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output(command, b"", LOCAL)?).trim().to_owned())
 }
 
-/// Where git keeps the repositories of the submodules of a commit, by their paths: those that were moved or
-/// removed since are only there.
-fn kept(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
+/// The repositories in git's folder `modules`, by the paths of their submodules in a commit. The repositories
+/// of submodules that were moved or removed since exist only there.
+fn submodule_repositories(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
     let output_of = |arguments: &[&str]| {
         let mut command = git(place);
         command.args(arguments);
@@ -62,10 +62,10 @@ fn kept(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
         let one = |entry: &str| {
             let (name, path) = entry.split_once('\n')?;
             let name = name.strip_prefix("submodule.")?.strip_suffix(".path")?;
-            let kept = modules.join(name);
-            // A name that leads elsewhere is none.
+            let repository = modules.join(name);
+            // A name must not lead out of the folder.
             let is_name = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
-            (is_name && kept.join("HEAD").exists()).then(|| (PathBuf::from(path), kept))
+            (is_name && repository.join("HEAD").exists()).then(|| (PathBuf::from(path), repository))
         };
         Some(names.split('\0').filter_map(one).collect())
     };
@@ -73,8 +73,8 @@ fn kept(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
 }
 
 impl Revision {
-    /// Takes the files and links of a revision of the repository that holds `folder`, and of its submodules
-    /// at the commits that it names.
+    /// Reads the files and links of a revision of the repository around `folder`, and of its submodules at
+    /// the commits in this revision.
     pub fn of(name: &str, folder: &Path) -> Result<Revision> {
         let failed = |failure: Failure| {
             let message = match failure {
@@ -85,20 +85,21 @@ impl Revision {
             };
             Fault::new(Kind::Revision { revision: name.to_owned(), message })
         };
-        let mut command = git(In::Around(folder));
+        let mut command = git(In::Enclosing(folder));
         command.args(["rev-parse", "--show-toplevel"]);
         let top = output(command, b"", LOCAL).map_err(failed)?;
         let top = PathBuf::from(String::from_utf8_lossy(&top).trim_end_matches('\n'));
         let top = real(&top).unwrap_or(top);
-        let commit = commit(In::Around(&top), name).map_err(failed)?;
+        let commit = commit(In::Enclosing(&top), name).map_err(failed)?;
         let prefix = format!("{name}:");
         let mut revision = Revision { prefix, top, tree: Tree::default(), blobs: BTreeMap::new() };
         let top = revision.top.clone();
-        revision.take((In::Around(&top), Path::new("")), &commit).map_err(failed)?;
+        revision.take((In::Enclosing(&top), Path::new("")), &commit).map_err(failed)?;
         Ok(revision)
     }
 
-    /// Takes what a commit has: of the repository around the top, or at `inside` of one of its submodules.
+    /// Reads the files and links of a commit: of the repository itself, or of a submodule at the path
+    /// `inside`.
     fn take(&mut self, (place, inside): (In<'_>, &Path), commit: &str) -> Result<(), Failure> {
         let (entries, submodules) = objects::entries(place, commit)?;
         let taken = |path: &Path, entry: &TreeEntry| entry.link || is_yaml(path) && entry.size <= LARGEST;
@@ -113,14 +114,15 @@ impl Revision {
             }
         }
         self.tree.entries.extend(entries.into_iter().map(|(path, entry)| (inside.join(path), entry)));
-        let kept = if submodules.is_empty() { BTreeMap::new() } else { kept(place, commit) };
+        let repositories =
+            if submodules.is_empty() { BTreeMap::new() } else { submodule_repositories(place, commit) };
         for (path, commit) in submodules {
             let at = inside.join(&path);
             let here = self.top.join(&at);
-            let place = match kept.get(&path) {
-                _ if here.join(".git").exists() => In::Around(&here),
-                Some(kept) => In::Kept(kept),
-                // One that nobody has fetched is an empty folder in the inventory too.
+            let place = match repositories.get(&path) {
+                _ if here.join(".git").exists() => In::Enclosing(&here),
+                Some(repository) => In::Submodule(repository),
+                // A submodule that was never fetched is an empty folder in the inventory too.
                 None => {
                     let hidden = TreeEntry { link: false, object: "".into(), size: 0 };
                     self.tree.entries.insert(at.join(".git"), hidden);
@@ -135,7 +137,8 @@ impl Revision {
         Ok(())
     }
 
-    /// A folder as it is in the revision, `main:classes`; one outside of the repository stays what it is.
+    /// The path of a folder in the revision, for example `main:classes`. A folder outside of the repository
+    /// keeps its path.
     pub fn place(&self, folder: PathBuf) -> PathBuf {
         match self.inside(&folder) {
             Some(inside) => {
@@ -147,8 +150,8 @@ impl Revision {
         }
     }
 
-    /// The path of a folder below the top of the repository. Links outside are followed, one after the
-    /// other, until one comes to the top; those inside are the revision's.
+    /// The path of a folder below the top of the repository. Links outside of the repository are followed
+    /// until the top is reached. Links inside belong to the revision.
     fn inside(&self, folder: &Path) -> Option<PathBuf> {
         let mut folder = folder.to_owned();
         for _ in 0..=MAX_LINKS {
@@ -164,7 +167,7 @@ impl Revision {
         None
     }
 
-    /// A file of a folder of the file system as it is in the revision: its path there, and its bytes.
+    /// The path and bytes in the revision of a file that is given by its folder on disk.
     pub fn read(&self, folder: &Path, name: &str, most: usize) -> Option<(String, Vec<u8>)> {
         let path = self.inside(folder)?.join(name);
         let bytes = match self.tree.follow(path.clone()) {
@@ -175,8 +178,8 @@ impl Revision {
         Some((format!("{}{}", self.prefix, path.display()), bytes))
     }
 
-    /// The YAML files below a folder that [`Revision::place`] gave; `None` for one of the file system. Their
-    /// paths are below the folder.
+    /// The YAML files below a folder from [`Revision::place`], with paths below that folder; `None` for a
+    /// folder on disk.
     pub fn files(&self, folder: &Path, limits: TreeLimits) -> Option<Result<Vec<GitFile>>> {
         let inside = folder.as_os_str().as_bytes().strip_prefix(self.prefix.as_bytes())?;
         let inside = Path::new(std::ffi::OsStr::from_bytes(inside));
@@ -217,7 +220,7 @@ impl Revision {
         Ok(files)
     }
 
-    /// That a folder is not there; another one beside it may be called much the same.
+    /// The fault for a missing folder, with a similar name from the same parent.
     fn missing(&self, folder: &Path, inside: &Path, error: Errno) -> Fault {
         let name = inside.file_name().unwrap_or_default().to_string_lossy();
         let beside = self.tree.children(inside.parent().unwrap_or(inside));
@@ -228,8 +231,8 @@ impl Revision {
     }
 }
 
-/// The files of a folder of the file system that a link of the revision leads to, which stands at a path
-/// below `folders`.
+/// The files of a folder on disk that a link in the revision leads to. The path of the link is below
+/// `folders`.
 fn outside(folders: &[String], link: &Path, there: &Path, limits: TreeLimits) -> Result<Vec<GitFile>> {
     let listing = walk::list(&[there.to_owned()], limits, 1)?;
     let name = link.file_name().map(|name| name.to_string_lossy().into_owned());

@@ -17,6 +17,7 @@ use reclass::Inventory;
 use reclass::error::{Fault, Kind, Result};
 use reclass::value::{Map, Text};
 
+use crate::commands::manual::Manual;
 use crate::commands::tools::Tool;
 use crate::configuration::{Configuration, environment};
 use crate::session::Program;
@@ -30,7 +31,13 @@ const SHELLS: &[&dyn EnvCompleter] = &[&Bash, &Zsh, &Fish];
 /// The `completions` tool.
 pub const TOOL: Tool = Tool {
     name: "completions",
-    about: "Print what makes a shell complete options and the names of nodes and classes",
+    about: "Print a script with which a shell completes options, nodes and classes",
+    manual: Manual {
+        page: "cli",
+        description: "Prints a script that connects the shell with the program. The shell then completes commands, options, the names of nodes and classes of the inventory, and the codes of errors, for all three programs.",
+        examples: &[("In this shell, bash:", "source <(reclass completions bash)")],
+        exits: &[],
+    },
     arguments: |command| {
         let names = PossibleValuesParser::new(SHELLS.iter().map(|shell| shell.name()));
         command.arg(
@@ -111,6 +118,12 @@ fn completing(command: Command, line: &Arc<Line>) -> Command {
                     inventory.inspect(|computation| {
                         computation.catalog.classes().map(|item| item.name.clone()).collect()
                     })
+                })
+            } else if named("CODE") {
+                ArgValueCompleter::new(|begun: &OsStr| {
+                    let begun = begun.to_string_lossy();
+                    let fitting = reclass::lint::codes().filter(|code| code.starts_with(&*begun));
+                    fitting.map(CompletionCandidate::new).collect()
                 })
             } else if named("URI") || named("DIR") {
                 return argument.value_hint(ValueHint::DirPath);

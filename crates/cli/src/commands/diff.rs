@@ -7,13 +7,23 @@ use reclass::diff::{NAMED, OwnOptions, SettingsFile, diff, summary, text};
 use reclass::error::Result;
 use reclass::report::to_json;
 
+use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, node_globs};
 
 /// The `diff` verb.
 pub const VERB: Verb = Verb {
     name: "diff",
-    about: "Render all nodes in two states of the inventory and show what differs",
-    page: "docs/diff.md",
+    about: "Compare the rendered nodes in two states of the inventory",
+    manual: Manual {
+        page: "diff",
+        description: "Renders all nodes in two states of the inventory and prints the values, classes and applications that differ, with the nodes that have each change. A state is a git revision, the folder of an inventory, or the files as they are.",
+        examples: &[
+            ("The effect of the edits since the last commit:", "reclass diff HEAD"),
+            ("The effect of the last commit on some nodes:", "reclass diff HEAD~1 HEAD 'web*'"),
+            ("The number of changes of each path:", "reclass diff HEAD --summary"),
+        ],
+        exits: &[("1", "A node differs, or an unexpected failure.")],
+    },
     outputs: &["text", "json"],
     arguments,
     answer: Answering::Opened(answer),
@@ -25,9 +35,9 @@ fn arguments(command: Command) -> Command {
             "The state before: a git revision, the base folder of an inventory, or . for this inventory",
         ))
         .arg(Arg::new("new").value_name("B").default_value(".").help("The state after"))
-        .arg(node_globs("Compare these nodes; all by default"))
-        .arg(flag("summary", "Say how much differs, and in how many nodes each path does"))
-        .arg(flag("all-nodes", "Name all nodes that have a change, however many they are"))
+        .arg(node_globs("Compare only these nodes, by name or glob"))
+        .arg(flag("summary", "Show the number of differences, and the number of nodes for each path"))
+        .arg(flag("all-nodes", "Name all nodes of a change, however many there are"))
 }
 
 fn answer(question: &OpenInvocation<'_>) -> Result<Printout> {

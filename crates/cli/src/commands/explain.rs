@@ -5,14 +5,24 @@ use reclass::error::Result;
 use reclass::explain::{Selection, explain, to_text};
 use reclass::report::to_json;
 
+use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, many};
 use crate::flags;
 
 /// The `explain` verb.
 pub const VERB: Verb = Verb {
     name: "explain",
-    about: "Tell where the values of a node come from",
-    page: "docs/explain.md",
+    about: "Show where the values of a node come from",
+    manual: Manual {
+        page: "explain",
+        description: "Prints for each value the file and line that set it, the classes that lead to this file, the values that it replaced, and the values that its references found. Without a PATH, it explains all parameters.",
+        examples: &[
+            ("Where a value comes from:", "reclass explain web1.example.com nginx:listen"),
+            ("All values below a key, by a glob:", "reclass explain web1.example.com 'nginx:sites:*'"),
+            ("Why the node has a class:", "reclass explain web1.example.com --class site.lan"),
+        ],
+        exits: &[],
+    },
     outputs: &["text", "json"],
     arguments,
     answer: Answering::Opened(answer),
@@ -22,11 +32,11 @@ fn arguments(command: Command) -> Command {
     command
         .arg(Arg::new("node").value_name("NODE").required(true).help("The node"))
         .arg(Arg::new("path").value_name("PATH").num_args(0..).help(
-            "Parameters as in references, linux:system:name; each key may be a glob, ** is any number of keys",
+            "Parameters as in references, linux:system:name. Each key may be a glob; ** matches any number of keys",
         ))
-        .arg(many("export", "PATH", "Explain exports"))
-        .arg(many("class", "GLOB", "Tell why classes are here"))
-        .arg(many("application", "GLOB", "Tell who added and who removed applications"))
+        .arg(many("export", "PATH", "Explain these exports"))
+        .arg(many("class", "GLOB", "Show why the node has these classes"))
+        .arg(many("application", "GLOB", "Show which files add and remove these applications"))
         .arg(flags::environment())
 }
 

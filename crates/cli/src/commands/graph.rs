@@ -4,15 +4,24 @@ use clap::Command;
 use reclass::error::Result;
 use reclass::graph::{Graph, dot, graph, html, mermaid};
 
+use crate::commands::manual::Manual;
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, node_globs};
 
 /// The `graph` verb.
 pub const VERB: Verb = Verb {
     name: "graph",
-    about: "Draw which classes nodes have: DOT, Mermaid, or a page to search and click through",
-    page: "docs/graph.md",
+    about: "Draw the graph of nodes and classes: a page for the browser, DOT or Mermaid",
+    manual: Manual {
+        page: "graph",
+        description: "Prints the nodes, the classes that they include, and the classes that these include. The page in HTML needs no network: it can be searched, and it shows the parameters of a node.",
+        examples: &[
+            ("A page for the browser:", "reclass graph > graph.html"),
+            ("The classes of one node, for a Markdown page:", "reclass graph web1.example.com -o mermaid"),
+        ],
+        exits: &[],
+    },
     outputs: &["html", "dot", "mermaid"],
-    arguments: |command: Command| command.arg(node_globs("Draw these nodes; all by default")),
+    arguments: |command: Command| command.arg(node_globs("Draw only these nodes, by name or glob")),
     answer: Answering::Opened(answer),
 };
 

@@ -7,13 +7,20 @@ use reclass::error::{Fault, Kind, Result};
 use reclass::formats::{EmitOptions, emit};
 use reclass::value::{Map, Value};
 
+use crate::commands::manual::{Manual, UNWRITABLE};
 use crate::commands::tools::{self, Tool};
 
 /// The `init` tool.
 pub const TOOL: Tool = Tool {
     name: "init",
-    about: "Make a small inventory to begin with, and print the configuration of Salt for it",
-    arguments: |command| command.arg(tools::folder("The folder: a new one, or an empty one")),
+    about: "Create a small inventory, and print the Salt configuration for it",
+    manual: Manual {
+        page: "cli",
+        description: "Writes a commented inventory with one node and three classes, and prints the configuration with which a Salt master uses it. It overwrites nothing.",
+        examples: &[("A new inventory in the home directory:", "reclass init ~/inventory")],
+        exits: &[("65", "The folder is not empty."), UNWRITABLE],
+    },
+    arguments: |command| command.arg(tools::folder("The folder, which must be new or empty")),
     run,
 };
 
@@ -43,7 +50,7 @@ fn run(matches: &ArgMatches) -> Result<String> {
         "Made an inventory in {path}:\n{files}\n\nLook at its node:\n  cd {}\n  reclass --nodeinfo web1.example.com\n  \
          reclass explain web1.example.com nginx:listen\n\nIn the configuration of the Salt master:\n\n{}",
         quoted(&path),
-        salt(&path)?
+        salt(&path)
     ))
 }
 
@@ -55,11 +62,11 @@ fn quoted(path: &str) -> String {
 
 /// The configuration of a master for an inventory in this folder. It names the settings file there, so that
 /// the master and the programs use the same settings.
-fn salt(path: &str) -> Result<String> {
+fn salt(path: &str) -> String {
     let file = format!("{path}/{}", FILES[0].0);
     let settings = Map::from_iter([("config_file".into(), Value::text(file))]);
-    let settings = emit(&Value::map(settings), &EmitOptions { pretty: true, no_refs: true })?;
-    Ok(format!(
+    let settings = emit(&Value::map(settings), &EmitOptions { pretty: true, no_refs: true });
+    format!(
         "reclass: &reclass\n  {settings}ext_pillar:\n  - reclass: *reclass\nmaster_tops:\n  reclass: *reclass\n"
-    ))
+    )
 }

@@ -9,27 +9,38 @@ use reclass::lint::{RULES, lint};
 use reclass::report::{self, Finding, Level, grouped};
 
 use crate::commands::list::count;
+use crate::commands::manual::Manual;
 use crate::commands::{Answering, Invocation, Printout, Verb, node_globs};
 use crate::{folder, terminal};
 
 /// The `lint` verb.
 pub const VERB: Verb = Verb {
     name: "lint",
-    about: "Find what keeps nodes from rendering, and what is probably not meant",
-    page: "docs/lint.md",
+    about: "Find errors and probable mistakes in an inventory",
+    manual: Manual {
+        page: "lint",
+        description: "Renders all nodes and checks all files. A problem is one finding, however many nodes it reaches. The setting lint_levels changes the level of a rule, and the comment \"# reclass: ignore[CODE]\" silences a rule for a line.",
+        examples: &[
+            ("Check the whole inventory:", "reclass lint"),
+            ("One line for each finding, notes included:", "reclass lint -o concise --level info"),
+            ("Annotations in a workflow of GitHub:", "reclass lint -b /srv/salt/reclass -o github"),
+            ("The meaning of a finding:", "reclass explain-error duplicate-key"),
+        ],
+        exits: &[("1", "A finding has the level warning or error, or an unexpected failure.")],
+    },
     outputs: &["full", "concise", "json", "github", "sarif"],
     arguments,
     answer: Answering::Settings(answer),
 };
 
 fn arguments(command: Command) -> Command {
-    command.arg(node_globs("Look at what belongs to these nodes; all by default")).arg(
+    command.arg(node_globs("Check only these nodes and their files, by name or glob")).arg(
         clap::Arg::new("level")
             .long("level")
             .value_name("LEVEL")
             .value_parser(PossibleValuesParser::new(&Level::NAMES[1..]))
             .default_value(Level::Warning.name())
-            .help("Say what is at least as bad as this"),
+            .help("Show findings of this level and above"),
     )
 }
 
@@ -59,14 +70,16 @@ fn answer(question: &Invocation<'_>) -> Result<Printout> {
                 .collect();
             report::to_json(&report::sarif(&whole_paths(findings, &current), &rules, &top))
         }
-        "concise" => lines(findings.iter().map(concise), &summary, "\n"),
-        _ => lines(
-            findings.iter().map(|finding| {
-                report::full_finding(finding, question.paint.0, &|path| terminal::source(path))
-            }),
-            &summary,
-            "\n\n",
-        ),
+        "concise" => lines(findings.iter().map(concise), &summary, "\n") + &explanation(&findings),
+        _ => {
+            lines(
+                findings.iter().map(|finding| {
+                    report::full_finding(finding, question.paint.0, &|path| terminal::source(path))
+                }),
+                &summary,
+                "\n\n",
+            ) + &explanation(&findings)
+        }
     };
     Ok(Printout { text, found, ..Printout::default() })
 }
@@ -84,6 +97,14 @@ fn whole_paths(mut findings: Vec<Finding>, current: &Path) -> Vec<Finding> {
 
 fn lines(lines: impl Iterator<Item = String>, summary: &str, between: &str) -> String {
     lines.chain(std::iter::once(summary.to_owned())).collect::<Vec<_>>().join(between)
+}
+
+/// The line that names the command which explains the most severe finding, after an empty one.
+fn explanation(findings: &[Finding]) -> String {
+    let level = findings.iter().map(|finding| finding.level).max();
+    let first = findings.iter().find(|finding| Some(finding.level) == level);
+    let line = first.and_then(|finding| terminal::explanation_in_answer(&finding.fault));
+    line.map(|line| format!("\n\n{line}")).unwrap_or_default()
 }
 
 /// One line: the level, the concise form, and the number of nodes.

@@ -11,23 +11,35 @@ use reclass::style::Style;
 use reclass::value::Text;
 use serde::Serialize;
 
+use crate::commands::manual::{Example, Manual};
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many};
 
 /// A listing verb.
 const fn verb(
     name: &'static str,
     about: &'static str,
+    description: &'static str,
+    examples: &'static [Example],
     arguments: fn(Command) -> Command,
     answer: fn(&OpenInvocation<'_>) -> Result<Printout>,
 ) -> Verb {
+    let manual = Manual { page: "listings", description, examples, exits: &[] };
     let answer = Answering::Opened(answer);
-    Verb { name, about, page: "docs/listings.md", outputs: &["text", "json"], arguments, answer }
+    Verb { name, about, manual, outputs: &["text", "json"], arguments, answer }
 }
 
 /// `reclass nodes`
 pub const NODES: Verb = verb(
     "nodes",
     "List the nodes, or those that have a class, an application, a parameter or a file",
+    "Prints the names of all nodes, or of those that pass all filters. Several values of one option are alternatives.",
+    &[
+        ("The nodes that have a class:", "reclass nodes --class app.nginx"),
+        (
+            "The nodes that an edit of a file touches:",
+            "reclass nodes --file /srv/salt/reclass/classes/site/lan.yml",
+        ),
+    ],
     |command| {
         nodes_with(command.arg(globs("NODE", "Only nodes of these names")))
             .arg(many("param", "PATH", "Only nodes with one of these parameters"))
@@ -73,9 +85,14 @@ pub const NODES: Verb = verb(
 pub const CLASSES: Verb = verb(
     "classes",
     "List the classes, and the nodes that have them",
+    "Prints the names of all classes, or of those that pass all filters.",
+    &[
+        ("All classes, with their files:", "reclass classes -l"),
+        ("The classes that no node has:", "reclass classes --unused"),
+    ],
     |command| {
         of_nodes(command.arg(globs("CLASS", "Only classes of these names")))
-            .arg(flag("unused", "Only classes that no node has, nor may have"))
+            .arg(flag("unused", "Only classes that no node has or may have"))
     },
     |question| {
         let filter = filter(question);
@@ -92,6 +109,8 @@ pub const CLASSES: Verb = verb(
 pub const APPLICATIONS: Verb = verb(
     "applications",
     "List the applications, and the nodes that have them",
+    "Prints the names of all applications that nodes have, or of those that pass all filters.",
+    &[("The applications of some nodes:", "reclass applications --node 'web*'")],
     |command| of_nodes(command.arg(globs("APPLICATION", "Only applications of these names"))),
     |question| {
         let filter = filter(question);
@@ -104,6 +123,11 @@ pub const APPLICATIONS: Verb = verb(
 pub const PARAMS: Verb = verb(
     "params",
     "List the parameters, and the places that set them",
+    "Prints the parameters that files set, with the places. Nothing is rendered, so a value with references is shown as it is written.",
+    &[
+        ("The places that set a parameter:", "reclass params nginx:sites:default"),
+        ("All soft parameters, as JSON:", "reclass params '_param:**' -o json"),
+    ],
     |command| {
         let help = "Only these parameters; keys may be globs, ** is any number of keys";
         of_nodes(command.arg(globs("PATH", help)))
@@ -128,6 +152,8 @@ pub const PARAMS: Verb = verb(
 pub const REFS: Verb = verb(
     "refs",
     "List the references, or those that lead to a parameter",
+    "Prints the references in all files, or those that lead to a parameter or a part of it.",
+    &[("The references that lead to a parameter:", "reclass refs network:hosts:database -l")],
     |command| of_nodes(command.arg(globs("PATH", "Only references to these parameters"))),
     |question| {
         let filter = filter(question);
@@ -189,18 +215,18 @@ fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {
 /// The options that filter nodes by class, application or environment.
 fn nodes_with(command: Command) -> Command {
     command
-        .arg(many("class", "GLOB", "Look only at nodes with one of these classes"))
-        .arg(many("application", "GLOB", "Look only at nodes with one of these applications"))
-        .arg(many("environment", "GLOB", "Look only at nodes of these environments"))
+        .arg(many("class", "GLOB", "Consider only nodes with one of these classes"))
+        .arg(many("application", "GLOB", "Consider only nodes with one of these applications"))
+        .arg(many("environment", "GLOB", "Consider only nodes of these environments"))
 }
 
 /// The same, with an option that filters by name, and `--long`.
 fn of_nodes(command: Command) -> Command {
-    nodes_with(command.arg(many("node", "GLOB", "Look only at nodes of these names"))).arg(long())
+    nodes_with(command.arg(many("node", "GLOB", "Consider only nodes of these names"))).arg(long())
 }
 
 fn long() -> Arg {
-    flag("long", "Say more of each").short('l')
+    flag("long", "Show more about each entry").short('l')
 }
 
 fn nodes_asked_for(question: &OpenInvocation<'_>) -> NodeFilter {

@@ -7,6 +7,7 @@
 pub mod complete;
 pub mod diff;
 pub mod explain;
+pub mod explain_error;
 pub mod graph;
 pub mod init;
 pub mod lint;
@@ -24,6 +25,7 @@ use reclass::redact::Redaction;
 use reclass::style::Paint;
 use reclass::value::Map;
 
+use crate::commands::manual::Manual;
 use crate::configuration::Configuration;
 use crate::{flags, progress, terminal};
 
@@ -33,8 +35,8 @@ pub struct Verb {
     pub name: &'static str,
     /// One line for the list of verbs.
     pub about: &'static str,
-    /// The documentation pages, shown below the help.
-    pub page: &'static str,
+    /// Its examples and documentation.
+    pub manual: Manual,
     /// The formats of its answer; the first one is the default.
     pub outputs: &'static [&'static str],
     /// Its own arguments.
@@ -142,14 +144,14 @@ pub fn add(command: Command, defaults: &Map) -> Command {
             .about(verb.about)
             .infer_long_args(true)
             .args_override_self(true)
-            .after_help(format!("Documentation: {}", verb.page));
+            .after_help(verb.manual.help());
         let output = Arg::new("output")
             .short('o')
             .long("output")
             .value_name("FORMAT")
             .value_parser(clap::builder::PossibleValuesParser::new(verb.outputs))
             .default_value(verb.outputs.first().copied().unwrap_or_default())
-            .help("The form of the answer");
+            .help("Format of the output");
         let secrets = flag("show-secrets", "Show the values that the setting secret_keys masks");
         let verb = (verb.arguments)(flags::add_database(base, defaults)).arg(output).arg(secrets);
         command.subcommand(verb)

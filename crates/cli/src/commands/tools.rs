@@ -1,4 +1,4 @@
-//! Tools are commands that need no inventory: `reclass init`, `completions` and `manual`.
+//! Tools are commands that need no inventory, such as `reclass init`.
 
 use std::process::ExitCode;
 
@@ -6,8 +6,9 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use reclass::error::Result;
 
+use crate::commands::{complete, explain_error, init, manual};
 use crate::folder::OutputFolder;
-use crate::{commands::complete, commands::init, commands::manual, terminal};
+use crate::terminal;
 
 /// A command that needs no inventory.
 pub struct Tool {
@@ -15,6 +16,8 @@ pub struct Tool {
     pub name: &'static str,
     /// One line for the list of commands.
     pub about: &'static str,
+    /// Its examples and documentation.
+    pub manual: manual::Manual,
     /// Its arguments.
     pub arguments: fn(Command) -> Command,
     /// Runs it. Returns the text to print, which ends with a newline or is empty.
@@ -22,7 +25,7 @@ pub struct Tool {
 }
 
 /// All tools.
-pub const TOOLS: &[Tool] = &[init::TOOL, complete::TOOL, manual::TOOL];
+pub const TOOLS: &[Tool] = &[explain_error::TOOL, init::TOOL, complete::TOOL, manual::TOOL];
 
 /// The argument for the folder that a tool writes to.
 pub fn folder(help: &'static str) -> Arg {
@@ -47,10 +50,8 @@ pub fn find(name: &str) -> Option<&'static Tool> {
 /// Adds the tools to the program.
 pub fn add(command: Command) -> Command {
     TOOLS.iter().fold(command, |command, tool| {
-        let base = Command::new(tool.name)
-            .about(tool.about)
-            .infer_long_args(true)
-            .after_help("Documentation: docs/cli.md");
+        let base =
+            Command::new(tool.name).about(tool.about).infer_long_args(true).after_help(tool.manual.help());
         command.subcommand((tool.arguments)(base))
     })
 }

@@ -7,14 +7,25 @@ use reclass::pystr;
 use reclass::value::{Key, Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
+use crate::commands::manual::Manual;
 use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
 
 /// The program.
 pub const PROGRAM: Program = Program {
     name: "reclass-ansible",
-    examples: "  ln -s $(command -v reclass-ansible) /etc/ansible/hosts   # beside nodes and classes\n  \
-               reclass-ansible -b /srv/salt/reclass --list",
+    manual: Manual {
+        page: "ansible",
+        description: "An inventory script: Ansible runs it with --list. Classes and applications are groups of hosts, and parameters are the variables of a host.",
+        examples: &[
+            (
+                "As the inventory of Ansible, in the folder of nodes and classes:",
+                "ln -s $(command -v reclass-ansible) /etc/ansible/hosts",
+            ),
+            ("All groups, and the variables of all hosts:", "reclass-ansible -b /srv/salt/reclass --list"),
+        ],
+        exits: &[],
+    },
     command,
     modes: &["list", "host"],
     verbs: false,
@@ -29,7 +40,9 @@ pub const PROGRAM: Program = Program {
 
 fn command(command: Command, defaults: &Map) -> Command {
     flags::add_ansible(command, defaults)
-        .about("Be the inventory of Ansible: classes and applications are groups, parameters are variables")
+        .about(
+            "Print the inventory for Ansible: classes and applications are groups, parameters are variables",
+        )
         .override_usage("reclass-ansible [OPTIONS] (--list | --host <NODE>)")
         .arg(flags::inventory_mode('l', "list", "Print the groups, and the variables of all hosts"))
         .arg(flags::node_mode('t', "host", "Print the variables of a host"))

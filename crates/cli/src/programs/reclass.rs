@@ -9,6 +9,7 @@ use reclass::files;
 use reclass::value::{Map, Value};
 use reclass::{NodeInfo, inventory_value};
 
+use crate::commands::manual::Manual;
 use crate::folder::{OutputFolder, is_in};
 use crate::session::{Program, Session, entries};
 use crate::{flags, terminal};
@@ -16,8 +17,16 @@ use crate::{flags, terminal};
 /// The program.
 pub const PROGRAM: Program = Program {
     name: "reclass",
-    examples: "  reclass --nodeinfo web1.example.com\n  reclass -b /srv/salt/reclass --inventory -o json\n  \
-               reclass explain web1.example.com nginx:listen",
+    manual: Manual {
+        page: "cli",
+        description: "Merges the classes of a node depth first into its parameters, applications and environment, and resolves references. A mode prints the result for one node or for all. The commands answer questions about an inventory.",
+        examples: &[
+            ("The data of a node:", "reclass --nodeinfo web1.example.com"),
+            ("The data of all nodes, as JSON:", "reclass -b /srv/salt/reclass --inventory -o json"),
+            ("Where a value comes from:", "reclass explain web1.example.com nginx:listen"),
+        ],
+        exits: &[],
+    },
     command,
     modes: &["nodeinfo", "inventory", "nodeapps"],
     verbs: true,
@@ -68,7 +77,7 @@ fn answer(session: &Session<'_>) -> Result<Option<Value>> {
 }
 
 /// Writes one file per node with the output of `--nodeinfo`. The time is left out, so a file changes only if
-/// the data do. If a node cannot be written in the output format, nothing is written.
+/// the data do.
 fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result<()> {
     let settings = session.inventory.settings();
     let base = settings.inventory_base_uri.as_deref();
@@ -80,20 +89,15 @@ fn write(session: &Session<'_>, nodes: &[Arc<NodeInfo>], folder: &str) -> Result
         }
     }
     let end = if &*settings.output == "json" { "json" } else { "yml" };
-    let text = |node: &NodeInfo| {
+    let folder = OutputFolder::make(folder)?;
+    nodes.iter().try_for_each(|node| {
         let value = node.to_value("");
         let about = entries(&value, "__reclass__").into_iter();
         let about = about.filter(|(key, _)| key.as_str() != Some("timestamp")).collect();
-        let Value::Map(map) = value else { return Ok(String::new()) };
-        let mut map = map.as_ref().clone();
+        let mut map = value.as_map().cloned().unwrap_or_default();
         map.insert("__reclass__".into(), Value::map(about));
-        let text = terminal::format(&Value::map(map), settings)?;
-        Ok(text.trim_end_matches('\n').to_owned() + "\n")
-    };
-    let texts = nodes.iter().map(|node| text(node)).collect::<Result<Vec<String>>>()?;
-    let folder = OutputFolder::make(folder)?;
-    nodes
-        .iter()
-        .zip(texts)
-        .try_for_each(|(node, text)| folder.put(&format!("{}.{end}", node.name), text.as_bytes()))
+        let text = terminal::format(&Value::map(map), settings);
+        let text = text.trim_end_matches('\n').to_owned() + "\n";
+        folder.put(&format!("{}.{end}", node.name), text.as_bytes())
+    })
 }

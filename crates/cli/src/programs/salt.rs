@@ -7,13 +7,22 @@ use reclass::NodeInfo;
 use reclass::error::Result;
 use reclass::value::{Key, Map, Value};
 
+use crate::commands::manual::Manual;
 use crate::flags;
 use crate::session::{Program, Session, entries};
 
 /// The program.
 pub const PROGRAM: Program = Program {
     name: "reclass-salt",
-    examples: "  reclass-salt --pillar web1.example.com\n  reclass-salt -b /srv/salt/reclass --top",
+    manual: Manual {
+        page: "cli",
+        description: "Prints the data that a Salt master gets from an inventory. The Salt modules of saltext-reclass do not need this program.",
+        examples: &[
+            ("The pillar of a minion:", "reclass-salt --pillar web1.example.com"),
+            ("The states of all minions:", "reclass-salt -b /srv/salt/reclass --top"),
+        ],
+        exits: &[],
+    },
     command,
     modes: &["pillar", "top", "formulas"],
     verbs: false,

@@ -1,0 +1,189 @@
+//! The types that the parts of the engine share: what one thread computes with, a request, the layers of a
+//! node, and an answer.
+//!
+//! The parts are methods of [`Computation`], each in the file of its subject. They meet here and not in one
+//! another's files: a node asks for the exports of other nodes, and exports ask for the layers of a node.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::parallel;
+use crate::base::settings::Settings;
+use crate::base::value::{Text, Value};
+use crate::engine::NodeInfo;
+use crate::engine::exports::{ExportIndex, QueryRecord};
+use crate::engine::files::{Dependencies, DependencyRecorder};
+use crate::engine::ignored::Ignored;
+use crate::engine::inputs::Inputs;
+use crate::engine::linearize::{ExtraParameters, Linearization};
+use crate::engine::sequence::{Roots, Sequence};
+use crate::engine::sharing::SharedContainers;
+use crate::model::catalog::{Catalog, CatalogEntry};
+use crate::model::layer::Layer;
+use crate::model::mappings::Mappings;
+use crate::model::slot::MapSlot;
+use crate::model::template::ThreadInterner;
+
+/// An answer with its dependencies on other nodes.
+#[derive(Debug)]
+pub struct Answer {
+    /// The answer.
+    pub info: NodeInfo,
+    /// Estimated bytes that evicting the answer frees.
+    pub bytes: usize,
+    /// The node's classes.
+    pub sequence: Arc<Sequence>,
+    /// The environment in the node's file.
+    pub original_environment: Value,
+    /// The questions of its queries to other nodes.
+    pub queries: Vec<QueryRecord>,
+}
+
+/// A request for one node.
+#[derive(Clone, Copy, Debug)]
+pub struct NodeRequest<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// The environment that overrides the node's own (S10).
+    pub environment: Option<&'a Text>,
+    /// Data to merge before the classes (S2).
+    pub input: Option<&'a Value>,
+    /// Whether the node may have no file (S14).
+    pub mapped: bool,
+    /// Whether the request is for a top, which has no earlier pillar.
+    pub top: bool,
+}
+
+impl<'a> NodeRequest<'a> {
+    /// A request without overrides.
+    pub fn plain(name: &'a str) -> NodeRequest<'a> {
+        NodeRequest { name, environment: None, input: None, mapped: false, top: false }
+    }
+}
+
+/// Everything that all threads share in a computation.
+#[derive(Clone, Copy)]
+pub struct EngineContext<'a> {
+    /// The settings.
+    pub settings: &'a Settings,
+    /// The files.
+    pub inputs: &'a Inputs,
+    /// The class mappings.
+    pub mappings: &'a Mappings,
+    /// The classes that may be missing.
+    pub ignored: Option<&'a Ignored>,
+    /// The catalog of names.
+    pub catalog: &'a Arc<Catalog>,
+    /// The empty sequence of classes for each tree.
+    pub roots: &'a Roots,
+    /// The exports of other nodes.
+    pub index: &'a ExportIndex,
+    /// The cached answers.
+    pub answers: &'a CachedAnswers,
+    /// The containers of the answers.
+    pub containers: &'a SharedContainers,
+    /// The revision of the inputs.
+    pub revision: u64,
+}
+
+/// The computation of one thread.
+pub struct Computation<'a> {
+    context: EngineContext<'a>,
+    /// The dependencies recorded so far.
+    pub recorder: DependencyRecorder,
+    /// The interner.
+    pub interner: ThreadInterner<'a>,
+}
+
+impl<'a> EngineContext<'a> {
+    /// A computation for the calling thread.
+    pub fn computation(self) -> Computation<'a> {
+        Computation {
+            context: self,
+            recorder: DependencyRecorder::default(),
+            interner: self.inputs.files.interner(),
+        }
+    }
+
+    /// The number of threads for one call.
+    pub fn threads(self) -> usize {
+        parallel::threads(self.settings.threads)
+    }
+}
+
+impl<'a> Deref for Computation<'a> {
+    type Target = EngineContext<'a>;
+    fn deref(&self) -> &EngineContext<'a> {
+        &self.context
+    }
+}
+
+/// A node with ordered layers, before evaluation.
+#[derive(Debug)]
+pub struct Layers {
+    /// The name of the node.
+    pub name: Text,
+    /// The layer of its own file.
+    pub layer: Arc<Layer>,
+    /// The layers of its classes.
+    pub linearization: Linearization,
+    /// The merged exports.
+    pub exports: Arc<MapSlot>,
+    /// The environment.
+    pub environment: Value,
+    /// The parameters that come from no file.
+    pub extra: ExtraParameters,
+}
+
+impl Layers {
+    /// The layers of its files in merge order.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<Layer>> {
+        self.linearization.layers().chain(std::iter::once(&self.layer))
+    }
+}
+
+impl<'a> Computation<'a> {
+    /// The state that all threads share, for computations of other threads.
+    pub fn context(&self) -> EngineContext<'a> {
+        self.context
+    }
+}
+
+/// The cached answers, by the node and the requested environment.
+pub type CachedAnswers = FxHashMap<(Text, Option<Text>), CachedAnswer>;
+
+/// A cached answer and its dependencies.
+#[derive(Debug)]
+pub struct CachedAnswer {
+    /// The answer.
+    pub info: Arc<NodeInfo>,
+    /// `Files::position_changes` at the time of the computation. Warnings name lines, so they are valid
+    /// only for this count.
+    pub(super) position_changes: u64,
+    /// The classes of the node, shared with other nodes.
+    pub sequence: Arc<Sequence>,
+    /// The catalog entry of the node; `None` for a node that only class mappings define.
+    pub(super) item: Option<CatalogEntry>,
+    /// The dependencies that are not in the sequence.
+    pub dependencies: Dependencies,
+    pub(super) original_environment: Value,
+    /// The questions of its queries.
+    pub queries: Vec<QueryRecord>,
+    /// The last revision in which all dependencies were verified.
+    pub(super) verified_at: u64,
+    /// Estimated memory of this answer.
+    pub(super) bytes: usize,
+    /// The value of `uses` at the last request.
+    pub(super) last_used: u64,
+}
+
+impl CachedAnswer {
+    /// Whether the files of the node and of its classes are unchanged.
+    pub fn inputs_hold(&self, name: &str, computation: &Computation<'_>) -> bool {
+        self.verified_at == computation.revision
+            || self.item.as_ref() == computation.catalog.nodes.get(name)
+                && computation.inputs_hold(&self.dependencies, Some(&self.sequence))
+    }
+}
