@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 import statistics
+import tempfile
+from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING
 
 from benches.inventories import queries
 from benches.measure import Figure, Series, growth
-from benches.one_node import LITERAL
+from benches.one_node import LITERAL, SETTLED
 from benches.programs import KAPICORP, OURS, nodeinfo_command, run, worker
 
 if TYPE_CHECKING:
@@ -50,6 +54,46 @@ def warm(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
         LITERAL: Figure([time for _, time in rounds]),
         KAPICORP: Figure(peer, "once"),
     }
+
+
+def first(effort: Effort, inventory: Inventory) -> tuple[Figure, Figure]:
+    """``ext_pillar`` for the first node with queries in a process that has answered for all nodes without,
+    and for the next ones with queries."""
+    asking = queries(inventory)
+    others = sorted(set(inventory.nodes) - set(asking))
+    began: list[float] = []
+    went_on: list[float] = []
+    for _ in range(effort.few):
+        with worker(OURS, inventory.base) as ours:
+            ours("pillar", nodes=others)
+            time, *times = ours("pillar", nodes=asking[: effort.rounds + 1])
+        began.append(time)
+        went_on += times
+    return Figure(began), Figure(went_on)
+
+
+def edited(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
+    """``ext_pillar`` for a node with queries after the file of another node got another parameter, and the
+    same dict from a literal."""
+    asking = queries(inventory)
+    others = sorted(set(inventory.nodes) - set(asking))
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder) / "inventory"
+        shutil.copytree(inventory.base, base)
+        with worker(OURS, base) as ours:
+            ours("pillar", nodes=inventory.nodes)
+            times: list[float] = []
+            literal: list[float] = []
+            for turn in range(effort.rounds):
+                node = asking[turn % len(asking)]
+                file = next((base / "nodes").rglob(f"{others[turn % len(others)]}.yml"))
+                file.write_text(
+                    file.read_text().replace("\nparameters:\n", f"\nparameters:\n  edited: {turn}\n", 1)
+                )
+                sleep(SETTLED)
+                times += ours("pillar", nodes=[node])
+                literal.append(statistics.median(ours("literal", node=node, repeat=effort.calls)))
+    return {OURS: Figure(times), LITERAL: Figure(literal)}
 
 
 def series(inventories: Sequence[Inventory], answers: Sequence[dict[str, Figure]]) -> list[Series]:

@@ -8,6 +8,7 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from benches.measure import Figure, alternate
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from benches.effort import Effort
     from benches.inventories import Inventory
 
+# Seconds between an edit and the question: a file that was written just now is waited for (`settle_time`).
+SETTLED = 0.1
 LITERAL = "Python, from a literal"
 
 
@@ -110,6 +113,7 @@ def edited(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
                     ours("pillar", nodes=copy.nodes)
                 before = file.read_text()
                 file.write_text(before.replace("\nparameters:\n", f"\nparameters:\n  edited: {turn}\n", 1))
+                sleep(SETTLED)
                 try:
                     time, shown = workers[program]("edited", node=node)
                 finally:

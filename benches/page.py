@@ -1,4 +1,4 @@
-"""Page turns the results into the Markdown of ``docs/benchmarks.md``. Pure but for its template."""
+"""Page turns the results into the Markdown of ``docs/benchmarks.md``. It reads only its template."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from string import Template
 from typing import TYPE_CHECKING
 
 from benches.callgrind import ALLOWED
-from benches.measure import Figure, Growth, Row, number, ratio
+from benches.measure import Figure, Growth, Row, number, ratio, seconds, size
 from benches.one_node import LITERAL
-from benches.programs import KAPICORP, OURS, PROGRAMS, RECLASS_RS
+from benches.programs import FERROCLASS, KAPICORP, OURS, PROGRAMS, RECLASS_RS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from benches.ferroclass import Beside
     from benches.suite import Results
 
 TEMPLATE = Path(__file__).with_name("page.md")
@@ -34,6 +35,8 @@ def page(results: Results) -> str:
         growth=growths(results.growth),
         instructions=instructions(results.counted, results.recorded),
         memory=plain(results.memory),
+        heap=heap(results.heap),
+        ferroclass=ferroclass(results.ferroclass),
         overview=overview(results.overview),
     )
 
@@ -95,6 +98,32 @@ def plain(rows: Sequence[Row]) -> str:
         for program, figure in row.figures.items()
     ]
     return table(["scenario (inventory)", "program", "peak"], lines)
+
+
+def heap(by_kind: dict[str, float]) -> str:
+    """Bytes per node by kind."""
+    if not by_kind:
+        return "Not measured in this run: valgrind is not installed."
+    whole = sum(by_kind.values())
+    lines = [
+        [kind, size(part), f"{part / whole:.0%}"] for kind, part in by_kind.items() if part >= whole / 200
+    ]
+    return table(["kind", "per node", "share"], [*lines, ["all", size(whole), "100%"]])
+
+
+def ferroclass(beside: Beside | None) -> str:
+    """The inventories that ferroclass renders, ours beside it."""
+    if beside is None:
+        return "Not measured in this run: ferroclass could not be built."
+    lines = []
+    for inventory, figures in beside.figures:
+        times = ratio(figures[FERROCLASS], figures[OURS])
+        spread = f"{number(times.median)} times, {number(times.low)} to {number(times.high)}"
+        theirs = f"{seconds(figures[FERROCLASS].median)}: {spread}"
+        name = f"{inventory.name} ({len(inventory.nodes)})"
+        lines.append([name, seconds(figures[OURS].median), theirs])
+    said = f"It renders all nodes of {beside.rendered} of {beside.asked} real inventories."
+    return said + "\n\n" + table(["inventory (nodes)", OURS, FERROCLASS], lines)
 
 
 def overview(rows: Sequence[Row]) -> str:

@@ -21,6 +21,7 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 KEPT = REPOSITORY / "target/bench"
 LOG = KEPT / "worker.log"
 OURS, KAPICORP, RECLASS_RS = "saltext-reclass", "kapicorp-reclass", "reclass-rs"
+FERROCLASS = "ferroclass"
 PROGRAMS = (OURS, KAPICORP, RECLASS_RS)
 
 _PYTHON = {

@@ -12,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benches import all_nodes, asking, callgrind, growing, one_node, reviewing
+from benches import all_nodes, asking, callgrind, ferroclass, growing, heap, one_node, reviewing
 from benches.inventories import Inventory, generated, preset, real
 from benches.measure import (
     Figure,
@@ -52,6 +52,10 @@ class Results:
     # Instructions by name, as counted now and as recorded; both empty without valgrind.
     counted: dict[str, int] = field(default_factory=dict)
     recorded: dict[str, int] = field(default_factory=dict)
+    # Bytes per node by kind, of L with all answers kept; empty without valgrind.
+    heap: dict[str, float] = field(default_factory=dict)
+    # Where ferroclass can answer; None if it could not be built.
+    ferroclass: ferroclass.Beside | None = None
     # Not judged: the peak of memory, and every inventory.
     memory: list[Row] = field(default_factory=list)
     overview: list[Row] = field(default_factory=list)
@@ -67,6 +71,12 @@ def measure(effort: Effort) -> Results:
     _queries(effort, results)
     _reviews(effort, results)
     _whole(effort, results)
+    if callgrind.available():
+        say("memory by kind")
+        results.heap = heap.breakdown(_sizes(effort)[-1])
+    if ferroclass.available():
+        say("ferroclass")
+        results.ferroclass = ferroclass.measure(effort)
     say("growth with classes per node")
     classes = growing.with_classes(effort)
     target = exponent_at_most(1.05, classes[0].exponent)
@@ -208,6 +218,15 @@ def _queries(effort: Effort, results: Results) -> None:
     warm = answers[-1]
     targets = [at_least(20_000, warm[KAPICORP], warm[OURS], "20,000 times kapicorp-reclass")]
     results.targets.append(Row("a node with queries, `ext_pillar` again", large.name, warm, targets))
+    begun, further = asking.first(effort, large)
+    for scenario, figure, most in (
+        ("the first node with queries, all nodes without are warm", begun, 3e-3),
+        ("each node with queries after it", further, 0.5e-3),
+        ("another node is edited, next call for a node with queries", None, 0.3e-3),
+    ):
+        figures = asking.edited(effort, large) if figure is None else {OURS: figure}
+        targets = [at_most(most, figures[OURS], seconds)]
+        results.targets.append(Row(scenario, large.name, figures, targets))
     grown = asking.series(sizes, answers)
     beyond = exponent_at_most(
         0.10, asking.beyond_the_answer(grown), " beyond that of the same dict from a literal"

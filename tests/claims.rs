@@ -1,4 +1,5 @@
-//! The page on security names tests that exist, one at least for each claim.
+//! The page on security names tests that exist, one at least for each claim. The README has the times of the
+//! page of benchmarks.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads files")]
 
 use std::collections::BTreeSet;
@@ -78,6 +79,30 @@ fn every_claim_about_security_has_a_test() {
         }
     }
     assert!(claims > 20, "{claims}");
+}
+
+/// The cells of a row of a table.
+fn cells(row: &str) -> Vec<&str> {
+    row.trim_matches('|').split('|').map(str::trim).collect()
+}
+
+#[test]
+fn the_times_of_the_readme_are_those_of_the_benchmarks() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    let page = fs::read_to_string(root().join("docs/benchmarks.md")).unwrap();
+    let table =
+        readme.lines().skip_while(|line| *line != "| | saltext-reclass | kapicorp-reclass | reclass-rs |");
+    let rows: Vec<&str> = table.skip(2).take_while(|line| line.starts_with('|')).collect();
+    assert!(rows.len() > 2, "{rows:?}");
+    for row in rows {
+        let said = cells(row);
+        let scenario = format!("{} (L)", said[0]);
+        let measured = page.lines().map(cells).find(|cells| cells[0] == scenario).unwrap();
+        for (said, measured) in said.iter().zip(measured).skip(1) {
+            let time = measured.split([':', '(']).next().unwrap().trim();
+            assert_eq!(*said, time, "README.md, {scenario}");
+        }
+    }
 }
 
 #[test]

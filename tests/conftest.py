@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,9 @@ import salt._logging
 salt._logging.shutdown_temp_handler()
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# The long forms take minutes.
+long = pytest.mark.skipif(not os.environ.get("RECLASS_LONG"), reason="make test-long runs it")
 
 Write = Callable[[dict[str, str]], Path]
 

@@ -14,7 +14,8 @@ use std::path::Path;
 
 use random::Random;
 
-/// Runs a check with every seed of a target, then with as many changes of them.
+/// Runs a check with every seed of a target, then with as many changes of them; in the short form with a
+/// fifth.
 fn fuzz(target: &str, runs: usize, check: fn(&[u8])) {
     let root = Path::new(support::ROOT).join("fuzz");
     let seeds = words(&root.join(format!("seeds/{target}.txt")));
@@ -24,7 +25,8 @@ fn fuzz(target: &str, runs: usize, check: fn(&[u8])) {
     }
     let words = words(&root.join(format!("dictionaries/{target}.dict")));
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let runs = number("RECLASS_FUZZ_RUNS").unwrap_or(runs);
+    let usual = if support::is_long() { runs } else { runs / 5 };
+    let runs = number("RECLASS_FUZZ_RUNS").unwrap_or(usual);
     let mut random = Random(number("RECLASS_FUZZ_SEED").unwrap_or(1) as u64);
     for count in 0..runs {
         let input = changed(&mut random, &seeds, &words);

@@ -81,7 +81,7 @@ fn ask(settings: &str, make: &dyn Fn(&Path)) -> Result<String, Error> {
     let inventory = Inventory::open(&options)?;
     let node = inventory.nodes()?[0].clone();
     let answer = inventory.nodeinfo(&node, &Request::default())?;
-    Ok(reclass::json::dumps(&answer.to_value(""), false).unwrap())
+    Ok(reclass::json::dumps(&answer.to_value(""), false))
 }
 
 #[test]

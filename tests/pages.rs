@@ -1,8 +1,9 @@
 //! Pages turn into sessions of a shell: every command in a `console` block is run, in order, in a
-//! copy of one of the examples that is a git repository, and must print what the page says.
+//! copy of one of the examples that is a git repository, and must print what the page says. Lines that
+//! begin with `>` continue a command, as a shell shows it.
 //!
 //! `BLESS=1 cargo test --test pages` writes the outputs anew; read the difference before committing
-//! it. `[exit code N]` stands below a command that does not end with 0.
+//! it. `[exit code N]` follows a command that does not end with 0.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -24,8 +25,9 @@ const SHOWN: &str = "/srv/salt/reclass";
 /// Where the home directory is in the pages.
 const HOME: &str = "/home/ada";
 
-/// The programs of Ansible, as `make test` installs them.
+/// The programs of Ansible and Salt, as `make test` installs them.
 const ANSIBLE: &str = ".venv-ansible/bin";
+const SALT: &str = ".venv/bin";
 
 struct Place {
     folder: TempDir,
@@ -41,16 +43,24 @@ impl Place {
         place
     }
 
+    /// An empty folder, for the page that begins with nothing.
+    fn empty() -> Place {
+        let place = Place { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(place.folder.path().join("reclass")).unwrap();
+        place
+    }
+
     /// What a command prints, with the paths of the pages.
     fn run(&self, command: &str) -> String {
         let program = Path::new(env!("CARGO_BIN_EXE_reclass")).parent().unwrap();
-        let ansible = Path::new(support::ROOT).join(ANSIBLE);
+        let [ansible, salt] = [ANSIBLE, SALT].map(|folder| Path::new(support::ROOT).join(folder));
         let path = std::env::var("PATH").unwrap_or_default();
+        let path = format!("{}:{}:{}:{path}", program.display(), ansible.display(), salt.display());
         let output = Command::new("sh")
             .args(["-c", &format!("exec 2>&1\n{command}")])
             .current_dir(self.folder.path().join("reclass"))
             .env_clear()
-            .env("PATH", format!("{}:{}:{path}", program.display(), ansible.display()))
+            .env("PATH", path)
             .env("SOURCE_DATE_EPOCH", "1795206020")
             // Without one that is UTF-8, Ansible does not start.
             .env("LC_ALL", "C.UTF-8")
@@ -77,8 +87,7 @@ impl Place {
 }
 
 /// The page as it should be.
-fn played(page: &str, example: &str) -> String {
-    let place = Place::new(example);
+fn played(page: &str, place: &Place) -> String {
     let mut out = String::new();
     let mut lines = page.lines().peekable();
     let mut inside = false;
@@ -89,8 +98,15 @@ fn played(page: &str, example: &str) -> String {
             "```console" => inside = true,
             "```" => inside = false,
             _ if inside && line.starts_with("$ ") => {
+                let mut command = line[2..].to_owned();
+                while let Some(more) = lines.next_if(|line| *line == ">" || line.starts_with("> ")) {
+                    out.push_str(more);
+                    out.push('\n');
+                    command.push('\n');
+                    command.push_str(more.get(2..).unwrap_or_default());
+                }
                 while lines.next_if(|line| *line != "```" && !line.starts_with("$ ")).is_some() {}
-                out.push_str(&place.run(&line[2..]));
+                out.push_str(&place.run(&command));
             }
             _ => {}
         }
@@ -103,9 +119,13 @@ fn check(name: &str) {
 }
 
 fn check_in(name: &str, example: &str) {
+    check_at(name, &Place::new(example));
+}
+
+fn check_at(name: &str, place: &Place) {
     let path = Path::new(support::ROOT).join("docs").join(name);
     let page = fs::read_to_string(&path).unwrap();
-    let played = played(&page, example);
+    let played = played(&page, place);
     if std::env::var_os("BLESS").is_some() {
         fs::write(&path, played).unwrap();
         return;
@@ -162,4 +182,28 @@ fn ansible() {
 #[test]
 fn git() {
     check("git.md");
+}
+
+#[test]
+fn readme() {
+    check("../README.md");
+}
+
+#[test]
+fn howto_ci() {
+    check("howto/ci.md");
+}
+
+#[test]
+fn howto_saltclass() {
+    check_at("howto/migrate-from-saltclass.md", &Place::empty());
+}
+
+#[test]
+fn tutorial() {
+    if Path::new(support::ROOT).join(SALT).join("salt-call").exists() {
+        check_at("tutorial.md", &Place::empty());
+    } else {
+        println!("SKIPPED: no Salt in {SALT}; make build");
+    }
 }

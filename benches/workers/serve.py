@@ -43,11 +43,11 @@ def timed(work: Callable[[], object]) -> float:
     return _clock() - begin
 
 
-def keeping(work: Callable[[], Any], look: Callable[[Any], Any]) -> tuple[float, Any]:
-    """The seconds that one call takes, and what is seen in its result."""
+def keeping(work: Callable[[], Any], read: Callable[[Any], Any]) -> tuple[float, Any]:
+    """The seconds that one call takes, and what ``read`` returns for its result."""
     begin = _clock()
     result = work()
-    return _clock() - begin, look(result)
+    return _clock() - begin, read(result)
 
 
 def twice_timed(work: Callable[[], object]) -> tuple[float, float]:

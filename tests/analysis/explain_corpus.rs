@@ -1,8 +1,8 @@
 //! Answers of the conformance corpus turn into questions: every path of a node's parameters and exports
-//! is explained, with the value that stands there, and with a place.
+//! is explained, with the value at that path, and with a place.
 //!
-//! Of large nodes a part of the paths is looked at. `RECLASS_SHARED` says where the corpus is, `../shared`
-//! beside the repository if not given; without it there is nothing to look at.
+//! Of large nodes a part of the paths is checked. `RECLASS_SHARED` is the folder of the corpus, by default
+//! `../shared` beside the repository; without it the test is skipped.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -16,8 +16,8 @@ use support::corpus;
 use std::collections::HashMap;
 
 use reclass::explain::{Selection, ValueTrace, explain};
+use reclass::internals::base::path::{join_path, split_path};
 use reclass::internals::engine::{Inventory, Request};
-use reclass::path::{join_path, split_path};
 use reclass::value::{Key, Value};
 
 /// How many nodes of one inventory are looked at, and how many paths of one node.
@@ -101,7 +101,7 @@ fn check(inventory: &Inventory, node: &str) -> Option<(Vec<String>, usize)> {
 #[test]
 fn every_path_of_an_answer_is_explained() {
     let Some(directory) = corpus::directory() else {
-        println!("skipped, there is no corpus (RECLASS_SHARED says where to look)");
+        println!("skipped, there is no corpus (RECLASS_SHARED says where it is)");
         return;
     };
     let (mut wrong, mut looked) = (Vec::new(), 0);

@@ -133,7 +133,7 @@ fn without_entry(text: &str, site: &Site) -> Option<String> {
             }
         }
     }
-    // What aliases repeat stands at one place and counts at others.
+    // What aliases repeat is written at one place and counts at others.
     if text.contains(['&', '*']) {
         return None;
     }
@@ -161,7 +161,7 @@ fn without_entry(text: &str, site: &Site) -> Option<String> {
     Some(format!("{}{}{}", &text[..start], with.repeat(written.chars().count()), &text[end..]))
 }
 
-/// What stands at a path of a value.
+/// The part of a value at a path.
 fn value_at<'v>(value: &'v Value, path: &[Key]) -> Option<&'v Value> {
     path.iter().try_fold(value, |value, key| match (value, &key.0) {
         (Value::Map(map), _) => map.get(key),
@@ -199,7 +199,7 @@ fn seeds(usual: u64) -> u64 {
 }
 
 #[test]
-fn explanations_foretell_what_an_edit_does() {
+fn explanations_predict_what_an_edit_does() {
     let mut tally = Tally::default();
     for seed in 0..seeds(150) {
         // A few of each node: writing files is slow.
@@ -219,7 +219,7 @@ fn explanations_foretell_what_an_edit_does() {
 }
 
 #[test]
-fn explanations_of_a_few_layers_foretell_what_an_edit_does() {
+fn explanations_of_a_few_layers_predict_what_an_edit_does() {
     let mut tally = Tally::default();
     for seed in 0..seeds(400) {
         check(seed, &layers(seed), 1, &mut tally);
@@ -346,11 +346,11 @@ enum Before<'s> {
     Value(&'s Value),
 }
 
-/// What stood there before the entry at the place of a value.
+/// The value at a path before the last entry was merged.
 fn before(trace: &ValueTrace) -> Before<'_> {
     let Some((last, earlier)) = trace.steps.split_last() else { return Before::Unknown };
     let plain = |written: &Value| !format!("{written:?}").contains(['$', '%', '@', '<', '(']);
-    // The prefix may stand further up, and stays then.
+    // The prefix may be on a key further up, which stays.
     if !last.counts
         || (last.path.len() > 1 && !last.prefix.is_empty())
         || last.path.len() != trace.path.len()
@@ -359,7 +359,7 @@ fn before(trace: &ValueTrace) -> Before<'_> {
         return Before::Unknown;
     }
     let Some(step) = earlier.last() else { return Before::Nothing };
-    // What stood there may refer to what is taken away; and of two things in one file both are meant.
+    // The earlier value may refer to what is taken away; and two entries in one file count together.
     let same_file = earlier.iter().any(|step| {
         step.place.site.as_ref().map(|site| &site.path) == last.place.site.as_ref().map(|site| &site.path)
     });
@@ -372,8 +372,8 @@ fn before(trace: &ValueTrace) -> Before<'_> {
     }
 }
 
-/// Without the entry where the explanation says that the value is, the value is another, or stands
-/// elsewhere; and where the explanation says what stood there before, it is that.
+/// Without the entry where the explanation says that the value is, the value is another, or is elsewhere.
+/// If the explanation has an earlier value, the value becomes that one.
 fn remove(seed: u64, inventory: &Inventory, node: &str, trace: &ValueTrace, tally: &mut Tally) {
     let Some(place) = site(trace) else { return };
     let text = fs::read_to_string(&*place.path).unwrap();
@@ -469,7 +469,7 @@ fn empty(
     }
 }
 
-/// Where the value stands. The chain may change: names of classes refer to parameters.
+/// The place of the value. The chain may change: names of classes refer to parameters.
 fn site(trace: &ValueTrace) -> Option<&Site> {
     trace.place.as_ref()?.site.as_ref()
 }

@@ -20,13 +20,13 @@ use std::path::Path;
 use reclass::error::Fault;
 use reclass::graph::{dot, graph, html};
 use reclass::internals::analysis::survey::{Survey, Surveyed, SurveyedFile};
+use reclass::internals::base::path::join_path;
 use reclass::internals::base::source::FileId;
 use reclass::internals::engine::Inventory;
 use reclass::internals::model::layer::Layer;
 use reclass::internals::model::merge::{Prefixes, settled};
 use reclass::internals::model::slot::{MapSlot, Slot};
 use reclass::lint::lint;
-use reclass::path::join_path;
 use reclass::redact::Redaction;
 use reclass::value::{Key, Map, Value};
 
@@ -90,7 +90,7 @@ fn inventories() -> Vec<Opened> {
         all.push((format!("generated {seed}"), options, Some(folder)));
     }
     let Some(directory) = corpus::directory() else {
-        println!("only generated inventories, there is no corpus (RECLASS_SHARED says where to look)");
+        println!("only generated inventories, there is no corpus (RECLASS_SHARED says where it is)");
         return all;
     };
     for case in corpus::load(&directory) {

@@ -137,7 +137,7 @@ def test_a_node_that_fails_leaves_no_inventory(place: Place) -> None:
     assert hosts.stdout == ""
 
 
-def test_a_host_without_a_group_is_told_of(place: Place) -> None:
+def test_a_host_without_a_group_is_reported(place: Place) -> None:
     (place.folder / "reclass-config.yml").write_text("group_form: mapping\n")
     (place.folder / "nodes" / "db1.yml").write_text("parameters: {x: 1}\n")
     result = place.run("ansible-inventory", "--graph")

@@ -1,97 +1,301 @@
-//! The rooms of `src`: a lower room never imports from a higher one, every module has a room, and a public
-//! type name means one thing.
+//! The rules of `docs/design.md` for rooms and names: a lower room never uses a higher one, every module has
+//! a room, `src/lib.rs` only names, and a type name means one thing in the workspace.
+//!
+//! The sources are parsed, so neither `super::`, a module within a file nor the arguments of a macro hide a
+//! path. Only the modules of unit tests may use what they like.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test reads the sources")]
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use syn::visit::{self, Visit};
+use syn::{Attribute, Ident, Item, Macro, Meta, MetaList, UseTree, VisRestricted, Visibility};
+use syn::{ItemEnum, ItemMod, ItemStruct, ItemTrait, ItemTraitAlias, ItemType, ItemUnion, ItemUse};
 
 /// From the lowest room to the highest.
 const ROOMS: [&str; 9] =
     ["base", "yaml", "storage", "model", "evaluate", "engine", "output", "analysis", "edit"];
 
-/// Type names that stand in several places. Each of them means the same thing everywhere.
-const SHARED_NAMES: [&str; 2] = ["Inventory", "Iter"];
+/// Type names with several definitions, each of which means the same thing, and their files.
+const SHARED_NAMES: [(&str, [&str; 2]); 2] = [
+    ("Inventory", ["crates/python/src/inventory.rs", "src/engine/mod.rs"]),
+    ("Iter", ["src/base/keys.rs", "src/base/table.rs"]),
+];
 
-/// The sources below a folder, by path.
-fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.append(&mut sources(&path));
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            found.insert(path, text);
-        }
-    }
-    found
+/// Reads one file after the other.
+#[derive(Default)]
+struct Reader<'a> {
+    file: &'a str,
+    /// The current module, from the top of the crate.
+    module: Vec<String>,
+    /// The height of its room. Outside of the rooms, paths are free.
+    height: Option<usize>,
+    /// The files that define a type name.
+    types: BTreeMap<String, Vec<&'a str>>,
+    faults: Vec<String>,
 }
 
-/// The words behind `crate::` in a source without its unit tests and comments.
-fn imports(text: &str) -> impl Iterator<Item = &str> {
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap();
-    code.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| {
-        line.match_indices("crate::").map(|(at, word)| {
-            let rest = &line[at + word.len()..];
-            rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap()
-        })
+impl<'a> Reader<'a> {
+    fn read(&mut self, file: &'a str, text: &str) {
+        let parsed = syn::parse_file(text).unwrap();
+        self.file = file;
+        self.module = file.trim_end_matches(".rs").split('/').skip(1).map(str::to_owned).collect();
+        self.module.pop_if(|name| name == "mod");
+        self.height = ROOMS.iter().position(|room| *room == self.module[0] && file.starts_with("src/"));
+        if file == "src/lib.rs" {
+            if !parsed.attrs.iter().all(|attribute| attribute.path().is_ident("doc")) || !names(&parsed.items)
+            {
+                self.fault("only documentation, `mod`, `pub use` and `pub mod` of these are allowed here");
+            }
+        } else if file.starts_with("src/") && self.height.is_none() {
+            self.fault("a module without a room");
+        }
+        self.visit_file(&parsed);
+    }
+
+    fn fault(&mut self, text: &str) {
+        self.faults.push(format!("{}: {text}", self.file));
+    }
+
+    /// Reports a path that leads to a higher room, or to none.
+    fn follow(&mut self, path: &[String]) {
+        let Some(height) = self.height else { return };
+        let mut place = match path.first().map(String::as_str) {
+            Some("crate") => Vec::new(),
+            Some("self" | "super") => self.module.clone(),
+            _ => return,
+        };
+        for step in path {
+            match step.as_str() {
+                "crate" | "self" => {}
+                "super" => drop(place.pop()),
+                name => place.push(name.to_owned()),
+            }
+        }
+        let room = place.first().and_then(|name| ROOMS.iter().position(|room| room == name));
+        if room.is_none_or(|room| room > height) {
+            let room = room.map_or("no room", |room| ROOMS[room]);
+            self.fault(&format!("'{}' leads from {} to {room}", path.join("::"), ROOMS[height]));
+        }
+    }
+
+    fn follow_use(&mut self, tree: &UseTree, before: &[String], public: bool) {
+        let path = |name: &Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            UseTree::Path(tree) => self.follow_use(&tree.tree, &path(&tree.ident), public),
+            UseTree::Name(tree) => self.follow(&path(&tree.ident)),
+            UseTree::Rename(tree) => {
+                self.follow(&path(&tree.ident));
+                if public && tree.rename.to_string().starts_with(char::is_uppercase) {
+                    self.define(&tree.rename);
+                }
+            }
+            UseTree::Glob(_) => self.follow(before),
+            UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.follow_use(tree, before, public));
+            }
+        }
+    }
+
+    /// Follows the paths in tokens that are no syntax yet.
+    fn follow_tokens(&mut self, tokens: &str) {
+        let tokens = tokens.replace(" :: ", "::");
+        for word in tokens.split(|c: char| !c.is_alphanumeric() && c != '_' && c != ':') {
+            if word.contains("::") {
+                self.follow(&word.split("::").map(str::to_owned).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    fn define(&mut self, name: &Ident) {
+        self.types.entry(name.to_string()).or_default().push(self.file);
+    }
+}
+
+impl Visit<'_> for Reader<'_> {
+    fn visit_item(&mut self, item: &Item) {
+        match item {
+            Item::Mod(ItemMod { attrs, .. }) if attrs.iter().any(is_for_tests) => return,
+            Item::Mod(ItemMod { attrs, ident, .. }) => {
+                if self.file.starts_with("src/")
+                    && attrs.iter().any(|attribute| attribute.path().is_ident("path"))
+                {
+                    self.fault("a module at another place than its name says");
+                }
+                self.module.push(ident.to_string());
+                visit::visit_item(self, item);
+                self.module.pop();
+                return;
+            }
+            Item::Use(ItemUse { tree, vis, .. }) => {
+                self.follow_use(tree, &[], !matches!(vis, Visibility::Inherited));
+            }
+            Item::ExternCrate(item) if item.ident == "self" => self.follow(&["crate".to_owned()]),
+            Item::Enum(ItemEnum { ident, .. })
+            | Item::Struct(ItemStruct { ident, .. })
+            | Item::Trait(ItemTrait { ident, .. })
+            | Item::TraitAlias(ItemTraitAlias { ident, .. })
+            | Item::Type(ItemType { ident, .. })
+            | Item::Union(ItemUnion { ident, .. }) => self.define(ident),
+            _ => {}
+        }
+        visit::visit_item(self, item);
+    }
+
+    fn visit_path(&mut self, path: &syn::Path) {
+        self.follow(&path.segments.iter().map(|segment| segment.ident.to_string()).collect::<Vec<_>>());
+        visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, call: &Macro) {
+        if call.path.segments.last().is_some_and(|name| name.ident == "include") {
+            self.fault("`include!` hides code from this test");
+        }
+        self.follow_tokens(&call.tokens.to_string());
+        visit::visit_macro(self, call);
+    }
+
+    fn visit_meta_list(&mut self, list: &MetaList) {
+        self.follow_tokens(&list.tokens.to_string());
+        visit::visit_meta_list(self, list);
+    }
+
+    /// `pub(crate)` uses nothing.
+    fn visit_vis_restricted(&mut self, _: &VisRestricted) {}
+}
+
+/// Whether the items only name others.
+fn names(items: &[Item]) -> bool {
+    items.iter().all(|item| match item {
+        Item::Use(item) => matches!(item.vis, Visibility::Public(_)),
+        Item::Mod(ItemMod { content: Some((_, items)), vis, .. }) => {
+            matches!(vis, Visibility::Public(_)) && names(items)
+        }
+        Item::Mod(_) => true,
+        _ => false,
     })
 }
 
-#[test]
-fn rooms_import_from_lower_rooms_only() {
-    let src = Path::new(support::ROOT).join("src");
-    let mut wrong = Vec::new();
-    for (path, text) in sources(&src) {
-        let local = path.strip_prefix(&src).unwrap();
-        let room = local.iter().next().unwrap().to_str().unwrap();
-        if local == Path::new("lib.rs") {
-            continue;
-        }
-        let Some(height) = ROOMS.iter().position(|name| *name == room) else {
-            wrong.push(format!("{}: a module without a room", local.display()));
-            continue;
-        };
-        for import in imports(&text) {
-            match ROOMS.iter().position(|name| *name == import) {
-                Some(above) if above > height => {
-                    wrong.push(format!(
-                        "{}: imports from '{import}', which is above '{room}'",
-                        local.display()
-                    ));
-                }
-                Some(_) => {}
-                None => {
-                    wrong.push(format!("{}: imports 'crate::{import}', which is no room", local.display()));
-                }
-            }
+fn is_for_tests(attribute: &Attribute) -> bool {
+    let Meta::List(list) = &attribute.meta else { return false };
+    list.path.is_ident("cfg") && list.tokens.to_string() == "test"
+}
+
+/// What breaks a rule in these files, by their paths from the top of the repository.
+fn faults(sources: &BTreeMap<String, String>) -> Vec<String> {
+    let mut reader = Reader::default();
+    for (file, text) in sources {
+        reader.read(file, text);
+    }
+    for (name, files) in reader.types {
+        let shared = SHARED_NAMES.iter().find(|(shared, _)| *shared == name);
+        if shared.map_or(files.len() > 1, |(_, places)| *places != *files) {
+            reader.faults.push(format!("{name}: {}", files.join(", ")));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    reader.faults
+}
+
+/// Adds the sources of a folder.
+fn collect(top: &Path, folder: &str, sources: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(top.join(folder)).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{folder}/{}", entry.file_name().to_str().unwrap());
+        if entry.file_type().unwrap().is_dir() {
+            collect(top, &path, sources);
+        } else if entry.path().extension().is_some_and(|extension| extension == "rs") {
+            sources.insert(path, fs::read_to_string(entry.path()).unwrap());
+        }
+    }
 }
 
 #[test]
-fn a_public_type_name_means_one_thing() {
-    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+fn the_sources_keep_the_rules() {
+    let mut sources = BTreeMap::new();
     for folder in ["src", "crates"] {
-        for (path, text) in sources(&Path::new(support::ROOT).join(folder)) {
-            for line in text.lines() {
-                let Some(rest) = ["pub struct ", "pub enum ", "pub trait ", "pub type "]
-                    .iter()
-                    .find_map(|start| line.strip_prefix(start))
-                else {
-                    continue;
-                };
-                let name = rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap();
-                places.entry(name.to_owned()).or_default().push(path.display().to_string());
-            }
-        }
+        collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."), folder, &mut sources);
     }
-    let wrong: Vec<String> = places
-        .iter()
-        .filter(|(name, places)| places.len() > 1 && !SHARED_NAMES.contains(&name.as_str()))
-        .map(|(name, places)| format!("{name}: {}", places.join(", ")))
-        .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let faults = faults(&sources);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The faults of one more file beside a small library.
+fn faults_with(file: &str, text: &str) -> Vec<String> {
+    let library = [("src/model/layer.rs", "pub struct Layer;"), (file, text)];
+    faults(&library.map(|(file, text)| (file.to_owned(), text.to_owned())).into())
+}
+
+#[test]
+fn each_way_around_a_rule_is_a_fault() {
+    for (file, text, fault) in [
+        // Paths to a higher room.
+        ("src/base/value.rs", "use crate::engine::Inventory;", "from base to engine"),
+        ("src/base/value.rs", "use super::super::engine::Inventory;", "from base to engine"),
+        ("src/base/error/mod.rs", "use super::super::engine::Inventory;", "from base to engine"),
+        ("src/base/value.rs", "use {std::fmt, crate::{base, yaml as other}};", "from base to yaml"),
+        ("src/base/value.rs", "mod inner { use super::super::super::yaml; }", "from base to yaml"),
+        ("src/base/value.rs", "fn f(_: &dyn Fn() -> super::super::yaml::Node) {}", "from base to yaml"),
+        ("src/base/value.rs", "fn f() { <u8 as crate::yaml::Emit>::emit() }", "from base to yaml"),
+        ("src/base/value.rs", "fn f() { crate::yaml::emit!() }", "from base to yaml"),
+        (
+            "src/base/value.rs",
+            "fn f() { print!(\"{}\", [self::super::super::yaml::X]) }",
+            "from base to yaml",
+        ),
+        ("src/base/value.rs", "macro_rules! f { () => { $crate::yaml::f() } }", "from base to yaml"),
+        ("src/base/value.rs", "#[serde(with = \"crate::yaml::form\")] struct A;", "from base to yaml"),
+        ("src/base/value.rs", "#[cfg(test)] mod tests {} use crate::yaml::Node;", "from base to yaml"),
+        // Paths to all rooms.
+        ("src/base/value.rs", "use crate as root;", "'crate' leads from base to no room"),
+        ("src/base/value.rs", "use super::super as root;", "from base to no room"),
+        ("src/base/value.rs", "use crate::{self as root};", "from base to no room"),
+        ("src/base/value.rs", "use crate::*;", "from base to no room"),
+        ("src/base/value.rs", "extern crate self as root;", "from base to no room"),
+        ("src/base/value.rs", "f! { use crate::{yaml::Node}; }", "from base to no room"),
+        (
+            "src/edit/tree.rs",
+            "use crate::formats::emit;",
+            "'crate::formats::emit' leads from edit to no room",
+        ),
+        // Code elsewhere.
+        ("src/extra.rs", "", "a module without a room"),
+        ("src/base/value.rs", "#[path = \"../yaml/node.rs\"] mod node;", "at another place"),
+        ("src/base/value.rs", "std::include!(\"../yaml/node.rs\");", "hides code"),
+        ("src/lib.rs", "mod extra { use crate::yaml::Node; }", "are allowed here"),
+        ("src/lib.rs", "pub mod extra { pub fn f() {} }", "are allowed here"),
+        ("src/lib.rs", "use yaml::Node;", "are allowed here"),
+        ("src/lib.rs", "#[path = \"other.rs\"] mod yaml;", "at another place"),
+        ("src/lib.rs", "#![allow(dead_code)]", "are allowed here"),
+        // A second type of one name.
+        ("crates/cli/src/main.rs", "struct Layer;", "Layer: crates/cli/src/main.rs, src/model/layer.rs"),
+        ("src/base/value.rs", "mod a { mod b { enum Layer {} } }", "Layer: src/base/value.rs, src"),
+        ("src/base/value.rs", "fn f() { struct Layer; }", "Layer: "),
+        ("src/base/value.rs", "pub(in crate::base) struct Layer;", "Layer: "),
+        ("src/base/value.rs", "pub union Layer { a: u8 }", "Layer: "),
+        ("src/base/value.rs", "pub unsafe trait Layer {}", "Layer: "),
+        ("src/base/value.rs", "pub type Layer = u8;", "Layer: "),
+        ("src/base/value.rs", "pub use std::fmt::{Error as Layer};", "Layer: "),
+        ("src/base/value.rs", "struct Iter;", "Iter: src/base/value.rs"),
+        ("src/base/keys.rs", "struct Iter; mod a { struct Iter; }", "Iter: src/base/keys.rs, src"),
+    ] {
+        let faults = faults_with(file, text);
+        assert!(faults.len() == 1 && faults[0].contains(fault), "{text}: {faults:?}");
+    }
+}
+
+#[test]
+fn what_the_rules_allow_is_no_fault() {
+    for (file, text) in [
+        ("src/yaml/emit/mod.rs", "use super::resolve::{self, Tag}; use crate::base::error as fault;"),
+        ("src/yaml/emit/mod.rs", "pub(crate) mod a { pub(super) use self::super::super::layout; }"),
+        ("src/yaml/emit/mod.rs", "fn f(self) { crate::base::f!(super::f, crate::yaml::X) }"),
+        ("src/yaml/emit/mod.rs", "impl Iterator for A { type Item = u8; } mod b { use super::A as Layer; }"),
+        ("src/yaml/emit/mod.rs", "#[cfg(test)] mod tests { use crate::engine::Inventory; struct Layer; }"),
+        ("src/lib.rs", "//! Text.\nmod yaml; pub use yaml::emit; pub mod a { pub mod b { pub use c::*; } }"),
+        ("crates/cli/src/main.rs", "use crate::terminal::{self as screen}; #[path = \"a.rs\"] mod a;"),
+    ] {
+        let faults = faults_with(file, text);
+        assert!(faults.is_empty(), "{text}: {faults:?}");
+    }
 }

@@ -1,4 +1,4 @@
-//! The table of settings turns into the table of `docs/settings.md`.
+//! The table of settings turns into sections of `docs/settings.md`.
 //!
 //! `RECLASS_UPDATE_DOCS=1 cargo test --test settings_page` writes it anew; read the difference
 //! before committing it.
@@ -8,18 +8,18 @@
 use std::fmt::Write as _;
 
 use reclass::internals::yaml::parse_value;
-use reclass::settings::{SettingRow, Shape, TABLE};
+use reclass::settings::{Shape, TABLE};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/settings.md");
-const BEGIN: &str = "<!-- The table is written by tests/base/settings_page.rs. -->\n\n";
-const END: &str = "\n<!-- End of the table. -->\n";
+const BEGIN: &str = "<!-- Written by tests/base/settings_page.rs. -->\n\n";
+const END: &str = "<!-- End of the settings. -->\n";
 
 #[test]
-fn the_page_has_the_table_of_the_program() {
+fn the_page_has_the_settings_of_the_program() {
     let page = std::fs::read_to_string(PAGE).expect("the page exists");
-    let (before, rest) = page.split_once(BEGIN).expect("the page says where its table begins");
-    let (old, after) = rest.split_once(END).expect("the page says where its table ends");
-    let new = table();
+    let (before, rest) = page.split_once(BEGIN).expect("the page says where they begin");
+    let (old, after) = rest.split_once(END).expect("the page says where they end");
+    let new = sections();
     if std::env::var_os("RECLASS_UPDATE_DOCS").is_some() {
         std::fs::write(PAGE, format!("{before}{BEGIN}{new}{END}{after}")).expect("the page can be written");
         return;
@@ -30,20 +30,19 @@ fn the_page_has_the_table_of_the_program() {
     );
 }
 
-fn table() -> String {
-    let mut table = String::from("| name | may hold | default | meaning |\n|---|---|---|---|\n");
+/// A section for each setting, so that each has an anchor.
+fn sections() -> String {
+    let mut text = String::new();
     for row in TABLE {
-        // A bar would end the cell.
-        let cell = |text: &str| text.trim().replace('|', "\\|");
-        let cells = [names(row), shape(row.shape), format!("`{}`", row.default), cell(row.doc)];
-        writeln!(table, "| {} |", cells.join(" | ")).expect("a string takes everything");
+        write!(text, "### `{}`\n\n{}\n\n", row.name, row.doc.trim()).expect("a string takes everything");
+        writeln!(text, "- Value: {}\n- Default: `{}`", shape(row.shape), row.default)
+            .expect("a string takes everything");
+        for alias in row.aliases {
+            writeln!(text, "- Other name: `{alias}`").expect("a string takes everything");
+        }
+        text.push('\n');
     }
-    table
-}
-
-fn names(row: &SettingRow) -> String {
-    let aliases = row.aliases.iter().map(|alias| format!(", also `{alias}`"));
-    format!("`{}`{}", row.name, aliases.collect::<Vec<_>>().concat())
+    text
 }
 
 /// What the settings may hold, in words.

@@ -149,7 +149,7 @@ fn same(ours: &Outcome, recorded: &Command) -> bool {
     alike(ours, recorded, unfolded)
 }
 
-/// The same but for the automatic parameters that salt-formulas' program does not have (S12).
+/// The same except for the automatic parameters that salt-formulas' program does not have (S12).
 fn same_but_path(ours: &Outcome, recorded: &Command) -> bool {
     alike(ours, recorded, |text| pathless(&unfolded(text)))
 }
@@ -232,7 +232,7 @@ fn node(arguments: &[String]) -> Option<&str> {
     arguments.get(at + 1).map(String::as_str)
 }
 
-/// The program of a command line, which its first word tells, and its arguments.
+/// The program of a command line, by its first word, and its arguments.
 fn program(arguments: &[String]) -> (&'static str, &[String]) {
     match arguments.split_first() {
         Some((first, rest)) if first == "!salt" => ("reclass-salt", rest),

@@ -11,12 +11,12 @@ use serde_json::{Value as Json, json};
 use crate::answer::{ENUMERATE, INVENTORY, Ours};
 use crate::corpus::{Case, Recorded};
 
-/// How our answer stands to that of one program.
+/// Our answer, compared with that of one program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Likeness {
     /// The same.
     Same,
-    /// The same but for the block of automatic parameters (S12).
+    /// The same except for the block of automatic parameters (S12).
     SameButName,
     /// Different.
     Different,
@@ -75,7 +75,7 @@ pub fn members(index: &Json) -> BTreeMap<String, Vec<String>> {
     entries(index).map(|(name, nodes)| (name.to_owned(), sorted(nodes))).collect()
 }
 
-/// The nodes of our whole inventory, as they look alone.
+/// The nodes of our whole inventory, each as if it were asked for alone.
 pub fn nodes(whole: &Json) -> Vec<(String, Json)> {
     let timeless = |node: &Json| {
         let mut node = node.clone();

@@ -76,7 +76,7 @@ impl Deviations {
     }
 
     /// Refuses an entry that cites a ruling which is not there, and a second one for the same
-    /// answer: it would never be looked at.
+    /// answer, because it would never be used.
     fn check(&self) {
         let rulings = include_str!("../../docs/semantics.md");
         let mut seen = std::collections::BTreeSet::new();
@@ -88,18 +88,18 @@ impl Deviations {
             .iter()
             .map(|entry| (&entry.ruling, format!("{} $ {}", entry.case, entry.arguments.join(" "))));
         for (ruling, about) in answers.chain(commands) {
-            let stands =
+            let exists =
                 ruling.split(['/', ' ', ',']).all(|number| rulings.contains(&format!("**{number}.")));
             assert!(
-                stands,
+                exists,
                 "deviations.toml: {about} cites '{ruling}', which docs/semantics.md does not have"
             );
-            assert!(seen.insert(about.clone()), "deviations.toml: {about} stands twice");
+            assert!(seen.insert(about.clone()), "deviations.toml: {about} has two entries");
         }
     }
 }
 
-/// Whether our answers are those of an entry: `Err` tells the first that is not.
+/// Whether our answers are those of an entry; `Err` describes the first that is not.
 pub fn holds(
     entry: &Answer,
     case: &Case,

@@ -44,14 +44,14 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 fn main() -> ExitCode {
     let Some(directory) = corpus::directory() else {
-        println!("conformance: skipped, there is no corpus (RECLASS_SHARED says where to look)");
+        println!("conformance: skipped, there is no corpus (RECLASS_SHARED says where it is)");
         return ExitCode::SUCCESS;
     };
     let only = std::env::var("RECLASS_CONFORMANCE_ONLY").unwrap_or_default();
     let cases: Vec<Arc<Case>> =
         corpus::load(&directory).into_iter().filter(|case| case.id.contains(&only)).map(Arc::new).collect();
     let deviations = Arc::new(Deviations::read());
-    // A panic of the engine is an answer; one of this program is told.
+    // A panic of the engine is an answer; one of this program is printed.
     std::panic::set_hook(Box::new(|panic| {
         if panic.location().is_some_and(|place| !place.file().starts_with("src/")) {
             println!("{panic}");

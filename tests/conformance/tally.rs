@@ -16,7 +16,7 @@ struct Row {
     rulings: BTreeMap<String, usize>,
 }
 
-/// How our node answers stand to those of reclass-rs.
+/// Our node answers, compared with those of reclass-rs.
 #[derive(Default)]
 struct Rs {
     all: usize,

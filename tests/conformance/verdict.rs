@@ -41,7 +41,7 @@ pub struct Line {
     pub sort: Sort,
     pub key: String,
     pub verdict: Verdict,
-    /// How it stands to reclass-rs, which is asked where there is neither document nor fork.
+    /// The comparison with reclass-rs, which decides if there is neither documentation nor a fork.
     pub rs: Option<Likeness>,
     /// An entry for `tests/deviations.toml`, to be checked.
     pub draft: Option<String>,

@@ -22,7 +22,7 @@ const OFTEN: usize = 6;
 /// The rulings that a flag of ours takes back.
 const FLAGGED: [(&str, &str); 2] = [("S12", "ComposeNodeNameLiteralDots"), ("R13", "ExpandTabs")];
 
-/// How our answer about a node stands to the oracle's.
+/// Our answer about a node, compared with the oracle's.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Verdict {
     /// The same data, or the same refusal, which is named.
@@ -121,7 +121,7 @@ impl Court<'_> {
                 let codes = if let Answer::Error(all, ..) = &all { all } else { codes };
                 Verdict::OtherReason(format!("{}: {}", class.join(" "), codes.join(" ")))
             }
-            // What fails by a ruling is needed by a query of the node, which reclass tells of first.
+            // A query of the node needs what fails by a ruling; reclass reports the query first.
             (Answer::Value(..), Answer::Error(class, exit, _), Answer::Error(codes, code, _))
                 if exit == *code && class[0] == "InvQueryError" =>
             {

@@ -10,8 +10,8 @@ Reads {"directory", "settings", "rulings": [...]} and answers {"nodes": {name: r
 Every node has a Core of its own and parsed values of its own: reclass keeps state in them, and
 one node's parameters leak into the next. Directory entries are sorted.
 
-Without rulings this is reclass as it is, only faster; what a ruling replaces stands in
-`kapicorp_rulings.py` and `kapicorp_queries.py`.
+Without rulings this is reclass as it is, only faster. `kapicorp_rulings.py` and `kapicorp_queries.py`
+have the code that a ruling replaces.
 """
 
 import contextlib

@@ -79,7 +79,7 @@ class Forgiving:
             raise errors.ResolveError("") from error
 
 
-# What stands in place of a part of an export that fails.
+# Marks a part of an export that fails.
 GONE = object()
 
 
@@ -127,7 +127,7 @@ def interpolate_single_path(original, self, mainpath, external, query):
 
 @ruling(Parameters, "_render_simple_container", "Q1")
 def render_simple_container(original, self, container, *what):
-    """Q1: a query is one wherever it stands, in a mapping that merges with another too."""
+    """Q1: a query counts at every place, even in a mapping that merges with another."""
     original(self, container, *what)
     key, value, path = what
     if isinstance(value, ValueList) and value.is_complex:
@@ -143,7 +143,7 @@ def embeds_query(item):
 
 
 def is_complex(item):
-    """Q5: text around a query is looked at when it is asked for, as all that has to be resolved."""
+    """Q5: text around a query is checked when its value is needed, like all that has to be resolved."""
     return item.has_references or ("Q5" in RULED and embeds_query(item))
 
 

@@ -52,7 +52,7 @@ def ruling(owner, name, *numbers):
 
 
 def child(container, part):
-    """R10: an index is an index wherever it stands, and a bad one is missing."""
+    """R10: an index is an index at every place of a path, and a bad one is missing."""
     if isinstance(container, (list, tuple)):
         try:
             return container[int(part)]
@@ -116,7 +116,7 @@ def mapping_comes_in(value):
 
 
 class Prepared:
-    """A value that tells its references only when what they need is there."""
+    """A value that lists its references only when what they need is there."""
 
     def __init__(self, value, prepare):
         self._value, self._prepare = value, prepare
@@ -132,7 +132,7 @@ class Prepared:
 @ruling(Parameters, "_interpolate_references", "R14", "order", "closed")
 def interpolate_references(original, self, path, value, inventory):
     """Whatever a value needs is there before it is rendered: a place that only appears when
-    what stands above it is rendered ("order"), all that is inside of a container that becomes
+    the container above it is rendered ("order"), all that is inside of a container that becomes
     text (R14), and what is inside of one that merges ("closed")."""
 
     def prepare():

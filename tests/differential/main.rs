@@ -1,7 +1,7 @@
 //! Generated inventories, rendered by kapicorp-reclass and by us, are the same, or a ruling says why not.
 //!
-//! `RECLASS_DIFFERENTIAL_COUNT` inventories (2000) from `RECLASS_DIFFERENTIAL_SEED` (1) on. The
-//! first difference is shrunk and printed; with `RECLASS_DIFFERENTIAL_KEEP_GOING` the run goes
+//! `RECLASS_DIFFERENTIAL_COUNT` inventories (2000, in the short form 1000) from `RECLASS_DIFFERENTIAL_SEED` (1)
+//! on. The first difference is shrunk and printed; with `RECLASS_DIFFERENTIAL_KEEP_GOING` the run goes
 //! on and collects up to that many. `RECLASS_DIFFERENTIAL_SHOW` prints the inventory of a seed.
 //! `RECLASS_DIFFERENTIAL_ANSWERS` names a file that keeps what kapicorp-reclass answered: run
 //! again over the same seeds, only our side has to be computed.
@@ -46,7 +46,7 @@ fn number(name: &str) -> Option<u64> {
 fn main() -> ExitCode {
     let Some(python) = oracle::python() else { return ExitCode::SUCCESS };
     let first = number("SEED").unwrap_or(1);
-    let count = number("COUNT").unwrap_or(2000);
+    let count = number("COUNT").unwrap_or(if support::is_long() { 2000 } else { 1000 });
     let wanted = number("KEEP_GOING").map_or(1, |wanted| usize::try_from(wanted).unwrap_or(usize::MAX));
     let kept = Kept::open();
     let mut oracle = Oracle::start(&python, kept.clone());

@@ -1,7 +1,7 @@
 //! Writing: a process that ends anywhere leaves the old file or the new one; writers lose nothing
 //! of one another; the rights of a file stay; no path leads out.
 #![allow(clippy::disallowed_methods, reason = "a test writes files and starts processes")]
-#![allow(clippy::print_stdout, reason = "a child tells its parent where it is")]
+#![allow(clippy::print_stdout, reason = "a child prints for its parent where it is")]
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -60,7 +60,7 @@ fn write_until_a_step() {
     let (path, step) = (PathBuf::from(task("WRITE_PATH")), task("WRITE_STEP"));
     let root = path.parent().expect("a folder");
     let lock = TreeLock::take(root).expect("the lock");
-    let stamp = reclass::internals::storage::fs::fingerprint(&path).ok();
+    let fingerprint = reclass::internals::storage::fs::fingerprint(&path).ok();
     let mut tell = |at: WriteStep| {
         if format!("{at:?}") == step {
             println!("\nREACHED");
@@ -70,7 +70,7 @@ fn write_until_a_step() {
             }
         }
     };
-    lock.replace_by_steps(&path, b"new: text\n", stamp.as_ref(), &mut tell).expect("written");
+    lock.replace_by_steps(&path, b"new: text\n", fingerprint.as_ref(), &mut tell).expect("written");
 }
 
 #[test]
@@ -108,8 +108,11 @@ fn a_process_that_is_killed_leaves_the_old_file_or_the_new_one() {
             let listing = list(&[folder.path().to_owned()], limits, 1).expect("a listing");
             assert_eq!(listing.len(), usize::from(found.is_some()), "{step:?}");
             let lock = TreeLock::take(folder.path()).expect("the lock of a process that is gone");
-            let stamp = reclass::internals::storage::fs::fingerprint(&path).ok();
-            assert!(lock.replace(&path, b"later: text\n", stamp.as_ref()).expect("written"), "{step:?}");
+            let fingerprint = reclass::internals::storage::fs::fingerprint(&path).ok();
+            assert!(
+                lock.replace(&path, b"later: text\n", fingerprint.as_ref()).expect("written"),
+                "{step:?}"
+            );
             assert_eq!(fs::read(&path).expect("the file"), b"later: text\n");
             let mut left: Vec<_> = fs::read_dir(folder.path())
                 .expect("a folder")
@@ -188,9 +191,9 @@ fn edits_of_many_processes_are_all_there() {
 fn an_edit_that_somebody_without_the_lock_made_is_seen() {
     let (folder, _, file) = inventory();
     let lock = TreeLock::take(&folder.path().join("classes")).expect("the lock");
-    let stamp = reclass::internals::storage::fs::fingerprint(&file).expect("a stamp");
+    let fingerprint = reclass::internals::storage::fs::fingerprint(&file).expect("a fingerprint");
     fs::write(&file, "parameters: {}\n").expect("by hand");
-    assert!(!lock.replace(&file, b"x: 1\n", Some(&stamp)).expect("no error"), "written over an edit");
+    assert!(!lock.replace(&file, b"x: 1\n", Some(&fingerprint)).expect("no error"), "written over an edit");
     assert!(!lock.replace(&file, b"x: 1\n", None).expect("no error"), "written over a new file");
     assert_eq!(fs::read_to_string(&file).expect("the file"), "parameters: {}\n");
     let outside = folder.path().join("nodes/n.yml");
@@ -541,7 +544,7 @@ fn errors_say_which_user_lacks_which_right_on_which_path() {
     let as_others = CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH | CapabilitySet::CHOWN;
     let edit =
         |settings: &Settings| cluster::set(settings, PRAGUE, "b", Value::Int(2), EditOptions::default());
-    let told = |edit: &(dyn Fn() -> Error + Sync)| {
+    let failure = |edit: &(dyn Fn() -> Error + Sync)| {
         let error = without(as_others, edit);
         (error.first().code(), error.to_string())
     };
@@ -552,7 +555,7 @@ fn errors_say_which_user_lacks_which_right_on_which_path() {
         println!("only the administrator can give files away");
         return;
     }
-    let (code, said) = told(&|| edit(&settings).expect_err("no right"));
+    let (code, said) = failure(&|| edit(&settings).expect_err("no right"));
     assert_eq!(code, "file-unwritable");
     let lacks = format!(
         "/.reclass.lock': permission denied: user 'root' has no right to write '{}' (mode 0755 of user 4242)",
@@ -562,11 +565,11 @@ fn errors_say_which_user_lacks_which_right_on_which_path() {
 
     let (_folder, settings, file) = inventory();
     given_away(&file, 0o644).expect("given away");
-    let (code, said) = told(&|| edit(&settings).expect_err("no right"));
+    let (code, said) = failure(&|| edit(&settings).expect_err("no right"));
     assert_eq!(code, "file-unwritable");
     assert!(said.contains("its group 4343 cannot be kept: user 'root' is not in that group"), "{said}");
     std::os::unix::fs::chown(&file, Some(4242), Some(0)).expect("given away");
-    let (_, said) = told(&|| edit(&settings).expect_err("no right"));
+    let (_, said) = failure(&|| edit(&settings).expect_err("no right"));
     assert!(
         said.contains("its owner 4242 cannot be kept: user 'root' has no right to give files away"),
         "{said}"
@@ -587,7 +590,7 @@ fn errors_say_which_user_lacks_which_right_on_which_path() {
         let mut options = Map::default();
         options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().expect("text")));
         let inventory = reclass::internals::engine::Inventory::open(&options).expect("settings");
-        let (found, said) = told(&|| {
+        let (found, said) = failure(&|| {
             inventory
                 .nodeinfo("n", &reclass::internals::engine::Request::default())
                 .map(|_| ())

@@ -28,7 +28,7 @@ fn answers(inventory: &Inventory) -> String {
     let mut out = String::new();
     for node in nodes {
         let answer = match inventory.nodeinfo(&node, &Request::default()) {
-            Ok(info) => reclass::json::dumps(&info.to_value(""), false).unwrap(),
+            Ok(info) => reclass::json::dumps(&info.to_value(""), false),
             Err(error) => error.to_string(),
         };
         writeln!(out, "{node}: {answer}").unwrap();
@@ -140,7 +140,7 @@ fn an_edit_computes_what_includes_the_class_and_nothing_else() {
     );
     let counts = work(&kept);
     assert_eq!((counts.read, counts.parsed), (1, 1));
-    // Five nodes have the class. What the query was told has not changed.
+    // Five nodes have the class. The exports that the query reads have not changed.
     assert_eq!(counts.computed, 5);
     assert_eq!(counts.exported, 0, "the query takes exports from answers");
     // `web` is merged into what `base` came to before, and then each node's own; one of the nodes is
@@ -159,7 +159,7 @@ fn a_comment_or_a_space_computes_nothing() {
 }
 
 #[test]
-fn a_query_is_answered_anew_when_what_it_was_told_changes() {
+fn a_query_is_answered_again_when_an_export_that_it_reads_changes() {
     let folder = inventory();
     let kept = warm(&folder);
     write(folder.path(), "nodes/n1.yml", "classes: [db]\nexports: {kind: web}\n");
@@ -249,7 +249,7 @@ fn exports_that_fail_are_not_tried_again_without_a_reason() {
     write(base, "nodes/n3.yml", "classes: [c]\nparameters: {gone: found}\n");
     ask();
     assert_eq!(kept.counts().exported - before.exported, 4);
-    let found = reclass::json::dumps(&ask().to_value(""), false).unwrap();
+    let found = reclass::json::dumps(&ask().to_value(""), false);
     assert!(found.contains("\"q\":{\"n3\":\"found\"}"), "{found}");
 }
 
@@ -437,7 +437,7 @@ fn what_differs_only_a_little_is_another_value() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path();
     write(base, "classes/empty.yml", "");
-    write(base, "nodes/asks.yml", "parameters: {told: '$[ exports:e ]'}\n");
+    write(base, "nodes/asks.yml", "parameters: {result: '$[ exports:e ]'}\n");
     let texts = [
         "[0.0]",
         "[-0.0]",
@@ -454,7 +454,7 @@ fn what_differs_only_a_little_is_another_value() {
     ];
     let mut said = std::collections::BTreeSet::new();
     for text in texts {
-        write(base, "nodes/tells.yml", &format!("exports: {{e: {text}}}\n"));
+        write(base, "nodes/exports.yml", &format!("exports: {{e: {text}}}\n"));
         let fresh = answers(&Inventory::open(&options(base, "off")).unwrap());
         assert!(!fresh.contains("error"), "{fresh}");
         said.insert(fresh);
@@ -462,7 +462,7 @@ fn what_differs_only_a_little_is_another_value() {
     assert_eq!(said.len(), texts.len(), "each of them is said in its own way");
     let kept = Inventory::open(&options(base, "auto")).unwrap();
     for text in texts.iter().chain(texts.iter().rev()) {
-        write(base, "nodes/tells.yml", &format!("exports: {{e: {text}}}\n"));
+        write(base, "nodes/exports.yml", &format!("exports: {{e: {text}}}\n"));
         let fresh = Inventory::open(&options(base, "off")).unwrap();
         assert_eq!(answers(&kept), answers(&fresh), "{text}");
     }
@@ -486,7 +486,7 @@ fn a_folder_that_appears_behind_a_link_is_noticed() {
     let target = elsewhere.path().join("mounted");
     std::os::unix::fs::symlink(&target, folder.path().join("classes/linked")).unwrap();
     write(folder.path(), "nodes/n1.yml", "classes: [linked.late]\n");
-    // The folders of the inventory are old: nothing about them tells.
+    // The folders of the inventory are old: their times show no change.
     let old = fs::FileTimes::new().set_modified(std::time::SystemTime::UNIX_EPOCH);
     fs::File::open(folder.path().join("classes")).unwrap().set_times(old).unwrap();
     std::thread::sleep(std::time::Duration::from_millis(2_100));
@@ -514,7 +514,7 @@ fn folders_that_change_places_while_they_are_listed() {
     }
     let (one, two) = (base.join("nodes/one"), base.join("nodes/two"));
     let done = AtomicBool::new(false);
-    let mut told = Vec::new();
+    let mut counts = Vec::new();
     let exchanges = std::thread::scope(|scope| {
         let changes = scope.spawn(|| {
             let mut count = 0;
@@ -529,16 +529,16 @@ fn folders_that_change_places_while_they_are_listed() {
             // Both one that is new and one that is kept.
             let inventory = Inventory::open(&options(base, "stat")).unwrap();
             for _ in 0..2 {
-                told.push(inventory.nodes().map(|nodes| nodes.len()).map_err(|error| error.to_string()));
+                counts.push(inventory.nodes().map(|nodes| nodes.len()).map_err(|error| error.to_string()));
             }
         }
         done.store(true, Ordering::Relaxed);
         changes.join().unwrap()
     });
-    // Nobody can look at what never rests.
-    told.retain(|told| !matches!(told, Err(error) if error.contains("keeps changing while it is read")));
-    assert!(told.iter().all(|told| *told == Ok(40)), "{told:?}");
-    assert!(told.len() > 300, "{}", told.len());
+    // A folder that changes during each attempt cannot be listed.
+    counts.retain(|count| !matches!(count, Err(error) if error.contains("keeps changing while it is read")));
+    assert!(counts.iter().all(|count| *count == Ok(40)), "{counts:?}");
+    assert!(counts.len() > 300, "{}", counts.len());
     assert!(exchanges > 50, "{exchanges}");
 }
 

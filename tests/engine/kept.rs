@@ -32,7 +32,7 @@ fn parameter(inventory: &Inventory, node: &str, name: &str) -> Value {
     info.parameters.as_map().unwrap().get(name).unwrap().clone()
 }
 
-/// How many classes a node has, as a look at the whole inventory tells.
+/// The number of nodes with classes, counted in the whole inventory.
 fn nodes_with_classes(inventory: &Inventory) -> usize {
     inventory
         .inspect(|computation| {
@@ -149,8 +149,8 @@ fn a_folder_that_went_and_came_back_is_watched() {
         assert_eq!(parameter(&inventory, "n", "v"), Value::Int(1));
     }
     assert!(inventory.cache_info().watching, "the file system of the tests can be watched");
-    // Somebody stands in it, so the kernel does not tell that it is gone for good.
-    let stands = fs::File::open(base.join("classes/role")).unwrap();
+    // The folder is open, so the kernel does not report that it is gone for good.
+    let open_folder = fs::File::open(base.join("classes/role")).unwrap();
     fs::remove_dir_all(base.join("classes/role")).unwrap();
     write(base, "classes/role/web.yml", "parameters: {v: 1}\n");
     assert_eq!(parameter(&inventory, "n", "v"), Value::Int(1));
@@ -159,7 +159,7 @@ fn a_folder_that_went_and_came_back_is_watched() {
         assert_eq!(parameter(&inventory, "n", "v"), Value::Int(number));
     }
     assert!(inventory.cache_info().watching);
-    drop(stands);
+    drop(open_folder);
 }
 
 #[test]

@@ -52,12 +52,12 @@ impl Files {
     /// What a node comes to. Every eighth one asks for the exports of all.
     fn parameters(self, name: &str) -> String {
         let version = self.version();
-        let mut told = format!(r#"{{"version":{version},"own":"{name} {version}""#);
+        let mut json = format!(r#"{{"version":{version},"own":"{name} {version}""#);
         if name.ends_with('7') {
             let all: Vec<_> = self.names().iter().map(|name| format!(r#""{name}":{version}"#)).collect();
-            write!(told, r#","all":{{{}}}"#, all.join(",")).unwrap();
+            write!(json, r#","all":{{{}}}"#, all.join(",")).unwrap();
         }
-        told + "}"
+        json + "}"
     }
 
     /// Makes them say so. Each file is exchanged in one step.
@@ -132,7 +132,7 @@ impl Site {
         self.over.store(true, Ordering::SeqCst);
     }
 
-    /// Asks, and tells after which edits the files may have been asked.
+    /// The answer to a question, and the range of edits after which the files may have been read.
     fn ask<T>(&self, question: impl FnOnce() -> T) -> (T, RangeInclusive<usize>) {
         let from = self.done.load(Ordering::SeqCst);
         let answer = question();
@@ -168,7 +168,7 @@ impl Site {
 fn right(answer: &Result<Arc<NodeInfo>, Error>, name: &str, files: Files) -> bool {
     match answer {
         Ok(node) => {
-            let parameters = reclass::json::dumps(&node.parameters, false).unwrap();
+            let parameters = reclass::json::dumps(&node.parameters, false);
             files.names().iter().any(|known| known == name) && parameters == files.parameters(name)
         }
         Err(_) => !files.extra() && name == "extra",

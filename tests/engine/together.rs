@@ -123,18 +123,18 @@ fn with_variants(mut generated: inventory::Inventory, random: &mut Random) -> in
     generated
 }
 
-/// All that there is to say about a node.
+/// The value of a node, and its warnings or errors.
 fn answer(inventory: &Inventory, node: &str) -> (Option<Value>, String) {
     match inventory.nodeinfo(node, &Request::default()) {
-        Ok(info) => (Some(info.to_value("")), info.warnings.iter().map(told).collect()),
-        Err(error) => (None, error.faults().iter().map(told).collect()),
+        Ok(info) => (Some(info.to_value("")), info.warnings.iter().map(details).collect()),
+        Err(error) => (None, error.faults().iter().map(details).collect()),
     }
 }
 
-/// All that a message says. The numbers of files are those of their inventory.
-fn told(fault: &Fault) -> String {
+/// All that a message says. The origin is left out: each inventory numbers its files itself.
+fn details(fault: &Fault) -> String {
     let Fault { kind, site, node, path, chain, notes, causes, .. } = fault;
-    let causes: String = causes.iter().map(told).collect();
+    let causes: String = causes.iter().map(details).collect();
     format!("{kind:?} {site:?} {node:?} {path:?} {chain:?} {notes:?} {causes}\n")
 }
 
@@ -175,7 +175,7 @@ fn compare_in(folder: &Path, generated: &inventory::Inventory, what: &str) -> [u
         }
     }
     let values = expected.iter().filter(|(value, _)| value.is_some());
-    let warned = values.clone().filter(|(_, told)| !told.is_empty());
+    let warned = values.clone().filter(|(_, messages)| !messages.is_empty());
     [names.len(), values.count(), warned.count()]
 }
 

@@ -1,4 +1,4 @@
-//! What is said of references that lead in a circle: every path of it, and the place of the last (R9).
+//! Errors of references that form a cycle: every path of the cycle, and the place of the last (R9).
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files")]
 
 use std::fs;
@@ -16,8 +16,8 @@ fn inventory(base: &Path, class: &str, node: &str) -> Map {
     Map::from_iter([("inventory_base_uri".into(), Value::text(base.to_str().unwrap()))])
 }
 
-/// The circle, and where the reference stands that closes it, of a node that includes a class.
-fn circle(class: &str, node: &str) -> (String, String) {
+/// The cycle of a node that includes a class, and the place of the reference that closes it.
+fn cycle(class: &str, node: &str) -> (String, String) {
     let folder = tempfile::tempdir().unwrap();
     let options = inventory(folder.path(), class, node);
     let inventory = Inventory::open(&options).unwrap();
@@ -26,31 +26,31 @@ fn circle(class: &str, node: &str) -> (String, String) {
     assert_eq!(fault.code(), "reference-cycle", "{error}");
     let site = fault.site.as_ref().unwrap();
     let file = site.path.rsplit('/').next().unwrap();
-    let circle = fault.kind.to_string().replace("references lead in a circle: ", "");
-    (circle, format!("{file}:{}:{} {}", site.line, site.column, fault.path.as_deref().unwrap()))
+    let cycle = fault.kind.to_string().replace("references form a cycle: ", "");
+    (cycle, format!("{file}:{}:{} {}", site.line, site.column, fault.path.as_deref().unwrap()))
 }
 
 #[test]
 fn from_parameter_to_parameter() {
-    let found = circle("  a: ${b}\n  b: ${c}\n  c: ${a}", "  x: 1");
+    let found = cycle("  a: ${b}\n  b: ${c}\n  c: ${a}", "  x: 1");
     assert_eq!(found, ("a -> b -> c -> a".into(), "c.yml:4:6 c".into()));
 }
 
 #[test]
 fn through_the_inside_of_containers() {
-    let found = circle("  a:\n    b:\n      c: ${a}", "  x: 1");
+    let found = cycle("  a:\n    b:\n      c: ${a}", "  x: 1");
     assert_eq!(found, ("a -> a:b:c -> a".into(), "c.yml:4:10 a:b:c".into()));
-    let found = circle("  x: {y: '${p}'}\n  p:\n    q: [1, '${x}']", "  z: 1");
+    let found = cycle("  x: {y: '${p}'}\n  p:\n    q: [1, '${x}']", "  z: 1");
     assert_eq!(found, ("x -> x:y -> p:q:1 -> x".into(), "c.yml:4:12 p:q:1".into()));
-    let found = circle("  a: {b: 'x${a}'}", "  z: 1");
+    let found = cycle("  a: {b: 'x${a}'}", "  z: 1");
     assert_eq!(found, ("a -> a:b -> a".into(), "c.yml:2:10 a:b".into()));
 }
 
 #[test]
 fn where_a_later_layer_writes_over_it() {
-    let found = circle("  a: ${q}\n  q: ${a}", "  a: ${z}\n  z: {y: 1}");
+    let found = cycle("  a: ${q}\n  q: ${a}", "  a: ${z}\n  z: {y: 1}");
     assert_eq!(found, ("a -> q -> a".into(), "c.yml:3:6 q".into()));
-    let found = circle("  q: ${a}", "  a: 1\n  q: ${q}");
+    let found = cycle("  q: ${a}", "  a: 1\n  q: ${q}");
     assert_eq!(found, ("q -> q".into(), "n.yml:4:6 q".into()));
 }
 
@@ -61,7 +61,7 @@ fn where_a_later_layer_ends_it_there_is_none() {
         let options = inventory(folder.path(), class, node);
         let inventory = Inventory::open(&options).unwrap();
         let answer = inventory.nodeinfo("n", &Request::default()).unwrap().parameters.clone();
-        let text = reclass::json::dumps(&answer, false).unwrap();
+        let text = reclass::json::dumps(&answer, false);
         text.rsplit_once("\"a\":").unwrap().1.to_owned()
     };
     assert_eq!(value("  a:\n    b: ${a}", "  a: {b: {~b: 5}}"), r#"{"b":{"b":5}}}"#);
@@ -70,14 +70,14 @@ fn where_a_later_layer_ends_it_there_is_none() {
 
 #[test]
 fn where_a_container_is_merged_into_its_own_inside() {
-    let found = circle("  a:\n    c: ${a}", "  a:\n    c: ${b}\n  b: {e: 1}");
+    let found = cycle("  a:\n    c: ${a}", "  a:\n    c: ${b}\n  b: {e: 1}");
     assert_eq!(found, ("a -> a:c -> a".into(), "c.yml:3:8 a:c".into()));
-    let found = circle("  a: {c: '${b}'}\n  b: {d: '${a}'}", "  a: {c: {x: 1}}\n  b: {d: {y: 1}}");
+    let found = cycle("  a: {c: '${b}'}\n  b: {d: '${a}'}", "  a: {c: {x: 1}}\n  b: {d: {y: 1}}");
     assert_eq!(found, ("a -> a:c:d -> a".into(), "c.yml:3:10 a:c:d".into()));
     // Each level has twice as many values as the one above it.
     for [class, node] in [["${a}", "${a}"], ["${a::x}", "${a}"], ["${a}", "${a::x}"]] {
         let layer = |text: &str| format!("  a:\n    b: {text}");
-        let found = circle(&layer(class), &layer(node));
+        let found = cycle(&layer(class), &layer(node));
         assert_eq!(found, ("a -> a:b -> a".into(), "n.yml:4:8 a:b".into()), "{class} {node}");
     }
 }

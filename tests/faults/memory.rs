@@ -9,6 +9,7 @@ use reclass::edit::tree::EditOptions;
 use reclass::settings::Settings;
 use reclass::value::Value;
 use rustix::process::{Resource, Rlimit, setrlimit};
+use support::is_long;
 
 use crate::folders::{inventory, write};
 use crate::scenarios::{OLD, below};
@@ -35,7 +36,7 @@ fn a_process_without_memory_leaves_the_old_file_or_the_new_one() {
     const MIB: u64 = 1024 * 1024;
     let large = format!("{OLD}    list: [{}]\n", "x, ".repeat(400_000));
     let mut ended = BTreeMap::new();
-    for limit in (0..384).step_by(16) {
+    for limit in (0..384).step_by(if is_long() { 16 } else { 64 }) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("classes/cluster/prague/overrides.yml");
         write(&path, &large);

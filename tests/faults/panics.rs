@@ -13,9 +13,9 @@ use std::{fs, thread};
 use reclass::edit::cluster::{self, ClusterFile};
 use reclass::edit::tree::EditOptions;
 use reclass::failpoints::arm;
+use reclass::internals::base::parallel;
 use reclass::internals::engine::{Inventory, Request};
 use reclass::panics;
-use reclass::parallel;
 use reclass::settings::Settings;
 use reclass::value::{Map, Value};
 
@@ -35,7 +35,7 @@ const LONG: Duration = Duration::from_secs(600);
 fn answers(inventory: &Inventory) -> Vec<String> {
     let nodes = inventory.nodes().unwrap();
     let answer = |name| inventory.nodeinfo(name, &Request::default()).unwrap().to_value("");
-    nodes.iter().map(|name| reclass::json::dumps(&answer(name), false).unwrap()).collect()
+    nodes.iter().map(|name| reclass::json::dumps(&answer(name), false)).collect()
 }
 
 fn truth(options: &Map) -> Vec<String> {
@@ -181,19 +181,19 @@ fn no_thread_waits_for_one_that_panicked() {
             edit(&base, at);
             let truth = truth(&options);
             let inventory = Arc::new(Inventory::open(&options).unwrap());
-            let (tell, told) = mpsc::channel();
+            let (sender, results) = mpsc::channel();
             arm(at);
             for _ in 0..4 {
-                let (inventory, options, tell) = (inventory.clone(), options.clone(), tell.clone());
+                let (inventory, options, sender) = (inventory.clone(), options.clone(), sender.clone());
                 thread::spawn(move || {
                     let done = catch_unwind(AssertUnwindSafe(|| {
                         (answers(&inventory), answers(&Inventory::shared(&options).unwrap()))
                     }));
-                    tell.send(done.ok()).unwrap();
+                    sender.send(done.ok()).unwrap();
                 });
             }
             for _ in 0..4 {
-                match told.recv_timeout(LONG).expect("no thread waits for ever") {
+                match results.recv_timeout(LONG).expect("no thread waits for ever") {
                     Some((own, shared)) => assert!(own == truth && shared == truth, "point {at}"),
                     None => panics += 1,
                 }

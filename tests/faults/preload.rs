@@ -1,11 +1,11 @@
-//! A library that stands between a process and the C library: one file operation, the n-th below a
-//! folder, fails or does less than it could.
+//! A library between a process and the C library: one file operation, the n-th below a folder, fails or
+//! does less than it could.
 //!
-//! `FAULTS_BELOW` is the folder. Reading the link `/faults/N/ERRNO/KINDS/LASTING` has the N-th operation
-//! of these kinds from then on fail with that error number, or all from that one on; its target tells how
-//! many there were since the last time, and how many were struck. The numbers `-1` and `-2` have reads and
-//! writes do half of what they could, and reads come to an end; with `-3` the process is killed there, a
-//! write half done.
+//! `FAULTS_BELOW` is the folder. Reading the link `/faults/N/ERRNO/KINDS/LASTING` makes the N-th operation
+//! of these kinds from then on fail with that error number, or all from that one on. The target of the link
+//! is the number of operations of these kinds since the last time, and the number of those struck. With `-1`
+//! as the error number, reads and writes do half of what they could; with `-2`, reads come to an end; with
+//! `-3`, the process is killed there, a write half done.
 #![allow(clippy::missing_safety_doc, reason = "the C library has the documentation")]
 
 #[path = "preload/struck.rs"]
@@ -117,7 +117,7 @@ pub unsafe extern "C" fn memfd_create(name: Path, flags: c_uint) -> c_int {
     opened_whole(unsafe { real!(memfd_create(Path, c_uint) -> c_int)(name, flags) })
 }
 
-/// A descriptor that tells of changes: whatever is below the folder is all that is watched.
+/// A descriptor that reports changes. Only files below the folder are watched, so it needs no path.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn inotify_init1(flags: c_int) -> c_int {
     let _inside = Inside::new();
@@ -229,12 +229,12 @@ pub unsafe extern "C" fn closedir(stream: Into) -> c_int {
 pub unsafe extern "C" fn readlink(path: Path, into: *mut c_char, room: usize) -> isize {
     let asked = unsafe { CStr::from_ptr(path) }.to_bytes();
     if let Some(asked) = asked.strip_prefix(b"/faults/").and_then(|rest| std::str::from_utf8(rest).ok()) {
-        let Some(told) = struck::arm(asked) else {
+        let Some(counts) = struck::arm(asked) else {
             set_error(EBADF);
             return -1;
         };
-        let length = told.len().min(room);
-        unsafe { std::ptr::copy_nonoverlapping(told.as_ptr(), into.cast(), length) };
+        let length = counts.len().min(room);
+        unsafe { std::ptr::copy_nonoverlapping(counts.as_ptr(), into.cast(), length) };
         return length.cast_signed();
     }
     let _inside = Inside::new();

@@ -1,8 +1,8 @@
 //! Small inventories turn into each error: one example for each code, in `tests/output/errors/<code>.txt`.
 //!
 //! A file holds an inventory, `--- path` before each of its files and `--- prepare` before a script for
-//! what no text can be. Behind each `--- $ command` stands what it prints, behind `--- concise NODE` the
-//! one line that Salt is told, and behind `--- call` what a function says that has no command.
+//! what no text can be. Behind each `--- $ command` is its output, behind `--- concise NODE` the
+//! one line that Salt gets, and behind `--- call` what a function says that has no command.
 //! `BLESS=1 cargo test --test errors` writes these anew, and `docs/errors.md`, which shows them; read the
 //! difference before committing it. An example that is called otherwise than a code shows several.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test writes files and runs programs")]
@@ -105,7 +105,7 @@ fn neutral(text: &str, folder: &Path) -> String {
     time.replace_all(&text, "2026-11-21 08:00:00 UTC").into_owned()
 }
 
-/// What Salt is told of a node: its errors, or its warnings.
+/// The lines that Salt gets for a node: its errors, or its warnings.
 fn concise(options: &Map, node: &str) -> String {
     match Inventory::open(options).and_then(|inventory| inventory.nodeinfo(node, &Request::default())) {
         Ok(info) => {
@@ -199,14 +199,18 @@ fn what_the_system_refuses_has_a_way_out() {
 /// The page with all examples.
 fn page() -> String {
     let mut page = String::from(
-        "# Errors and warnings\n\nEvery problem has a code that stays the same, a sentence, and where there is one a place, the chain of \
-         classes that leads there, and a way out. This page has an example of each code: the files of a small \
-         inventory in `/srv/salt/reclass`, a command, and what it prints on a terminal. `Salt:` stands before the \
-         one line that a minion and the exceptions of Python get. The codes of rules of lint stand on \
-         [their own page](lint.md#rules). Made by `BLESS=1 cargo test --test errors`.\n",
+        "# Errors and warnings\n\nEvery problem has a code that stays the same and a message. Most have a place, the chain of classes that \
+         leads there, and a way out. `reclass explain-error CODE` prints a section of this page in a terminal.\n\n\
+         A section has an example: the files of a small inventory in `/srv/salt/reclass`, a command and its \
+         output. The line below `Salt:` is the one that a minion and the exceptions of Python get. The page on \
+         lint has the codes of [its rules](lint.md#rules).\n\n\
+         <!-- Written by `BLESS=1 cargo test --test errors`. -->\n",
     );
+    let ruling = fancy_regex::Regex::new(r"\(([SMRQY]\d+)\)").unwrap();
     for code in Kind::CODES.iter().filter(|code| **code != "lint") {
-        writeln!(page, "\n## `{code}`").unwrap();
+        let at = Kind::CODES.iter().position(|one| one == code).unwrap();
+        let meaning = ruling.replace_all(Kind::MEANINGS[at].trim(), "([$1](semantics.md))");
+        writeln!(page, "\n## `{code}`\n\n{meaning}").unwrap();
         let text = fs::read_to_string(folder().join(format!("{code}.txt"))).unwrap();
         for Part { name, text } in parts(&text) {
             let text = text.trim_end();

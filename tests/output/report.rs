@@ -1,5 +1,5 @@
-//! Problems turn into each form of a report, in `tests/output/report/<form>.txt`, whatever stands in the files
-//! that they speak of. What each kind of problem says is in `tests/output/errors`.
+//! Problems turn into each form of a report, in `tests/output/report/<form>.txt`, whatever the files with the
+//! problems contain. `tests/output/errors` has the message of each kind of problem.
 //!
 //! `BLESS=1 cargo test --test report` writes the files anew; read the difference before committing it.
 

@@ -4,10 +4,10 @@
 use std::fs;
 
 use reclass::error::concise;
+use reclass::internals::base::secrets::MASK;
 use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::report::full;
-use reclass::secrets::MASK;
 use reclass::value::{Key, Map, Value};
 use tempfile::TempDir;
 
@@ -32,7 +32,7 @@ fn inventory(files: &[(&str, &str)]) -> (TempDir, Inventory) {
 }
 
 #[test]
-fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
+fn neither_the_message_nor_the_log_shows_what_is_under_a_secret_key() {
     const NAME: &str = "classes: [base, 'a.${db:password}']\n";
     const INDIRECT: &str = "classes: [base, 'a.${link}']\n";
     for (node, code) in [
@@ -71,7 +71,7 @@ fn neither_the_sentence_nor_the_log_tells_what_is_under_a_secret_key() {
         let sent = concise(&error);
         assert!(!sent.contains(SECRET), "{node}: {sent}");
         assert!(sent.contains("nodes/n.yml:"), "{node}: {sent}");
-        // A query under another key is shown where it stands.
+        // A query under another key is shown in the excerpt.
         if !node.contains("exports:password") {
             let redaction = Redaction::of(inventory.settings());
             let logged =
@@ -93,10 +93,10 @@ fn a_reference_under_a_secret_key_is_a_name() {
     assert!(logged.contains("  password: ${_param:x}\n"), "{logged}");
 }
 
-/// The places of a circle are names. Which of them a secret chooses is not told.
+/// The places of a cycle are names. A name that a secret chooses is not shown.
 #[test]
-fn a_circle_is_told_where_no_secret_chooses_the_way() {
-    for (node, told) in [
+fn a_cycle_is_shown_unless_a_secret_chooses_its_path() {
+    for (node, shown) in [
         ("a_password: '${b_password}'\n  b_password: 'x${a_password}'", true),
         ("all: {S3CRETVALUE: '${x}'}\n  name: S3CRETVALUE\n  x: '${all:${name}}'", true),
         ("all: {S3CRETVALUE: '${x}'}\n  password: S3CRETVALUE\n  x: '${all:${password}}'", false),
@@ -109,8 +109,8 @@ fn a_circle_is_told_where_no_secret_chooses_the_way() {
         let (_folder, inventory) = inventory(&[("nodes/n.yml", &format!("parameters:\n  {node}\n"))]);
         let error = inventory.nodeinfo("n", &Request::default()).unwrap_err();
         assert_eq!(error.first().code(), "reference-cycle", "{node}: {error}");
-        assert_eq!(concise(&error).contains("in a circle: ***"), !told, "{node}: {}", concise(&error));
-        assert!(told || !concise(&error).contains(SECRET), "{node}: {}", concise(&error));
+        assert_eq!(concise(&error).contains("form a cycle: ***"), !shown, "{node}: {}", concise(&error));
+        assert!(shown || !concise(&error).contains(SECRET), "{node}: {}", concise(&error));
     }
 }
 
@@ -147,9 +147,9 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
         redaction: redaction.clone(),
         ..reclass::explain::Selection::default()
     };
-    let told = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
-    let text = reclass::explain::to_text(&told, reclass::style::Paint(false));
-    let data = reclass::report::to_json(&told);
+    let explanation = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
+    let text = reclass::explain::to_text(&explanation, reclass::style::Paint(false));
+    let data = reclass::report::to_json(&explanation);
     let page = reclass::graph::html(&graph);
     for shown in [&format!("{parameters:?}"), &page, &text, &data] {
         assert!(shown.contains("memcached") && shown.contains("SHOW-b"), "{shown}");
@@ -162,8 +162,8 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     }
     let value = |path: &str| {
         let path: Vec<Key> = path.split(':').map(Key::from).collect();
-        let story = told.parameters.iter().find(|story| *story.path == *path).unwrap();
-        redaction.value(&path, story.value.as_ref().unwrap()).as_str().map(str::to_owned)
+        let trace = explanation.parameters.iter().find(|trace| *trace.path == *path).unwrap();
+        redaction.value(&path, trace.value.as_ref().unwrap()).as_str().map(str::to_owned)
     };
     for (path, expected) in [
         ("glance:engine", "memcached"),
@@ -184,7 +184,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
 }
 
 #[test]
-fn a_class_name_that_holds_no_secret_is_told() {
+fn a_class_name_that_holds_no_secret_is_shown() {
     let base = "parameters: {role: web, db: {password: S3CRETVALUE}}\n";
     for (node, note) in [
         ("classes: [base, 'a.${role}']\n", "its name comes to 'a.web'"),

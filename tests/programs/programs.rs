@@ -96,7 +96,7 @@ fn ansible_gets_the_variables_of_all_hosts_at_once() {
 }
 
 #[test]
-fn a_host_without_a_group_is_told_of() {
+fn a_host_without_a_group_is_reported() {
     let place = workplace();
     let said = text(&run(place.path(), &["reclass-ansible", "-b", "a", "--list"]).stderr);
     assert!(said.starts_with("warning[host-without-group]: node 'alone' "), "{said}");
@@ -253,6 +253,149 @@ fn the_manual_pages_are_those_of_the_options() {
     for name in PROGRAMS {
         assert!(made.iter().any(|(page, _)| *page == format!("{name}.1")), "{name}");
     }
+}
+
+/// Examples of manual pages: the lines between `.EX` and `.EE`.
+fn examples(page: &str) -> Vec<String> {
+    let parts = page.split("\n.EX\n").skip(1).filter_map(|part| part.split("\n.EE\n").next());
+    parts.map(|line| line.trim().replace("\\-", "-").replace("\\*(Aq", "'")).collect()
+}
+
+#[test]
+fn the_examples_of_the_manual_pages_run() {
+    let place = workplace();
+    let shell = |command: &str| {
+        let path = std::env::var("PATH").unwrap();
+        let path = format!("{}:{path}", program("reclass").parent().unwrap().display());
+        let shell = ["-c", command];
+        Command::new("bash")
+            .args(shell)
+            .current_dir(place.path())
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", place.path())
+            .output()
+            .unwrap()
+    };
+    // The inventory of the examples: a repository with two commits, which the settings lead to.
+    let inventory = place.path().join("inventory-of-examples");
+    support::folders::copy(&Path::new(support::ROOT).join("examples/inventory"), &inventory);
+    let prepared = shell(
+        "(cat inventory-of-examples/reclass-config.yml; echo 'inventory_base_uri: inventory-of-examples') > reclass-config.yml \
+         && mkdir ansible && cd inventory-of-examples && git init -q && git config user.name Ada && git config user.email a@example.com \
+         && git add . && git commit -q -m one && git commit -q --allow-empty -m two",
+    );
+    assert!(prepared.status.success(), "{}", text(&prepared.stderr));
+    let mut found = 0;
+    for page in fs::read_dir(Path::new(support::ROOT).join("docs/man")).unwrap() {
+        let path = page.unwrap().path();
+        for section in ["EXAMPLES", "\"EXIT STATUS\"", "ENVIRONMENT", "\"SEE ALSO\""] {
+            let page = fs::read_to_string(&path).unwrap();
+            assert!(page.contains(&format!("\n.SH {section}\n")), "{} has no {section}", path.display());
+        }
+        assert!(!fs::read_to_string(&path).unwrap().contains('`'), "{}", path.display());
+        let examples = examples(&fs::read_to_string(&path).unwrap());
+        assert!(!examples.is_empty(), "{}", path.display());
+        for example in examples {
+            let command = example
+                .replace("/srv/salt/reclass", inventory.to_str().unwrap())
+                .replace("/etc/ansible", place.path().join("ansible").to_str().unwrap());
+            let output = shell(&command);
+            let said = text(&output.stderr);
+            assert_eq!((output.status.code(), said), (Some(0), String::new()), "{example}");
+            found += 1;
+        }
+    }
+    assert!(found > 20, "{found}");
+}
+
+#[test]
+fn every_code_is_explained() {
+    let place = workplace();
+    for code in reclass::lint::codes() {
+        let said = printed(place.path(), &["reclass", "explain-error", code]);
+        let rest = said.strip_prefix(&format!("{code}\n\n")).unwrap();
+        assert!(rest.lines().next().unwrap().len() > 20 && !rest.contains("```"), "{said}");
+        assert!(rest.contains(&format!(".html#{code}\n")), "{said}");
+    }
+    let said = printed(place.path(), &["reclass", "explain-error", "unknown-section"]);
+    // Both pages have it: an example, and the level of the rule.
+    assert!(said.contains("    $ reclass -b . -n web1") && said.contains("\nLevel: `warning`. "), "{said}");
+    assert!(!said.contains("](") && said.contains("without a meaning (Y6)"), "{said}");
+    assert!(!said.contains("The page on errors has"), "the example is above: {said}");
+    for (code, expected) in
+        [("unkown-section", "; 'unknown-section' is similar"), ("lint", "no error"), ("", "no error")]
+    {
+        let output = run(place.path(), &["reclass", "explain-error", code]);
+        assert_eq!(output.status.code(), Some(2), "{code}");
+        assert!(
+            output.stdout.is_empty() && text(&output.stderr).contains(expected),
+            "{}",
+            text(&output.stderr)
+        );
+    }
+}
+
+#[test]
+fn without_a_code_all_codes_are_listed() {
+    let said = printed(workplace().path(), &["reclass", "explain-error"]);
+    let lines: Vec<_> = said.lines().filter_map(|line| line.split_once("  ")).collect();
+    let listed: Vec<_> = lines.iter().map(|(code, _)| *code).collect();
+    let mut codes: Vec<_> = reclass::lint::codes().collect();
+    codes.sort_unstable();
+    assert_eq!(listed, codes);
+    for (code, meaning) in lines {
+        let meaning = meaning.trim();
+        assert!(meaning.len() > 20 && meaning.ends_with('.') && !meaning.contains("]("), "{code}: {meaning}");
+    }
+}
+
+/// `explain-error` explains the error of that file.
+#[test]
+fn tools_work_beside_a_broken_settings_file() {
+    let place = workplace();
+    fs::write(place.path().join("reclass-config.yml"), "foo: [").unwrap();
+    assert_eq!(run(place.path(), &["reclass", "nodes", "-b", "a"]).status.code(), Some(65));
+    for line in [
+        &["reclass", "explain-error", "config-file"][..],
+        &["reclass", "explain-error", "--help"],
+        &["reclass", "-b", "a", "explain-error", "config-file"],
+        &["reclass", "init", "new"],
+        &["reclass", "completions", "bash"],
+        &["reclass", "manual", "man1"],
+    ] {
+        let output = run(place.path(), line);
+        let said = (output.status.code(), text(&output.stderr));
+        assert_eq!(said, (Some(0), String::new()), "{line:?}");
+    }
+    let output = run(place.path(), &["reclass", "explain-error", "confg-file"]);
+    assert_eq!(output.status.code(), Some(2), "{}", text(&output.stderr));
+}
+
+#[test]
+fn no_abbreviation_is_suggested() {
+    let place = workplace();
+    for (option, tip) in [("--nosuch", None), ("--outptu", Some("'--output'"))] {
+        let output = run(place.path(), &["reclass", option]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("unexpected argument '{option}'")), "{said}");
+        assert_eq!(said.contains("a similar argument exists"), tip.is_some(), "{said}");
+        assert!(tip.is_none_or(|tip| said.contains(tip)), "{said}");
+    }
+    printed(place.path(), &["reclass", "-b", "a", "-n", "n2", "--ou", "json"]);
+}
+
+/// Helps, manual pages and the metadata of the package name one address.
+#[test]
+fn the_address_of_the_documentation_is_that_of_the_package() {
+    let read = |name: &str| -> toml::Table {
+        fs::read_to_string(Path::new(support::ROOT).join(name)).unwrap().parse().unwrap()
+    };
+    let address = &read("Cargo.toml")["workspace"]["package"]["homepage"];
+    assert_eq!(&read("pyproject.toml")["project"]["urls"]["Documentation"], address);
+    let help = printed(workplace().path(), &["reclass", "lint", "--help"]);
+    assert!(help.contains(&format!("Documentation: {}lint.html", address.as_str().unwrap())), "{help}");
 }
 
 #[test]

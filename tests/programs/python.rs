@@ -145,8 +145,8 @@ fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_BIN_EXE_reclass")).with_file_name(name)
 }
 
-/// Whether a print of `reclass-ansible` is the same but for `_meta`, which the Python program does not
-/// have: JSON to the byte, YAML as data, since it begins with `_meta`.
+/// Whether an output of `reclass-ansible` is the same except for `_meta`, which the Python program does
+/// not have: JSON to the byte, YAML as data, since it begins with `_meta`.
 fn same_groups(theirs: &str, ours: &str) -> bool {
     if ours.starts_with("_meta") || ours.starts_with("{_meta") {
         let data = |text: &str| match reclass::internals::yaml::parse_value(text).unwrap() {

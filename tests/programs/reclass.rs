@@ -131,12 +131,14 @@ fn the_first_configuration_file_counts() {
     fs::write(place.path().join("kapicorp-reclass-config.yml"), base("a")).unwrap();
     assert_eq!(which(&place, &[]), "a", "the other name, here, before the home directory");
     fs::write(place.path().join("reclass-config.yml"), base("b")).unwrap();
-    assert_eq!(which(&place, &[]), "b", "the other name counts only where it stands alone");
+    assert_eq!(which(&place, &[]), "b", "the other name counts only without this one beside it");
     assert_eq!(which(&place, &["-b", "a"]), "a", "the command line counts most, from the current directory");
     fs::write(place.path().join("reclass-config.yml"), "output: yaml\n").unwrap();
     assert!(which(&place, &[]).contains("/etc/reclass"), "no second file is read");
     fs::write(place.path().join("reclass-config.yml"), "# nothing\n").unwrap();
-    assert!(which(&place, &[]).contains("/etc/reclass"), "an empty file is a file");
+    let said = which(&place, &[]);
+    assert!(said.contains("/etc/reclass"), "an empty file is a file");
+    assert!(said.contains("'-b DIR'") && said.contains("'inventory_base_uri'"), "{said}");
 }
 
 #[test]
@@ -236,13 +238,13 @@ fn a_large_configuration_file_is_read_soon() {
         let output = Command::new("sh").args(["-c", &limited]).current_dir(place.path()).output().unwrap();
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(exit), "{settings:.40}: {said:.300}");
-        let told = said.lines().filter(|line| line.contains(says)).count();
-        assert_eq!(told, problems, "{settings:.40}: {said:.300}");
+        let reported = said.lines().filter(|line| line.contains(says)).count();
+        assert_eq!(reported, problems, "{settings:.40}: {said:.300}");
     }
 }
 
 #[test]
-fn problems_of_settings_stand_in_the_configuration_file() {
+fn problems_of_settings_have_a_place_in_the_configuration_file() {
     let place = workplace();
     for (arguments, config, expected) in [
         (

@@ -131,6 +131,40 @@ fn colours_are_for_terminals_that_want_them() {
     }
 }
 
+/// Programs that read standard error get no such line.
+#[test]
+fn an_error_on_a_terminal_names_its_explanation() {
+    let place = workplace();
+    let line = "For an explanation: reclass explain-error reference-not-found";
+    let arguments = &["-b", "a", "-n", "db1"];
+    let text = shown(reclass(place.path(), arguments), false);
+    assert_eq!(text.lines().last(), Some(line), "{text}");
+    let piped = reclass(place.path(), arguments).output().unwrap();
+    assert!(!String::from_utf8(piped.stderr).unwrap().contains("explain-error"));
+    let usage = shown(reclass(place.path(), &["-b", "a", "-n", "db1", "--output-dir", "x"]), false);
+    assert!(usage.contains("error[usage]") && !usage.contains("explain-error"), "{usage}");
+}
+
+/// The answer of `lint` is an output: the line is there if the output is a terminal.
+#[test]
+fn findings_on_a_terminal_name_the_explanation_of_the_most_severe() {
+    let place = workplace();
+    fs::write(place.path().join("a/nodes/aa.yml"), "parametrs: {}\n").unwrap();
+    let line = "For an explanation: reclass explain-error reference-not-found";
+    for form in ["full", "concise"] {
+        let arguments = &["lint", "-b", "a", "-o", form];
+        let text = shown(reclass(place.path(), arguments), true);
+        assert_eq!(text.lines().last(), Some(line), "{text}");
+        assert_eq!(text.matches("explain-error").count(), 1, "{text}");
+        let piped = reclass(place.path(), arguments).output().unwrap();
+        assert!(!String::from_utf8(piped.stdout).unwrap().contains("explain-error"));
+    }
+    for arguments in [&["lint", "-b", "a", "-o", "json"][..], &["lint", "-b", "a", "web1"]] {
+        let text = shown(reclass(place.path(), arguments), true);
+        assert!(!text.contains("explain-error"), "{arguments:?}: {text}");
+    }
+}
+
 /// An inventory that takes more than two seconds, on whatever machine this is.
 fn slow() -> TempDir {
     let place = workplace();
@@ -139,12 +173,12 @@ fn slow() -> TempDir {
     let lines: Vec<String> =
         (0..20_000).map(|key| format!("  key{key}: [1, two, {{three: '${{listen}}'}}]\n")).collect();
     let node = format!("classes: [role.web]\nparameters:\n{}", lines.concat());
-    for number in 1.. {
-        fs::write(place.path().join(format!("a/nodes/web{number}.yml")), &node).unwrap();
-        // Not after each one: all of them are rendered each time.
-        if number % 4 != 0 {
-            continue;
+    let (mut written, mut wanted) = (0, 4);
+    loop {
+        for number in written..wanted {
+            fs::write(place.path().join(format!("a/nodes/web{number}.yml")), &node).unwrap();
         }
+        written = wanted;
         // One thread takes at least as long by the clock as it has the processor, however busy that is.
         let shell = format!("'{}' -b a -i > /dev/null && times", env!("CARGO_BIN_EXE_reclass"));
         let times = Command::new("sh").args(["-c", &shell]).current_dir(place.path()).output().unwrap();
@@ -153,6 +187,10 @@ fn slow() -> TempDir {
         let seconds: f64 = seconds.split('s').next().unwrap().parse().unwrap();
         if minutes != "0" || seconds > 3.0 {
             break;
+        }
+        // As many as take long enough, as far as can be said from these.
+        while seconds.max(0.1) / f64::from(written) * f64::from(wanted) <= 3.3 {
+            wanted += 1;
         }
     }
     place
@@ -209,7 +247,8 @@ fn shells_complete_options_nodes_and_classes() {
             ("reclass -u a/nodes -c a/classes -b . -n d\t", "reclass -u a/nodes -c a/classes -b . -n db1"),
             ("reclass nodes -b a --class r\t", "reclass nodes -b a --class role.web"),
             ("reclass classes -b a r\t", "reclass classes -b a role.web"),
-            ("reclass expl\t-b a w\t", "reclass explain -b a web1"),
+            ("reclass gra\t-b a w\t", "reclass graph -b a web1"),
+            ("reclass explain-error reference-n\t", "reclass explain-error reference-not-found"),
             ("reclass lint -b a --lev\te\t", "reclass lint -b a --level error"),
             ("reclass-salt -b a --pil\td\t", "reclass-salt -b a --pillar db1"),
             ("reclass-ansible -b a -o j\t", "reclass-ansible -b a -o json"),
@@ -226,7 +265,7 @@ fn shells_complete_options_nodes_and_classes() {
     }
 }
 
-/// fish tells what it would complete to.
+/// `complete -C` of fish prints the completions.
 #[test]
 fn fish_completes_too() {
     let place = workplace();

@@ -1,6 +1,6 @@
 //! Command lines of the verbs of `reclass` turn into exit codes and output.
 //!
-//! What the verbs say stands in the pages of the documentation, which `tests/pages.rs` runs.
+//! The pages of the documentation show the output of the verbs; `tests/pages.rs` runs those.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests make files and may panic")]
 
 use support::folders;
@@ -183,7 +183,7 @@ fn what_is_not_there_is_no_line() {
         &["explain", "n", "--application", "x*"][..],
         &["explain", "n", "--class", "x*"],
         &["explain", "n", "x*"],
-        // A parameter may stand in what cannot be read.
+        // A parameter may be in a file that cannot be read.
         &["params", "x*"],
         &["refs", "x*"],
     ] {
@@ -284,22 +284,23 @@ fn what_a_reference_names_beside_those_inside_of_it_is_known() {
         ("web:port", "${web:port} in d  1 node\n"),
     ] {
         let said = text(&run(&place.path().join("a"), &["refs", path, "-b", "."]));
-        let told: String =
+        let references: String =
             said.lines().filter_map(|line| Some(line.split_once("  ")?.1.to_owned() + "\n")).collect();
-        assert_eq!(told, expected, "{path}: {said}");
+        assert_eq!(references, expected, "{path}: {said}");
     }
 }
 
 #[test]
-fn an_explanation_tells_all_that_is_wrong_with_a_node() {
+fn an_explanation_reports_all_errors_of_a_node() {
     let place =
         inventory("{}\n", &[("nodes/n.yml", "parameters: {a: '${', b: '${gone}', c: 'x $[ exports:x ]'}\n")]);
-    let told = |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
-    let problems = told(&["-n", "n"]);
+    let report =
+        |arguments: &[&str]| text(&run(&place.path().join("a"), &[arguments, &["-b", "."]].concat()));
+    let problems = report(&["-n", "n"]);
     for code in ["reference-syntax", "reference-not-found", "query-embedded"] {
         assert!(problems.contains(code), "{problems}");
     }
-    assert_eq!(told(&["explain", "n"]), problems);
+    assert_eq!(report(&["explain", "n"]), problems);
 }
 
 #[test]
@@ -321,7 +322,7 @@ fn mappings_that_change_nothing_are_in_the_graph_and_have_a_place() {
     let place = inventory("class_mappings: ['n* d', 'n b']\n", &files);
     let folder = place.path().join("a");
     let graph = text(&run(&folder, &["graph", "-b", ".", "-o", "mermaid"]));
-    // The node stands first, then the classes b and d.
+    // The node comes first, then the classes b and d.
     assert!(graph.contains("v0 --> v1") && graph.contains("v0 --> v2"), "{graph}");
     let found = text(&run(&folder, &["lint", "-b", ".", "-o", "concise", "--level", "info"]));
     let redundant = "info: reclass-config.yml:1:26: 'b' is in already when 'n b' gives it, in its node";
@@ -582,13 +583,13 @@ fn the_whole_inventory_says_all_its_problems_once() {
 }
 
 #[test]
-fn verbs_stand_in_the_help() {
+fn verbs_are_in_the_help() {
     let place = workplace();
     let help = text(&run(place.path(), &["--help"]));
     for verb in ["explain", "lint", "diff", "nodes", "classes", "applications", "params", "refs", "graph"] {
         assert!(help.contains(&format!("  {verb} ")), "{verb} in\n{help}");
         let own = text(&run(place.path(), &[verb, "--help"]));
-        assert!(own.contains("docs/") && own.contains("--inventory-base-uri"), "{own}");
+        assert!(own.contains("\nDocumentation: https://") && own.contains("--inventory-base-uri"), "{own}");
     }
 }
 
@@ -622,7 +623,7 @@ fn a_revision_may_have_no_class_or_no_node_yet() {
 }
 
 #[test]
-fn problems_of_a_revision_are_told_by_its_name() {
+fn problems_of_a_revision_show_its_name() {
     let place = workplace();
     let base = place.path().join("a");
     let git = |arguments: &[&str]| git(&base, arguments);
@@ -660,7 +661,7 @@ fn problems_of_a_revision_are_told_by_its_name() {
 }
 
 #[test]
-fn settings_that_differ_between_states_are_told() {
+fn settings_that_differ_between_states_are_reported() {
     let place = workplace();
     let base = place.path().join("a");
     let git = |arguments: &[&str]| git(&base, arguments);

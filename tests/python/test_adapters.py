@@ -165,7 +165,7 @@ def test_the_environment_of_the_request_counts_with_the_option_only(opts: dict[s
     assert "etc" not in str(caught.value)
 
 
-def test_options_stand_in_a_file_of_their_own(opts: dict[str, Any], base: str, tmp_path: Path) -> None:
+def test_options_may_be_in_a_file_of_their_own(opts: dict[str, Any], base: str, tmp_path: Path) -> None:
     config = tmp_path / "reclass-config.yml"
     config.write_text(f"inventory_base_uri: {base}\nallow_adapter_env_override: on\ncache: off\n")
     opts["pillarenv"] = "dev"
@@ -358,16 +358,16 @@ def test_top_for_the_authenticated_id_only(opts: dict[str, Any], log: list[loggi
     assert any("web1" in record.getMessage() and "refused" in record.getMessage() for record in log)
 
 
-def test_salts_builtin_adapter_would_have_told(opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_salts_builtin_adapter_would_answer(opts: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Why the id of the options is not enough: the adapter of Salt believes it."""
     from salt.tops import reclass_adapter as builtin
 
-    def told(minion_id: str, **_options: Any) -> dict[str, list[str]]:
+    def answer(minion_id: str, **_options: Any) -> dict[str, list[str]]:
         return {"base": [f"the states of {minion_id}"]}
 
     program: Any = types.ModuleType("reclass.adapters.salt")
     errors: Any = types.ModuleType("reclass.errors")
-    program.top, errors.ReclassException = told, RuntimeError
+    program.top, errors.ReclassException = answer, RuntimeError
     for name in ("reclass", "reclass.adapters"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     monkeypatch.setitem(sys.modules, "reclass.adapters.salt", program)
@@ -448,7 +448,7 @@ def test_the_environment_of_a_top(opts: dict[str, Any]) -> None:
     )
 
 
-def test_the_text_of_an_error_that_is_not_ours_is_not_told(log: list[logging.LogRecord]) -> None:
+def test_the_text_of_an_error_that_is_not_ours_is_not_shown(log: list[logging.LogRecord]) -> None:
     def fail(error: BaseException) -> str:
         try:
             raise error
@@ -458,9 +458,9 @@ def test_the_text_of_an_error_that_is_not_ours_is_not_told(log: list[logging.Log
     assert fail(ValueError("hunter2")) == "reclass: internal error (ValueError)"
     logged = "".join(record.getMessage() for record in log)
     assert "internal error (ValueError)" in logged
-    assert "in fail" in logged, "the way is told"
+    assert "in fail" in logged, "the traceback is logged"
     assert "hunter2" not in logged
-    told = "reclass: the engine of saltext-reclass does not load; the log says why"
-    assert fail(ImportError("/usr/lib/libc.so.6: version `GLIBC_9' not found")) == told
+    message = "reclass: the engine of saltext-reclass does not load; the log says why"
+    assert fail(ImportError("/usr/lib/libc.so.6: version `GLIBC_9' not found")) == message
     assert "GLIBC_9" in log[-1].getMessage()
     assert fail(ReclassError("what", "code")) == "reclass: what"

@@ -226,6 +226,9 @@ def test_a_cache_of_git_of_another_user(open_folder: Path) -> None:
 
 def test_a_master_that_is_older_than_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with subprocess.Popen(["salt-master", "60"], executable="/bin/sleep") as master:
+        # The kernel sets the arguments shortly after the program has begun.
+        while not Path(f"/proc/{master.pid}/cmdline").read_bytes().startswith(b"salt-master"):
+            time.sleep(0.01)
         pidfile = tmp_path / "pid"
         pidfile.write_text(str(master.pid))
         opts = {"pidfile": str(pidfile)}

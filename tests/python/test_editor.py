@@ -52,7 +52,7 @@ def settings(base: Path) -> dict[str, Any]:
     return {"inventory_base_uri": str(base)}
 
 
-def test_an_edit_is_told(base: Path, settings: dict[str, Any]) -> None:
+def test_an_edit_returns_its_result(base: Path, settings: dict[str, Any]) -> None:
     editor = Editor(**settings)
     path = base / "classes/cluster/prague/overrides.yml"
     before = path.read_text()
@@ -96,18 +96,18 @@ def test_the_difference_of_an_edit_is_exact(tmp_path: Path, text: str) -> None:
         file = folder / "overrides.yml"
         file.write_bytes(text.encode())
         settings = {"inventory_base_uri": str(tmp_path)}
-        told = (
+        result = (
             _edits.delete_param(settings, name) if value is None else _edits.set_param(settings, name, value)
         )
         after = file.read_bytes()
-        assert told["changed"] is (after != text.encode())
+        assert result["changed"] is (after != text.encode())
         file.write_bytes(text.encode())
-        if told["changed"]:
+        if result["changed"]:
             depth = len(file.parts) - 1
             command = ["git", "apply", "--unidiff-zero", "--whitespace=nowarn", f"-p{depth}"]
-            subprocess.run(command, input=told["diff"].encode(), cwd=folder, check=True)
+            subprocess.run(command, input=result["diff"].encode(), cwd=folder, check=True)
         else:
-            assert told["diff"] == ""
+            assert result["diff"] == ""
         assert file.read_bytes() == after
 
 
@@ -116,10 +116,10 @@ def test_the_difference_in_a_large_file_takes_little_memory(tmp_path: Path) -> N
     file.parent.mkdir(parents=True)
     file.write_text("parameters:\n  _param:\n    a: 1\n" + "#\n" * 2_000_000)
     tracemalloc.start()
-    told = _edits.set_param({"inventory_base_uri": str(tmp_path)}, "a", 2)
+    result = _edits.set_param({"inventory_base_uri": str(tmp_path)}, "a", 2)
     _, most = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert told["diff"].splitlines()[2:] == ["@@ -3 +3 @@", "-    a: 1", "+    a: 2"]
+    assert result["diff"].splitlines()[2:] == ["@@ -3 +3 @@", "-    a: 1", "+    a: 2"]
     assert most < 8 * file.stat().st_size, most
 
 
@@ -249,7 +249,7 @@ def test_values_that_salt_cannot_carry(base: Path, settings: dict[str, Any]) -> 
     assert _edits.delete_param(settings, "day")["old"] == "2001-02-03"
 
 
-def test_a_name_that_is_not_there_is_told_with_its_place(base: Path, settings: dict[str, Any]) -> None:
+def test_a_name_that_is_not_there_is_reported_with_its_place(base: Path, settings: dict[str, Any]) -> None:
     overrides = base / "classes/cluster/prague/overrides.yml"
     folders = f"'{base}/classes', '{base}/nodes'"
     for ask, message in [
@@ -312,11 +312,11 @@ def test_a_link_that_leads_outside_is_not_read(base: Path, tmp_path: Path, way: 
         with pytest.raises(_salt.RefusedError, match="a symbolic link leads out of the inventory"):
             ask()
     assert set(_metadata.soft_params(settings)) == {"12", "address"}
-    told = [_metadata.classes(settings), _metadata.nodes(settings), _metadata.yaml_errors(settings)]
-    assert "swordfish" not in str(told)
-    assert set(told[1]["web2"]) == {"name", "domain", "path", "error"}
-    assert len(told[2]) == 2
-    assert told[0][".classes.also"]["params_created"] == {"address": "10.0.0.1"}
+    answers = [_metadata.classes(settings), _metadata.nodes(settings), _metadata.yaml_errors(settings)]
+    assert "swordfish" not in str(answers)
+    assert set(answers[1]["web2"]) == {"name", "domain", "path", "error"}
+    assert len(answers[2]) == 2
+    assert answers[0][".classes.also"]["params_created"] == {"address": "10.0.0.1"}
     # Where the administrator has said so, it is.
     settings["linked_folders"] = [str(outside)]
     assert _metadata.node(settings, "web2")["web2"]["classes"] == ["swordfish"]
@@ -600,7 +600,7 @@ def test_a_graph_of_services() -> None:
 
 
 @pytest.mark.parametrize(
-    "told",
+    "services_grain",
     [
         5,
         "text",
@@ -612,9 +612,9 @@ def test_a_graph_of_services() -> None:
         [{"relations": [{"host_from_target": {"a": 1}, "status": None}]}],
     ],
 )
-def test_a_minion_that_tells_nonsense_spoils_no_graph(told: Any) -> None:
+def test_a_minion_that_sends_nonsense_spoils_no_graph(services_grain: Any) -> None:
     good = {"salt:graph": [{"host": "db1", "service": "db", "relations": []}]}
-    services = _graph.graph({"web1": ["nginx"]}, {"evil": {"salt:graph": told}, "db1": good})
+    services = _graph.graph({"web1": ["nginx"]}, {"evil": {"salt:graph": services_grain}, "db1": good})
     assert {"host": "web1", "service": "nginx", "status": "unknown", "relations": []} in services
     assert {"host": "db1", "service": "db", "status": "success", "relations": []} in services
 
@@ -626,8 +626,8 @@ def test_the_module_asks_minions_for_the_graph(
 
     def cmd(**arguments: Any) -> dict[str, Any]:
         asked.append(arguments)
-        told = [{"host": "a", "service": "b"}]
-        return {"a": {"retcode": 0, "ret": {"salt:graph": told}}, "gone": {"retcode": 1, "ret": "no"}}
+        services = [{"host": "a", "service": "b"}]
+        return {"a": {"retcode": 0, "ret": {"salt:graph": services}}, "gone": {"retcode": 1, "ret": "no"}}
 
     (Path(settings["inventory_base_uri"]) / "nodes/web1.yml").unlink()
     monkeypatch.setattr(reclass_mod, "__opts__", {"reclass": settings}, raising=False)
@@ -661,9 +661,9 @@ def test_changes_show_no_secret(base: Path, settings: dict[str, Any]) -> None:
     nested = _edits.set_param(settings, "db", {"user": "ada", "password": "hunter4"}, "prague")
     gone = _edits.delete_param(settings, "db_password", "prague")
     node = _edits.create_node(settings, "web7", parameters={"api_token": "hunter5"})
-    for told in (first, second, nested, gone, node):
-        assert told["changed"]
-        assert "hunter" not in str(told)
+    for edit in (first, second, nested, gone, node):
+        assert edit["changed"]
+        assert "hunter" not in str(edit)
     assert nested["new"]["user"] == "ada"
     assert "user: ada" in nested["diff"]
     path = base / "classes/cluster/prague/overrides.yml"

@@ -353,7 +353,7 @@ def test_what_salt_cannot_carry_is_an_error_with_its_path(write: Write, value: s
     assert "18446744073709551616" not in str(caught.value)
 
 
-def test_all_that_salt_cannot_carry_is_told_at_once(write: Write) -> None:
+def test_all_that_salt_cannot_carry_is_reported_at_once(write: Write) -> None:
     base = write({"nodes/n": "parameters: {a: 18446744073709551616, b: [99999999999999999999]}"})
     with pytest.raises(reclass.WireError) as caught:
         Inventory(inventory_base_uri=str(base)).pillar("n")
@@ -803,7 +803,7 @@ def test_children_that_are_forked_under_load_answer_right_at_once(write: Write) 
 
     def change() -> None:
         nonlocal done
-        while not stop.wait(0.02):
+        while not stop.wait(0.1):
             number = done + 1
             begun[:8] = number.to_bytes(8, "little")
             (base / "new").write_text(f"parameters: {{version: {number}, again: '${{version}}'}}\n")
@@ -839,17 +839,18 @@ def test_children_that_are_forked_under_load_answer_right_at_once(write: Write) 
         while done == 0 or min(turns) == 0:
             time.sleep(0.01)
         before = (done, *turns)
-        codes = [in_child(answers_right, seconds=300) for _ in range(50)]
+        codes: list[int] = []
+        while len(codes) < 50 or done < before[0] + 25:
+            codes.append(in_child(answers_right, seconds=300))
         after = (done, *turns)
         assert all(thread.is_alive() for thread in threads)
     finally:
         stop.set()
         for thread in threads:
             thread.join(600)
-    assert codes == [0] * 50
+    assert set(codes) == {0}
     # Each of them was at work while children were forked.
     assert all(now > then for now, then in zip(after, before, strict=True)), (before, after)
-    assert after[0] - before[0] > 50
 
 
 def test_cache_info_counts_what_was_done(write: Write) -> None:

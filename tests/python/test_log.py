@@ -160,7 +160,7 @@ def test_an_error_has_all_its_problems_as_data(write: Write) -> None:
             "nodes/n": "classes: [c]\nparameters: {b: '${no}'}",
             "classes/c": "parameters: {adress: 1, a: '${address}'}",
             "nodes/asks": "parameters: {q: '$[ exports:e ]'}",
-            "nodes/told": "exports: {e: '${none}'}",
+            "nodes/exports": "exports: {e: '${none}'}",
         }
     )
     inventory = Inventory(inventory_base_uri=str(base))
@@ -183,7 +183,7 @@ def test_an_error_has_all_its_problems_as_data(write: Write) -> None:
     # Of another node, behind the query that asked it.
     with pytest.raises(ReclassError) as caught:
         inventory.pillar("asks")
-    assert [problem.node for problem in caught.value.problems] == ["asks", "told"]
+    assert [problem.node for problem in caught.value.problems] == ["asks", "exports"]
     with pytest.raises(ReclassError) as caught:
         Inventory(inventory_base_uri=5)
     assert [problem.code for problem in caught.value.problems] == ["setting-type"]

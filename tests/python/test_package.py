@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import zipfile
@@ -58,6 +59,15 @@ def test_the_wheel_holds_what_it_should() -> None:
     assert {name.split("/")[0] for name in names} - {"saltext"} == {
         next(name for name in names if ".data/" in name).split("/")[0]
     }
+
+
+def test_the_page_of_the_package() -> None:
+    metadata = distribution("saltext-reclass").metadata
+    assert "salt-extension" in str(metadata["Keywords"]).split(",")
+    page = str(metadata.get_payload())
+    links = re.findall(r"\]\(([^)]+)", page)
+    assert links
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
 
 
 def test_the_folder_salt_never_shadows_salt() -> None:

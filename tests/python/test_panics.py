@@ -1,7 +1,7 @@
 """A panic at every point where Python objects are read or made, one after the other.
 
-Only a build for tests has such points, so one is built here: what is asked, and how, stands in
-``panics.py``, which runs in a process of its own with that build.
+Only a build for tests has such points, so one is built here. ``panics.py`` asks the questions, in a
+process of its own with that build.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.conftest import long
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
@@ -41,14 +43,15 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # The build takes minutes on a busy machine.
+@long
 @pytest.mark.timeout(1800)
 def test_a_panic_anywhere_in_a_call_of_python_leaves_nothing_wrong(engine: Path, tmp_path: Path) -> None:
     program = [sys.executable, str(Path(__file__).with_name("panics.py")), str(engine), str(tmp_path)]
     done = subprocess.run(program, capture_output=True, text=True, check=False, timeout=1100)
     assert done.returncode == 0, done.stdout + done.stderr
-    told = json.loads(done.stdout)
-    print(f"{told['panics']} panics in calls of Python, at {told['points']}")
-    assert told["panics"] > 100
+    report = json.loads(done.stdout)
+    print(f"{report['panics']} panics in calls of Python, at {report['points']}")
+    assert report["panics"] > 100
     # A line of each that reads or makes objects.
-    for file in ("incoming", "inventory", "known", "outgoing", "prototype"):
-        assert any(f"/{file}.rs:" in point for point in told["points"]), file
+    for file in ("incoming", "inventory", "outgoing", "prototype", "templates"):
+        assert any(f"/{file}.rs:" in point for point in report["points"]), file

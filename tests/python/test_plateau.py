@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import long
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 MIB = 1024
 
 
 # Half a minute; a busy machine takes longer.
+@long
 @pytest.mark.timeout(1800)
 def test_memory_comes_to_a_level(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.python.plateau", str(tmp_path), "40000"]

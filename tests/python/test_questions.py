@@ -45,16 +45,16 @@ def site(folder: Path) -> Inventory:
     return Inventory(inventory_base_uri=str(folder))
 
 
-def test_explain_tells_where_a_value_comes_from(site: Inventory, folder: Path) -> None:
+def test_explain_says_where_a_value_comes_from(site: Inventory, folder: Path) -> None:
     explanation = site.explain("web1", "listen")
     assert explanation["node"] == "web1"
-    (story,) = explanation["parameters"]
-    assert (story["path"], story["value"]) == ("listen", "10.0.0.1:80")
+    (trace,) = explanation["parameters"]
+    assert (trace["path"], trace["value"]) == ("listen", "10.0.0.1:80")
     place = {"file": f"{folder}/classes/role/web.yml", "line": 5, "column": 11}
-    assert story["place"]["site"] == place
-    assert story["place"]["layer"] == "class 'role.web'"
-    assert [link["class"] for link in story["place"]["chain"]] == ["role.web"]
-    (reference,) = story["steps"][0]["references"]
+    assert trace["place"]["site"] == place
+    assert trace["place"]["layer"] == "class 'role.web'"
+    assert [link["class"] for link in trace["place"]["chain"]] == ["role.web"]
+    (reference,) = trace["steps"][0]["references"]
     assert (reference["written"], reference["path"], reference["value"]) == (
         "${address}",
         "address",
@@ -64,9 +64,9 @@ def test_explain_tells_where_a_value_comes_from(site: Inventory, folder: Path) -
     assert effects == [("sets", False), ("replaces", True)]
 
 
-def test_explain_tells_of_classes_applications_and_everything(site: Inventory) -> None:
+def test_explain_covers_classes_applications_and_everything(site: Inventory) -> None:
     explanation = site.explain("web1", classes=["role.*"], applications=["nginx"])
-    assert [story["name"] for story in explanation["classes"]] == ["role.web"]
+    assert [trace["name"] for trace in explanation["classes"]] == ["role.web"]
     assert explanation["applications"][0]["steps"][0]["effect"] == "adds"
     assert explanation["parameters"] == []
     everything = site.explain("web1")
@@ -77,9 +77,9 @@ def test_explain_tells_of_classes_applications_and_everything(site: Inventory) -
 def test_plain_answers_hold_what_json_has(site: Inventory, folder: Path) -> None:
     (folder / "nodes" / "dated.yml").write_text("parameters: {day: 2001-02-03, file: !!binary aGVsbG8=}\n")
     typed = site.explain("dated", "day", "file")["parameters"]
-    assert [story["value"] for story in typed] == [date(2001, 2, 3), b"hello"]
+    assert [trace["value"] for trace in typed] == [date(2001, 2, 3), b"hello"]
     plain = site.explain("dated", "day", "file", plain=True)["parameters"]
-    assert [story["value"] for story in plain] == ["2001-02-03", "aGVsbG8="]
+    assert [trace["value"] for trace in plain] == ["2001-02-03", "aGVsbG8="]
     assert json.loads(json.dumps(plain)) == plain
 
 

@@ -1,7 +1,7 @@
 """A real Salt master and minion on loopback, in folders and on ports of their own.
 
 The programs run as an administrator runs them, from the environment of the tests,
-where the wheel is installed: nothing tells Salt of our modules but the package.
+where the wheel is installed: Salt finds our modules only through the package.
 """
 
 from __future__ import annotations
@@ -252,7 +252,7 @@ def make_site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MakeSite]:
 
 @pytest.fixture(scope="module")
 def site(make_site: MakeSite) -> Site:
-    """A master without options but for the place of the inventory, and the minion `web1`."""
+    """A master whose only option is the place of the inventory, and the minion `web1`."""
     site = make_site()
     site.start_master()
     site.start_minion("web1")

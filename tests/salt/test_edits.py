@@ -359,9 +359,9 @@ def test_the_runner_works_on_the_inventory_of_the_master(salt: Site, overrides: 
         assert answer.code == 0, answer
         assert answer.data == run(salt, f"reclass.{name}", *arguments.get(name, [])), name
 
-    told = salt.runner("reclass.cache_info")
-    assert told.code == 0, told
-    assert set(told.data) == set(run(salt, "reclass.cache_info"))
+    figures = salt.runner("reclass.cache_info")
+    assert figures.code == 0, figures
+    assert set(figures.data) == set(run(salt, "reclass.cache_info"))
     findings = salt.runner("reclass.lint", "web1")
     assert findings.code == 0, findings
     assert findings.data == salt.salt("web1", "reclass.lint", "web1").data["web1"]
@@ -465,14 +465,14 @@ def test_states(salt: Site, overrides: Path) -> None:
 
 
 def say(salt: Site, minion: str, data: str) -> None:
-    """What a minion says of its machine. The next `salt-call` tells the master."""
+    """Sets what a minion says of its machine. The next `salt-call` sends it to the master."""
     answer = salt.call(minion, "grains.setval", "reclass", data)
     assert answer.code == 0, answer
 
 
 def send_until(condition: Any, salt: Site, minion: str, tag: str) -> None:
-    """Sends an event until it has its effect: the minion that runs beside may just then have told the
-    master once more what it said before."""
+    """Sends an event until it has its effect. The minion that runs beside it may have just sent its old
+    grains to the master again."""
     end = time.monotonic() + 600
     while not condition():
         assert time.monotonic() < end, salt.log("master")[-5000:]
@@ -571,7 +571,7 @@ def test_an_event_in_the_name_of_another_minion_changes_nothing(
         "the master has no grains of minion 'stranger'",
         "a name must be text, not a list",
     )
-    told = [salt.log("master").count(refusal) for refusal in refusals]
+    before_events = [salt.log("master").count(refusal) for refusal in refusals]
     base = "" if pretag else "reclass/"
     lie = {"id": victim, "data": {"node_ip": "10.6.6.6"}, "cmd": "_minion_event"}
     names: list[Any] = ["stranger", "../web9", "${x}", "{{ 7 * 7 }}", ["db1"], {"a": 1}, None, "a\nb: c"]
@@ -583,7 +583,8 @@ def test_an_event_in_the_name_of_another_minion_changes_nothing(
     last = generated / f"{forger}.yml"
     send_until(last.exists, salt, forger, "reclass/minion/classify")
     assert all(
-        salt.log("master").count(refusal) > count for refusal, count in zip(refusals, told, strict=True)
+        salt.log("master").count(refusal) > count
+        for refusal, count in zip(refusals, before_events, strict=True)
     )
     after = {path: path.read_bytes() for path in salt.inventory.rglob("*.yml")}
     assert "10.0.0.9" in after.pop(last).decode()

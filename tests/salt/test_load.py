@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.conftest import long
 from tests.salt.load import clients
 from tests.salt.load.history import History
 from tests.salt.load.inventory import Inventory, Wrong
-from tests.salt.load.run import GROWTH, load, prepare, tell_stacks
+from tests.salt.load.run import GROWTH, dump_stacks, load, prepare
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 
 # A busy machine takes minutes.
+@long
 @pytest.mark.timeout(1800)
 def test_answers_under_load(make_site: MakeSite) -> None:
     site = make_site()
@@ -32,8 +34,8 @@ def test_answers_under_load(make_site: MakeSite) -> None:
     assert figures.answers.total() >= 120
     assert all(figures.answers[kind, "right"] for kind in asked), figures.answers
     assert len(figures.changes) == 9, "each kind of change was made"
-    # Where an answer is missing, the log tells where each thread of the master is.
-    tell_stacks(site)
+    # If an answer is missing, the log shows the stack of each thread of the master.
+    dump_stacks(site)
     assert "(most recent call first)" in site.log("master")
 
 
@@ -140,7 +142,7 @@ def test_an_error_is_right_only_while_files_deserved_it(tmp_path: Path) -> None:
         ({"a": "1"}, (4, 6), False),
     ],
 )
-def test_the_judge_tells_right_from_wrong(
+def test_the_judge_distinguishes_right_from_wrong(
     versions: dict[str, str | None], span: tuple[float, float], right: bool
 ) -> None:
     history = History()

@@ -25,7 +25,7 @@ def test_options_that_cannot_work_are_logged_when_the_master_starts(make_site: M
     site.start_master()
     gone = f"'{site.inventory}/gone' is not there"
     assert logged(site, f"the options of reclass in ext_pillar and master_tops cannot work: {gone}")
-    # Minions get an error, as without the look at the start.
+    # Minions get an error, as they do without the check at the start.
     [error] = site.call("web1", "pillar.items").data["_errors"]
     assert "directory-not-found" in error
 

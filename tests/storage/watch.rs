@@ -1,5 +1,5 @@
-//! What a watch is not told of does not hide a change: hard links, symbolic links, folders with two
-//! paths, mounts. After each change a kept inventory says what a new one says.
+//! Changes that the kernel does not report to a watch are found: those behind hard links, symbolic links,
+//! folders with two paths and mounts. After each change a kept inventory says what a new one says.
 #![allow(clippy::disallowed_methods, clippy::print_stdout, clippy::unwrap_used, reason = "a test")]
 
 use support::folders;
@@ -69,7 +69,7 @@ impl Site {
     }
 }
 
-/// Stamps are trusted from then on.
+/// Fingerprints are trusted from then on.
 fn settle() {
     std::thread::sleep(Duration::from_millis(2_100));
 }
@@ -81,7 +81,7 @@ fn answers(inventory: &Inventory) -> String {
         Err(error) => return error.to_string(),
     };
     let answer = |name: &str| match inventory.nodeinfo(name, &Request::default()) {
-        Ok(info) => reclass::json::dumps(&info.to_value(""), false).unwrap(),
+        Ok(info) => reclass::json::dumps(&info.to_value(""), false),
         Err(error) => error.to_string(),
     };
     nodes.iter().map(|name| answer(name)).collect::<Vec<_>>().join("\n")
@@ -256,18 +256,18 @@ fn a_link_that_cannot_be_followed_is_a_file_if_its_name_says_so() {
     symlink(&long, site.path("classes/z.yml")).unwrap();
     settle();
     site.warm();
-    let told = site.agree("nothing");
-    assert!(told.contains(r#""v":1"#) && told.contains("z.yml': file name too long"), "{told}");
+    let answer = site.agree("nothing");
+    assert!(answer.contains(r#""v":1"#) && answer.contains("z.yml': file name too long"), "{answer}");
     fs::remove_file(site.path("classes/z.yml")).unwrap();
     site.write("classes/z.yml", TWO);
     assert!(site.agree("it is a file").contains(r#""v":2"#));
     symlink(&long, site.path("classes/z")).unwrap();
-    let told = site.agree("a link that may be a folder");
-    assert!(told.contains("z': what the link leads to: file name too long"), "{told}");
+    let answer = site.agree("a link that may be a folder");
+    assert!(answer.contains("z': what the link leads to: file name too long"), "{answer}");
 }
 
 /// Runs this test again where it may mount; `false` in the process that may.
-fn is_told_in_a_namespace_of_its_own(name: &str) -> bool {
+fn runs_in_a_namespace_of_its_own(name: &str) -> bool {
     const INSIDE: &str = "RECLASS_TEST_MAY_MOUNT";
     if std::env::var_os(INSIDE).is_some() {
         return false;
@@ -286,7 +286,7 @@ fn is_told_in_a_namespace_of_its_own(name: &str) -> bool {
 
 #[test]
 fn something_is_mounted_while_it_is_watched() {
-    if is_told_in_a_namespace_of_its_own("something_is_mounted_while_it_is_watched") {
+    if runs_in_a_namespace_of_its_own("something_is_mounted_while_it_is_watched") {
         return;
     }
     let run = |program: &str, arguments: &[PathBuf]| {

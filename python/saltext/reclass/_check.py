@@ -1,7 +1,7 @@
-"""Turns the configuration of a master into a report: what is set up, and what cannot work.
+"""Checks the configuration of a master and reports its inventories, problems and remarks.
 
-`salt-run` becomes the user of the master before it calls a runner. So the rights of this process are
-those of the master.
+`salt-run` switches to the user of the master before it calls a runner. So this process has the rights
+of the master.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from saltext.reclass.errors import ReclassError
 log = logging.getLogger(__name__)
 
 _ENTRIES = ("ext_pillar", "master_tops")
-# The rest of a long list is only counted.
+# Maximum number of entries that are listed; the others are counted.
 _SHOWN = 10
-_told: set[str] = set()
+_logged: set[str] = set()
 
 
 def at_start(opts: Mapping[str, Any]) -> None:
-    """Logs the options of the master that cannot work, once in a process.
+    """Logs the invalid options of the master, once per process.
 
-    Looks at settings and at the outermost folders only: the inventory may be large.
+    Checks only settings and the outermost folders, because the inventory may be large.
     """
     # `salt-run` shows the error of the command itself.
     if opts.get("__role") != "master" or opts.get("__cli") == "salt-run":
@@ -38,8 +38,8 @@ def at_start(opts: Mapping[str, Any]) -> None:
     for places, given in _configured(opts):
         for problem in _options(given, opts)[1]:
             text = f"the options of reclass in {' and '.join(places)} cannot work: {problem}"
-            if text not in _told:
-                _told.add(text)
+            if text not in _logged:
+                _logged.add(text)
                 log.error("%s", text)
 
 
@@ -73,7 +73,7 @@ def check(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _configured(opts: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
-    """The entries for reclass, equal ones together, each with the names of the options it is in."""
+    """The entries for reclass without duplicates, each with the names of its options."""
     pillars = opts.get("ext_pillar") or []
     entries = [
         ("ext_pillar", entry) for entry in pillars if isinstance(entry, Mapping) and "reclass" in entry
@@ -94,7 +94,7 @@ def _configured(opts: Mapping[str, Any]) -> list[tuple[list[str], Any]]:
 
 
 def _options(given: Any, opts: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The folders of an inventory, and what is wrong with its settings and with them."""
+    """The folders of an inventory, and the problems of its settings and folders."""
     try:
         from saltext.reclass._engine import Editor, Inventory
 
@@ -112,7 +112,7 @@ def _options(given: Any, opts: Mapping[str, Any]) -> tuple[dict[str, Any], list[
 
 
 def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: list[str]) -> list[str]:
-    """What is wrong with the files; adds what else there is to say of the inventory."""
+    """The problems of the files. Adds details to the report of the inventory."""
     folders = [path for name in ("nodes", "classes") for path in inventory.get(name, [])]
     unreadable, foreign = _files(folders)
     if unreadable:
@@ -130,7 +130,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
     if closed := [folder for folder in folders if not os.access(folder, os.W_OK)]:
         inventory["edits"] = f"no right to write '{closed[0]}' ({_rights(closed[0])})"
     elif foreign:
-        # An edited file keeps its owner, and only root can give a file away.
+        # An edited file must keep its owner, and only root can change the owner of a file.
         inventory["edits"] = f"of own files only; {len(foreign)} are of other users, such as '{foreign[0]}'"
     elif folders:
         inventory["edits"] = "possible"
@@ -139,7 +139,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
 
         opened = Inventory(**settings)
         inventory["node_count"] = len(opened.nodes())
-        # The first question of a process only lists; with the second one a watch begins.
+        # The first request of a process only lists the folders; the watch begins with the second one.
         opened.nodes()
         watching = opened.cache_info()["watching"]
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -157,7 +157,7 @@ def _contents(inventory: dict[str, Any], settings: Mapping[str, Any], remarks: l
 
 
 def _text(error: BaseException) -> str:
-    """The text of an error, which is logged only if the text says nothing."""
+    """The text of an error. An error whose text says nothing is also logged."""
     return str(error) if isinstance(error, (ReclassError, RefusedError)) else describe(error)
 
 
@@ -170,7 +170,7 @@ def _folder(path: str) -> list[str]:
 
 
 def _files(roots: list[str]) -> tuple[list[str], list[str]]:
-    """The folders and YAML files that cannot be read, and the files of other users; without hidden ones."""
+    """The folders and YAML files that cannot be read, and the files of other users, except hidden ones."""
     failed: list[str] = []
     foreign: list[str] = []
     user = os.geteuid()
@@ -193,7 +193,7 @@ def _files(roots: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _caches(settings: Mapping[str, Any]) -> list[str]:
-    """The folders in which repositories are kept, and those of their locks."""
+    """The folders of cached repositories and of their locks."""
     trees: list[Mapping[str, Any]] = []
     for name in ("nodes_uri", "classes_uri"):
         tree = settings.get(name)
@@ -213,7 +213,7 @@ def _caches(settings: Mapping[str, Any]) -> list[str]:
 
 
 def _cache(path: str) -> list[str]:
-    """What keeps the user from a folder of repositories, or of locks. It may still have to be made."""
+    """The problems of a folder of repositories or locks. The folder need not exist yet."""
     there = Path(path)
     while not os.path.lexists(there) and there != there.parent:
         if there.parent.exists() and not os.access(there.parent, os.X_OK):
@@ -264,12 +264,12 @@ def _inotify() -> str:
 
 
 @contextmanager
-def _warnings(told: list[str]) -> Iterator[None]:
+def _warnings(messages: list[str]) -> Iterator[None]:
     """Collects the warnings that the engine logs, such as that of an unknown setting."""
     logger = logging.getLogger("saltext.reclass")
     handler = logging.Handler(logging.WARNING)
     handler.addFilter(lambda record: record.name == logger.name)
-    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    handler.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.WARNING)

@@ -1,9 +1,9 @@
-"""Turns what is known of a new machine into the classes and parameters of its node.
+"""Derives the classes and parameters of a new node from rules and the data of its machine.
 
-The rules are those of salt-formula-reclass, ``class_mapping``: each has conditions, and values
-with ``<<name>>`` where something of the machine's data belongs. The data come from the machine
-itself, so they are only ever data: they cannot add a condition, refer to a parameter, or lead to a
-class of another shape.
+The rules are those of salt-formula-reclass, ``class_mapping``: each rule has conditions and values.
+``<<name>>`` in a value is a placeholder for data of the machine. The data come from the machine itself,
+so they are not trusted: they cannot add a condition, refer to a parameter, or lead to a class of another
+shape.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _IN_CLASS_NAME = re.compile(r"[A-Za-z0-9_-]+")
 def classify(
     settings: Settings, name: str, node_data: Any = None, class_mapping: Any = None, test: bool = False
 ) -> dict[str, Any]:
-    """Makes or updates a node, and the soft parameters of its cluster, by rules.
+    """Creates or updates a node and the soft parameters of its cluster by rules.
 
-    Gives the edits: ``node``, or ``None`` where no rule has classes for it, and ``cluster_params`` by name.
+    Returns the edits: ``node``, or ``None`` if no rule has classes for it, and ``cluster_params`` by name.
     """
     data = {str(key): value for key, value in _mapping(node_data).items() if not str(key).startswith("__")}
-    # Whoever calls says whose node it is; the data do not.
+    # The caller names the node; the data must not.
     data["node_name"] = name
     fill = functools.partial(_filled, data=data, opening=_opening(settings))
     classes: list[str] = []
@@ -46,7 +46,7 @@ def classify(
         classes += _classes(_mapping(rule.get("node_class")), fill)
         node_params |= _params(_mapping(rule.get("node_param")), fill)
         cluster_params |= _params(_mapping(rule.get("cluster_param")), fill)
-    # Rules are the administrator's and may refer to parameters; data may not, see `_filled`.
+    # The administrator writes the rules, so they may refer to parameters. Data may not, see `_filled`.
     node = None
     if classes:
         node = _edits.put_node(
@@ -64,7 +64,7 @@ def _applies(expressions: Any, data: Mapping[str, Any]) -> bool:
     for expression in _listed(expressions or [], "expression"):
         if expression in ("", "all"):
             continue
-        # Taken apart before anything is filled in, or data could bring a condition of their own.
+        # Split before placeholders are replaced, or data could add a condition.
         parts = str(expression).split("__")
         if len(parts) != 3 or parts[1] not in ("equals", "startswith"):
             raise RefusedError(f"the condition {expression!r} is not '<<name>>__equals__text' or the like")
@@ -95,7 +95,7 @@ def _params(rules: Mapping[str, Any], fill: Fill) -> dict[str, Any]:
 
 
 def _opening(settings: Settings) -> set[str]:
-    """The characters that references, queries and escapes begin with."""
+    """The first characters of references, queries and escapes."""
     opening = {"$", "\\", str(settings.get("escape_character", ""))[:1]}
     for name in ("reference_sentinels", "export_sentinels"):
         pair = settings.get(name)

@@ -1,4 +1,4 @@
-"""What the execution module and the runner have in common: the answers of salt-formula-reclass."""
+"""Commands of the execution module and the runner, with the answers of salt-formula-reclass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from saltext.reclass import _classify, _edits, _graph, _metadata
 from saltext.reclass._edits import Settings, text
 from saltext.reclass._salt import RefusedError
 
-# Longer than the name of a file can be, the file system refuses to look for it.
+# At most 255 bytes: the file system refuses longer names.
 _REVISION = re.compile(r"[A-Za-z0-9_@][A-Za-z0-9_.@{}~^/-]{0,254}")
 GRAPH_GRAINS = ("salt:graph", "ipv4", "ipv6", "fqdn")
 
@@ -25,7 +25,7 @@ def cluster_meta_get(settings: Settings, name: Any, file_name: Any, cluster: Any
 def cluster_meta_set(
     settings: Settings, name: Any, value: Any, file_name: Any, cluster: Any, interpolate: bool, test: bool
 ) -> dict[str, Any]:
-    """``{name: value}``, or a sentence in the place of the value."""
+    """``{name: value}``, or a sentence instead of the value."""
     edit = _edits.set_param(settings, name, value, cluster, file_name, interpolate, test)
     already = f"Cluster metadata entry {name} already exists and is in correct state"
     return {text(name): edit["new"] if edit["changed"] else already}
@@ -99,21 +99,21 @@ def top(settings: Settings, name: Any) -> dict[str, list[str]]:
 
 
 def explain(settings: Settings, name: Any, paths: tuple[Any, ...]) -> dict[str, Any]:
-    """Where values come from, secrets masked."""
+    """The provenance of values, with secrets masked."""
     found: dict[str, Any] = _metadata.opened(settings).explain(text(name), *map(text, paths), plain=True)
     return found
 
 
 def lint(settings: Settings, nodes: tuple[Any, ...]) -> list[dict[str, Any]]:
-    """What is wrong with the inventory, or probably not meant."""
+    """Errors of the inventory, and constructs that are probably mistakes."""
     found: list[dict[str, Any]] = _metadata.opened(settings).lint(*map(text, nodes))
     return found
 
 
 def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict[str, Any]:
-    """What differs between two revisions, secrets masked."""
+    """The differences between two revisions, with secrets masked."""
     for state in (text(old), text(new)):
-        # A folder would be read, whichever it is.
+        # The engine would read any folder of the system.
         if state != "." and (not _REVISION.fullmatch(state) or Path(state).exists()):
             raise RefusedError("the states must be revisions of git, or '.' for the files as they are")
     found: dict[str, Any] = _metadata.opened(settings).diff(
@@ -123,7 +123,7 @@ def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict
 
 
 def cache_info(settings: Settings) -> dict[str, Any]:
-    """What this process remembers of the inventory, and what it did."""
+    """The sizes and counters of the caches in this process."""
     found: dict[str, Any] = _metadata.opened(settings).cache_info()
     return found
 
@@ -131,12 +131,12 @@ def cache_info(settings: Settings) -> dict[str, Any]:
 def graph_data(settings: Settings, grains: Mapping[str, Any]) -> dict[str, Any]:
     """``{"graph": [services]}``."""
     roles = {name: found["roles"] for name, found in _metadata.inventory(settings).items()}
-    told = {minion: found for minion, found in grains.items() if isinstance(found, Mapping)}
-    return {"graph": _graph.graph(roles, told)}
+    answers = {minion: found for minion, found in grains.items() if isinstance(found, Mapping)}
+    return {"graph": _graph.graph(roles, answers)}
 
 
 def not_the_master(error: Exception) -> RefusedError:
-    """What to raise where all minions have to be asked and that failed."""
+    """The exception for a failed request to all minions."""
     return RefusedError(
         "all minions have to be asked, and only the master can: run 'salt-run reclass.graph_data' there "
         f"({type(error).__name__})"

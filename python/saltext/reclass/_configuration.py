@@ -1,4 +1,4 @@
-"""Turns the configuration of a Salt process into the settings of its inventory."""
+"""Finds the settings of the inventory in the configuration of a Salt process."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _FILES = ("/etc/reclass/reclass-config.yml", "/etc/kapicorp-reclass/kapicorp-rec
 
 
 def of_master(opts: Mapping[str, Any], inventory: int | str | None = None) -> dict[str, Any]:
-    """The settings of the inventory that a master, or a masterless minion, gives to its minions.
+    """The settings of the inventory for the minions of a master, or for a masterless minion.
 
-    Where ``ext_pillar`` has several entries ``reclass``, ``inventory`` chooses one, by its number or its
-    ``inventory_base_uri``; without it, the first one.
+    If ``ext_pillar`` has several entries ``reclass``, ``inventory`` chooses one by its number or its
+    ``inventory_base_uri``. The default is the first entry.
     """
     if inventory is None:
         settings = _in_options(opts)
@@ -26,7 +26,7 @@ def of_master(opts: Mapping[str, Any], inventory: int | str | None = None) -> di
 
 
 def of_tops(opts: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the inventory that gives minions their tops; that of the pillar where there is none."""
+    """The settings of the inventory for tops. The default is the inventory of the pillar."""
     tops = opts.get("master_tops")
     if isinstance(tops, Mapping) and "reclass" in tops:
         return settings_of(tops["reclass"], opts)
@@ -36,9 +36,9 @@ def of_tops(opts: Mapping[str, Any]) -> dict[str, Any]:
 def earlier_pillar(
     opts: Mapping[str, Any], minion: str, inventory: int | str | None = None
 ) -> dict[str, Any] | None:
-    """The pillar of a minion as Salt has it when it comes to an entry ``reclass`` of ``ext_pillar``.
+    """The pillar of a minion before Salt evaluates an entry ``reclass`` of ``ext_pillar``.
 
-    ``None`` where the settings of the entry do not ask for it.
+    ``None`` if the settings of the entry do not use it.
     """
     at, settings = _chosen(opts, inventory or 1) if _entries(opts) else (0, {})
     if not settings.get("propagate_pillar_data_to_reclass"):
@@ -48,7 +48,7 @@ def earlier_pillar(
     import salt.pillar
 
     _, grains, _ = salt.utils.minions.get_minion_data(minion, opts)
-    # What Salt does after the last entry is left out.
+    # The steps of Salt after the last entry are skipped.
     before = {**opts, "ext_pillar": opts["ext_pillar"][:at], "pillar_opts": False, "decrypt_pillar": []}
     pillar = salt.pillar.Pillar(before, grains or {"fqdn": minion}, minion, "base")
     if opts.get("ext_pillar_first"):
@@ -62,7 +62,7 @@ def earlier_pillar(
 
 
 def _entries(opts: Mapping[str, Any]) -> list[tuple[int, dict[str, Any]]]:
-    """The entries ``reclass`` of ``ext_pillar``: their indices, and their settings."""
+    """The indices and settings of the entries ``reclass`` of ``ext_pillar``."""
     return [
         (at, settings_of(entry["reclass"], opts))
         for at, entry in enumerate(opts.get("ext_pillar") or [])
@@ -85,12 +85,12 @@ def _chosen(opts: Mapping[str, Any], inventory: int | str) -> tuple[int, dict[st
 
 
 def of_minion(opts: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of the inventory that the execution module works on.
+    """The settings of the inventory for the execution module.
 
-    From the first that there is: the option ``reclass`` of the minion; its ``ext_pillar`` or
-    ``master_tops``; those of a master whose configuration stands beside that of the minion; the
-    configuration file of the Python programs in ``/etc``. Never from the pillar, which comes from
-    an inventory itself.
+    The first of these sources that exists: the option ``reclass`` of the minion; its ``ext_pillar`` or
+    ``master_tops``; those of a master whose configuration is beside that of the minion; the
+    configuration file of the Python programs in ``/etc``. The pillar is no source, because it comes
+    from an inventory itself.
     """
     own = opts.get("reclass")
     if isinstance(own, Mapping) and own:

@@ -1,6 +1,6 @@
-"""Turns commands about soft metadata and node files into edits, and edits into what Salt shows.
+"""Edits soft metadata and node files, and formats the results for Salt.
 
-An edit is told as a dict: ``changed``, ``file``, ``comment``, ``diff`` (unified), and for a
+The result of an edit is a dict: ``changed``, ``file``, ``comment``, ``diff`` (unified), and for a
 parameter ``old`` and ``new``.
 """
 
@@ -20,7 +20,7 @@ Settings = Mapping[str, Any]
 
 
 def cluster_data(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[str, Any]:
-    """All that the metadata file of a cluster says."""
+    """The content of the metadata file of a cluster."""
     data: dict[str, Any] = carried(_editor(settings).cluster_data(text(cluster), text(file_name)))
     return data
 
@@ -53,24 +53,24 @@ def set_param(
     interpolate: bool = False,
     test: bool = False,
 ) -> dict[str, Any]:
-    """Gives a soft parameter of a cluster a value."""
+    """Sets a soft parameter of a cluster."""
     name = text(name)
     edit = _editor(settings).set_cluster_param(
         name, value, text(cluster), text(file_name), interpolate=bool(interpolate), test=bool(test)
     )
-    return _told_param(edit, name, "set", "set already", test)
+    return _param_result(edit, name, "set", "set already", test)
 
 
 def delete_param(
     settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", test: bool = False
 ) -> dict[str, Any]:
-    """Takes a soft parameter of a cluster away."""
+    """Deletes a soft parameter of a cluster."""
     name = text(name)
     edit = _editor(settings).delete_cluster_param(name, text(cluster), text(file_name), test=bool(test))
-    return _told_param(edit, name, "deleted", "absent already", test)
+    return _param_result(edit, name, "deleted", "absent already", test)
 
 
-# How often a node may come and go while it is put.
+# Maximum number of attempts if another process creates and deletes the node meanwhile.
 _ATTEMPTS = 5
 
 
@@ -86,7 +86,7 @@ def create_node(
     test: bool = False,
     reclass_environment: Any = None,
 ) -> dict[str, Any]:
-    """Makes the file of a node; with a cluster or environment also its ``linux:system``."""
+    """Creates the file of a node; with a cluster or environment also its ``linux:system``."""
     name = text(name)
     host, _, domain = name.partition(".")
     asked = {"cluster": cluster, "environment": environment}
@@ -96,12 +96,12 @@ def create_node(
     entries: list[tuple[list[str], Any]] = _environment(reclass_environment)
     entries += [(["parameters", "linux", "system", key], value) for key, value in system.items()]
     if not (listed or given or entries):
-        # A file without anything looks like one that was cut off.
+        # An empty file would look like a truncated one.
         entries = [(["classes"], [])]
     edit = _editor(settings).create_node(
         name, text(path), listed, given, entries, interpolate=bool(interpolate), test=bool(test)
     )
-    return _told(edit, f"node '{name}'", "created", "present already", test)
+    return _result(edit, f"node '{name}'", "created", "present already", test)
 
 
 def update_node(
@@ -113,7 +113,7 @@ def update_node(
     test: bool = False,
     reclass_environment: Any = None,
 ) -> dict[str, Any]:
-    """Adds classes to the file of a node and gives its soft parameters and its environment their values."""
+    """Adds classes to the file of a node, and sets its soft parameters and its environment."""
     name = text(name)
     edit = _editor(settings).update_node(
         name,
@@ -123,7 +123,7 @@ def update_node(
         interpolate=bool(interpolate),
         test=bool(test),
     )
-    return _told(edit, f"node '{name}'", "updated", "in the correct state", test)
+    return _result(edit, f"node '{name}'", "updated", "in the correct state", test)
 
 
 def put_node(
@@ -136,9 +136,9 @@ def put_node(
     reclass_environment: Any = None,
     **new: Any,
 ) -> dict[str, Any]:
-    """Updates the file of a node, or makes it, with ``new`` for :func:`create_node`.
+    """Updates the file of a node, or creates it with the arguments ``new`` of :func:`create_node`.
 
-    Somebody else may make or delete it in between: then the other one is tried again.
+    Another process may create or delete the file in between. Then both are tried again.
     """
     given = {
         "classes": classes,
@@ -161,15 +161,15 @@ def put_node(
 
 
 def _environment(name: Any) -> list[tuple[list[str], Any]]:
-    """The entry of a node file for its environment, if one is asked for."""
+    """The entry of a node file for its environment, if the caller names one."""
     return [] if name is None else [(["environment"], text(name))]
 
 
 def delete_node(settings: Settings, name: Any, test: bool = False) -> dict[str, Any]:
-    """Takes the file of a node away."""
+    """Deletes the file of a node."""
     name = text(name)
     edit = _editor(settings).delete_node(name, test=bool(test))
-    return _told(edit, f"node '{name}'", "deleted", "absent already", test)
+    return _result(edit, f"node '{name}'", "deleted", "absent already", test)
 
 
 def carried(value: Any) -> Any:
@@ -189,16 +189,16 @@ def _editor(settings: Settings) -> Any:
     return Editor(**settings)
 
 
-def _told_param(edit: Mapping[str, Any], name: str, done: str, already: str, test: bool) -> dict[str, Any]:
-    told = _told(edit, f"parameter '{name}'", done, already, test)
+def _param_result(edit: Mapping[str, Any], name: str, done: str, already: str, test: bool) -> dict[str, Any]:
+    result = _result(edit, f"parameter '{name}'", done, already, test)
     for when in ("old", "new"):
         found = params_in(edit[when])
         if name in found:
-            told[when] = carried(found[name])
-    return told
+            result[when] = carried(found[name])
+    return result
 
 
-def _told(edit: Mapping[str, Any], subject: str, done: str, already: str, test: bool) -> dict[str, Any]:
+def _result(edit: Mapping[str, Any], subject: str, done: str, already: str, test: bool) -> dict[str, Any]:
     if not edit["changed"]:
         comment = f"{subject} is {already}"
     else:
@@ -220,7 +220,7 @@ def _diff(before: str | None, after: str | None, path: str) -> str:
         _lines(new[begin : len(new) - end]),
         path if before is not None else "/dev/null",
         path if after is not None else "/dev/null",
-        # Without the lines around: they may hold what is nobody's business here.
+        # No context lines, because they may contain values that the reader has no need to know.
         n=0,
     )
     above = old.count("\n", 0, begin)
@@ -235,25 +235,25 @@ def _diff(before: str | None, after: str | None, path: str) -> str:
 
 
 def _moved(heading: str, above: int) -> str:
-    """The heading of a hunk, so many lines further down."""
+    """The header of a hunk, with line numbers moved down by ``above``."""
     return re.sub(r"(?<=[-+])\d+", lambda number: str(int(number[0]) + above), heading)
 
 
 def _common(old: str, new: str) -> tuple[int, int]:
-    """How much two texts have in common, in whole lines: at the beginning, and at the end behind that.
+    """The lengths of the common beginning and the common end of two texts, in whole lines.
 
-    To look for differences in all lines of a large file takes a hundred times as much memory as it has.
+    Comparing all lines of a large file takes a hundred times as much memory as the file has.
     """
     begin = old.rfind("\n", 0, _first(min(len(old), len(new)), lambda to: old[:to] != new[:to])) + 1
     rest = min(len(old), len(new)) - begin
     end = _first(rest, lambda to: old[len(old) - to :] != new[len(new) - to :])
-    # What is behind the first line break in it.
+    # The end begins after its first line break.
     start = old.find("\n", len(old) - end) + 1
     return begin, len(old) - start if end and start else 0
 
 
 def _first(most: int, differ: Callable[[int], bool]) -> int:
-    """How many characters are the same, of so many."""
+    """The number of equal characters, at most ``most``, by binary search."""
     same = 0
     while same < most:
         middle = (same + most + 1) // 2
@@ -265,7 +265,7 @@ def _first(most: int, differ: Callable[[int], bool]) -> int:
 
 
 def _lines(text: str | None) -> list[str]:
-    """Lines with what ends them. To `diff` and `patch`, ``\\r`` is a character like others."""
+    """The lines of a text with their line ends. `diff` and `patch` treat ``\\r`` as any other character."""
     lines = (text or "").split("\n")
     return [*(line + "\n" for line in lines[:-1]), *filter(None, lines[-1:])]
 
@@ -273,12 +273,12 @@ def _lines(text: str | None) -> list[str]:
 def params_in(data: Any) -> dict[str, Any]:
     for key in ("parameters", "_param"):
         data = data.get(key) if isinstance(data, Mapping) else None
-    # Keys are what reclass makes of them: text.
+    # reclass turns keys into text.
     return {str(name): value for name, value in data.items()} if isinstance(data, Mapping) else {}
 
 
 def text(name: Any) -> str:
-    """A name as the command line of Salt may hand it over, which makes numbers of digits."""
+    """A name as text. The command line of Salt turns a name of digits into a number."""
     if name is None:
         return ""
     if isinstance(name, (str, int)) and not isinstance(name, bool):
@@ -292,7 +292,7 @@ def _list(classes: Any) -> list[str]:
         classes = _json(classes, "classes")
     if classes is None:
         return []
-    # Text is a sequence of letters.
+    # Text is a sequence too.
     listed = isinstance(classes, Sequence) and not isinstance(classes, (str, bytes))
     if listed and all(isinstance(name, str) for name in classes):
         return list(classes)

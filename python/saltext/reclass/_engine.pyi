@@ -7,32 +7,32 @@ __version__: str
 
 @final
 class Editor:
-    """What changes the files of an inventory, opened with the same settings as an :class:`Inventory`.
+    """Edits the class and node files of an inventory, with the same settings as an :class:`Inventory`.
 
-    An edit changes the bytes of one entry and leaves all others, under a lock, and the file is
-    replaced at once or not at all. It is told as a dict: ``path``, ``changed``, the texts ``before``
-    and ``after`` (``None`` for no file), and what they say, ``old`` and ``new``. With ``test``,
-    nothing is written. Values that hold references or queries need ``interpolate``.
+    An edit takes a lock, changes the bytes of one entry and keeps all other bytes. The file is replaced
+    in one step or not at all. The result is a dict: ``path``, ``changed``, the texts ``before`` and
+    ``after`` (``None`` for no file), and their data, ``old`` and ``new``. With ``test``, nothing is
+    written. Values that contain references or queries need ``interpolate``.
 
     Raises :class:`~saltext.reclass.ReclassError` with the codes ``edit-refused``, ``edit-reference``,
     ``name-refused``, ``path-refused``, ``node-exists``, ``file-unwritable`` and ``lock-timeout``, and
-    :class:`~saltext.reclass.WireError` for a value or string that cannot be taken; then no file was
-    changed. With the code ``folder-unflushed`` the change is made, and may be lost if the system crashes.
+    :class:`~saltext.reclass.WireError` for an invalid value or string. In these cases no file has
+    changed. With the code ``folder-unflushed`` the file has changed, but a crash of the system may undo it.
     """
 
     def __new__(cls, **settings: Any) -> Editor: ...
     def cluster_data(self, cluster: str = "", file_name: str = "") -> dict[str, Any]:
-        """What the metadata file of a cluster says, as it is written; an empty dict for no file.
+        """The content of the metadata file of a cluster as written; an empty dict for no file.
 
-        The file is ``classes/cluster/<cluster>/overrides.yml``; the settings ``cluster_folder`` and
-        ``cluster_file`` name others.
+        The file is ``classes/cluster/<cluster>/overrides.yml``, unless the settings ``cluster_folder``
+        and ``cluster_file`` have other values.
         """
 
     def folders(self) -> dict[str, list[str]]:
-        """The folders of the inventory, those of ``classes`` and of ``nodes``."""
+        """The folders of the inventory: those of the ``classes``, and those of the ``nodes``."""
 
     def cluster_path(self, cluster: str = "", file_name: str = "") -> str:
-        """The path of the metadata file of a cluster, which need not be there; its folder has to be."""
+        """The path of the metadata file of a cluster. The file need not exist, but its folder must."""
 
     def set_cluster_param(
         self,
@@ -44,18 +44,18 @@ class Editor:
         interpolate: bool = False,
         test: bool = False,
     ) -> dict[str, Any]:
-        """Gives a soft parameter (``parameters:_param``) of a cluster a value, of any type that YAML has."""
+        """Sets a soft parameter (``parameters:_param``) of a cluster to a value of any type of YAML."""
 
     def delete_cluster_param(
         self, name: str, cluster: str = "", file_name: str = "", *, test: bool = False
     ) -> dict[str, Any]:
-        """Takes a soft parameter of a cluster away; without one, nothing is done."""
+        """Deletes a soft parameter of a cluster, if it exists."""
 
     def sources(self) -> list[dict[str, Any]]:
-        """All files of the inventory as they are written.
+        """All files of the inventory as written.
 
-        Each has its ``kind`` (``class`` or ``node``), ``name``, ``folder`` and ``path``, and ``data`` or,
-        where it cannot be read, ``error``.
+        Each has its ``kind`` (``class`` or ``node``), ``name``, ``folder`` and ``path``, and ``data``, or
+        ``error`` if it cannot be read.
         """
 
     def create_node(
@@ -69,9 +69,9 @@ class Editor:
         interpolate: bool = False,
         test: bool = False,
     ) -> dict[str, Any]:
-        """Makes the file of a node, in a folder below ``nodes_uri`` that is made where it is missing.
+        """Creates the file of a node in a folder below ``nodes_uri``, and a missing folder too.
 
-        ``parameters`` are soft parameters, ``entries`` more values by the keys that lead to them.
+        ``parameters`` are soft parameters. ``entries`` are other values, each with its keys from the top.
         """
 
     def update_node(
@@ -84,24 +84,23 @@ class Editor:
         interpolate: bool = False,
         test: bool = False,
     ) -> dict[str, Any]:
-        """Adds classes to the file of a node, and gives its parameters their values.
+        """Adds classes to the file of a node, and sets its parameters.
 
         Raises :class:`~saltext.reclass.NodeNotFoundError` for a node without a file.
         """
 
     def delete_node(self, name: str, *, test: bool = False) -> dict[str, Any]:
-        """Takes the file of a node away."""
+        """Deletes the file of a node."""
 
 @final
 class Inventory:
     """An inventory, opened with the settings of a ``reclass-config.yml`` as keyword arguments.
 
-    All objects for equal settings share one cache, process-wide. The object itself
-    holds nothing but the settings: after a fork it works in the child as in the parent.
-    All methods may be called from any thread.
+    All objects of a process with equal settings share one cache. An object contains only the
+    settings, so after a fork it also works in the child. All methods may be called from any thread.
 
-    Raises :class:`~saltext.reclass.SettingsError` for a setting of the wrong type; an
-    unknown one is a warning in the log ``saltext.reclass``.
+    Raises :class:`~saltext.reclass.SettingsError` for a setting of the wrong type. An unknown
+    setting causes a warning in the log ``saltext.reclass``.
     """
 
     def __new__(cls, **settings: Any) -> Inventory: ...
@@ -114,10 +113,10 @@ class Inventory:
         parameters: Sequence[str] | None = None,
         files: Sequence[str] | None = None,
     ) -> list[str]:
-        """The names of all nodes, sorted, or of those that pass all filters.
+        """The sorted names of all nodes, or of those that pass all filters.
 
-        ``classes``, ``applications`` and ``environments`` are globs, ``parameters`` are
-        paths as for :meth:`explain`, ``files`` are files that have a part in the node.
+        ``classes``, ``applications`` and ``environments`` are globs. ``parameters`` are
+        paths as for :meth:`explain`. ``files`` are files that the node uses.
         """
 
     def classes(self, *globs: str) -> list[dict[str, Any]]:
@@ -129,10 +128,10 @@ class Inventory:
     def params(
         self, *paths: str, nodes: Sequence[str] | None = None, show_secrets: bool = False
     ) -> list[dict[str, Any]]:
-        """The parameters, each with ``path``, the ``places`` that set it, and ``nodes``."""
+        """The parameters, each with ``path``, ``nodes``, and the ``places`` that set it."""
 
     def refs(self, *paths: str) -> list[dict[str, Any]]:
-        """What refers to parameters; see ``docs/listings.md``."""
+        """The references to parameters; see ``docs/listings.md``."""
 
     def explain(
         self,
@@ -145,11 +144,11 @@ class Inventory:
         show_secrets: bool = False,
         plain: bool = False,
     ) -> dict[str, Any]:
-        """Where the values of a node come from; ``docs/explain.md`` describes the answer.
+        """The provenance of the values of a node; ``docs/explain.md`` describes the answer.
 
-        Paths are as in references, ``linux:system:name``; keys may be globs, ``**`` is any
-        number of keys. With nothing chosen, everything is explained. Values have the types that
-        PyYAML gives them, unless they are to be ``plain``, as ``reclass explain -o json`` prints them.
+        Paths are as in references, ``linux:system:name``. Keys may be globs; ``**`` matches any
+        number of keys. Without paths and other arguments, everything is explained. Values have the
+        types of PyYAML, or with ``plain`` those of JSON, as ``reclass explain -o json`` prints them.
 
         Raises :class:`~saltext.reclass.ReclassError` with the code ``nothing-to-explain``
         for a path, class or application that the node does not have.
@@ -161,37 +160,41 @@ class Inventory:
     def diff(
         self, old: str, new: str = ".", *nodes: str, show_secrets: bool = False, plain: bool = False
     ) -> dict[str, Any]:
-        """What differs between two states of the inventory; see ``docs/diff.md``.
+        """The differences between two states of the inventory; see ``docs/diff.md``.
 
-        A state is a git revision, the base folder of an inventory, or ``.`` for this one. ``plain`` is
-        that of :meth:`explain`.
+        A state is a git revision, the base folder of an inventory, or ``.`` for this inventory.
+        ``plain`` has the same effect as in :meth:`explain`.
         """
 
     def cache_info(self) -> dict[str, Any]:
-        """What this process remembers of the inventory, and what was done for it.
+        """The sizes and counters of the caches of this inventory in this process.
 
-        ``hits`` and ``misses`` count answers given again and computed (also
-        ``nodes_computed``), ``files_read``, ``files_parsed``, ``trees_listed``,
-        ``layers_merged`` and ``exports_computed`` the work behind them. Of
-        ``nodes_evaluated`` every parameter was evaluated, of ``nodes_evaluated_partly``
-        those that another node with the same classes does not have. ``answers`` and
-        ``files`` are kept now, in about ``answers_memory`` and ``files_memory`` bytes;
-        ``answers_limit`` is the setting ``cache_size`` in bytes. ``objects_memory`` is about how
-        many bytes what Python objects are copied from takes, of the whole process.
-        ``last_full_check`` is when every file was last looked at, in seconds since 1970,
-        ``watching`` whether the kernel tells of changes.
+        - ``hits``, ``misses``: number of cached and of computed answers; ``nodes_computed`` equals ``misses``
+        - ``files_read``, ``files_parsed``, ``trees_listed``, ``layers_merged``, ``exports_computed``: number
+          of these operations
+        - ``nodes_evaluated``: number of nodes with all parameters evaluated
+        - ``nodes_evaluated_partly``: number of nodes that reused values of a node with the same classes
+        - ``answers``, ``files``: number in the cache
+        - ``answers_memory``, ``files_memory``: approximate size of these in bytes
+        - ``answers_limit``: the setting ``cache_size`` in bytes
+        - ``objects_memory``: approximate size in bytes of the templates of Python objects, process-wide
+        - ``last_full_check``: time of the last check of every file, in seconds since 1970
+        - ``watching``: whether the kernel reports changes
         """
 
     def nodeinfo(self, name: str, environment: str | None = None) -> dict[str, Any]:
-        """What ``reclass --nodeinfo`` prints of a node.
+        """The output of ``reclass --nodeinfo`` for a node.
 
         The keys are ``__reclass__``, ``classes``, ``applications``, ``parameters``,
-        ``exports`` and ``environment``. Values have the types that PyYAML gives them.
-        ``environment`` replaces the environment of the node.
+        ``exports`` and ``environment``. Values have the types of PyYAML.
+        The argument ``environment`` replaces the environment of the node.
         """
 
     def inventory(self) -> dict[str, Any]:
-        """What ``reclass --inventory`` prints: ``__reclass__``, ``nodes``, ``classes``, ``applications``."""
+        """The output of ``reclass --inventory``.
+
+        The keys are ``__reclass__``, ``nodes``, ``classes`` and ``applications``.
+        """
 
     def pillar(
         self, minion_id: str, pillar: Mapping[str, Any] | None = None, environment: str | None = None
@@ -199,26 +202,26 @@ class Inventory:
         """The pillar of a minion: its parameters, and ``__reclass__``.
 
         ``__reclass__`` has ``nodename``, ``applications``, ``classes`` and ``environment``.
-        ``pillar`` counts with the setting ``propagate_pillar_data_to_reclass``,
-        ``environment`` with ``allow_adapter_env_override``; ``node_not_found`` says
-        what a minion without a node gets.
+        The argument ``pillar`` requires the setting ``propagate_pillar_data_to_reclass``, and
+        ``environment`` requires ``allow_adapter_env_override``; otherwise they are ignored. The setting
+        ``node_not_found`` decides the answer for a minion without a node.
 
-        All values are of types that Salt carries to a minion unchanged: dates and
+        All values have types that Salt carries to a minion unchanged: dates and
         timestamps are ISO 8601 strings, sets are lists.
 
-        Raises :class:`~saltext.reclass.WireError` for what cannot be carried.
+        Raises :class:`~saltext.reclass.WireError` for a value that Salt cannot carry.
         """
 
     def top(self, minion_id: str, environment: str | None = None) -> dict[str, list[str]]:
         """The top of a minion: ``{environment: [applications]}``.
 
-        Only the parameters that class names refer to are evaluated; problems with others are no
+        Only the parameters that class names refer to are evaluated, so problems with others are no
         errors here. With ``propagate_pillar_data_to_reclass``, a class name that may depend on the
-        pillar is one.
+        pillar is an error.
         """
 
 def configured(**settings: Any) -> dict[str, Any]:
-    """The settings with those of the file that ``config_file`` names."""
+    """The settings, combined with those of the file in ``config_file``."""
 
 def panic() -> None:
-    """Panics inside of the engine, to show what a caller then sees: an ``InternalError``."""
+    """Panics inside of the engine, for tests. The caller gets an ``InternalError``."""

@@ -1,10 +1,10 @@
-"""Turns the roles of nodes and what minions say of their relations into a graph of services.
+"""Makes a graph of services from the roles of nodes and the relations that minions report.
 
-The grain ``salt:graph`` is what salt-formulas put on minions: a list of services, each with ``host``,
+The grain ``salt:graph`` comes from salt-formulas. It is a list of services, each with ``host``,
 ``service``, ``type`` and ``relations``. A relation names its other end by ``host``, by an address or name
 (``host_from_target``) or by URLs of something outside (``host_external``).
 
-Minions may say anything: what is not of this shape is left out, and harms nobody else's.
+Minions may report anything. Data of another shape are skipped, so they cannot damage other services.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ Service = dict[str, Any]
 def graph(roles: Mapping[str, Iterable[str]], grains: Mapping[str, Mapping[str, Any]]) -> list[Service]:
     """All services, those of the inventory first.
 
-    A service is ``success`` where only its minion told of it, and ``unknown`` where the inventory has it.
+    A service is ``unknown`` if it is in the inventory, and ``success`` if only its minion reports it.
     """
-    told = _told(grains)
+    reported = _reported(grains)
     services: dict[tuple[str, str], Service] = {}
     for host, names in roles.items():
         for name in names:
-            known = told.get((host, name), {})
+            known = reported.get((host, name), {})
             services[host, name] = {
                 "relations": [],
                 **known,
@@ -35,14 +35,14 @@ def graph(roles: Mapping[str, Iterable[str]], grains: Mapping[str, Mapping[str, 
                 "service": name,
                 "status": "unknown",
             }
-    for (host, name), known in told.items():
+    for (host, name), known in reported.items():
         if (host, name) not in services:
             services[host, name] = {**known, "host": host, "service": name, "status": "success"}
     return list(services.values())
 
 
-def _told(grains: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Service]:
-    """What minions say, and what their relations lead to outside."""
+def _reported(grains: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Service]:
+    """The services that minions report, and those outside that their relations lead to."""
     listed = [
         copy.deepcopy(service)
         for of_minion in grains.values()
@@ -61,19 +61,21 @@ def _told(grains: Mapping[str, Mapping[str, Any]]) -> dict[tuple[str, str], Serv
                 name = next(filter(None, map(_place, str(urls).split())), "")
                 relation.update(host=host, service=name)
                 outside[host, name] = {"type": relation.get("type", ""), "relations": []}
-    told = {(str(service.pop("host", "")), str(service.pop("service", ""))): service for service in listed}
-    return {**told, **{key: service for key, service in outside.items() if key not in told}}
+    reported = {
+        (str(service.pop("host", "")), str(service.pop("service", ""))): service for service in listed
+    }
+    return {**reported, **{key: service for key, service in outside.items() if key not in reported}}
 
 
 def _mappings(items: Any) -> list[dict[Any, Any]]:
-    """Those of some items that are mappings, as dicts of their own."""
+    """Copies of those items that are mappings."""
     if not isinstance(items, (list, tuple)):
         return []
     return [dict(item) for item in items if isinstance(item, Mapping)]
 
 
 def _place(url: str) -> str:
-    """Host and port of a URL, without a user and a password; nothing for what is none."""
+    """Host and port of a URL, without user and password; empty for an invalid URL."""
     try:
         return urlparse(url).netloc.rpartition("@")[2]
     except ValueError:
@@ -81,7 +83,7 @@ def _place(url: str) -> str:
 
 
 def _minion(grains: Mapping[str, Mapping[str, Any]], target: str) -> str:
-    """The id of the minion with an address or a full name; the target itself for no minion."""
+    """The id of the minion with this address or full name, or the target itself if there is no minion."""
     try:
         grain = f"ipv{ipaddress.ip_address(target).version}"
     except ValueError:

@@ -1,6 +1,6 @@
-"""Turns the files and nodes of an inventory into the lists that administrators ask for.
+"""Lists the files, soft parameters and nodes of an inventory for administrators.
 
-The shapes are those of salt-formula-reclass, so that scripts for it keep working.
+The lists have the shapes of salt-formula-reclass, so scripts that use it continue to work.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _NOT_ROLES = frozenset({"_support", "_orchestrate", "common"})
 
 
 def classes(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Each file of the inventory: what it includes, and the soft parameters it sets and needs.
+    """Each file of the inventory with its classes and the soft parameters that it sets and needs.
 
-    For a file that cannot be read, or that a link outside of the inventory leads to, the ``error``.
+    A file that cannot be read, or that a link outside of the inventory leads to, has an ``error`` instead.
     """
     found = {}
     for source in _sources(settings):
@@ -40,12 +40,12 @@ def classes(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def class_(settings: Settings, name: Any) -> dict[str, Any]:
-    """One of :func:`classes`."""
+    """One entry of :func:`classes`."""
     return _one(settings, "class", name, {key[1:]: found for key, found in classes(settings).items()})
 
 
 def soft_params(settings: Settings) -> dict[str, dict[str, Any]]:
-    """Each soft parameter: which files set it, to what, and which need it."""
+    """Each soft parameter with its values by file, and the files that need it."""
     found: dict[str, dict[str, Any]] = {}
     for name, about in classes(settings).items():
         for param, value in about.get("params_created", {}).items():
@@ -56,7 +56,7 @@ def soft_params(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def soft_param(settings: Settings, name: Any) -> dict[str, Any]:
-    """One of :func:`soft_params`."""
+    """One entry of :func:`soft_params`."""
     return _one(settings, "soft parameter", name, soft_params(settings))
 
 
@@ -66,7 +66,7 @@ def nodes(settings: Settings) -> dict[str, dict[str, Any]]:
 
 
 def node(settings: Settings, name: Any) -> dict[str, Any]:
-    """One of :func:`nodes`."""
+    """One entry of :func:`nodes`."""
     return _one(settings, "node", name, nodes(settings))
 
 
@@ -91,7 +91,7 @@ def inventory(settings: Settings) -> dict[str, dict[str, list[str]]]:
 
 
 def yaml_errors(settings: Settings) -> list[str]:
-    """What is wrong with files, each on its own."""
+    """The errors of each file, apart from the other files."""
     errors = []
     for source in _sources(settings):
         data = source.get("data")
@@ -107,9 +107,9 @@ def pillar_errors(
     name: str | None = None,
     earlier: Callable[[str], Mapping[str, Any] | None] = lambda _: None,
 ) -> dict[str, str]:
-    """For one node, or each, why it has no pillar; empty text for one that has.
+    """The error of the pillar of one node, or of each node; an empty text for a pillar without error.
 
-    ``earlier`` gives the pillar of a minion before reclass.
+    ``earlier`` returns the pillar of a minion before reclass.
     """
     inventory = opened(settings)
     found = {}
@@ -138,7 +138,7 @@ def _sources(settings: Settings) -> list[dict[str, Any]]:
 def _one(
     settings: Settings, what: str, name: Any, known: Mapping[str, dict[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """``{name: …}`` for what is known by a name. There has to be something, and it has to be readable."""
+    """The entry with this name, as ``{name: …}``. It must exist and must be readable."""
     name = text(name)
     if name not in known:
         from saltext.reclass._engine import Editor
@@ -152,7 +152,7 @@ def _one(
 
 
 def _dotted(source: Mapping[str, Any]) -> str:
-    """``.classes.system.linux`` or ``.nodes.folder.name``: where the file stands, below the base."""
+    """``.classes.system.linux`` or ``.nodes.folder.name``: the path of the file below the base, with dots."""
     if source["kind"] == "class":
         return f".classes.{source['name']}"
     return ".".join([".nodes", *filter(None, source["folder"].split("/")), source["name"]])

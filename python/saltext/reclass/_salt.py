@@ -1,8 +1,7 @@
-"""Turns what Salt hands to an adapter into questions to the engine.
+"""Translates the arguments of Salt's adapters into requests to the engine.
 
-What the pillar and the tops module have in common, and all that is decided on
-the way. What was computed is remembered by the engine; here only the last pillar
-of a masterless minion is, see :func:`_without_our_own`.
+The pillar module and the tops module share this code. The engine caches the answers. The only state
+here is the last pillar of a masterless minion, see :func:`_without_our_own`.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ def pillar(
         saltenv = opts.get("saltenv")
         asked_by_minion = (_request() or {}).get("cmd") == "_pillar"
         if saltenv == "base" and opts.get("__role") == "master" and not asked_by_minion:
-            # `salt-run pillar.show_pillar` fills in "base" where nobody asked for it, and would
-            # show another pillar than the minion gets.
+            # `salt-run pillar.show_pillar` fills in "base" although nobody asked for it, and would
+            # show a different pillar than the minion gets.
             saltenv = None
         environment = _environment(opts.get("pillarenv"), saltenv)
     propagates = _is_on(settings, "propagate_pillar_data_to_reclass")
@@ -47,7 +46,7 @@ def pillar(
             return inventory.pillar(minion_id, so_far, environment)
         so_far = _without_our_own(minion_id, so_far)
         data = inventory.pillar(minion_id, so_far, environment)
-        # What was there before is in the answer too, and not ours.
+        # The answer also contains the earlier pillar, which is not ours.
         _given[minion_id] = copy.deepcopy({key: value for key, value in data.items() if key not in so_far})
         return data
     except NodeNotFoundError:
@@ -61,10 +60,10 @@ _given: dict[str, dict[str, Any]] = {}
 
 
 def _without_our_own(minion_id: str, so_far: Mapping[str, Any]) -> dict[str, Any]:
-    """The pillar so far, without what we gave to this minion the last time.
+    """The pillar so far, without the values of our last pillar for this minion.
 
-    A masterless minion renders its pillar anew on top of the one it has, whose keys the SLS files
-    replace and nobody takes away. Passed on as it is, our own lists would grow with each render.
+    A masterless minion renders its pillar on top of its current one. SLS files replace keys, but
+    nothing removes them. If we passed the pillar on unchanged, our own lists would grow with each render.
     """
     ours = _given.get(minion_id, {})
     return {
@@ -92,8 +91,8 @@ def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, li
 def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:
     """A top that no minion can apply, with the reason in the name of its only state.
 
-    Salt logs what ``top`` raises and goes on without it, and ``state.apply`` then ends well with
-    the states of reclass left out. A state that does not exist makes it fail.
+    Salt logs an exception of ``top`` and continues, and ``state.apply`` then succeeds without the
+    states of reclass. A state that does not exist makes it fail.
     """
     code = error.code if isinstance(error, (ReclassError, RefusedError)) else "internal"
     reason = _NOT_IN_A_STATE_NAME.sub("-", description.removeprefix("reclass: "))[:150].strip("-")
@@ -101,10 +100,10 @@ def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:
 
 
 def describe(error: BaseException, failed: str = "") -> str:
-    """The text of an error for the one who asked: it never holds the value of a parameter.
+    """The text of an error for the caller. It never contains the value of a parameter.
 
-    Each error is a line in the log, behind the text ``failed``. Its excerpts follow once, until a file of the
-    inventory changes.
+    Each error is one line in the log, after the text ``failed``. Its excerpts are logged once, and again
+    after a file of the inventory changed.
     """
     if isinstance(error, ReclassError):
         first, *more = str(error).splitlines() or [""]
@@ -117,9 +116,9 @@ def describe(error: BaseException, failed: str = "") -> str:
         log.error("%s%s", failed, error)
     if isinstance(error, (ReclassError, RefusedError)):
         return f"reclass: {error}"
-    # Neither a minion nor a log is told the text of other errors: it may hold anything.
+    # The text of other errors may contain secrets, so it reaches neither a minion nor a log.
     if isinstance(error, ImportError):
-        # Of these it names libraries of the system: nothing for a minion.
+        # The text of an import error names libraries of the system, which no minion needs.
         log.error("the engine of saltext-reclass does not load: %s", error)
         return "reclass: the engine of saltext-reclass does not load; the log says why"
     kind = type(error).__name__
@@ -130,7 +129,7 @@ def describe(error: BaseException, failed: str = "") -> str:
 
 @contextlib.contextmanager
 def commands() -> Iterator[None]:
-    """What goes wrong inside becomes a ``CommandExecutionError``, which ends a command with code 1."""
+    """Turns every exception inside into a ``CommandExecutionError``, which ends a command with code 1."""
     from salt.exceptions import CommandExecutionError, SaltException
 
     try:
@@ -138,18 +137,18 @@ def commands() -> Iterator[None]:
     except (KeyboardInterrupt, SystemExit, GeneratorExit, SaltException):
         raise
     except BaseException as error:  # noqa: BLE001
-        # A panic that was not caught is no `Exception`, and ends the process of the job.
+        # A panic that nobody caught is no `Exception`, and would end the process of the job.
         raise CommandExecutionError(describe(error)) from None
 
 
 class RefusedError(Exception):
-    """A request that is not answered; its text says why."""
+    """A request is refused; the text is the reason."""
 
     code = "refused"
 
 
 def missing(what: str, name: str, places: Iterable[str], known: Iterable[str]) -> RefusedError:
-    """What to raise for a name that is not there: where it was looked for, and which one is similar."""
+    """The exception for a missing name, with the places that were searched and a similar name."""
     where = ", ".join(f"'{place}'" for place in places)
     similar = difflib.get_close_matches(name, known, n=1)
     help_ = f"; {similar[0]!r} is similar" if similar else ""
@@ -157,7 +156,7 @@ def missing(what: str, name: str, places: Iterable[str], known: Iterable[str]) -
 
 
 def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] = ()) -> dict[str, Any]:
-    """A new dict with the options of the configuration, which belongs to Salt and stays as it is."""
+    """The options of the configuration as a new dict, because the configuration belongs to Salt."""
     if given is None or (not given and not isinstance(given, Mapping)):
         given = {}
     if not isinstance(given, Mapping) or any(argument is not None for argument in positional):
@@ -168,7 +167,7 @@ def settings_of(given: Any, opts: Mapping[str, Any], positional: Sequence[Any] =
 
         settings = configured(**settings)
     elif "inventory_base_uri" not in settings:
-        # As Salt's builtin adapter.
+        # The same default as in Salt's builtin adapter.
         roots = (opts.get("file_roots") or {}).get("base") or []
         if isinstance(roots, (list, tuple)) and roots:
             settings["inventory_base_uri"] = roots[0]
@@ -182,7 +181,7 @@ def _is_on(settings: Mapping[str, Any], name: str) -> bool:
 
 
 def _environment(*wanted: Any) -> str | None:
-    """The first environment that is asked for; a minion may have written it."""
+    """The first environment in the request. It is checked, because it may come from a minion."""
     for name in wanted:
         if name:
             if not isinstance(name, str) or not _ENVIRONMENT.fullmatch(name):
@@ -192,10 +191,10 @@ def _environment(*wanted: Any) -> str | None:
 
 
 def _authenticated_id(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> str:
-    """The id of the minion that asks.
+    """The authenticated id of the minion that sent the request.
 
-    Salt hands over the options as the minion wrote them. The id that Salt has checked is in the
-    context of the request; without a request (masterless, salt-ssh) the options are our own.
+    Salt passes the options on as the minion wrote them. The authenticated id is in the context of
+    the request. Without a request (masterless, salt-ssh) the options are our own.
     """
     claimed = minion_opts.get("id")
     if opts.get("__role") == "master":
@@ -214,7 +213,7 @@ def _authenticated_id(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -
 
 
 def _request() -> Mapping[str, Any] | None:
-    """The payload of the minion's request that is being served, if any."""
+    """The payload of the minion's current request, if there is one."""
     try:
         from salt.utils.ctx import get_request_context
 

@@ -1,4 +1,4 @@
-"""Turns edits into the results of states: ``name``, ``result``, ``changes`` and ``comment``."""
+"""The states. Each edits the inventory and returns ``name``, ``result``, ``changes`` and ``comment``."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def param_present(
 
 
 def param_absent(settings: Configured, test: bool, name: Any, **given: Any) -> Result:
-    """A soft parameter is not there."""
+    """A soft parameter does not exist."""
     return _result(name, lambda: _edits.delete_param(settings(), name, test=test, **given), test)
 
 
@@ -72,12 +72,12 @@ def dynamic_node_present(
 
 
 def _result(name: Any, edit: Callable[[], Mapping[str, Any]], test: bool) -> Result:
-    """The result of an edit; what goes wrong makes the state fail."""
+    """The result of an edit. Any error makes the state fail."""
     try:
         done = edit()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # noqa: BLE001 - what else escapes ends the process of the job
+    except BaseException as error:  # noqa: BLE001 - otherwise it would end the process of the job
         return {"name": name, "result": False, "changes": {}, "comment": describe(error)}
     if not done["changed"]:
         return {"name": name, "result": True, "changes": {}, "comment": done["comment"]}

@@ -1,4 +1,4 @@
-"""Turns what is installed, what runs and what is on the path into versions to compare."""
+"""Compares the versions of the installed package, the loaded engine and the program on the path."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 _PACKAGE = "saltext-reclass"
 _PROGRAM = "reclass"
-# In seconds. The start of a process is known to a hundredth, and clocks are set.
+# Tolerance in seconds. The start of a process is known to a hundredth, and clocks may be adjusted.
 _ROUNDING = 1
 
 
 def versions(opts: Mapping[str, Any]) -> dict[str, Any]:
-    """What is installed (``package``), loaded here (``engine``) and on the path (``program``).
+    """The versions of the installed ``package``, the loaded ``engine`` and the ``program`` on the path.
 
-    ``master`` says since when the master runs, and whether the package was installed later.
+    ``master`` contains the start of the master, and whether the package was installed later.
     """
     import salt.version
     from saltext.reclass import __path__ as folders
@@ -44,7 +44,7 @@ def versions(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems(found: Mapping[str, Any]) -> list[str]:
-    """What has to be mended before Salt can be relied on."""
+    """The problems that must be fixed before Salt is reliable."""
     wrong = []
     if found["package"] != found["engine"]:
         wrong.append(
@@ -60,22 +60,24 @@ def problems(found: Mapping[str, Any]) -> list[str]:
 
 
 def remarks(found: Mapping[str, Any]) -> list[str]:
-    """What the modules of Salt do not depend on."""
+    """The remarks on the program, which Salt's modules do not need."""
     program = found["program"]
-    said = []
+    messages = []
     if program["installed"] == "missing":
-        said.append(
+        messages.append(
             f"the file of the program '{_PROGRAM}' of {_PACKAGE} is missing: another package with a file of "
             "that name was uninstalled. Install this one again"
         )
     elif program["installed"] == "replaced":
-        said.append(
+        messages.append(
             f"the file of the program '{_PROGRAM}' of {_PACKAGE} was replaced by another package: uninstall "
             "that one, then install this one again"
         )
     if program["path"] and not program["ours"]:
-        said.append(f"'{program['path']}' on the path is a program of another package: {program['version']}")
-    return said
+        messages.append(
+            f"'{program['path']}' on the path is a program of another package: {program['version']}"
+        )
+    return messages
 
 
 def _installed() -> str | None:
@@ -86,13 +88,13 @@ def _installed() -> str | None:
 
 
 def _changed(folder: Path) -> float:
-    """When a file of the package was put where it is, the last one of them."""
+    """The time when a file of the package was last installed."""
     files = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     return max((path.stat().st_ctime for path in files), default=0.0)
 
 
 def _master(opts: Mapping[str, Any], changed: float) -> dict[str, Any]:
-    """Since when the master runs, by its process number; empty where it does not, or where nobody tells."""
+    """The start and the process number of the master; empty if it does not run, or cannot be found."""
     try:
         number = int(Path(str(opts.get("pidfile"))).read_text(encoding="ascii"))
         status = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
@@ -100,7 +102,7 @@ def _master(opts: Mapping[str, Any], changed: float) -> dict[str, Any]:
     except (OSError, ValueError):
         return {}
     if b"salt" not in command:
-        # The number was given to another process meanwhile.
+        # Another process has the number now.
         return {}
     # proc(5): the name of the program is in parentheses; field 22 is the start, in ticks since the boot.
     ticks = int(status.rpartition(")")[2].split()[19])
@@ -118,18 +120,18 @@ def _time(seconds: float) -> str:
 
 
 def _program() -> dict[str, Any]:
-    """The program on the path, and whether that of the package is as it was installed."""
+    """The program on the path, and the state of the program file of the package."""
     path = shutil.which(_PROGRAM)
-    version = _said(path) if path else None
+    version = _version_of(path) if path else None
     return {
         "path": path,
         "version": version,
         "ours": version is not None and _PACKAGE in version,
-        "installed": _kept(),
+        "installed": _file_state(),
     }
 
 
-def _said(path: str) -> str:
+def _version_of(path: str) -> str:
     try:
         done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -137,8 +139,8 @@ def _said(path: str) -> str:
     return (done.stdout.strip().splitlines() or ["it says nothing"])[0]
 
 
-def _kept() -> str:
-    """Whether the file that was installed is there: two packages may have one of that name."""
+def _file_state() -> str:
+    """The state of the installed program file. Another package may have a file with the same name."""
     try:
         files = importlib.metadata.files(_PACKAGE) or []
     except importlib.metadata.PackageNotFoundError:
@@ -149,6 +151,6 @@ def _kept() -> str:
             if not path.is_file():
                 return "missing"
             digest = hashlib.new(file.hash.mode, path.read_bytes()).digest()
-            kept = urlsafe_b64encode(digest).rstrip(b"=").decode() == file.hash.value
-            return "kept" if kept else "replaced"
+            unchanged = urlsafe_b64encode(digest).rstrip(b"=").decode() == file.hash.value
+            return "kept" if unchanged else "replaced"
     return "unknown"

@@ -1,7 +1,7 @@
 """The exceptions of :mod:`saltext.reclass`.
 
-They say what went wrong, where, and in which node; ``str()`` never holds a parameter's
-value, so that it may be sent to a minion.
+Each has a message, a place and a node. ``str()`` never contains the value of a parameter, so it may be
+sent to a minion.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """One of the problems of a :class:`ReclassError`. Holds no parameter's value, as its ``str()``."""
+    """One problem of a :class:`ReclassError`. It contains no value of a parameter."""
 
     code: str
     """The stable code, such as ``reference-not-found``."""
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
 
 class ReclassError(Exception):
-    """Anything that leaves no result.
+    """A failed request.
 
     ``str()`` gives the concise form, one line for each problem.
     """
@@ -62,7 +62,7 @@ class ReclassError(Exception):
     """The problems with excerpts of their files, secrets as stars: for those who may see the files, not
     for minions. Empty where no file was read."""
 
-    def __init__(  # noqa: PLR0913, PLR0917 - what the engine hands over
+    def __init__(  # noqa: PLR0913, PLR0917 - the engine passes all of them
         self,
         message: str,
         code: str = "internal",
@@ -92,11 +92,11 @@ class ClassNotFoundError(ReclassError):
 
 
 class ReferenceNotFoundError(ReclassError):
-    """A reference leads to no parameter (``reference-not-found``)."""
+    """The parameter of a reference does not exist (``reference-not-found``)."""
 
 
 class SettingsError(ReclassError):
-    """A setting is of the wrong type or has a value that cannot be used."""
+    """A setting has the wrong type or an invalid value."""
 
 
 class WireError(ReclassError):

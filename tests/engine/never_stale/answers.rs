@@ -5,7 +5,7 @@ use std::path::Path;
 
 use reclass::error::Result;
 use reclass::explain::{Selection, explain};
-use reclass::internals::engine::node::Computation;
+use reclass::internals::engine::context::Computation;
 use reclass::internals::engine::{Inventory, Request, inventory_value};
 use reclass::json::dumps;
 use reclass::list;
@@ -25,7 +25,7 @@ pub fn options(base: &Path, cache: &str, cautious: bool) -> Map {
 pub fn answers(inventory: &Inventory) -> String {
     let mut out = String::new();
     let mut tell = |what: &str, answer: Result<Value>| match answer {
-        Ok(value) => writeln!(out, "{what}: {}", dumps(&value, false).unwrap()).unwrap(),
+        Ok(value) => writeln!(out, "{what}: {}", dumps(&value, false)).unwrap(),
         Err(error) => writeln!(out, "{what}: {error}").unwrap(),
     };
     match inventory.nodes() {

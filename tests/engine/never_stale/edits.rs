@@ -93,7 +93,7 @@ impl Site {
         }
     }
 
-    /// Makes one change, and tells which; many can not always be made.
+    /// Makes one change, and returns its description. Many changes cannot always be made.
     pub fn edit(&self, random: &mut Random) -> String {
         match random.below(16) {
             0..=2 => self.write_class(random),

@@ -28,20 +28,20 @@ pub struct Inventory {
 }
 
 shuttle::lazy_static! {
-    /// Where the threads of a parent stand still.
+    /// Where the threads of a parent wait.
     static ref FORK: Fork = Fork::default();
 }
 
 #[derive(Default)]
 struct Fork {
-    /// How many stand still, and whether the child has its answers.
+    /// How many threads wait, and whether the child has its answers.
     state: Mutex<(usize, bool)>,
     changed: Condvar,
 }
 
 impl Fork {
-    /// What a thread of the parent does from the fork on.
-    fn stand_still(&self) {
+    /// From the fork on, a thread of the parent waits until the child has its answers.
+    fn wait_for_child(&self) {
         let mut state = self.state.lock().unwrap();
         state.0 += 1;
         self.changed.notify_all();
@@ -50,7 +50,7 @@ impl Fork {
         }
     }
 
-    /// Waits until so many stand still.
+    /// Waits until that many threads wait.
     fn until(&self, count: usize) {
         let mut state = self.state.lock().unwrap();
         while state.0 < count {
@@ -69,7 +69,7 @@ impl Inventory {
     pub fn open(options: &Map) -> Result<Inventory> {
         thread::yield_now();
         if options.contains_key("still") {
-            FORK.stand_still();
+            FORK.wait_for_child();
         }
         let settings = Settings::from_options(&Map::default())?.0;
         Ok(Inventory { work: Mutex::new(()), settings, still: options.contains_key("adopting") })
@@ -83,7 +83,7 @@ impl Inventory {
     /// As in the engine.
     pub fn adopt(&self) -> bool {
         if self.still && process::id() == 2 {
-            FORK.stand_still();
+            FORK.wait_for_child();
         }
         self.work.try_lock().is_ok()
     }
@@ -137,7 +137,7 @@ fn forked(threads: usize, registry: bool, inventory: bool) {
         let known = known.clone();
         parents.push(of(1, move || {
             let _working = known.work.lock().unwrap();
-            FORK.stand_still();
+            FORK.wait_for_child();
         }));
     }
     if registry {
@@ -194,7 +194,7 @@ fn number_again() {
     let known = of(2, || ask("a")).join().unwrap();
     let parent = of(2, move || {
         let _working = known.work.lock().unwrap();
-        FORK.stand_still();
+        FORK.wait_for_child();
     });
     FORK.until(1);
     let child = of(1, || drop(ask("a").work.lock().unwrap()));

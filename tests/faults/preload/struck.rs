@@ -66,8 +66,8 @@ macro_rules! real {
 }
 pub(crate) use real;
 
-/// Where `FAULTS_TRACE` is set, the kernel is told when a function of the library begins and ends: who
-/// traces the process sees which calls come from elsewhere.
+/// If `FAULTS_TRACE` is set, a system call marks where a function of the library begins and ends: a trace
+/// of the process then shows which calls come from elsewhere.
 fn mark(path: &CStr) {
     unsafe {
         if !getenv(c"FAULTS_TRACE".as_ptr()).is_null() {
@@ -104,18 +104,18 @@ pub fn is_armed() -> bool {
     AT.load(Relaxed) != 0
 }
 
-/// Sets what fails from now on, by `AT/ERROR/KINDS/LASTING`; tells how many operations of these kinds
-/// there were since the last time, and how many of them were struck.
+/// Sets what fails from now on, by `AT/ERROR/KINDS/LASTING`. Returns the number of operations since the
+/// last time, and the number of those struck.
 pub fn arm(asked: &str) -> Option<String> {
     let mut numbers = asked.split('/').map(|number| number.parse::<i32>().ok());
     let (at, error, kinds, lasting) = (numbers.next()??, numbers.next()??, numbers.next()??, numbers.next()??);
-    let told = format!("{}/{}", SEEN.swap(0, Relaxed), STRUCK.swap(0, Relaxed));
+    let counts = format!("{}/{}", SEEN.swap(0, Relaxed), STRUCK.swap(0, Relaxed));
     ERROR.store(error, Relaxed);
     KINDS.store(u8::try_from(kinds).ok()?, Relaxed);
     LASTING.store(lasting != 0, Relaxed);
     AT.store(usize::try_from(at).ok()?, Relaxed);
     mark(if at == 0 { c"/faults/disarmed" } else { c"/faults/armed" });
-    Some(told)
+    Some(counts)
 }
 
 pub fn is_below(path: *const c_char) -> bool {
@@ -148,7 +148,7 @@ pub fn opened(ours: bool, descriptor: c_int) -> c_int {
     descriptor
 }
 
-/// Takes note of a descriptor that tells of changes, or of a file in memory.
+/// Records a descriptor that reports changes, or one of a file in memory.
 pub fn opened_whole(descriptor: c_int) -> c_int {
     if let Some(whole) = usize::try_from(descriptor).ok().and_then(|at| WHOLE.get(at)) {
         whole.store(true, Relaxed);

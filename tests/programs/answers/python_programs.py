@@ -1,7 +1,7 @@
 """Runs command lines of kapicorp-reclass: a JSON line each in, a JSON line with the outcome out.
 
-Each runs in a child, so that it may end as it likes, and imports the programs itself: they look at
-the current directory and at their own name when they are imported. The time is fixed, and folders
+Each runs in a child, so that it may end as it likes, and imports the programs itself: they read
+the current directory and their own name when they are imported. The time is fixed, and folders
 are listed by name.
 """
 

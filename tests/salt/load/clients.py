@@ -24,7 +24,7 @@ import salt.pillar
 
 Answers = Iterator[dict[str, Any]]
 SECONDS = 60
-# What a minion is told, of a pillar and of a top, whose token Salt cannot decrypt.
+# What Salt answers to a minion whose token it cannot decrypt: for a pillar, and for a top.
 TURNED_AWAY = {
     "SaltClientError: Exception getting pillar.",
     "AuthenticationError: message authentication failed",
@@ -134,21 +134,21 @@ def react(bus: salt.utils.event.SaltEvent, nodes: set[str]) -> Answers:
         if waiting & begun or waiting - asked:
             break
     for node in waiting:
-        told = ", ".join(word for word, nodes in (("asked", asked), ("begun", begun)) if node in nodes)
+        seen = ", ".join(word for word, nodes in (("asked", asked), ("begun", begun)) if node in nodes)
         yield {
             "kind": "reactor",
             "node": node,
             "start": start,
             "again": again,
-            "failure": f"no answer; on the bus: {told or 'nothing'}",
+            "failure": f"no answer; on the bus: {seen or 'nothing'}",
         }
 
 
 def ask(kind: str, node: str, question: Callable[[], Any]) -> dict[str, Any]:
     """The line for one answer.
 
-    Salt now and then turns a minion away before it looks at the question ("Unable to decrypt token" in the
-    log of the master). So the question is asked again, and how often is told.
+    Salt sometimes turns a minion away before it reads the question ("Unable to decrypt token" in the log of
+    the master). So the question is asked again; the line says how often.
     """
     for again in range(5):
         start = time.monotonic()

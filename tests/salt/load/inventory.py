@@ -1,8 +1,8 @@
 """The inventory under load: its files, all the ways in which they change, and what each node gets of them.
 
-Every file has a version in its text, always of the same length, so that no size tells of a change. The
-pillar of a node tells the versions of all the files that it came from, once as they are and once through
-references, lists and an inventory query.
+Every file has a version in its text, always of the same length, so that no size shows a change. The pillar
+of a node has the versions of all files that it came from, once as they are and once through references,
+lists and an inventory query.
 """
 
 from __future__ import annotations
@@ -252,9 +252,9 @@ class Inventory:
         if errors := pillar.get("_errors"):
             return self._judge_error(node, "\n".join(errors), span)
         versions, expected = self._expected(node, pillar)
-        told = {key: value for key, value in pillar.items() if key != "_reclass_"}
-        if told != expected:
-            raise Wrong(f"{node}: {told} is not {expected}")
+        answer = {key: value for key, value in pillar.items() if key != "_reclass_"}
+        if answer != expected:
+            raise Wrong(f"{node}: {answer} is not {expected}")
         if not self.history.could_be_met(versions, span):
             raise Wrong(f"{node}: {versions} were never there together in {span}")
         return set()
@@ -297,15 +297,15 @@ class Inventory:
         }
 
     def _expected(self, node: str, pillar: Mapping[str, Any]) -> tuple[dict[str, str | None], dict[str, Any]]:
-        """The versions that a pillar tells, and the pillar of a node of those versions."""
+        """The versions in a pillar, and the pillar that a node has with those versions."""
         files = self._of_node(node)
-        told = {file: pillar.get(key) for file, key in files.items()}
+        found = {file: pillar.get(key) for file, key in files.items()}
         soft, own = pillar.get("_param", {}).get("soft"), pillar.get("own")
-        versions = {**told, "classes/cluster/overrides": soft, f"nodes/{node}": own}
+        versions = {**found, "classes/cluster/overrides": soft, f"nodes/{node}": own}
         group = f"g{self._number(node) % GROUPS}"
-        common, group_is, feature, role = told.values()
+        common, group_is, feature, role = found.values()
         names = [file.rsplit("/", 1)[1] for file in files]
-        seen = [f"{name} {version}" for name, version in zip(names, told.values(), strict=True)]
+        seen = [f"{name} {version}" for name, version in zip(names, found.values(), strict=True)]
         expected = {
             "common": common,
             "seen": [seen[0], "soft", *seen[1:], f"{node} {own}"],
@@ -320,7 +320,7 @@ class Inventory:
             "__reclass__": {
                 "nodename": node,
                 "applications": [
-                    f"{name}-{version}" for name, version in zip(names, told.values(), strict=True)
+                    f"{name}-{version}" for name, version in zip(names, found.values(), strict=True)
                 ],
                 # As reclass has them: what classes include comes before what the node lists.
                 "classes": [
@@ -335,8 +335,8 @@ class Inventory:
             group_of_peers = [
                 f"nodes/{peer}" for peer in self.nodes if self._number(peer) % GROUPS == int(group[1:])
             ]
-            told_of_peers = {f"nodes/{peer}": version for peer, version in pillar.get("peers", {}).items()}
-            versions = {**{file: told_of_peers.get(file) for file in group_of_peers}, **versions}
+            found_in_peers = {f"nodes/{peer}": version for peer, version in pillar.get("peers", {}).items()}
+            versions = {**{file: found_in_peers.get(file) for file in group_of_peers}, **versions}
             there = {file: versions[file] for file in group_of_peers if versions[file] is not None}
             expected["peers"] = {file.removeprefix("nodes/"): version for file, version in there.items()}
         return versions, expected

@@ -37,7 +37,7 @@ GROWTH = 6 * 1024
 # How many more descriptors a process may have open: Salt has four for each connection with which it listens
 # to its bus, and seven for each with which it fires events; one of each may be under way.
 TRANSIENT = 4 + 7
-# What the kernel calls a descriptor that tells of changes.
+# The kernel's name for a descriptor that reports changes.
 WATCH = "anon_inode:inotify"
 REACTION = """
 ask:
@@ -109,7 +109,7 @@ class Figures:
                 yield f"{number} has more open than before: {last.descriptors - half.descriptors}"
 
     def lines(self) -> Iterator[str]:
-        """The figures as they stand on the page."""
+        """The figures, in the form that the page shows."""
         kinds = sorted({kind for kind, _ in self.answers})
         answers, changes = self.answers.total(), self.changes.total()
         yield f"{answers} requests and {changes} changes in {self.seconds:.0f} seconds."
@@ -208,7 +208,7 @@ def load(site: Site, requests: int, seed: int = 1, step: int = 1000) -> Figures:
         if client.process.returncode:
             figures.failures.append(client.output.read_text(errors="replace"))
     if figures.failures:
-        tell_stacks(site)
+        dump_stacks(site)
     log = site.log("master")
     figures.tokens = log.count("Unable to decrypt token")
     figures.lost = log.count(", in _thread_target\n")
@@ -231,7 +231,7 @@ class _Client:
         return self.results.read_bytes().count(b"\n") if self.results.exists() else 0
 
 
-def tell_stacks(site: Site) -> None:
+def dump_stacks(site: Site) -> None:
     """Has each process with the engine write down where its threads are: an answer may hang there."""
     for number in processes(site):
         os.kill(number, STACKS)

@@ -40,7 +40,7 @@ struct Shared {
     once: OnceLock<Vec<u64>>,
     published: AtomicU64,
     counted: Mutex<u64>,
-    told: Condvar,
+    changed: Condvar,
     held: Mutex<Option<Arc<Vec<u64>>>>,
 }
 
@@ -57,13 +57,13 @@ fn locks() {
                     // What one thread made another one frees.
                     *shared.held.lock().expect("no thread panics") = Some(Arc::new(vec![turn; 8]));
                     *shared.counted.lock().expect("no thread panics") += 1;
-                    shared.told.notify_all();
+                    shared.changed.notify_all();
                 }
             });
         }
         let mut counted = shared.counted.lock().expect("no thread panics");
         while *counted < THREADS * TURNS {
-            counted = shared.told.wait(counted).expect("no thread panics");
+            counted = shared.changed.wait(counted).expect("no thread panics");
         }
     });
     let all = shared.standard.into_inner().expect("no thread panics").len();

@@ -35,7 +35,7 @@ fn a_remote_that_is_gone_leaves_what_was_fetched_with_a_warning_or_fails() {
     assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
     assert_eq!(parameter(&inventory, "web1", "branch"), "base");
     let all = inventory.inventory().unwrap();
-    assert_eq!(all.iter().map(|node| node.warnings.len()).sum::<usize>(), 1, "told once for all nodes");
+    assert_eq!(all.iter().map(|node| node.warnings.len()).sum::<usize>(), 1, "reported once for all nodes");
     let output = site.program(ENVIRONMENTS, &["nodes"]);
     assert!(output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains("git-stale"), "{output:?}");
@@ -72,7 +72,7 @@ fn without_anything_fetched_there_is_an_error() {
 }
 
 #[test]
-fn no_password_is_told() {
+fn no_password_is_shown() {
     let site = Site::new();
     for address in [
         "http://ada:s3cret%2Fx@127.0.0.1:1/x",
@@ -339,7 +339,7 @@ fn what_cannot_be_locked_or_written_down_is_served_as_it_was() {
     fs::write(site.path("lock"), "").unwrap();
     assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);
     fs::remove_file(site.path("lock")).unwrap();
-    // A folder stands where the new record would.
+    // A folder has the path of the new record.
     fs::create_dir(site.cache().join("reclass-record.new")).unwrap();
     site.commit("site", "base", &[("classes/role.yml", "parameters: {branch: later}\n")]);
     assert_eq!(warnings(&inventory, "web1"), ["git-stale"]);

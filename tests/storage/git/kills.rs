@@ -1,8 +1,8 @@
 //! A fetch that is stopped at a chosen stage, by the end of our process or of git's: what was there
 //! is answered whole until the fetch is written down, and the next fetch is right.
 //!
-//! A `git` of the test stands still at the stage, in front of the real one, and the test looks
-//! whether that stage is really reached before it kills.
+//! A `git` of the test, in front of the real one, waits at the stage. The test checks that the stage
+//! is reached before it kills.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -16,15 +16,15 @@ use rustix::process::{Pid, Signal, getpgid, kill_process_group};
 
 use crate::site::{ENVIRONMENTS, Site, git, parameter};
 
-/// Stands still before or after a command of git, or inside `fetch`, until the file `MARK` is gone.
+/// Waits before or after a command of git, or inside `fetch`, until the file `MARK` is gone.
 const PROGRAM: &str = r#"#!/bin/sh
-stand() { echo $$ > "$MARK.new"; mv "$MARK.new" "$MARK"; while [ -e "$MARK" ]; do sleep 0.02; done; }
+pause() { echo $$ > "$MARK.new"; mv "$MARK.new" "$MARK"; while [ -e "$MARK" ]; do sleep 0.02; done; }
 for word; do
     case $word in init | fetch | for-each-ref | gc | ls-tree) command=$word; break ;; esac
 done
 case "$STAGE" in
-    "before $command") stand ;;
-    "after $command") "$REAL" "$@"; code=$?; stand; exit $code ;;
+    "before $command") pause ;;
+    "after $command") "$REAL" "$@"; code=$?; pause; exit $code ;;
 esac
 if [ "$command" = fetch ]; then
     case "$STAGE" in
@@ -69,7 +69,7 @@ enum Reached {
     Stored,
     /// The branch is at what came.
     Moved,
-    /// The record tells of it.
+    /// The record has the fetch.
     Recorded,
 }
 
@@ -128,7 +128,7 @@ impl Stage {
         self.site.path("mark")
     }
 
-    /// Asks, and waits until git stands at the stage.
+    /// Asks, and waits until git has reached the stage.
     fn reach(&self) -> Child {
         let path = std::env::var_os("PATH").unwrap();
         let real = std::env::split_paths(&path).map(|folder| folder.join("git")).find(|path| path.is_file());

@@ -72,7 +72,7 @@ fn history_that_is_rewritten_and_branches_that_go_and_come() {
     git(&repo, &["branch", "-D", "dev"]);
     assert_eq!(parameter(&inventory, "dev1", "branch"), "git-branch");
     assert_eq!(parameter(&inventory, "web1", "branch"), "base");
-    // A folder of references stands where a branch stood.
+    // A folder of references replaces the branch.
     git(&repo, &["branch", "dev/deep", "fresh"]);
     assert_eq!(parameter(&inventory, "dev1", "branch"), "git-branch");
     git(&repo, &["branch", "-D", "dev/deep"]);

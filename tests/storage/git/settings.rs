@@ -1,4 +1,4 @@
-//! What is wrong with the settings of a storage is told before anything is fetched.
+//! Errors in the settings of a storage are reported before anything is fetched.
 
 use reclass::internals::engine::Inventory;
 

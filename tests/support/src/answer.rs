@@ -91,7 +91,7 @@ fn attempt<T>(case: &Case, question: impl FnOnce() -> Result<(T, usize), Error>)
     }
 }
 
-/// The settings of a case as they stand in its configuration file.
+/// The settings of a case, as in its configuration file.
 pub fn configuration(case: &Case, changed: &serde_json::Map<String, Json>) -> Json {
     let mut settings = case.settings.clone();
     settings.extend(changed.clone());

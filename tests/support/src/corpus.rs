@@ -1,6 +1,6 @@
 //! The corpus turns recorded answers of the Python programs and of reclass-rs into results to compare with.
 //!
-//! `README.md` of the corpus tells the format. Compact results of the real inventories are expanded here.
+//! `README.md` of the corpus describes the format. Compact results of the real inventories are expanded here.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -16,7 +16,7 @@ pub fn faithful(value: &Value) -> Json {
         Value::Float(number) => json!({"$float": format!("{:016x}", number.to_bits())}),
         Value::Str(text) => json!(text.as_str()),
         Value::Binary(_) => {
-            json!({"$binary": json::dumps(value, false).expect("base64").trim_matches('"')})
+            json!({"$binary": json::dumps(value, false).trim_matches('"')})
         }
         Value::Date(_) => json!({"$date": pystr::str(value)}),
         Value::DateTime(_) => json!({"$datetime": pystr::str(value).replacen(' ', "T", 1)}),

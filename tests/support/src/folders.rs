@@ -1,7 +1,9 @@
 //! Folders of tests: copied, or written from the parts of one text.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use reclass::value::{Map, Value};
 
@@ -27,7 +29,7 @@ pub fn processor_seconds() -> f64 {
     (ticks(11) + ticks(12)) / 100.0
 }
 
-/// What stands under a heading, `--- name`.
+/// The text under a heading, `--- name`.
 pub struct Part {
     pub name: String,
     pub text: String,
@@ -77,20 +79,29 @@ pub fn examples(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Plays each example of a folder, and compares it with what it was; `BLESS=1` writes it anew.
-pub fn check(folder: &str, play: impl Fn(&str) -> String) {
-    let mut wrong = Vec::new();
-    for path in examples(folder) {
-        let text = fs::read_to_string(&path).unwrap();
-        let played = play(&text);
-        if played == text {
-            continue;
+/// Plays each example of a folder, and compares it with what it was; `BLESS=1` writes it anew. Several at once,
+/// because some wait for a clock.
+pub fn check(folder: &str, play: impl Fn(&str) -> String + Sync) {
+    let wrong = Mutex::new(BTreeMap::new());
+    let rest = Mutex::new(examples(folder).into_iter());
+    let play_all = || {
+        loop {
+            let Some(path) = rest.lock().unwrap().next() else { break };
+            let text = fs::read_to_string(&path).unwrap();
+            let played = play(&text);
+            if played == text {
+                continue;
+            }
+            if std::env::var_os("BLESS").is_some() {
+                fs::write(&path, played).unwrap();
+            } else {
+                wrong.lock().unwrap().insert(path, played);
+            }
         }
-        if std::env::var_os("BLESS").is_some() {
-            fs::write(&path, played).unwrap();
-        } else {
-            wrong.push(format!("{}:\n{played}", path.display()));
-        }
-    }
+    };
+    std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(play_all))));
+    let wrong = wrong.into_inner().unwrap();
+    let wrong: Vec<String> =
+        wrong.iter().map(|(path, played)| format!("{}:\n{played}", path.display())).collect();
     assert!(wrong.is_empty(), "BLESS=1 writes these anew\n{}", wrong.join("\n"));
 }

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 /// A node of a YAML document.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Node {
-    /// A scalar or an alias as it stands in the file.
+    /// A scalar or an alias as written in the file.
     Raw(String),
     /// A string, quoted where it has to be.
     Text(String),

@@ -16,5 +16,10 @@ pub mod options;
 pub mod random;
 pub mod yaml;
 
+/// Whether the long forms of tests run, as in `make test-long` and in CI. The short forms try fewer cases.
+pub fn is_long() -> bool {
+    std::env::var_os("RECLASS_LONG").is_some()
+}
+
 /// The top of the repository.
 pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");

@@ -1,6 +1,6 @@
-//! Text as the address of a repository: what git is told and what people see hold no password, the
-//! name of the folder is one, and an address that was read once is read the same again. What is wrong
-//! with it is shown as the inventory says it, without a password.
+//! Text as the address of a repository: neither the address for git nor the one that people see holds a
+//! password, the name of the folder is a valid one, and an address that was read once is read the same again.
+//! An error shows the address as the inventory has it, without a password.
 
 use std::cell::RefCell;
 
@@ -64,19 +64,19 @@ fn refused(text: &str) {
     assert!(!is_peculiar(text) || !said.contains(text), "{said}");
 }
 
-/// Whether a text cannot stand somewhere else by chance.
+/// Whether a text cannot be somewhere else by chance.
 fn is_peculiar(text: &str) -> bool {
     text.bytes().collect::<std::collections::BTreeSet<u8>>().len() >= 6
 }
 
-/// A password is neither shown nor told to git by the address.
+/// A password is neither shown nor in the address that git gets.
 fn hidden(remote: &Remote, text: &str, password: &str) {
-    // What is short or monotonous, or stands elsewhere too, may be shown by chance.
+    // A password that is short or monotonous, or is elsewhere too, may be shown by chance.
     let elsewhere = text.replacen(&format!(":{password}@"), "\n", 1);
     if !is_peculiar(password) || password.contains('@') || elsewhere.contains(password) {
         return;
     }
-    for told in [&remote.shown, &remote.address] {
-        assert!(!told.replace(":***@", "\n").contains(password), "{told}");
+    for address in [&remote.shown, &remote.address] {
+        assert!(!address.replace(":***@", "\n").contains(password), "{address}");
     }
 }

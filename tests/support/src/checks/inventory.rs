@@ -178,14 +178,8 @@ fn answers(inventory: &Inventory, backwards: bool) -> Vec<String> {
         Ok(info) => {
             shown::warnings(&info.warnings, &read);
             let value = info.to_value("");
-            let text = emit(&value, &EmitOptions { pretty: true, no_refs: false });
-            let mut said = text.unwrap_or_else(|error| {
-                shown::error(&error, &read);
-                error.to_string()
-            });
-            if let Err(error) = json::dumps(&value, true) {
-                shown::error(&error, &read);
-            }
+            let mut said = emit(&value, &EmitOptions { pretty: true, no_refs: false });
+            json::dumps(&value, true);
             if let Err(error) = wire::carry(&info.parameters, "parameters", ":") {
                 shown::error(&error, &read);
             }

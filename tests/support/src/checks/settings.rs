@@ -1,5 +1,5 @@
-//! Bytes as a settings file, and a name that a minion chooses: what is wrong is told with its code, and
-//! what mappings make of the name is the same each time, and ends.
+//! Bytes as a settings file, and a name that a minion chooses: errors are reported with their code. Mappings
+//! turn the name into the same classes each time, and end.
 
 use reclass::internals::model::mappings::Mappings;
 use reclass::internals::yaml;

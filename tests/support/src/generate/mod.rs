@@ -2,7 +2,7 @@
 //!
 //! An inventory has a schema: parameters with their shapes, ranked so that references mostly
 //! lead from a higher rank to a lower one. Layers give values for parts of it, mostly of the
-//! right shape. What is rare in each place (a wrong shape, a missing name, a circle) is made to
+//! right shape. What is rare in each place (a wrong shape, a missing name, a cycle) is made to
 //! be rare, so that most nodes have an answer and each feature meets each other.
 
 mod classes;
@@ -73,9 +73,9 @@ struct Generator {
     anchors: usize,
     /// Whether the class that defines most is being written.
     base: bool,
-    /// Whether a prefix stands above: below it they differ, by M9.
+    /// Whether a key above has a prefix: below it the programs differ, by M9.
     prefixed: bool,
-    /// What stands in front of a class name's reference.
+    /// The text in front of a class name's reference.
     parent: &'static str,
 }
 

@@ -142,8 +142,8 @@ impl Generator {
             return name.node.clone();
         }
         let (replace, constant) = (self.syntax.replace.clone(), self.syntax.constant.clone());
-        // Two prefixes only where nothing stands above: what is below a prefix loses one of them
-        // with each merge in reclass.
+        // Two prefixes only if no key above has one: below a prefix, each merge in reclass takes one
+        // of them away.
         let which = self.random.below(24);
         let prefix = match which {
             0..3 => constant,

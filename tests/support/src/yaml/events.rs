@@ -12,7 +12,8 @@ pub fn difference(text: &[u8], answer: &Json) -> Option<String> {
     let theirs = answer["events"].as_array()?;
     let said = match failure {
         None => Json::Null,
-        Some(Failure::Syntax(SyntaxProblem { context, context_mark, problem, mark })) => {
+        Some(Failure::Syntax(problem)) => {
+            let SyntaxProblem { context, context_mark, problem, mark } = *problem;
             let begun = if context.is_empty() { Mark::default() } else { context_mark };
             json!(["syntax", context, begun.line, begun.column, problem, mark.line, mark.column])
         }
@@ -33,7 +34,7 @@ pub fn difference(text: &[u8], answer: &Json) -> Option<String> {
     misplaced(text, &answer["refused"])
 }
 
-/// Where what makes no data of good YAML is told at another place. The words are our own.
+/// A difference in the place of an error in YAML that parses but makes no data. The words are our own.
 fn misplaced(text: &[u8], refused: &Json) -> Option<String> {
     let error = compose(text).err().filter(|_| !refused.is_null())?;
     // PyYAML goes on with a value that holds itself, to whatever else is wrong.
@@ -50,7 +51,7 @@ fn misplaced(text: &[u8], refused: &Json) -> Option<String> {
 enum Failure {
     /// Invalid bytes, characters or size.
     Unreadable(Error),
-    Syntax(SyntaxProblem),
+    Syntax(Box<SyntaxProblem>),
 }
 
 /// Reads the events of a text in the form of the answers of `PyYAML`.
@@ -68,7 +69,7 @@ fn read(text: &[u8], described: &mut Vec<Json>) -> Option<Failure> {
     }
 }
 
-fn describe(event: Event, start: Mark, end: Mark) -> Json {
+fn describe(event: Event<'_>, start: Mark, end: Mark) -> Json {
     let (name, anchor, tag, scalar) = match event {
         Event::StreamEnd => ("StreamEnd", None, None, None),
         Event::DocumentStart => ("DocumentStart", None, None, None),

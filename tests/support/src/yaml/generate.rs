@@ -317,7 +317,7 @@ fn block(random: &mut Random, indent: usize, depth: usize, out: &mut String) {
     }
 }
 
-/// A document of a random look.
+/// A document in a random layout.
 pub fn document(random: &mut Random) -> Vec<u8> {
     let mut text = String::new();
     match random.below(9) {
