@@ -74,7 +74,7 @@ tsan: ## many threads under the thread sanitizer; needs the nightly compiler wit
 
 # Measured is what ships: with link-time optimization.
 shipped: dist/.built $(VENV)/.tools
-	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps --no-index dist/*.whl
+	$(call install_wheel,$(VENV),dist)
 	@touch $(VENV)/.built
 
 bench: shipped .venv-bench/.tools ## times beside kapicorp-reclass and reclass-rs, into docs/benchmarks.md
@@ -169,6 +169,11 @@ define install
 	$(1)/bin/python -m pip install --quiet --require-hashes --build-constraint requirements/build.txt -r $(2)
 endef
 
+# Puts the wheel of folder $(2) into the environment $(1).
+define install_wheel
+	$(1)/bin/python -m pip install --quiet --force-reinstall --no-deps --no-index $(2)/*.whl
+endef
+
 $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 	$(call install,$(VENV),$<)
 	@touch $@
@@ -223,11 +228,11 @@ build/quick/.built: $(ENGINE) $(PACKAGE) $(VENV)/.tools
 	@touch $@
 
 $(VENV)/.built: $(WHEEL)/.built $(VENV)/.tools
-	$(BIN)/python -m pip install --quiet --force-reinstall --no-deps --no-index $(WHEEL)/*.whl
+	$(call install_wheel,$(VENV),$(WHEEL))
 	@touch $@
 
 .venv-%/.built: dist/.built .venv-%/.tools
-	.venv-$*/bin/python -m pip install --quiet --force-reinstall --no-deps --no-index dist/*.whl
+	$(call install_wheel,.venv-$*,dist)
 	@touch $@
 
 .PRECIOUS: .venv-%/.tools .venv-%/.built

@@ -9,7 +9,7 @@ from pathlib import Path
 from time import sleep
 from typing import TYPE_CHECKING
 
-from benches.inventories import queries
+from benches.inventories import queries, without_queries
 from benches.measure import Figure, Series, growth
 from benches.one_node import LITERAL, SETTLED
 from benches.programs import KAPICORP, OURS, nodeinfo_command, run, worker
@@ -34,8 +34,7 @@ def cold(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
 
 def warm(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
     """``ext_pillar`` again for a node with queries, and the same dict from a literal."""
-    asking = queries(inventory)
-    node = asking[0]
+    node = queries(inventory)[0]
     with worker(OURS, inventory.base) as ours:
         ours("pillar", nodes=[node])
         rounds = [
@@ -46,8 +45,7 @@ def warm(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
             for _ in range(effort.few)
         ]
     with worker(KAPICORP, inventory.base) as kapicorp:
-        without = next(name for name in inventory.nodes if name not in asking)
-        kapicorp("pillar", nodes=[without])
+        kapicorp("pillar", nodes=without_queries(inventory)[:1])
         peer = kapicorp("pillar", nodes=[node])
     return {
         OURS: Figure([time for time, _ in rounds]),
@@ -60,7 +58,7 @@ def first(effort: Effort, inventory: Inventory) -> tuple[Figure, Figure]:
     """``ext_pillar`` for the first node with queries in a process that has answered for all nodes without,
     and for the next ones with queries."""
     asking = queries(inventory)
-    others = sorted(set(inventory.nodes) - set(asking))
+    others = without_queries(inventory)
     began: list[float] = []
     went_on: list[float] = []
     for _ in range(effort.few):
@@ -76,7 +74,7 @@ def edited(effort: Effort, inventory: Inventory) -> dict[str, Figure]:
     """``ext_pillar`` for a node with queries after the file of another node got another parameter, and the
     same dict from a literal."""
     asking = queries(inventory)
-    others = sorted(set(inventory.nodes) - set(asking))
+    others = without_queries(inventory)
     with tempfile.TemporaryDirectory() as folder:
         base = Path(folder) / "inventory"
         shutil.copytree(inventory.base, base)

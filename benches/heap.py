@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 from collections import Counter
@@ -70,7 +69,6 @@ def _program() -> str:
     built = subprocess.run(
         [*command, "--message-format=json"],
         cwd=REPOSITORY,
-        env=dict(os.environ),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

@@ -95,3 +95,8 @@ def queries(inventory: Inventory) -> list[str]:
         file.stem for file in (inventory.base / "classes/cluster").rglob("*.yml") if "$[" in file.read_text()
     }
     return [node for node in inventory.nodes if node[:3] in asking]
+
+
+def without_queries(inventory: Inventory) -> list[str]:
+    """The other nodes, sorted by name."""
+    return sorted(set(inventory.nodes) - set(queries(inventory)))

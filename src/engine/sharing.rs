@@ -58,16 +58,16 @@ impl Containers {
     }
 
     fn share(&mut self, value: &mut Value) -> usize {
-        // A container with a weak pointer is in the table already.
-        if value.container_address().is_none() || value.has_weak_pointer() {
-            return 0;
-        }
-        let freed = grow(|| self.share_items(value));
         let count = match &*value {
             Value::Map(map) => map.len(),
             Value::List(list) => list.len(),
-            _ => return freed,
+            _ => return 0,
         };
+        // A container with a weak pointer is in the table already.
+        if value.has_weak_pointer() {
+            return 0;
+        }
+        let freed = grow(|| self.share_items(value));
         let hash = hash_of(value);
         if let Some(known) = self.find(hash, value) {
             *value = known;
