@@ -4,7 +4,7 @@ use super::layout::{line_end, line_start};
 use super::render;
 use super::splice::{EntryLocation, Refusal, Splice, Splicer};
 use crate::base::value::Value;
-use crate::yaml::outline::{NodeForm, OutlineEntry};
+use crate::yaml::outline::{NodeForm, OutlineEntry, OutlineNode};
 
 impl Splicer<'_> {
     /// Replaces the value of an entry of a flow mapping.
@@ -46,13 +46,24 @@ impl Splicer<'_> {
 
     pub(super) fn delete_in_braces(&self, pairs: &[OutlineEntry], at: usize) -> Result<Splice, Refusal> {
         let pair = &pairs[at];
-        let (start, end) = (pair.key.start, self.pair_end(pair));
-        let before = self.text[..start].trim_end();
+        let before = self.text[..pair.key.start].trim_end();
         if before.ends_with('?') {
-            return Err(Refusal::new("the entry is written with '?'").at(start));
+            return Err(Refusal::new("the entry is written with '?'").at(pair.key.start));
         }
-        let rest = self.after(b',', end);
-        let range = match (rest, at.checked_sub(1).map(|previous| self.pair_end(&pairs[previous]))) {
+        let previous = at.checked_sub(1).map(|previous| self.pair_end(&pairs[previous]));
+        Ok(self.delete_between_commas(pair.key.start, self.pair_end(pair), previous))
+    }
+
+    /// Removes an item of a flow sequence.
+    pub(super) fn delete_in_brackets(&self, items: &[OutlineNode], at: usize) -> Splice {
+        let previous = at.checked_sub(1).map(|previous| items[previous].end);
+        self.delete_between_commas(items[at].start, items[at].end, previous)
+    }
+
+    /// Removes a part of a flow collection with one of its commas. `previous` is the end of the part before it.
+    fn delete_between_commas(&self, start: usize, end: usize, previous: Option<usize>) -> Splice {
+        let before = self.text[..start].trim_end();
+        let range = match (self.after(b',', end), previous) {
             (Some(comma), _) => {
                 let line = line_end(self.text, comma);
                 let alone = before.len() <= line_start(self.text, start);
@@ -68,6 +79,6 @@ impl Splicer<'_> {
             (None, Some(previous)) if !self.text[previous..start].contains('#') => previous..end,
             (None, _) => start..end,
         };
-        Ok(Splice { range, text: String::new() })
+        Splice { range, text: String::new() }
     }
 }

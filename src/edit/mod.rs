@@ -1,8 +1,8 @@
 //! Edits: changes one entry of a file and keeps every other byte.
 //!
 //! [`Change::apply`] edits a text and reads the result back before it returns it. [`cluster`] and
-//! [`node`] find the files of soft metadata and nodes, [`name`] checks names, and [`tree`] locks and
-//! writes through the storage.
+//! [`node`] find the files of soft metadata and nodes, [`repair`] resolves findings of lint, [`name`] checks
+//! names, and [`tree`] locks and writes through the storage.
 
 mod block;
 mod braces;
@@ -13,6 +13,7 @@ pub mod name;
 pub mod node;
 mod prefix_variant;
 mod render;
+pub mod repair;
 pub mod source;
 mod splice;
 pub mod tree;

@@ -56,7 +56,16 @@ pub fn list(settings: &Settings) -> Result<Vec<EditSource>> {
 
 /// The folders of the classes and those of the nodes.
 pub fn roots(settings: &Settings) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
-    let roots = |uri, name| tree::roots(settings, uri, name, tree::SHOWN);
+    roots_for(settings, tree::SHOWN)
+}
+
+/// The same for edits.
+pub(super) fn roots_to_edit(settings: &Settings) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    roots_for(settings, tree::EDITED)
+}
+
+fn roots_for(settings: &Settings, operation: &'static str) -> Result<(Vec<PathBuf>, Vec<PathBuf>)> {
+    let roots = |uri, name| tree::roots(settings, uri, name, operation);
     Ok((roots(&settings.classes_uri, "classes_uri")?, roots(&settings.nodes_uri, "nodes_uri")?))
 }
 

@@ -102,7 +102,8 @@ impl<'a> Splicer<'a> {
         Ok(self.splice(splices))
     }
 
-    fn splice(&self, mut splices: Vec<Splice>) -> Vec<u8> {
+    /// The text with the splices.
+    pub(super) fn splice(&self, mut splices: Vec<Splice>) -> Vec<u8> {
         splices.sort_by_key(|splice| (splice.range.start, splice.range.end));
         let mut out = String::with_capacity(self.text.len() + 64);
         let mut at = 0;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::repair::{FileRepairs, RepairedFile};
 use super::{Change, apply_all, read};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::settings::Settings;
@@ -47,6 +48,12 @@ impl Edited {
     pub fn data_after(&self) -> Result<Value> {
         data(self.after.as_deref(), &self.path)
     }
+}
+
+/// The fault of a file that others write all the time.
+fn changing(path: &Path) -> Fault {
+    let message = "it changes while it is edited".into();
+    Fault::new(Kind::FileUnwritable { path: display(path), message })
 }
 
 /// The data of a text; null without a file and for an empty file.
@@ -121,8 +128,29 @@ impl EditTree {
                 return Ok(Edited { path, before: old.map(|(text, _)| text), after: Some(text_after) });
             }
         }
-        let message = "it changes while it is edited".into();
-        Err(Fault::new(Kind::FileUnwritable { path: display(&path), message }).into())
+        Err(changing(&path).into())
+    }
+
+    /// Repairs an existing file; `None` if no repair is possible.
+    pub(super) fn repair(&self, relative: &Path, repairs: &FileRepairs) -> Result<Option<RepairedFile>> {
+        let path = tree_path::file(&self.root, relative, MissingFolders::Refuse)?;
+        for _ in 0..ATTEMPTS {
+            let Some((text, fingerprint)) = read_if_there(&self.root, &path, self.most, self.settle)? else {
+                return Ok(None);
+            };
+            let Some((after, made)) = repairs.apply(&text, &display(&path), &self.prefixes) else {
+                return Ok(None);
+            };
+            let written = match &self.lock {
+                Some(lock) => lock.replace(&path, &after, Some(&fingerprint))?,
+                None => true,
+            };
+            if written {
+                let edited = Edited { path, before: Some(text), after: Some(after) };
+                return Ok(Some(RepairedFile { edited, repairs: made }));
+            }
+        }
+        Err(changing(&path).into())
     }
 
     /// Deletes a file.

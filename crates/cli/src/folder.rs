@@ -2,10 +2,11 @@
 //! does not write them.
 #![expect(clippy::disallowed_methods, reason = "the one door to the files that programs write")]
 
+use std::ffi::OsString;
 use std::fs::{self, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use reclass::error::inert;
 use reclass::error::{Error, Fault, Kind, Result};
@@ -62,6 +63,33 @@ pub fn top(current: &Path) -> PathBuf {
     // In a linked work tree `.git` is a file.
     let tree = || current.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_path_buf);
     workspace.or_else(tree).unwrap_or_else(|| current.to_path_buf())
+}
+
+/// The path from a folder to a file, both absolute, with `..` where it leads up.
+pub fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let (path, folder) = (parts(path), parts(folder));
+    let same = path.iter().zip(&folder).take_while(|(one, other)| one == other).count();
+    let up = folder[same..].iter().map(|_| Component::ParentDir.as_os_str().to_owned());
+    up.chain(path[same..].iter().cloned()).collect()
+}
+
+/// The same between their real paths, as far as they exist.
+pub fn real_relative(path: &Path, folder: &Path) -> PathBuf {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    relative(&real(path), &real(folder))
+}
+
+/// The parts of a path without `.` and `..`.
+fn parts(path: &Path) -> Vec<OsString> {
+    let mut parts = Vec::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(parts.pop()),
+            part => parts.push(part.as_os_str().to_owned()),
+        }
+    }
+    parts
 }
 
 /// Whether a folder, which may not exist yet, is one of these or inside one.

@@ -103,6 +103,11 @@ pub fn note(note: &Fault) {
     complain(&report::full_note(note, colours(), &source));
 }
 
+/// Prints a sentence that may help.
+pub fn hint(sentence: &str) {
+    complain(&format!("hint: {}", reclass::error::inert(sentence)));
+}
+
 /// Prints a usage error, or the help.
 pub fn usage(error: &clap::Error) -> ExitCode {
     let done = error.print();
@@ -152,11 +157,21 @@ fn masked(path: &str) -> Option<String> {
     // Pipes and devices are refused, because they may never end.
     let (bytes, _) = files::read(Path::new(path), LARGEST).ok()?;
     let text = String::from_utf8(bytes).ok()?;
+    Some(hidden(&text))
+}
+
+/// The text of a file with secrets hidden.
+pub fn hidden(text: &str) -> String {
     let standard = || Settings::from_options(&Map::default()).map(|(settings, _)| Redaction::of(&settings));
-    Some(match REDACTION.get() {
-        Some(redaction) => redaction.source(&text),
-        None => standard().map_or(text.clone(), |redaction| redaction.source(&text)),
-    })
+    match REDACTION.get() {
+        Some(redaction) => redaction.source(text),
+        None => standard().map_or(text.to_owned(), |redaction| redaction.source(text)),
+    }
+}
+
+/// Reads files again for the next excerpts.
+pub fn forget_sources() {
+    SHOWN.with_borrow_mut(HashMap::clear);
 }
 
 /// Hides secrets in excerpts. It is set as soon as the settings are known.

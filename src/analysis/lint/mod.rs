@@ -4,6 +4,7 @@
 //! It checks the files as written, the layers of every node, and the warnings of rendering. Merging and
 //! evaluation are those of a pillar.
 
+mod baseline;
 mod classes;
 mod mentions;
 mod names;
@@ -11,6 +12,7 @@ mod parameters;
 mod plain;
 mod repeated;
 mod rules;
+mod selection;
 mod silence;
 mod structure;
 mod unreached;
@@ -37,8 +39,10 @@ use crate::model::query::Query;
 use crate::model::slot::MapSlot;
 use crate::output::report::{Finding, Level, grouped};
 
+pub use baseline::{Baseline, BaselineEntry};
 use plain::Plain;
 pub use rules::{RULES, Rule, rule};
+pub use selection::CodeSelection;
 
 /// The source of the options.
 pub trait OptionsFile {
@@ -64,17 +68,39 @@ impl OptionsFile for () {
 /// because options come without places. If the options do not open an inventory, the result contains only the
 /// faults of the options. A name or glob without a node is an error.
 pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<Vec<Finding>> {
+    selected(options, nodes, &CodeSelection::default(), file).map(|outcome| outcome.findings)
+}
+
+/// The findings of lint.
+#[derive(Clone, PartialEq, Debug)]
+pub struct LintOutcome {
+    /// The findings.
+    pub findings: Vec<Finding>,
+    /// Whether the inventory was opened. Otherwise the findings are the faults of the options only.
+    pub opened: bool,
+}
+
+/// The same as [`lint`] for a selection of codes. A selected rule whose level is `off` is reported as a note.
+/// Faults that keep the inventory from being opened are always reported.
+pub fn selected(
+    options: &Map,
+    nodes: &[String],
+    selection: &CodeSelection,
+    file: &dyn OptionsFile,
+) -> Result<LintOutcome> {
     let mut options = options.clone();
     // All warnings of rendering.
     options.insert("verbose_warnings".into(), Value::Bool(true));
     options.insert("group_errors".into(), Value::Bool(true));
     let (levels, wrong) = Levels::read(options.get("lint_levels"));
+    let levels = Levels { selection: selection.clone(), ..levels };
     let unused = FxHashSet::default();
     let refused = |error: Error| {
         let noticed = file.noticed(&wrong).into_iter().map(|fault| (levels.of(&fault, &unused), fault));
         // Always errors, whatever the levels are: nothing else was checked.
         let problems = error.into_faults().into_iter().map(|fault| (Level::Error, fault));
-        grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)))
+        let findings = grouped(problems.chain(noticed.filter(|(level, _)| *level != Level::Off)));
+        LintOutcome { findings, opened: false }
     };
     let inventory = match Inventory::open(&options) {
         Ok(inventory) => inventory,
@@ -102,7 +128,7 @@ pub fn lint(options: &Map, nodes: &[String], file: &dyn OptionsFile) -> Result<V
     let mut findings = grouped(problems.filter(|(level, _)| *level != Level::Off));
     findings.retain(|finding| !silence.covers(&finding.fault));
     keep_foremost(&mut findings);
-    Ok(findings)
+    Ok(LintOutcome { findings, opened: true })
 }
 
 /// If several rules report one place, only the first one in the table is kept, and none beside an error.
@@ -126,8 +152,10 @@ fn keep_foremost(findings: &mut Vec<Finding>) {
 }
 
 /// The levels of the codes, changed by the setting `lint_levels`.
+#[derive(Default)]
 struct Levels {
     changed: FxHashMap<String, Level>,
+    selection: CodeSelection,
 }
 
 impl Levels {
@@ -136,7 +164,7 @@ impl Levels {
         let mut changed = FxHashMap::default();
         let mut faults = Vec::new();
         let map = match setting {
-            None | Some(Value::Null) => return (Levels { changed }, faults),
+            None | Some(Value::Null) => return (Levels::default(), faults),
             Some(Value::Map(map)) => map,
             Some(other) => {
                 let kind = Kind::SettingType {
@@ -144,7 +172,7 @@ impl Levels {
                     expected: "a mapping of a code to a level".into(),
                     actual: other.type_name().into(),
                 };
-                return (Levels { changed }, vec![Fault::new(kind)]);
+                return (Levels::default(), vec![Fault::new(kind)]);
             }
         };
         for (code, level) in map.iter() {
@@ -164,12 +192,21 @@ impl Levels {
                 None => faults.push(unknown_word(format!("lint_levels:{code}"), &word, &Level::NAMES)),
             }
         }
-        (Levels { changed }, faults)
+        (Levels { changed, ..Levels::default() }, faults)
     }
 
     /// The level of a fault. In a file that no node uses it is at most a note, unless the setting names its
     /// code.
     fn of(&self, fault: &Fault, unused: &FxHashSet<Arc<str>>) -> Level {
+        if !self.selection.has(fault.code()) {
+            return Level::Off;
+        }
+        let level = self.unselected(fault, unused);
+        if self.selection.names(fault.code()) { level.max(Level::Info) } else { level }
+    }
+
+    /// The level without the selection.
+    fn unselected(&self, fault: &Fault, unused: &FxHashSet<Arc<str>>) -> Level {
         if let Some(level) = self.changed.get(fault.code()) {
             return *level;
         }

@@ -262,6 +262,10 @@ kinds! {
     Lint { rule: &'static str, message: String, help: Option<String> } "lint" 1
         "{message}";
 
+    /// A file that `reclass lint --baseline` names is not a baseline. `--write-baseline` writes it anew.
+    BaselineInvalid { path: String, message: String } "baseline-invalid" 65
+        "'{path}' is not a baseline: {message}";
+
     // Edits.
     /// An entry cannot be changed without a change of other entries, for example because an alias shares it.
     /// Edit the file by hand.

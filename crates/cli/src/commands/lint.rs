@@ -1,16 +1,25 @@
 //! `reclass lint` checks an inventory and prints findings.
 
-use std::path::Path;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
-use clap::Command;
 use clap::builder::PossibleValuesParser;
-use reclass::error::{Error, Result};
-use reclass::lint::{RULES, lint};
+use clap::{Arg, Command, ValueHint};
+use indexmap::IndexMap;
+use reclass::edit::repair::{RepairedFile, repair};
+use reclass::edit::tree::EditOptions;
+use reclass::error::{Error, Fault, Kind, Result, inert};
+use reclass::lint::{Baseline, BaselineEntry, CodeSelection, LintOutcome, RULES, selected};
 use reclass::report::{self, Finding, Level, grouped};
+use reclass::style::{Paint, Style};
+use reclass::{Inventory, files};
+use serde::Serialize;
+use similar::TextDiff;
 
 use crate::commands::list::count;
 use crate::commands::manual::Manual;
-use crate::commands::{Answering, Invocation, Printout, Verb, node_globs};
+use crate::commands::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
+use crate::folder::OutputFolder;
 use crate::{folder, terminal};
 
 /// The `lint` verb.
@@ -24,6 +33,14 @@ pub const VERB: Verb = Verb {
             ("Check the whole inventory:", "reclass lint"),
             ("One line for each finding, notes included:", "reclass lint -o concise --level info"),
             ("Annotations in a workflow of GitHub:", "reclass lint -b /srv/salt/reclass -o github"),
+            ("How many findings of each rule there are:", "reclass lint --summary --level info"),
+            ("Some rules only:", "reclass lint --select 'scalar-*,tab'"),
+            (
+                "Take all findings of today as known:",
+                "reclass lint --baseline lint-baseline.json --write-baseline",
+            ),
+            ("Report new findings only:", "reclass lint --baseline lint-baseline.json"),
+            ("Show the changes that --fix would make:", "reclass lint --fix --dry-run"),
             ("The meaning of a finding:", "reclass explain-error duplicate-key"),
         ],
         exits: &[("1", "A finding has the level warning or error, or an unexpected failure.")],
@@ -34,54 +51,293 @@ pub const VERB: Verb = Verb {
 };
 
 fn arguments(command: Command) -> Command {
-    command.arg(node_globs("Check only these nodes and their files, by name or glob")).arg(
-        clap::Arg::new("level")
-            .long("level")
-            .value_name("LEVEL")
-            .value_parser(PossibleValuesParser::new(&Level::NAMES[1..]))
-            .default_value(Level::Warning.name())
-            .help("Show findings of this level and above"),
-    )
+    let codes = |name, help| many(name, "CODE", help).value_delimiter(',');
+    command
+        .arg(node_globs("Check only these nodes and their files, by name or glob"))
+        .arg(
+            Arg::new("level")
+                .long("level")
+                .value_name("LEVEL")
+                .value_parser(PossibleValuesParser::new(&Level::NAMES[1..]))
+                .default_value(Level::Warning.name())
+                .help("Show findings of this level and above"),
+        )
+        .arg(codes("select", "Report only these rules and errors, by code or glob; separated by commas"))
+        .arg(codes("ignore", "Leave out these rules and errors, by code or glob; separated by commas"))
+        .arg(flag("summary", "Print the number of findings and files of each rule instead of the findings"))
+        .arg(
+            Arg::new("baseline")
+                .long("baseline")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Report only findings that this file does not have"),
+        )
+        .arg(
+            flag("write-baseline", "Write all findings into the file of --baseline; they are known from then on")
+                .requires("baseline")
+                .conflicts_with_all(["nodes", "select", "ignore", "summary", "fix"]),
+        )
+        .arg(flag(
+            "fix",
+            "Put quotes around misread scalars, remove redundant entries of classes and applications, and print the changes",
+        ))
+        .arg(flag("dry-run", "With --fix: print the changes without making them").requires("fix"))
 }
 
 fn answer(question: &Invocation<'_>) -> Result<Printout> {
-    let mut findings = match question.configuration.usable() {
-        Ok(()) => lint(question.options, &question.words("nodes"), question.configuration)?,
-        // The inventory and the enabled rules are unknown.
-        Err(error) => grouped(error.into_faults().into_iter().map(|fault| (Level::Error, fault))),
+    let current = terminal::current_folder().unwrap_or_default();
+    let nodes = question.words("nodes");
+    let selection = CodeSelection::new(&question.words("select"), &question.words("ignore"))?;
+    let file = question.matches.get_one::<String>("baseline").map(|path| BaselinePath::new(path, &current));
+    if let Some(file) = file.as_ref().filter(|_| question.matches.get_flag("write-baseline")) {
+        return write_baseline(question, file);
+    }
+    let known = file.as_ref().map(BaselinePath::read).transpose()?.unwrap_or_default();
+    let examined = || -> Result<Examined> {
+        let mut outcome = examine(question, &nodes, &selection)?;
+        let all = outcome.findings.len();
+        let mut gone = Vec::new();
+        if let Some(file) = file.as_ref().filter(|_| outcome.opened) {
+            gone = known.subtract(&mut outcome.findings, &selection, &|path| file.name(path));
+            // The files of other nodes were not checked.
+            gone.retain(|_| nodes.is_empty());
+        }
+        Ok(Examined { known: all - outcome.findings.len(), findings: outcome.findings, gone })
     };
-    for finding in &mut findings {
-        finding.fault = question.configuration.placed(finding.fault.clone());
+    let mut examined_now = examined()?;
+    let mut changes = None;
+    let mut hints = Vec::new();
+    if question.matches.get_flag("fix") && question.configuration.usable().is_ok() {
+        let test = question.matches.get_flag("dry-run");
+        let inventory = Inventory::open(question.options)?;
+        let options = EditOptions { test, ..EditOptions::default() };
+        let files = repair(inventory.settings(), &examined_now.findings, options)?;
+        if !test && !files.is_empty() {
+            terminal::forget_sources();
+            examined_now = examined()?;
+        }
+        let repairs = files.iter().map(|file| file.repairs).sum();
+        let done = if test { "to fix" } else { "fixed" };
+        let sentence = format!("{} {done} in {}", count(repairs, "finding"), count(files.len(), "file"));
+        if ["full", "concise"].contains(&question.output) {
+            let diffs = files.iter().map(|file| difference(file, question.paint, &current));
+            changes = Some(diffs.chain([sentence]).collect::<Vec<_>>().join("\n"));
+        } else {
+            hints.push(sentence);
+        }
+    }
+    let Examined { mut findings, known, gone } = examined_now;
+    if let (Some(file), false) = (&file, gone.is_empty()) {
+        hints.push(file.gone(&gone));
     }
     let found = findings.iter().any(|finding| finding.level >= Level::Warning);
     let level = question.matches.get_one::<String>("level").and_then(|name| Level::from_name(name));
-    let summary = summary(&findings, level.unwrap_or(Level::Warning));
+    let summary = summary(&findings, level.unwrap_or(Level::Warning), known);
     findings.retain(|finding| Some(finding.level) >= level);
-    let current = terminal::current_folder().unwrap_or_default();
-    let top = folder::top(&current).to_string_lossy().into_owned();
-    let text = match question.output {
+    let printed = if question.matches.get_flag("summary") {
+        by_rule(question, &findings, &summary)?
+    } else {
+        printed(question, findings, &summary, &current)
+    };
+    let text = changes.map(|changes| format!("{changes}\n\n{printed}")).unwrap_or(printed);
+    Ok(Printout { text, found, hints, ..Printout::default() })
+}
+
+/// What one run of lint found.
+struct Examined {
+    /// The findings without those of the baseline.
+    findings: Vec<Finding>,
+    /// The number of findings of the baseline.
+    known: usize,
+    /// The entries of the baseline without a finding.
+    gone: Vec<BaselineEntry>,
+}
+
+fn examine(question: &Invocation<'_>, nodes: &[String], selection: &CodeSelection) -> Result<LintOutcome> {
+    let mut outcome = match question.configuration.usable() {
+        Ok(()) => selected(question.options, nodes, selection, question.configuration)?,
+        // The inventory and the enabled rules are unknown.
+        Err(error) => {
+            let findings = grouped(error.into_faults().into_iter().map(|fault| (Level::Error, fault)));
+            LintOutcome { findings, opened: false }
+        }
+    };
+    for finding in &mut outcome.findings {
+        finding.fault = question.configuration.placed(finding.fault.clone());
+    }
+    Ok(outcome)
+}
+
+fn write_baseline(question: &Invocation<'_>, file: &BaselinePath) -> Result<Printout> {
+    let outcome = examine(question, &[], &CodeSelection::default())?;
+    if !outcome.opened {
+        // The findings of an inventory that cannot be opened are not those that the team knows.
+        return Err(Error::new(outcome.findings.into_iter().map(|finding| finding.fault).collect()));
+    }
+    let baseline = Baseline::of(&outcome.findings, &|path| file.name(path));
+    file.write(&baseline)?;
+    Ok(Printout::plain(format!("{} written to '{}'", count(baseline.len(), "finding"), file.shown)))
+}
+
+/// The file of a baseline.
+struct BaselinePath {
+    /// The path as it was given.
+    shown: String,
+    /// The absolute path.
+    path: PathBuf,
+    current: PathBuf,
+}
+
+impl BaselinePath {
+    fn new(shown: &str, current: &Path) -> BaselinePath {
+        BaselinePath { shown: shown.to_owned(), path: current.join(shown), current: current.to_owned() }
+    }
+
+    /// The name of a file in the baseline: its path from the folder of the baseline, so that the baseline holds
+    /// in each clone. Places in a repository have names of their own.
+    fn name(&self, path: &str) -> String {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let whole = self.current.join(path);
+        let is_file = Path::new(path).is_absolute() || whole.is_file();
+        let relative = is_file.then(|| folder::real_relative(&whole, folder));
+        relative.map_or_else(|| path.to_owned(), |relative| relative.to_string_lossy().into_owned())
+    }
+
+    fn read(&self) -> Result<Baseline> {
+        let (bytes, _) = files::read(&self.path, LARGEST_BASELINE)?;
+        Baseline::parse(&bytes, &self.shown)
+    }
+
+    fn write(&self, baseline: &Baseline) -> Result<()> {
+        let folder =
+            self.path.parent().map_or_else(String::new, |folder| folder.to_string_lossy().into_owned());
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        OutputFolder::make(&folder)?.put(&name, format!("{}\n", baseline.to_json()).as_bytes())
+    }
+
+    /// The hint about entries without a finding.
+    fn gone(&self, gone: &[BaselineEntry]) -> String {
+        /// Maximum number of entries that are named.
+        const NAMED: usize = 3;
+        let named = gone.iter().take(NAMED).map(|entry| match &entry.file {
+            Some(file) => format!("{} in '{file}'", entry.code),
+            None => entry.code.clone(),
+        });
+        let named = named.collect::<Vec<_>>().join(", ");
+        let more = if gone.len() > NAMED { ", …" } else { "" };
+        let (are, them) =
+            if gone.len() == 1 { ("finding of", "is gone") } else { ("findings of", "are gone") };
+        let it = if gone.len() == 1 { "it" } else { "them" };
+        format!(
+            "{} {are} '{}' {them} ({named}{more}); --write-baseline leaves {it} out",
+            gone.len(),
+            self.shown
+        )
+    }
+}
+
+/// Maximum size in bytes of a baseline.
+const LARGEST_BASELINE: usize = 64 * 1024 * 1024;
+
+/// The change of a file as a unified diff, with secrets hidden.
+fn difference(file: &RepairedFile, paint: Paint, current: &Path) -> String {
+    let text = |bytes: &Option<Vec<u8>>| {
+        terminal::hidden(&String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()))
+    };
+    let (before, after) = (text(&file.edited.before), text(&file.edited.after));
+    let path = inert(&folder::real_relative(&file.edited.path, current).to_string_lossy());
+    let difference = TextDiff::from_lines(&before, &after);
+    let text = difference.unified_diff().context_radius(2).header(&path, &path).to_string();
+    let painted = text.lines().enumerate().map(|(number, line)| {
+        let style = match line.as_bytes().first() {
+            _ if number < 2 => Style::Heading,
+            Some(b'@') => Style::Faint,
+            Some(b'-') => Style::Error,
+            Some(b'+') => Style::Added,
+            _ => Style::Plain,
+        };
+        paint.of(style, &inert_line(line))
+    });
+    painted.collect::<Vec<_>>().join("\n")
+}
+
+/// A line of a file without control characters; tabs stay.
+fn inert_line(line: &str) -> String {
+    line.split('\t').map(inert).collect::<Vec<_>>().join("\t")
+}
+
+/// The findings in the form of the output.
+fn printed(question: &Invocation<'_>, findings: Vec<Finding>, summary: &str, current: &Path) -> String {
+    let top = folder::top(current).to_string_lossy().into_owned();
+    match question.output {
         "json" => report::to_json(&findings),
-        "github" => report::github(&whole_paths(findings, &current), &top),
+        "github" => report::github(&whole_paths(findings, current), &top),
         "sarif" => {
             let codes = reclass::error::Kind::CODES.iter().filter(|code| **code != "lint");
             let own = RULES.iter().map(|rule| (rule.id, rule.about));
             let rules: Vec<(&str, &str)> = own
                 .chain(codes.filter(|code| reclass::lint::rule(code).is_none()).map(|code| (*code, *code)))
                 .collect();
-            report::to_json(&report::sarif(&whole_paths(findings, &current), &rules, &top))
+            report::to_json(&report::sarif(&whole_paths(findings, current), &rules, &top))
         }
-        "concise" => lines(findings.iter().map(concise), &summary, "\n") + &explanation(&findings),
+        "concise" => lines(findings.iter().map(concise), summary, "\n") + &explanation(&findings),
         _ => {
             lines(
                 findings.iter().map(|finding| {
                     report::full_finding(finding, question.paint.0, &|path| terminal::source(path))
                 }),
-                &summary,
+                summary,
                 "\n\n",
             ) + &explanation(&findings)
         }
-    };
-    Ok(Printout { text, found, ..Printout::default() })
+    }
+}
+
+/// The number of findings of one rule or error.
+#[derive(Serialize)]
+struct RuleCount<'a> {
+    code: &'a str,
+    level: Level,
+    findings: usize,
+    files: usize,
+}
+
+/// The findings by rule, the most frequent first.
+fn by_rule(question: &Invocation<'_>, findings: &[Finding], summary: &str) -> Result<String> {
+    let mut rules: IndexMap<(&str, Level), (usize, HashSet<&str>)> = IndexMap::new();
+    for finding in findings {
+        let (number, files) = rules.entry((finding.fault.code(), finding.level)).or_default();
+        *number += 1;
+        files.extend(finding.fault.site.as_ref().map(|site| &*site.path));
+    }
+    let mut rules: Vec<RuleCount<'_>> = rules
+        .into_iter()
+        .map(|((code, level), (findings, files))| RuleCount { code, level, findings, files: files.len() })
+        .collect();
+    rules.sort_by(|one, other| {
+        other.level.cmp(&one.level).then(other.findings.cmp(&one.findings)).then(one.code.cmp(other.code))
+    });
+    match question.output {
+        "json" => return Ok(report::to_json(&rules)),
+        "full" | "concise" => {}
+        form => {
+            let message = format!("--summary has no form '{form}'; it has full, concise and json");
+            return Err(Fault::new(Kind::Usage { message }).into());
+        }
+    }
+    let code = rules.iter().map(|rule| rule.code.len()).max().unwrap_or(0);
+    let number = rules.iter().map(|rule| rule.findings.to_string().len()).max().unwrap_or(0);
+    let lines = rules.iter().map(|rule| {
+        let style = if rule.level == Level::Error { Style::Error } else { Style::Heading };
+        let code = question.paint.of(style, &format!("{:code$}", rule.code));
+        let files = match rule.files {
+            0 => String::new(),
+            files => format!("in {}", count(files, "file")),
+        };
+        format!("{:>number$}  {:7}  {code}  {files}", rule.findings, rule.level.name()).trim_end().to_owned()
+    });
+    let lines = lines.collect::<Vec<_>>().join("\n");
+    Ok(if lines.is_empty() { summary.to_owned() } else { format!("{lines}\n\n{summary}") })
 }
 
 /// The findings with absolute paths if they are in files. Places in a repository have names of their own.
@@ -117,17 +373,22 @@ fn concise(finding: &Finding) -> String {
     format!("{}: {text}{others}", finding.level.name())
 }
 
-/// `2 errors, 1 warning; 7 notes are not shown`
-fn summary(findings: &[Finding], level: Level) -> String {
+/// `2 errors, 1 warning; 40 in the baseline; 7 notes not shown: --level info shows them`
+fn summary(findings: &[Finding], level: Level, known: usize) -> String {
     let number = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
     let words = [(Level::Error, "error"), (Level::Warning, "warning"), (Level::Info, "note")];
     let shown = words.iter().filter(|(one, _)| *one >= level).map(|(one, word)| count(number(*one), word));
     let hidden = words.iter().filter(|(one, _)| *one < level && number(*one) > 0);
+    let lowest = hidden.clone().map(|(one, _)| *one).min();
     let hidden: Vec<String> = hidden.map(|(one, word)| count(number(*one), word)).collect();
-    let mut text = shown.collect::<Vec<_>>().join(", ");
-    if !hidden.is_empty() {
-        text.push_str("; not shown: ");
-        text.push_str(&hidden.join(", "));
+    let mut parts = vec![shown.collect::<Vec<_>>().join(", ")];
+    if known > 0 {
+        parts.push(format!("{known} in the baseline"));
     }
-    text
+    if let Some(lowest) = lowest {
+        let is_one = hidden.len() == 1 && number(lowest) == 1;
+        let them = if is_one { "it" } else { "them" };
+        parts.push(format!("{} not shown: --level {} shows {them}", hidden.join(", "), lowest.name()));
+    }
+    parts.join("; ")
 }

@@ -105,6 +105,8 @@ pub struct Printout {
     pub found: bool,
     /// Requested names that do not exist. Each is printed as a note, and the first one sets the exit code.
     pub missing: Vec<Fault>,
+    /// Sentences for standard error, below the answer.
+    pub hints: Vec<String>,
 }
 
 impl Printout {
@@ -206,6 +208,7 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
                 return crate::session::fail(&Error::new(clashes));
             }
             answer.missing.iter().for_each(terminal::note);
+            answer.hints.iter().for_each(|hint| terminal::hint(hint));
             match answer.missing.first() {
                 Some(fault) => ExitCode::from(fault.kind.exit_code()),
                 None if answer.found && printed == ExitCode::SUCCESS => ExitCode::FAILURE,
