@@ -12,6 +12,7 @@ use rustc_hash::FxHashMap;
 
 use super::construct;
 use super::events::{Event, Events};
+use super::slip;
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::settings::Settings;
 use crate::base::size::TEXT_UNIT;
@@ -95,6 +96,10 @@ pub fn compose(bytes: &[u8]) -> Result<Document> {
 
 /// Reads the bytes of a file within limits; `intern` makes the strings.
 pub fn compose_with(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
+    document(bytes, intern, limits).map_err(|error| slip::explain(error, bytes))
+}
+
+fn document(bytes: &[u8], intern: &dyn Fn(&str) -> Text, limits: DocumentLimits) -> Result<Document> {
     let graph = NodeGraph::read(bytes, limits)?;
     let Some(root) = graph.root else {
         return Ok(Document { root: None, spans: Arc::default(), warnings: Vec::new() });
@@ -196,7 +201,7 @@ pub(super) fn fault_at(kind: Kind, span: Span) -> Fault {
 }
 
 fn refuse(message: &str, span: Span) -> Error {
-    fault_at(Kind::YamlSyntax { message: message.into() }, span).into()
+    fault_at(Kind::YamlSyntax { message: message.into(), help: None }, span).into()
 }
 
 impl<'a> NodeGraph<'a> {
@@ -276,7 +281,7 @@ impl<'a> Composer<'a> {
     ) -> Result<()> {
         if let Some(first) = self.anchors.get(anchor) {
             let first = self.graph.spans.get(first.index as usize).copied().unwrap_or_default();
-            let kind = Kind::YamlSyntax { message: "found a duplicate anchor".into() };
+            let kind = Kind::YamlSyntax { message: "found a duplicate anchor".into(), help: None };
             let place = Site::at("", first);
             return Err(fault_at(kind, span).note("first occurrence", Some(place)).into());
         }

@@ -87,7 +87,7 @@ impl<'a> Constructor<'a> {
 
     /// Reports a syntax error at a node.
     fn refuse(&mut self, level: usize, index: u32, message: &str) {
-        self.fail_at(level, index, Kind::YamlSyntax { message: message.into() });
+        self.fail_at(level, index, Kind::YamlSyntax { message: message.into(), help: None });
     }
 
     fn span(&self, index: u32) -> Span {

@@ -136,7 +136,8 @@ impl<'a> Events<'a> {
 fn error(problem: &SyntaxProblem, text: &str) -> Error {
     let SyntaxProblem { context, context_mark, problem, mark } = problem;
     let message = if context.is_empty() { (*problem).to_owned() } else { format!("{problem} {context}") };
-    let mut fault = Fault::new(Kind::YamlSyntax { message }).at_site(site(mark.line, mark.column));
+    let mut fault =
+        Fault::new(Kind::YamlSyntax { message, help: None }).at_site(site(mark.line, mark.column));
     if !context.is_empty() && context_mark.offset != mark.offset {
         let begun = context.strip_prefix("while ").unwrap_or(context);
         let place = site(context_mark.line, context_mark.column);
@@ -150,7 +151,7 @@ fn error(problem: &SyntaxProblem, text: &str) -> Error {
 }
 
 fn syntax(message: String, (line, column): (u32, u32)) -> Error {
-    Fault::new(Kind::YamlSyntax { message }).at_site(site(line, column)).into()
+    Fault::new(Kind::YamlSyntax { message, help: None }).at_site(site(line, column)).into()
 }
 
 /// Line and column after a text, from zero.

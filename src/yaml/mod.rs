@@ -13,6 +13,7 @@ mod resolve;
 mod scan;
 mod scan_scalar;
 mod scan_tag;
+mod slip;
 pub mod sub_span;
 mod timestamp;
 

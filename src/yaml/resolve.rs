@@ -206,7 +206,7 @@ pub(super) fn construct(tag: Tag, text: &str) -> Result<Value, Kind> {
 }
 
 fn invalid(what: &str) -> Kind {
-    Kind::YamlSyntax { message: format!("invalid {what}") }
+    Kind::YamlSyntax { message: format!("invalid {what}"), help: None }
 }
 
 fn int(text: &str) -> Result<Value, Kind> {

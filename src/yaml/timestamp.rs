@@ -114,7 +114,7 @@ fn split_time(text: &mut &[u8]) -> Option<Time> {
 
 /// The value of a timestamp; nonexistent dates and times are errors.
 pub(super) fn construct(text: &str) -> Result<Value, Kind> {
-    let invalid = || Kind::YamlSyntax { message: "invalid timestamp".into() };
+    let invalid = || Kind::YamlSyntax { message: "invalid timestamp".into(), help: None };
     let parts = split(text.strip_suffix('\n').unwrap_or(text).as_bytes()).ok_or_else(invalid)?;
     let leap = parts.year % 4 == 0 && (parts.year % 100 != 0 || parts.year % 400 == 0);
     let days = match parts.month {

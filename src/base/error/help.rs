@@ -42,7 +42,12 @@ impl Kind {
             }
             // An integer of too many digits or parts.
             Kind::YamlLimit { setting: None, .. } => Some("in quotes it is text, of any length".into()),
-            Kind::YamlSyntax { message } => syntax_help(message).map(str::to_owned),
+            Kind::SectionType { expected: "list", found: "string", .. } => {
+                Some("each entry needs '- ' in front of it, with a space".into())
+            }
+            Kind::SectionType { expected: "mapping", found: "string", .. } => {
+                Some("each key needs ': ' behind it, with a space".into())
+            }
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             // The lock itself is closed, not its folder.
             Kind::FileUnwritable { message, .. } if message.contains("/.reclass.lock'") =>
@@ -70,7 +75,7 @@ impl Kind {
                 Some("raise the limit of the process (ulimit -v, LimitAS= of systemd)".into())
             }
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
-            Kind::Lint { help, .. } => help.clone(),
+            Kind::Lint { help, .. } | Kind::YamlSyntax { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())
             }
@@ -86,21 +91,6 @@ impl Kind {
             _ => None,
         }
     }
-}
-
-/// The usual cause of a message of YAML.
-fn syntax_help(message: &str) -> Option<&'static str> {
-    const CAUSES: [(&str, &str); 2] = [
-        (
-            "found character that cannot start",
-            "indent with spaces, not with a tab; a text that begins with another such character needs quotes",
-        ),
-        (
-            "mapping values are not allowed",
-            "a text with ': ' in it needs quotes; a key needs the indentation of its neighbours",
-        ),
-    ];
-    CAUSES.iter().find(|(begin, _)| message.starts_with(begin)).map(|(_, help)| *help)
 }
 
 /// The help for an error of the operating system.

@@ -131,8 +131,8 @@ kinds! {
         "'{repo}' is served as it was fetched last: {message}";
 
     // YAML.
-    /// A file is not YAML, or `PyYAML` would reject it (Y5).
-    YamlSyntax { message: String } "yaml-syntax" 65
+    /// A file is not YAML, or `PyYAML` would reject it (Y5). The help names the probable slip.
+    YamlSyntax { message: String, help: Option<String> } "yaml-syntax" 65
         "{message}";
     /// A value has a tag that YAML 1.1 does not define (Y3). The message does not show the tag, because a
     /// password without quotes may look like one.
