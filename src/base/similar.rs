@@ -1,18 +1,104 @@
 //! Suggests an existing name for a misspelled one.
+//!
+//! [`nearest`] looks for typing errors and another case. The other functions first look for the slips that
+//! people make with one kind of name: the path of a file for its name, one part of a name for the whole.
 
 use rustc_hash::FxHashMap;
 
 /// Number of characters compared: one bit of a `u128` each.
 const LONGEST: usize = 128;
 
+/// The extensions that people write behind a name.
+const EXTENSIONS: [&str; 2] = [".yml", ".yaml"];
+
+/// The known node that is meant: a path stands for a file (`nodes/web1.yml`), a short name for a host
+/// (`web1`), a host for a short name.
+pub fn node<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let file = EXTENSIONS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let file = file.rsplit('/').next().unwrap_or(file);
+    let host = |name: &str| name.split('.').next().unwrap_or_default().to_lowercase();
+    let short = host(file);
+    let is_short = |candidate: &str| !candidate.contains('.') || !file.contains('.');
+    first(known.clone(), |candidate| candidate != name && same(candidate, file))
+        .or_else(|| {
+            first(known.clone(), |candidate| {
+                !short.is_empty() && is_short(candidate) && candidate != name && host(candidate) == short
+            })
+        })
+        .or_else(|| nearest(name, known))
+}
+
+/// The known class that is meant: a path stands for a file (`classes/web/init.yml`), `/` and `:` for a dot, the
+/// last part for the whole name.
+pub fn class<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let file = EXTENSIONS.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    let file = file.strip_suffix("/init").or_else(|| file.strip_suffix(".init")).unwrap_or(file);
+    let file = file.trim_start_matches(['.', '/']).trim_end_matches(['.', '/', ':']);
+    let below = file.strip_prefix("classes/").unwrap_or(file);
+    part(name, below, known)
+}
+
+/// The known path of a parameter that is meant: `.` or `/` stand for the delimiter, `${…}` and a leading
+/// `parameters:` for the path in them, the last key for the whole path.
+pub fn path<'a>(name: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let inner = name.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')).unwrap_or(name);
+    let inner = inner.trim_matches([':', '.', '/']);
+    let below =
+        ["parameters:", "parameters.", "parameters/"].iter().find_map(|head| inner.strip_prefix(head));
+    part(name, below.unwrap_or(inner), known)
+}
+
+/// The known name that equals `clean` or ends with it, if separators and case do not count.
+fn part<'a>(name: &str, clean: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    if clean.is_empty() {
+        return None;
+    }
+    let ends = |candidate: &str| {
+        let at = candidate.len().checked_sub(clean.len() + 1);
+        at.and_then(|at| candidate.get(at..))
+            .is_some_and(|end| end.starts_with(is_separator) && same(&end[1..], clean))
+    };
+    first(known.clone(), |candidate| candidate != name && same(candidate, clean))
+        // The last part alone may be a typing error of another name.
+        .or_else(|| nearest(name, known.clone()))
+        .or_else(|| first(known, ends))
+}
+
+/// The first name that fits, in alphabetical order of the shortest ones.
+fn first<'a>(known: impl IntoIterator<Item = &'a str>, fits: impl Fn(&str) -> bool) -> Option<&'a str> {
+    known
+        .into_iter()
+        .filter(|candidate| fits(candidate))
+        .min_by_key(|candidate| (candidate.len(), *candidate))
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '.' | '/' | ':')
+}
+
+/// Whether two names are equal, if separators and case do not count.
+fn same(one: &str, other: &str) -> bool {
+    fn folded(name: &str) -> impl Iterator<Item = char> {
+        name.chars().map(|c| if is_separator(c) { ':' } else { c }).flat_map(char::to_lowercase)
+    }
+    folded(one).eq(folded(other))
+}
+
 /// The known name closest to `name`, if it may be a typing error; the first in alphabetical order if
 /// several are equally close.
 ///
-/// The distance is Damerau-Levenshtein, and at most a third of the longer name.
+/// The distance is Damerau-Levenshtein, and at most a third of the longer name. A name that differs only in
+/// case is the closest one.
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let written = name;
     let name = BitPattern::new(name);
+    let mut in_another_case: Option<&str> = None;
     let mut found: Option<(usize, &str)> = None;
     for candidate in known {
+        if candidate.len() == written.len() && candidate != written && candidate.eq_ignore_ascii_case(written)
+        {
+            in_another_case = Some(in_another_case.map_or(candidate, |best| best.min(candidate)));
+        }
         let length = candidate.chars().take(LONGEST).count();
         let mut most = (name.length.max(length) + 1) / 3;
         if let Some((steps, _)) = found {
@@ -27,7 +113,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
             found = Some((steps, candidate));
         }
     }
-    found.map(|(_, candidate)| candidate)
+    in_another_case.or(found.map(|(_, candidate)| candidate))
 }
 
 /// The name to compare with: for each character, the set of its positions as bits.
@@ -76,7 +162,58 @@ impl BitPattern {
 
 #[cfg(test)]
 mod tests {
-    use super::{LONGEST, nearest};
+    use super::{LONGEST, class, nearest, node, path};
+
+    #[test]
+    fn slips_of_people_are_recognized() {
+        let nodes = ["db1", "web1.example.com", "web1.example.org", "web2.example.com"];
+        for (name, meant) in [
+            ("web1", Some("web1.example.com")),
+            ("WEB1", Some("web1.example.com")),
+            ("Web2.Example.Com", Some("web2.example.com")),
+            ("web2.example.com.yml", Some("web2.example.com")),
+            ("nodes/rack/web2.example.com.yml", Some("web2.example.com")),
+            ("nodes/db1.yaml", Some("db1")),
+            ("db1.example.com", Some("db1")),
+            ("wbe2.example.com", Some("web2.example.com")),
+            ("mail", None),
+            ("", None),
+            ("db1", None),
+        ] {
+            assert_eq!(node(name, nodes), meant, "{name}");
+        }
+        let classes = ["base", "nginx", "nginx.server", "role.web.front"];
+        for (name, meant) in [
+            ("nginx/server", Some("nginx.server")),
+            ("nginx:server", Some("nginx.server")),
+            ("classes/nginx/init.yml", Some("nginx")),
+            ("./classes/nginx/server.yml", Some("nginx.server")),
+            ("Base", Some("base")),
+            ("server", Some("nginx.server")),
+            ("front", Some("role.web.front")),
+            ("web.front", Some("role.web.front")),
+            ("nginx.sever", Some("nginx.server")),
+            ("/", None),
+            ("postfix", None),
+        ] {
+            assert_eq!(class(name, classes), meant, "{name}");
+        }
+        let paths = ["a:b:Listen", "nginx:listen", "nginx:server:listen", "user"];
+        for (name, meant) in [
+            ("nginx.listen", Some("nginx:listen")),
+            ("nginx/server/listen", Some("nginx:server:listen")),
+            ("${nginx:listen}", Some("nginx:listen")),
+            ("parameters:user", Some("user")),
+            ("parameters.nginx.listen", Some("nginx:listen")),
+            ("listen", Some("a:b:Listen")),
+            ("server.listen", Some("nginx:server:listen")),
+            ("USER", Some("user")),
+            (":", None),
+            ("gone", None),
+        ] {
+            assert_eq!(path(name, paths), meant, "{name}");
+        }
+    }
 
     /// The table of distances.
     fn distance(a: &str, b: &str) -> usize {

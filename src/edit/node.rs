@@ -175,7 +175,7 @@ fn find(names: &NameIndex, node: &str) -> Result<Option<PathBuf>> {
 fn existing(settings: &Settings, node: &str) -> Result<(PathBuf, PathBuf, PathBuf)> {
     let names = names(settings)?;
     let Some(path) = find(&names, node)? else {
-        let similar = similar::nearest(node, names.keys().map(|name| &**name)).map(str::to_owned);
+        let similar = similar::node(node, names.keys().map(|name| &**name)).map(str::to_owned);
         let folder = display(&first_root(settings)?);
         return Err(Fault::new(Kind::NodeNotFound { name: node.into(), folder, similar }).into());
     };

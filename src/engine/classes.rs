@@ -71,7 +71,7 @@ impl ClassLookup<'_> {
     pub fn missing_hint(&self, name: &str) -> (String, Option<String>) {
         let names = self.names.keys().map(AsRef::as_ref);
         let folder = self.computation.inputs.trees.display_name(self.computation.catalog, self.tree);
-        (folder, crate::base::similar::nearest(name, names).map(str::to_owned))
+        (folder, crate::base::similar::class(name, names).map(str::to_owned))
     }
 
     /// Whether `ignore_class_notfound` covers this name. An error is one of the setting.

@@ -230,7 +230,7 @@ impl Computation<'_> {
             }
             None => {
                 let names = self.catalog.nodes.keys().map(AsRef::as_ref);
-                let similar = crate::base::similar::nearest(name, names).map(str::to_owned);
+                let similar = crate::base::similar::node(name, names).map(str::to_owned);
                 let folder = self.inputs.node_location();
                 Err(Fault::new(Kind::NodeNotFound { name: name.to_owned(), folder, similar }).into())
             }

@@ -888,3 +888,47 @@ fn a_name_with_two_files_hides_nothing_else() {
     assert_eq!(said.matches("error[class-not-found]").count(), 2, "{said}");
     assert_eq!(run(place.path(), &["-b", "a", "-n", "free"]).status.code(), Some(0));
 }
+
+#[test]
+fn the_slips_of_people_are_met_with_the_name_they_mean() {
+    let place = inventory(
+        "",
+        &[
+            ("nodes/web1.example.com.yml", "classes: [role.web]\n"),
+            ("nodes/db1.YML", "{}\n"),
+            ("classes/role/web.yml", "parameters: {nginx: {listen: 80}}\n"),
+            ("classes/role/db/init.yml.txt", "{}\n"),
+            ("nodes/mail.yml", "classes: [role.db]\n"),
+        ],
+    );
+    let web1 = "'web1.example.com' is similar";
+    let listen = "'nginx:listen' is similar";
+    for (arguments, help) in [
+        (&["-n", "web1"][..], web1),
+        (&["-n", "WEB1.example.com"], web1),
+        (&["-n", "nodes/web1.example.com.yml"], web1),
+        (&["explain", "web1.example.org.yml"], web1),
+        (&["lint", "Web1"], web1),
+        (&["explain", "web1.example.com", "nginx.listen"], listen),
+        (&["explain", "web1.example.com", "nginx/listen"], listen),
+        (&["explain", "web1.example.com", "listen"], listen),
+        (&["explain", "web1.example.com", "${nginx:listen}"], listen),
+        (&["params", "Nginx:Listen"], listen),
+        (&["explain", "web1.example.com", "--class", "role/web"], "'role.web' is similar"),
+        (&["nodes", "--class", "classes/role/web.yml"], "'role.web' is similar"),
+        (&["nodes", "--class", "web"], "'role.web' is similar"),
+        (&["-n", "db1"], "a file with this extension is not read, only '.yml' and '.yaml' at "),
+        (&["-n", "mail"], "a/classes/role/db/init.yml.txt"),
+    ] {
+        let output = run(place.path(), &[arguments, &["-b", "a"]].concat());
+        let said = format!("{}{}", text(&output), String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains(help), "{arguments:?}: {said}");
+    }
+    // An abbreviation of two letters is no option that somebody meant.
+    for arguments in [&["--cox"][..], &["lint", "--cox"]] {
+        let output = run(place.path(), arguments);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(said.contains("unexpected argument") && !said.contains("tip:"), "{said}");
+        assert!(!said.contains("--co ") && !said.contains("--compose"), "{said}");
+    }
+}

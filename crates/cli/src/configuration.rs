@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use reclass::configuration::ConfigurationFile;
 use reclass::diff::SettingsFile;
-use reclass::error::{Error, Fault, Result, Warning};
+use reclass::error::{Error, Fault, Kind, Result, Warning};
 use reclass::files::duplicate_keys;
 use reclass::formats::{Data, Entry, Node};
 use reclass::lint::OptionsFile;
@@ -20,6 +20,8 @@ use reclass::pystr;
 use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
+
+use crate::folder;
 
 /// The options of a configuration file.
 #[derive(Default)]
@@ -142,7 +144,8 @@ impl Configuration {
     }
 
     /// A fault of a setting with its place in the file.
-    pub fn placed(&self, mut fault: Fault) -> Fault {
+    pub fn placed(&self, fault: Fault) -> Fault {
+        let mut fault = with_unread_file(fault);
         if fault.site.is_some() {
             return fault;
         }
@@ -187,6 +190,22 @@ impl Configuration {
         let written = text.get(span.start as usize..span.end as usize)?;
         let length = written.lines().next().map_or(0, |line| line.chars().count());
         Some(Site { length: u32::try_from(length).unwrap_or(0), ..Site::at(path.as_str(), span) })
+    }
+}
+
+/// The fault of a missing node or class, with a note if a file for it has the wrong extension.
+fn with_unread_file(fault: Fault) -> Fault {
+    let (folder, name) = match &fault.kind {
+        Kind::NodeNotFound { folder, name, .. } => (folder, name.clone()),
+        Kind::ClassNotFound { folder, name, .. } => (folder, name.replace('.', "/")),
+        _ => return fault,
+    };
+    match folder::with_other_extension(Path::new(folder), &name) {
+        Some(path) => {
+            let text = "a file with this extension is not read, only '.yml' and '.yaml'";
+            fault.note(text, Some(Site::file(path.display().to_string())))
+        }
+        None => fault,
     }
 }
 

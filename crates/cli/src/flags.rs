@@ -181,6 +181,8 @@ pub fn without_abbreviation(mut error: clap::Error) -> clap::Error {
         error.insert(ContextKind::SuggestedArg, ContextValue::String(format!("--{}", flag.name)));
     } else {
         error.remove(ContextKind::SuggestedArg);
+        // The usage shows the suggested option.
+        error.remove(ContextKind::Usage);
     }
     error
 }

@@ -92,6 +92,17 @@ fn parts(path: &Path) -> Vec<OsString> {
     parts
 }
 
+/// The file for a name below a folder that has an extension that reclass does not read.
+pub fn with_other_extension(folder: &Path, name: &str) -> Option<PathBuf> {
+    const EXTENSIONS: [&str; 7] = ["YML", "YAML", "Yml", "yml.txt", "yaml.txt", "yml.j2", "json"];
+    if folder.as_os_str().is_empty() || name.is_empty() || Path::new(name).is_absolute() {
+        return None;
+    }
+    let stems = [name.to_owned(), format!("{name}/init")];
+    let mut files = stems.iter().flat_map(|stem| EXTENSIONS.map(|end| folder.join(format!("{stem}.{end}"))));
+    files.find(|path| path.is_file())
+}
+
 /// Whether a folder, which may not exist yet, is one of these or inside one.
 pub fn is_in(path: &str, folders: &[PathBuf]) -> bool {
     let path = std::path::absolute(path).unwrap_or_default();

@@ -25,6 +25,7 @@ use serde::Serialize;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::path::KeyPath;
 use crate::base::pattern::{Glob, PathPattern, is_wild};
+use crate::base::similar;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
 use crate::engine::exports::OtherNodes;
@@ -288,7 +289,13 @@ fn explain_paths(
 
 /// The fault for an unknown name, with the most similar name as a suggestion.
 fn not_found(what: &'static str, name: &str, names: &[String], layers: &Layers) -> Fault {
-    let similar = crate::base::similar::nearest(name, names.iter().map(String::as_str)).map(str::to_owned);
+    let known = names.iter().map(String::as_str);
+    let similar = match what {
+        "class" => similar::class(name, known),
+        "application" => similar::nearest(name, known),
+        _ => similar::path(name, known),
+    };
+    let similar = similar.map(str::to_owned);
     let kind = Kind::NothingToExplain { what, name: name.to_owned(), similar };
     Fault { node: Some(layers.name.clone()), ..Fault::new(kind) }
 }
@@ -311,7 +318,7 @@ pub fn check_nodes(catalogs: &[&Catalog], globs: &[String]) -> Result<()> {
     for text in globs {
         let glob = Glob::new(text);
         if !names().any(|name| glob.matches(name)) {
-            let similar = crate::base::similar::nearest(text, names().map(AsRef::as_ref)).map(str::to_owned);
+            let similar = similar::node(text, names().map(AsRef::as_ref)).map(str::to_owned);
             let kind = Kind::NodeNotFound { name: text.clone(), folder: String::new(), similar };
             missing.push(Fault::new(kind));
         }

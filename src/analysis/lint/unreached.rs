@@ -91,7 +91,7 @@ impl<'l> Walk<'_, 'l> {
         }
         let known = self.similar.entry(entry.lookup.clone());
         let similar = known.or_insert_with_key(|name| {
-            crate::base::similar::nearest(name, self.classes.keys().copied()).map(str::to_owned)
+            crate::base::similar::class(name, self.classes.keys().copied()).map(str::to_owned)
         });
         let similar = similar.clone();
         let written = entry.name.to_string();

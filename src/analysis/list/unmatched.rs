@@ -4,6 +4,7 @@ use super::{NodeFilter, applications, classes, nodes, parameters, references};
 use crate::base::error::{Fault, Kind, Result};
 use crate::base::pattern::{Glob, is_wild};
 use crate::base::pystr;
+use crate::base::similar;
 use crate::engine::Inventory;
 use crate::output::redact::Redaction;
 
@@ -45,8 +46,7 @@ pub fn unmatched<'g>(
                 Some(known) => known,
                 none => none.insert(what.known(inventory)?),
             };
-            let similar =
-                crate::base::similar::nearest(glob, known.iter().map(String::as_str)).map(str::to_owned);
+            let similar = what.similar(glob, known.iter().map(String::as_str)).map(str::to_owned);
             let kind = Kind::NothingMatches { what: what.name(), name: glob.clone(), similar };
             faults.push(Fault::new(kind));
         }
@@ -62,6 +62,16 @@ impl What {
             What::Application => "application",
             What::Environment => "environment",
             What::Parameter | What::Reference => "parameter",
+        }
+    }
+
+    /// The existing name that is meant.
+    fn similar<'a>(self, name: &str, known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+        match self {
+            What::Node => similar::node(name, known),
+            What::Class => similar::class(name, known),
+            What::Parameter | What::Reference => similar::path(name, known),
+            What::Application | What::Environment => similar::nearest(name, known),
         }
     }
 
