@@ -913,7 +913,7 @@ fn the_slips_of_people_are_met_with_the_name_they_mean() {
         (&["explain", "web1.example.com", "nginx/listen"], listen),
         (&["explain", "web1.example.com", "listen"], listen),
         (&["explain", "web1.example.com", "${nginx:listen}"], listen),
-        (&["params", "Nginx:Listen"], listen),
+        (&["explain", "web1.example.com", "Nginx:Listen"], listen),
         (&["explain", "web1.example.com", "--class", "role/web"], "'role.web' is similar"),
         (&["nodes", "--class", "classes/role/web.yml"], "'role.web' is similar"),
         (&["nodes", "--class", "web"], "'role.web' is similar"),
