@@ -323,14 +323,16 @@ pub fn naming<'v>(base: Option<&str>, uri: &'v Value, folder: &Path) -> Option<&
 }
 
 /// The fault for an unreadable or missing folder. For a missing one it suggests a sibling with a similar
-/// name.
+/// name; if its parents are missing too, a sibling of the highest missing one.
 pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
     if !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
         let message = reason_at(folder, Access::READ_OK, error);
         return Fault::new(Kind::DirectoryUnreadable { path: display(folder), message });
     }
-    let name = folder.file_name().unwrap_or_default().to_string_lossy();
-    let beside: Vec<String> = folder
+    let is_there = |folder: &&Path| folder.parent().is_none_or(|parent| parent.try_exists().unwrap_or(true));
+    let highest = folder.ancestors().find(is_there).unwrap_or(folder);
+    let name = highest.file_name().unwrap_or_default().to_string_lossy();
+    let beside: Vec<String> = highest
         .parent()
         .and_then(|parent| fs::read_dir(parent).ok())
         .into_iter()
@@ -338,7 +340,10 @@ pub fn folder_unreadable(folder: &Path, error: &io::Error) -> Fault {
         .filter_map(|entry| entry.ok().filter(|entry| entry.path().is_dir())?.file_name().into_string().ok())
         .filter(|other| *other != name)
         .collect();
-    let similar = similar::nearest(&name, beside.iter().map(String::as_str)).map(str::to_owned);
+    let similar = similar::nearest(&name, beside.iter().map(String::as_str));
+    let similar = similar.map(|similar| {
+        if highest == folder { similar.to_owned() } else { display(&highest.with_file_name(similar)) }
+    });
     Fault::new(Kind::DirectoryNotFound { path: display(folder), message: reason(error), similar })
 }
 

@@ -932,3 +932,66 @@ fn the_slips_of_people_are_met_with_the_name_they_mean() {
         assert!(!said.contains("--co ") && !said.contains("--compose"), "{said}");
     }
 }
+
+/// Which folder was looked in, and why.
+#[test]
+fn a_missing_folder_names_the_option_the_file_or_the_default() {
+    let place = inventory("", &[("nodes/n.yml", "{}\n"), ("classes/c.yml", "{}\n")]);
+    let base = place.path().canonicalize().unwrap();
+    let said = |arguments: &[&str]| {
+        let output = run(place.path(), arguments);
+        assert_eq!(output.status.code(), Some(74), "{arguments:?}");
+        String::from_utf8(output.stderr).unwrap().replace(base.to_str().unwrap(), "TOP")
+    };
+    let option = "note: set on the command line by -b\n";
+    let nearby = "note: 'TOP/a' has the folders of an inventory\n";
+    let relative = "nodes_uri: nodes\nclasses_uri: classes\n";
+    for settings in ["", relative] {
+        fs::write(place.path().join("reclass-config.yml"), settings).unwrap();
+        for wrong in ["a/nodes", ".", "a/gone/there"] {
+            let text = said(&["-b", wrong, "-i"]);
+            assert!(text.contains(option) && text.contains(nearby), "{settings}{wrong}: {text}");
+        }
+        // One folder is missing, so it is said once.
+        let text = said(&["-b", "aa", "-i"]);
+        assert!(
+            text.starts_with("error[directory-not-found]: cannot read the folder 'TOP/aa': no such"),
+            "{text}"
+        );
+        assert_eq!(text.matches("error[").count(), 1, "{text}");
+        assert!(text.contains(option), "{text}");
+    }
+    let text = said(&["-b", "a", "-u", "node", "-i"]);
+    assert!(text.contains("set on the command line by -u") && text.contains("'nodes' is similar"), "{text}");
+    let file = format!("{relative}inventory_base_uri: bb\n");
+    fs::write(place.path().join("reclass-config.yml"), file).unwrap();
+    let text = said(&["-i"]);
+    assert!(text.contains("reclass-config.yml:3:1") && text.contains("'TOP/bb'"), "{text}");
+    fs::write(place.path().join("reclass-config.yml"), "output: json\n").unwrap();
+    if !std::path::Path::new("/etc/reclass").exists() {
+        let text = said(&["-i"]);
+        let because = "neither the command line nor 'reclass-config.yml' names it: it is the default";
+        assert!(text.contains("'/etc/reclass'") && text.contains(because), "{text}");
+        fs::remove_file(place.path().join("reclass-config.yml")).unwrap();
+        let text = said(&["-i"]);
+        assert!(text.contains("no option and no settings file names it: it is the default"), "{text}");
+    }
+}
+
+#[test]
+fn a_circle_of_classes_shows_each_step_once() {
+    let place = inventory(
+        "",
+        &[
+            ("nodes/n.yml", "classes: [a]\n"),
+            ("classes/a.yml", "classes: [b]\n"),
+            ("classes/b.yml", "classes: [c]\n"),
+            ("classes/c.yml", "classes: [b]\n"),
+        ],
+    );
+    let output = run(place.path(), &["-b", "a", "-n", "n"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    for step in ["nodes/n.yml:1:11", "classes/a.yml:1:11", "classes/b.yml:1:11", "classes/c.yml:1:11"] {
+        assert_eq!(said.matches(step).count(), 1, "{step}: {said}");
+    }
+}

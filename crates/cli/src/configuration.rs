@@ -21,7 +21,7 @@ use reclass::settings::{FILE_NAMES, Settings, TABLE};
 use reclass::source::{FileId, Site};
 use reclass::value::{Key, Map, Value};
 
-use crate::folder;
+use crate::{flags, folder};
 
 /// The options of a configuration file.
 #[derive(Default)]
@@ -157,13 +157,25 @@ impl Configuration {
             "nodes_uri" => &["nodes_uri", "inventory_base_uri"],
             name => &[name],
         };
+        let blames_base = self.is_base_wrong(&fault, name);
+        let settings = if blames_base { &["inventory_base_uri"] } else { settings };
         for name in settings {
             let row = TABLE.iter().find(|row| row.name == *name);
             let names: Vec<&str> = std::iter::once(*name)
                 .chain(row.into_iter().flat_map(|row| row.aliases.iter().copied()))
                 .collect();
             if self.overruled.keys().filter_map(Key::as_str).any(|key| names.contains(&key)) {
-                return fault.note("set on the command line", None);
+                let option = flags::option_of(name).filter(|_| is_folder_missing(&fault));
+                let text = option.as_ref().map_or_else(
+                    || "set on the command line".to_owned(),
+                    |option| format!("set on the command line by {option}"),
+                );
+                let found = option.and_then(|_| inventory_nearby(&fault));
+                let fault = fault.note(text, None);
+                return match found {
+                    Some(folder) => fault.note(format!("'{folder}' has the folders of an inventory"), None),
+                    None => fault,
+                };
             }
             let site = self.site(&names, part.as_deref());
             if site.is_some() {
@@ -171,12 +183,35 @@ impl Configuration {
                 return fault;
             }
         }
-        fault
+        if !is_folder_missing(&fault) {
+            return fault;
+        }
+        // Only folders have a default that people may not know.
+        let text = match &self.file {
+            Some(file) => format!("neither the command line nor '{}' names it: it is the default", file.path),
+            None => "no option and no settings file names it: it is the default".to_owned(),
+        };
+        fault.note(text, None)
+    }
+
+    /// Whether the base folder is the cause of a missing folder, and not the setting that names a folder in it.
+    fn is_base_wrong(&self, fault: &Fault, setting: &str) -> bool {
+        let Kind::DirectoryNotFound { path, .. } = &fault.kind else { return false };
+        let absolute = |options: &Map| {
+            let base = options.get("inventory_base_uri").and_then(Value::as_str)?;
+            std::path::absolute(base).ok().map(|base| folder::lexical(&base))
+        };
+        match absolute(&self.overruled) {
+            Some(_) if self.overruled.get(setting).is_some() => false,
+            Some(base) => Path::new(path).starts_with(&base) || !base.is_dir(),
+            None => absolute(&self.options).is_some_and(|base| !base.is_dir()),
+        }
     }
 
     /// An error with the places of its settings.
     pub fn placed_all(&self, error: Error) -> Error {
-        Error::new(error.into_faults().into_iter().map(|fault| self.placed(fault)).collect())
+        let faults = without_parts_of_missing(error.into_faults());
+        Error::new(faults.into_iter().map(|fault| self.placed(fault)).collect())
     }
 
     fn site(&self, names: &[&str], part: Option<&str>) -> Option<Site> {
@@ -191,6 +226,36 @@ impl Configuration {
         let length = written.lines().next().map_or(0, |line| line.chars().count());
         Some(Site { length: u32::try_from(length).unwrap_or(0), ..Site::at(path.as_str(), span) })
     }
+}
+
+/// The folder of an inventory near the missing folder.
+fn inventory_nearby(fault: &Fault) -> Option<String> {
+    let Kind::DirectoryNotFound { path, .. } = &fault.kind else { return None };
+    folder::inventory_nearby(Path::new(path))
+}
+
+fn is_folder_missing(fault: &Fault) -> bool {
+    matches!(fault.kind, Kind::DirectoryNotFound { .. })
+}
+
+/// The faults with one for the folder of an inventory in place of those for the folders in it, which are
+/// missing with it.
+fn without_parts_of_missing(mut faults: Vec<Fault>) -> Vec<Fault> {
+    let parent = |fault: &Fault| match &fault.kind {
+        Kind::DirectoryNotFound { path, .. } => Path::new(path).parent().map(Path::to_path_buf),
+        _ => None,
+    };
+    let [first, second] = &mut faults[..] else { return faults };
+    let Some(folder) =
+        parent(first).filter(|folder| parent(second).as_ref() == Some(folder) && !folder.is_dir())
+    else {
+        return faults;
+    };
+    if let Kind::DirectoryNotFound { path, .. } = &mut first.kind {
+        *path = folder.display().to_string();
+    }
+    faults.truncate(1);
+    faults
 }
 
 /// The fault of a missing node or class, with a note if a file for it has the wrong extension.

@@ -214,6 +214,12 @@ pub fn configuration_file(matches: &ArgMatches) -> Option<&str> {
     inner.or_else(|| matches.try_get_one::<String>("config").ok().flatten()).map(String::as_str)
 }
 
+/// The option that sets a folder of the inventory, as people write it.
+pub fn option_of(setting: &str) -> Option<String> {
+    let flag = FLAGS.iter().find(|flag| flag.setting == setting)?;
+    Some(flag.letter.map_or_else(|| format!("--{}", flag.name), |letter| format!("-{letter}")))
+}
+
 /// The settings from the command line.
 pub fn settings(matches: &ArgMatches) -> Map {
     given(matches, |_| true)

@@ -79,6 +79,11 @@ pub fn real_relative(path: &Path, folder: &Path) -> PathBuf {
     relative(&real(path), &real(folder))
 }
 
+/// The path without `.` and `..`, without a look at links.
+pub fn lexical(path: &Path) -> PathBuf {
+    parts(path).iter().collect()
+}
+
 /// The parts of a path without `.` and `..`.
 fn parts(path: &Path) -> Vec<OsString> {
     let mut parts = Vec::new();
@@ -101,6 +106,19 @@ pub fn with_other_extension(folder: &Path, name: &str) -> Option<PathBuf> {
     let stems = [name.to_owned(), format!("{name}/init")];
     let mut files = stems.iter().flat_map(|stem| EXTENSIONS.map(|end| folder.join(format!("{stem}.{end}"))));
     files.find(|path| path.is_file())
+}
+
+/// The folder of an inventory near a missing folder of one: the first folder above it that has `nodes` and
+/// `classes`, or else one beside or in the nearest folder that exists.
+pub fn inventory_nearby(missing: &Path) -> Option<String> {
+    let is_inventory = |folder: &Path| ["nodes", "classes"].iter().all(|name| folder.join(name).is_dir());
+    let there = missing.ancestors().skip(1).find(|folder| folder.is_dir())?;
+    if let Some(above) = there.ancestors().take(3).find(|folder| is_inventory(folder)) {
+        return Some(display(above));
+    }
+    // In a folder with thousands of others it is not worth the time.
+    let inside = fs::read_dir(there).ok()?.take(200).filter_map(|entry| Some(entry.ok()?.path()));
+    inside.filter(|folder| is_inventory(folder)).min().map(|folder| display(&folder))
 }
 
 /// Whether a folder, which may not exist yet, is one of these or inside one.

@@ -55,9 +55,7 @@ impl Kind {
                 Some("edit as the owner of the folder or as root, or delete the lock file while nobody edits: the next edit creates it with the permissions of the folder".into())
             }
             // The folders of `reclass` where neither a file nor the command line names others.
-            Kind::DirectoryNotFound { path, .. }
-                if matches!(path.as_str(), "/etc/reclass/nodes" | "/etc/reclass/classes") =>
-            {
+            Kind::DirectoryNotFound { path, .. } if matches!(path.as_str(), "/etc/reclass" | "/etc/reclass/nodes" | "/etc/reclass/classes") => {
                 Some("name the folder of the inventory: '-b DIR' on the command line, or the setting 'inventory_base_uri'".into())
             }
             Kind::DirectoryNotFound { message, .. }

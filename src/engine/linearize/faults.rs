@@ -59,7 +59,11 @@ impl Linearizer<'_> {
             fault =
                 fault.note(format!("'{name}' is listed here"), listed.and_then(|at| self.sources.site(at)));
         }
-        self.place(fault, entry.origin, by)
+        let mut fault = self.place(fault, entry.origin, by);
+        // The include chain has most of these steps.
+        let chain = &fault.chain;
+        fault.notes.retain(|note| note.site.is_none() || chain.iter().all(|link| link.site != note.site));
+        fault
     }
 
     pub(super) fn place(&self, fault: Fault, origin: Origin, by: &IncludedBy) -> Fault {
