@@ -21,11 +21,19 @@ pub enum Style {
     Added,
 }
 
-/// Whether colours are on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Paint(pub bool);
+/// How a text is painted.
+#[derive(Clone, Copy, Debug)]
+pub struct Paint {
+    /// Whether colours are on.
+    pub colours: bool,
+    /// Changes the places in files, for example to links.
+    pub place: Option<fn(&str) -> String>,
+}
 
 impl Paint {
+    /// Text as it is, for pipes.
+    pub const PLAIN: Paint = Paint { colours: false, place: None };
+
     /// The text with its colours.
     pub fn of(self, style: Style, text: &str) -> String {
         let code = match style {
@@ -33,11 +41,16 @@ impl Paint {
             Style::Heading => "1",
             Style::Value => "36",
             Style::Reference => "35",
-            Style::Place => "34",
+            // The dark blue is hard to read on black.
+            Style::Place => "94",
             Style::Faint => "2",
             Style::Error => "31",
             Style::Added => "32",
         };
-        if self.0 { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+        let text = match self.place {
+            Some(place) if style == Style::Place => place(text),
+            _ => text.to_owned(),
+        };
+        if self.colours { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
     }
 }

@@ -415,7 +415,7 @@ mod tests {
             ("a\n---\nb", "yaml-syntax 2:1"),
             ("a: 2001-02-30", "yaml-syntax 1:4"),
             ("a: b\nc: \u{7}", "yaml-syntax 2:4"),
-            ("a: 'b", "yaml-syntax 1:6"),
+            ("a: 'b", "yaml-syntax 1:4"),
         ];
         for (text, expected) in table {
             let found = match parse_value(text) {

@@ -43,7 +43,7 @@ fn examples_differ_as_they_say() {
         let before = example.split("--- text").next().unwrap();
         format!(
             "{before}--- text\n{}\n--- summary\n{}\n--- json\n{}\n",
-            shown(text(&difference, NAMED, Paint(false))).trim_end(),
+            shown(text(&difference, NAMED, Paint::PLAIN)).trim_end(),
             shown(summary(&difference, NAMED)).trim_end(),
             shown(data)
         )

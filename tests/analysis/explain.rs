@@ -48,7 +48,7 @@ fn played(text: &str) -> String {
         }
         let output = match explain(&inventory, &node, &Request::default(), &selection) {
             Ok(explanation) => {
-                let text = to_text(&explanation, Paint(false));
+                let text = to_text(&explanation, Paint::PLAIN);
                 if explanation.missing.is_empty() {
                     text
                 } else {

@@ -33,7 +33,7 @@ pub const QUESTIONS: [Question; 8] = [
         let empty = empty.to_str().unwrap();
         let difference = diff(options, None, (empty, "."), &[], false)?;
         let data = reclass::report::to_json(&difference);
-        Ok(reclass::diff::text(&difference, NAMED, Paint(false)).len() + data.len())
+        Ok(reclass::diff::text(&difference, NAMED, Paint::PLAIN).len() + data.len())
     }),
     ("nodes --param", |options, _, _| {
         let filter = NodeFilter { parameters: vec!["**:nothing".into()], ..NodeFilter::default() };
@@ -56,7 +56,7 @@ fn explained(options: &Map, node: &str, selection: Selection) -> Result<usize, E
     let selection = Selection { redaction: redaction.clone(), ..selection };
     let explanation = explain(&inventory, node, &Request::default(), &selection)?;
     let data = reclass::report::to_json(&explanation);
-    Ok(to_text(&explanation, Paint(false)).len() + data.len())
+    Ok(to_text(&explanation, Paint::PLAIN).len() + data.len())
 }
 
 /// The options without a cache: each question begins anew.

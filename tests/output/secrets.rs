@@ -148,7 +148,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
         ..reclass::explain::Selection::default()
     };
     let explanation = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
-    let text = reclass::explain::to_text(&explanation, reclass::style::Paint(false));
+    let text = reclass::explain::to_text(&explanation, reclass::style::Paint::PLAIN);
     let data = reclass::report::to_json(&explanation);
     let page = reclass::graph::html(&graph);
     for shown in [&format!("{parameters:?}"), &page, &text, &data] {

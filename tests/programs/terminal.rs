@@ -295,3 +295,127 @@ fn fish_completes_too() {
         assert_eq!(words, [word], "{line}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// What a terminal of this width shows of a command.
+fn shown_at(width: u16, command: Command) -> String {
+    let (terminal, end) = Terminal::open();
+    let size = rustix::termios::Winsize { ws_row: 50, ws_col: width, ws_xpixel: 0, ws_ypixel: 0 };
+    rustix::termios::tcsetwinsize(&end, size).unwrap();
+    let mut command = command;
+    command.stdout(end.try_clone().unwrap()).stderr(end);
+    let mut child: Child = command.spawn().unwrap();
+    drop(command);
+    child.wait().unwrap();
+    terminal.all().replace("\r\n", "\n")
+}
+
+#[test]
+fn colours_are_chosen_by_the_option_then_by_the_environment() {
+    let place = workplace();
+    let line = ["explain", "-b", "a", "web1", "listen"];
+    let coloured = |option: &[&str], change: fn(&mut Command)| {
+        let mut command = reclass(place.path(), &[&line[..], option].concat());
+        change(&mut command);
+        command.output().unwrap().stdout.contains(&0x1b)
+    };
+    assert!(!coloured(&[], |_| {}));
+    assert!(coloured(&["--color", "always"], |_| {}));
+    assert!(coloured(&["--color=always"], |command| _ = command.env("NO_COLOR", "1")));
+    assert!(coloured(&[], |command| _ = command.env("FORCE_COLOR", "1")));
+    assert!(!coloured(&[], |command| _ = command.env("FORCE_COLOR", "0")));
+    assert!(!coloured(&[], |command| _ = command.env("FORCE_COLOR", "1").env("NO_COLOR", "1")));
+    assert!(!coloured(&["--color=never"], |command| _ = command.env("FORCE_COLOR", "1")));
+    let never = shown(reclass(place.path(), &[&line[..], &["--color", "never"]].concat()), true);
+    assert!(!never.contains("\u{1b}["), "{never}");
+    let wrong = reclass(place.path(), &[&line[..], &["--color", "mauve"]].concat()).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2));
+    // The abbreviation of the Python programs.
+    let old = reclass(place.path(), &["-b", "a", "--co", "-n", "web1"]).output().unwrap();
+    assert_eq!(old.status.code(), Some(0), "{}", String::from_utf8_lossy(&old.stderr));
+}
+
+/// Places on a terminal are those that people type; in a pipe they are whole.
+#[test]
+fn places_begin_where_the_user_is() {
+    let place = workplace();
+    let base = place.path().canonicalize().unwrap();
+    let inner = base.join("a/nodes");
+    for (folder, option, path) in [
+        (&base, "a", "a/classes/role/web.yml:1:22"),
+        (&base.join("a"), ".", " classes/role/web.yml:1:22"),
+        (&inner, "..", " ../classes/role/web.yml:1:22"),
+    ] {
+        let line = ["explain", "-b", option, "web1", "listen", "--color", "never"];
+        let text = shown(reclass(folder, &line), true);
+        assert!(text.contains(path) && !text.contains(base.to_str().unwrap()), "{option}: {text}");
+        let piped = String::from_utf8(reclass(folder, &line).output().unwrap().stdout).unwrap();
+        assert!(piped.contains(base.join("a/classes/role/web.yml:1:22").to_str().unwrap()), "{piped}");
+    }
+    let error = shown(reclass(&base, &["-b", "a", "-n", "db1", "--color", "never"]), false);
+    assert!(error.contains("╭▸ a/nodes/db1.yml:1:18"), "{error}");
+    let found = shown(reclass(&base, &["lint", "-b", "a", "-o", "concise"]), true);
+    assert!(found.contains("error: a/nodes/db1.yml:1:18: "), "{found}");
+}
+
+#[test]
+fn places_are_links_where_the_terminal_has_links() {
+    let place = workplace();
+    let base = place.path().canonicalize().unwrap();
+    let linked = |arguments: &[&str]| {
+        let mut command = reclass(&base, arguments);
+        command.env("FORCE_HYPERLINK", "1");
+        shown(command, true)
+    };
+    let link = |file: &str| format!("\u{1b}]8;;file://{}/{file}\u{1b}\\{file}", base.display());
+    let text = linked(&["explain", "-b", "a", "web1", "listen"]);
+    assert!(text.contains(&link("a/classes/role/web.yml")), "{text:?}");
+    for arguments in [&["-b", "a", "-n", "db1"][..], &["lint", "-b", "a"]] {
+        let text = linked(arguments);
+        assert!(text.contains(&link("a/nodes/db1.yml")), "{text:?}");
+    }
+    let text = shown(reclass(&base, &["explain", "-b", "a", "web1", "listen"]), true);
+    assert!(!text.contains("\u{1b}]8"), "{text:?}");
+}
+
+#[test]
+fn lines_have_the_width_of_the_terminal() {
+    let place = workplace();
+    let words = "word ".repeat(40);
+    fs::write(
+        place.path().join("a/nodes/long.yml"),
+        format!("parameters: {{x: '{words}', y: '${{nothing_at_all}}'}}\n"),
+    )
+    .unwrap();
+    for arguments in [
+        &["explain", "-b", "a", "web1"][..],
+        &["-b", "a", "-n", "db1"],
+        &["lint", "-b", "a", "--level", "info", "-o", "concise"],
+        &["nodes", "-b", "a", "-l"],
+    ] {
+        let arguments = [arguments, &["--color", "never"]].concat();
+        let text = shown_at(50, reclass(place.path(), &arguments));
+        let whole = shown_at(5_000, reclass(place.path(), &arguments));
+        for line in text.lines() {
+            let width = line.chars().count();
+            assert!(width <= 50 || line.trim().split(' ').count() == 1, "{width}: {line:?} of {text}");
+        }
+        // No word is lost or broken.
+        let words = |text: &str| -> Vec<String> {
+            let words = text.split_whitespace().filter(|word| !["│", "├"].contains(word));
+            words.map(str::to_owned).collect()
+        };
+        assert_eq!(words(&text), words(&whole), "{arguments:?}");
+    }
+}
+
+#[test]
+fn columns_of_lists_are_aligned() {
+    let place = workplace();
+    fs::write(place.path().join("a/classes/a-class-with-a-long-name.yml"), "{}\n").unwrap();
+    let line = ["classes", "-b", "a", "--color", "never"];
+    let text = shown_at(200, reclass(place.path(), &line));
+    let at: Vec<usize> = text.lines().filter_map(|line| line.find(" node")).collect();
+    assert!(at.len() >= 2 && at.windows(2).all(|two| two[0].abs_diff(two[1]) <= 1), "{text}");
+    let piped = String::from_utf8(reclass(place.path(), &line).output().unwrap().stdout).unwrap();
+    assert!(piped.contains("role.web  1 node  "), "{piped}");
+}

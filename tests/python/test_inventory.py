@@ -484,7 +484,7 @@ def test_errors_have_a_code_a_place_and_the_way_there(write: Write) -> None:
     assert [note for note in error.notes if "includes" in note] == chain
     assert error.full_text() == f"{error}\n{error.full}"
     assert error.full.startswith(f"error[class-not-found]: no class 'gone' in '{base}/classes'\n")
-    assert "\n2 │ - gone\n  │   ━\n" in error.full
+    assert "\n2 │ - gone\n  │   ━━━━\n" in error.full
     assert all(f"note: {note}" in error.full for note in chain)
     copy = pickle.loads(pickle.dumps(error))
     assert (str(copy), vars(copy)) == (str(error), vars(error))

@@ -128,7 +128,7 @@ def test_a_class_that_is_not_there(site: Site, inventory: Edit) -> None:
     log = site.log("master")
     assert f"node 'web1' includes 'role.web' at {site.inventory}/nodes/web1.yml" in log
     assert f"error[class-not-found]: no class 'gone' in '{site.inventory}/classes'" in log
-    assert "\n2 │   - gone\n  │     ━\n" in log
+    assert "\n2 │   - gone\n  │     ━━━━\n" in log
     assert "━" not in answer.text
     assert "hunter2" not in log
 

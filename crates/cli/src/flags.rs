@@ -92,7 +92,18 @@ const FLAGS: &[Flag] = &[
 /// Adds the shared options to a program. `defaults` come from the program and the configuration file; the
 /// help shows them.
 pub fn add(command: Command, defaults: &Map) -> Command {
-    add_flags(command, defaults, |flag| flag.heading != ANSIBLE).arg(environment())
+    add_flags(command, defaults, |flag| flag.heading != ANSIBLE).arg(environment()).arg(colour())
+}
+
+/// The option for colours.
+pub fn colour() -> Arg {
+    Arg::new("color")
+        .long("color")
+        .value_name("WHEN")
+        .value_parser(PossibleValuesParser::new(crate::screen::COLOURS))
+        .default_value("auto")
+        .help("Colours: on a terminal, always or never")
+        .help_heading(OUTPUT)
 }
 
 /// Adds the option that only `reclass-ansible` has.

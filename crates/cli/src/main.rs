@@ -7,6 +7,7 @@ mod flags;
 mod folder;
 mod programs;
 mod progress;
+mod screen;
 mod session;
 mod terminal;
 mod version;

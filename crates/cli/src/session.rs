@@ -18,7 +18,7 @@ use reclass::{Inventory, NodeInfo};
 
 use crate::commands::manual::Manual;
 use crate::configuration::{self, Configuration};
-use crate::{commands, commands::complete, commands::tools, flags, progress, terminal, version};
+use crate::{commands, commands::complete, commands::tools, flags, progress, screen, terminal, version};
 
 /// The exit code of a usage error.
 const USAGE: u8 = 2;
@@ -56,12 +56,13 @@ impl Program {
             .arg(version::flag())
             // As in the Python programs.
             .infer_long_args(true)
+            .color(screen::clap_colours())
             .max_term_width(100)
             .after_help(format!(
                 "{}\n\nDefaults come from the first reclass-config.yml found in the current directory, the home directory, \
                  /etc/reclass and the directory of the program, or from the file that --config names. With \
                  SOURCE_DATE_EPOCH in the environment, that time is printed instead of the present. NO_COLOR turns \
-                 colours off. 'reclass explain-error CODE' explains an error, a warning or a rule of lint.\n\n{}",
+                 colours off, FORCE_COLOR on. 'reclass explain-error CODE' explains an error, a warning or a rule of lint.\n\n{}",
                 self.manual.examples(),
                 self.manual.documentation()
             ));
@@ -143,6 +144,7 @@ fn everything_wrong(inventory: &Inventory, first: Error) -> Error {
 
 /// Runs a program and returns the exit code.
 pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
+    screen::choose_colours(&arguments);
     let called = arguments.first().map(OsString::as_os_str);
     let mut defaults = (program.defaults)(&configuration::folder_of(called));
     // A tool needs no settings, and `explain-error` has to work beside a broken file.
@@ -179,6 +181,9 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
     };
     let mut options = defaults;
     let given = flags::settings(&matches);
+    if let Some(base) = given.get("inventory_base_uri").and_then(Value::as_str) {
+        screen::set_base(base);
+    }
     configuration.overrule(&given);
     options.extend(given);
     if let Some((verb, rest)) = matches.subcommand() {

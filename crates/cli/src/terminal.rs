@@ -19,6 +19,7 @@ use reclass::value::{Map, Value};
 use reclass::{files, json, report};
 
 use crate::configuration::environment;
+use crate::screen;
 
 /// The answer as text, in the format of the settings.
 pub fn format(value: &Value, settings: &Settings) -> String {
@@ -70,13 +71,19 @@ fn printed(done: io::Result<()>) -> ExitCode {
 /// Prints an error in full. For people it names the command that explains the error; programs that read
 /// standard error get the error alone.
 pub fn fail(error: &Error) {
-    complain(&report::full(error, colours(), &source));
+    let faults = error.faults().iter().cloned().map(placed).collect();
+    complain(&screen::message(&report::full(&Error::new(faults), colours(), &source)));
     let first = error.first();
     if io::stderr().is_terminal()
         && let Some(line) = explanation(first)
     {
-        complain(&format!("\n{line}"));
+        complain(&screen::message(&format!("\n{line}")));
     }
+}
+
+/// The fault with places for standard error.
+fn placed(fault: Fault) -> Fault {
+    if io::stderr().is_terminal() { screen::with_shown_places(fault) } else { fault }
 }
 
 /// The line that names the command which explains a fault.
@@ -87,7 +94,8 @@ fn explanation(fault: &Fault) -> Option<String> {
 
 /// The same line for an answer, if people read it.
 pub fn explanation_in_answer(fault: &Fault) -> Option<String> {
-    io::stdout().is_terminal().then(|| explanation(fault)).flatten()
+    let line = io::stdout().is_terminal().then(|| explanation(fault)).flatten();
+    line.map(|line| screen::message_in_answer(&line))
 }
 
 /// Prints a warning in full.
@@ -95,12 +103,12 @@ pub fn warn(warning: &Warning) {
     if matches!(warning.kind, Kind::ConfigurationUnread { .. }) {
         return note(warning);
     }
-    complain(&report::full_warning(warning, colours(), &source));
+    complain(&screen::message(&report::full_warning(&placed(warning.clone()), colours(), &source)));
 }
 
 /// Prints a note in full.
 pub fn note(note: &Fault) {
-    complain(&report::full_note(note, colours(), &source));
+    complain(&screen::message(&report::full_note(&placed(note.clone()), colours(), &source)));
 }
 
 /// Prints a sentence that may help.
@@ -126,18 +134,12 @@ fn complain(text: &str) {
 }
 
 fn colours() -> bool {
-    coloured(io::stderr().is_terminal())
+    screen::coloured(io::stderr().is_terminal())
 }
 
 /// Whether the answer may have colours.
 pub fn colours_in_answer() -> bool {
-    coloured(io::stdout().is_terminal())
-}
-
-fn coloured(terminal: bool) -> bool {
-    terminal
-        && environment("NO_COLOR").is_none()
-        && environment("TERM").is_none_or(|terminal| terminal != "dumb")
+    screen::coloured(io::stdout().is_terminal())
 }
 
 /// Maximum size in bytes of a file with excerpts: the highest value of `limit_file_size`.

@@ -4,7 +4,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, Title};
 
 use super::{Finding, once, remarks};
-use crate::base::error::{Error, Fault, Note, Warning, inert, is_active};
+use crate::base::error::{Error, Fault, Kind, Note, Warning, inert, is_active};
 use crate::base::source::Site;
 
 /// Lines longer than this are not shown at all; shorter ones are cut around the marked part.
@@ -73,7 +73,8 @@ fn group<'a>(title: Title<'a>, fault: &Fault, read: &dyn Fn(&str) -> Option<Stri
     let mut group = Group::with_title(title);
     if let Some(site) = &fault.site {
         let text = read(&site.path);
-        match text.as_deref().and_then(|text| Excerpt::of(site, text)) {
+        let is_token = !matches!(fault.kind, Kind::YamlSyntax { .. });
+        match text.as_deref().and_then(|text| Excerpt::of(site, text, is_token)) {
             Some(excerpt) => group = group.element(excerpt.snippet(site)),
             None => group = group.element(origin(site)),
         }
@@ -104,8 +105,9 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The line at a place, if the file still has it and it can be shown.
-    fn of(site: &Site, text: &str) -> Option<Excerpt> {
+    /// The line at a place, if the file still has it and it can be shown. A place without a length marks the
+    /// token that begins there, or one character.
+    fn of(site: &Site, text: &str, is_token: bool) -> Option<Excerpt> {
         let line = text.split('\n').nth((site.line as usize).checked_sub(1)?)?;
         let line = line.strip_suffix('\r').unwrap_or(line);
         // The parser does not count a byte order mark as a column.
@@ -116,8 +118,15 @@ impl Excerpt {
         }
         // Each character becomes exactly one, so that columns stay the same.
         let line: String = line.chars().map(shown).collect();
+        let length = match site.length as usize {
+            0 if is_token => {
+                let start = line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
+                token_length(&line[..start], &line[start..])
+            }
+            length => length,
+        };
         let offset = |column: usize| line.char_indices().nth(column).map_or(line.len(), |(offset, _)| offset);
-        let (start, end) = (offset(column), offset(column.saturating_add((site.length as usize).max(1))));
+        let (start, end) = (offset(column), offset(column.saturating_add(length.max(1))));
         Some(Excerpt { line, start, end })
     }
 
@@ -129,6 +138,34 @@ impl Excerpt {
     }
 }
 
+/// The number of characters of the node that begins behind `before`: a text in quotes, a collection in
+/// brackets, or a text up to a comment, a colon, or the comma or bracket of an enclosing collection.
+fn token_length(before: &str, rest: &str) -> usize {
+    let characters: Vec<char> = rest.chars().collect();
+    if let Some(quote @ ('"' | '\'')) = characters.first() {
+        let end = characters.iter().skip(1).position(|c| c == quote);
+        return end.map_or(characters.len(), |end| end + 2);
+    }
+    let opened = before.matches(['[', '{']).count() > before.matches([']', '}']).count();
+    let mut depth = 0usize;
+    let mut length = 0;
+    for (at, c) in characters.iter().enumerate() {
+        let next = characters.get(at + 1).copied().unwrap_or(' ');
+        match c {
+            '[' | '{' => depth += 1,
+            ']' | '}' if depth > 0 => depth -= 1,
+            ']' | '}' | ',' if depth == 0 && opened => break,
+            ':' if depth == 0 && next.is_whitespace() => break,
+            '#' if at > 0 && characters[at - 1].is_whitespace() => break,
+            _ => {}
+        }
+        if !c.is_whitespace() {
+            length = at + 1;
+        }
+    }
+    length
+}
+
 /// The displayed form of a character: itself, or a symbol for a control character.
 fn shown(c: char) -> char {
     match c {
@@ -138,5 +175,30 @@ fn shown(c: char) -> char {
         '\u{7f}' => '\u{2421}',
         c if is_active(c) => '\u{fffd}',
         c => c,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::token_length;
+
+    #[test]
+    fn tokens_end_with_their_node() {
+        for (before, rest, token) in [
+            ("- ", "web server  # why", "web server"),
+            ("classes: [", "web, db]", "web"),
+            ("classes: [", "web]", "web"),
+            ("a: ", "one, two", "one, two"),
+            ("a: ", "'it, x' # c", "'it, x'"),
+            ("a: ", "\"open", "\"open"),
+            ("- ", "role.${role::base}", "role.${role::base}"),
+            ("a: ", "{x: 1}  # c", "{x: 1}"),
+            ("  ", "listen: 81", "listen"),
+            ("a: ", "&v {x: 1}", "&v {x: 1}"),
+            ("a: {b: ", "${c:d}}", "${c:d}"),
+            ("a: ", "", ""),
+        ] {
+            assert_eq!(token_length(before, rest), token.len(), "{before}{rest}");
+        }
     }
 }

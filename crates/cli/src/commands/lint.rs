@@ -20,7 +20,7 @@ use crate::commands::list::count;
 use crate::commands::manual::Manual;
 use crate::commands::{Answering, Invocation, Printout, Verb, flag, many, node_globs};
 use crate::folder::OutputFolder;
-use crate::{folder, terminal};
+use crate::{folder, screen, terminal};
 
 /// The `lint` verb.
 pub const VERB: Verb = Verb {
@@ -267,8 +267,13 @@ fn inert_line(line: &str) -> String {
 }
 
 /// The findings in the form of the output.
-fn printed(question: &Invocation<'_>, findings: Vec<Finding>, summary: &str, current: &Path) -> String {
+fn printed(question: &Invocation<'_>, mut findings: Vec<Finding>, summary: &str, current: &Path) -> String {
     let top = folder::top(current).to_string_lossy().into_owned();
+    if screen::is_answer_shown() && ["full", "concise"].contains(&question.output) {
+        for finding in &mut findings {
+            finding.fault = screen::with_shown_places(finding.fault.clone());
+        }
+    }
     match question.output {
         "json" => report::to_json(&findings),
         "github" => report::github(&whole_paths(findings, current), &top),
@@ -284,7 +289,8 @@ fn printed(question: &Invocation<'_>, findings: Vec<Finding>, summary: &str, cur
         _ => {
             lines(
                 findings.iter().map(|finding| {
-                    report::full_finding(finding, question.paint.0, &|path| terminal::source(path))
+                    let read = |path: &str| terminal::source(path);
+                    screen::message_in_answer(&report::full_finding(finding, question.paint.colours, &read))
                 }),
                 summary,
                 "\n\n",

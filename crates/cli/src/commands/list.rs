@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use crate::commands::manual::{Example, Manual};
 use crate::commands::{Answering, OpenInvocation, Printout, Verb, flag, many};
+use crate::screen::{self, CELL};
 
 /// A listing verb.
 const fn verb(
@@ -60,7 +61,7 @@ pub const NODES: Verb = verb(
                 let applications = row.applications.iter().map(|name| inert(name)).collect::<Vec<_>>();
                 let _ = write!(
                     line,
-                    "  {}  {} classes  [{}]  {}",
+                    "{CELL}{}{CELL}{} classes{CELL}[{}]{CELL}{}",
                     brief(&row.environment),
                     row.classes,
                     applications.join(", "),
@@ -137,7 +138,7 @@ pub const PARAMS: Verb = verb(
         let rows = list::parameters(&question.inventory, &globs, &filter, &redaction)?;
         rows_of(question, What::Parameter, &filter, &rows, |row, long| {
             let (places, nodes) = (count(row.places.len(), "place"), users(&row.nodes, row.complete));
-            let mut line = format!("{}  {places}, {nodes}", inert(&row.path));
+            let mut line = format!("{}{CELL}{places}, {nodes}", inert(&row.path));
             for place in row.places.iter().filter(|_| long) {
                 let value = question.paint.of(Style::Value, &brief(&place.written));
                 let site = question.paint.of(Style::Place, &inert(&place.site.to_string()));
@@ -167,7 +168,7 @@ pub const REFS: Verb = verb(
                 other => format!(" ({})", other.name()),
             };
             let nodes = users(&row.nodes, row.complete);
-            let line = format!("{site}  {reference}{bearing} in {}  {nodes}", inert(&row.within));
+            let line = format!("{site}{CELL}{reference}{bearing} in {}{CELL}{nodes}", inert(&row.within));
             with_nodes(line, &row.nodes, long)
         })
     },
@@ -180,9 +181,9 @@ fn names(
     rows: &[NameRow],
 ) -> Result<Printout> {
     rows_of(question, what, filter, rows, |row, long| {
-        let mut line = format!("{}  {}", inert(&row.name), users(&row.nodes, row.complete));
+        let mut line = format!("{}{CELL}{}", inert(&row.name), users(&row.nodes, row.complete));
         if let Some(file) = &row.file {
-            let _ = write!(line, "  {}", question.paint.of(Style::Place, &inert(file)));
+            let _ = write!(line, "{CELL}{}", question.paint.of(Style::Place, &inert(file)));
         }
         with_nodes(line, &row.nodes, long)
     })
@@ -202,7 +203,7 @@ fn rows_of<R: Serialize>(
     }
     let long = question.matches.get_flag("long");
     let lines: Vec<String> = rows.iter().map(|row| line(row, long)).collect();
-    Ok(Printout { text: lines.join("\n"), missing, ..Printout::default() })
+    Ok(Printout { text: screen::columns(&lines), missing, ..Printout::default() })
 }
 
 fn with_nodes(mut line: String, nodes: &[Text], long: bool) -> String {

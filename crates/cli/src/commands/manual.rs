@@ -197,7 +197,11 @@ const FILES: &[(&str, &str)] = &[
 ];
 
 const ENVIRONMENT: &[(&str, &str)] = &[
-    ("NO_COLOR", "If it is set and not empty, the output has no colours."),
+    ("NO_COLOR", "If it is set and not empty, the output has no colours, unless --color asks for them."),
+    (
+        "FORCE_COLOR",
+        "If it is set and neither empty nor 0, the output has colours in pipes too, unless NO_COLOR or --color says otherwise.",
+    ),
     ("TERM", "The value dumb turns off colours and the progress line."),
     (
         "SOURCE_DATE_EPOCH",

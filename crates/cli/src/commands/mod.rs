@@ -23,11 +23,11 @@ use reclass::Inventory;
 use reclass::error::{Error, Fault, Result};
 use reclass::redact::Redaction;
 use reclass::style::Paint;
-use reclass::value::Map;
+use reclass::value::{Map, Value};
 
 use crate::commands::manual::Manual;
 use crate::configuration::Configuration;
-use crate::{flags, progress, terminal};
+use crate::{flags, progress, screen, terminal};
 
 /// A verb.
 pub struct Verb {
@@ -156,6 +156,7 @@ pub fn add(command: Command, defaults: &Map) -> Command {
             .help("Format of the output");
         let secrets = flag("show-secrets", "Show the values that the setting secret_keys masks");
         let verb = (verb.arguments)(flags::add_database(base, defaults)).arg(output).arg(secrets);
+        let verb = verb.arg(flags::colour());
         command.subcommand(verb)
     })
 }
@@ -171,11 +172,15 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
     let Some(verb) = VERBS.iter().find(|verb| verb.name == name) else { return ExitCode::FAILURE };
     let given = flags::database_settings(matches);
     configuration.overrule(&given);
-    options.extend(given);
+    options.extend(given.clone());
     let configuration = &configuration;
     let opened = configuration.usable().and_then(|()| Inventory::open(&options));
     let output = matches.get_one::<String>("output").map_or("", String::as_str);
-    let paint = Paint(terminal::colours_in_answer());
+    let place = screen::is_answer_shown().then_some(screen::place as fn(&str) -> String);
+    let paint = Paint { colours: terminal::colours_in_answer(), place };
+    if let Some(base) = given.get("inventory_base_uri").and_then(Value::as_str) {
+        screen::set_base(base);
+    }
     let asked = Invocation { matches, options: &options, configuration, output, paint };
     let done = match (&verb.answer, opened) {
         (Answering::Settings(answer), opened) => {
@@ -199,7 +204,10 @@ pub fn run(name: &str, matches: &ArgMatches, mut options: Map, mut configuration
         }),
     };
     match done {
-        Ok((answer, clashes)) => {
+        Ok((mut answer, clashes)) => {
+            if ["text", "concise"].contains(&output) {
+                answer.text = screen::wrapped_answer(answer.text);
+            }
             // An empty result prints no line, because programs count lines.
             let nothing = answer.text.is_empty();
             let printed = if nothing { ExitCode::SUCCESS } else { terminal::print(&answer.text) };
