@@ -29,7 +29,9 @@ mod storage;
 mod yaml;
 
 pub use analysis::{diff, explain, graph, lint, list};
-pub use base::{error, failpoints, json, keys, lock, panics, pystr, settings, source, stack, value};
+pub use base::{
+    error, failpoints, json, keys, lock, panics, progress, pystr, settings, source, stack, value,
+};
 pub use engine::context::{Computation, NodeRequest};
 pub use engine::{Inventory, NodeInfo, Request, inventory_value};
 pub use model::configuration;

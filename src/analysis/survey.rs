@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::base::error::Error;
 use crate::base::parallel;
+use crate::base::progress::WorkUnit;
 use crate::base::source::FileId;
 use crate::base::value::{Text, Value};
 use crate::engine::context::{Computation, Layers, NodeRequest};
@@ -106,7 +107,8 @@ impl Survey {
         let catalog = computation.catalog;
         let context = computation.context();
         let items: Vec<&CatalogEntry> = catalog.nodes.values().collect();
-        let nodes = parallel::each(
+        let nodes = parallel::each_counted(
+            WorkUnit::Nodes,
             computation.threads(),
             &items,
             || context.computation(),

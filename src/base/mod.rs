@@ -13,6 +13,7 @@ pub mod parallel;
 pub mod path;
 pub mod pattern;
 pub mod pieces;
+pub mod progress;
 pub mod pystr;
 pub mod secrets;
 pub mod settings;

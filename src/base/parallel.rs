@@ -7,6 +7,7 @@ use std::thread::ScopedJoinHandle;
 
 use crate::base::failpoints::failpoint;
 use crate::base::panics::{Caught, catch};
+use crate::base::progress::{WorkCount, WorkUnit};
 
 /// Minimum number of items for which threads are started.
 const MIN_ITEMS: usize = 64;
@@ -125,6 +126,26 @@ pub fn each<'i, T: Sync, C, R: Send>(
     results.sort_unstable_by_key(|(index, _)| *index);
     results.truncate(end.into_inner());
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// The same as [`each`], and counts the items that are done for those who watch (`progress`).
+pub fn each_counted<'i, T: Sync, C, R: Send>(
+    unit: WorkUnit,
+    threads: usize,
+    items: &'i [T],
+    context: impl Fn() -> C + Sync,
+    work: impl Fn(&C, &'i T) -> R + Sync,
+    stop: impl Fn(&R) -> bool + Sync,
+) -> Vec<R> {
+    let count = if BUSY.get() { None } else { WorkCount::begin(unit, items.len()) };
+    let counted = |context: &C, item: &'i T| {
+        let result = work(context, item);
+        if let Some(count) = &count {
+            count.step();
+        }
+        result
+    };
+    each(threads, items, context, counted, stop)
 }
 
 /// Does two tasks, the first in its own thread if the system allows one.

@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::base::error::{Error, Fault, Kind, Link, Result};
 use crate::base::failpoints::failpoint;
 use crate::base::parallel;
+use crate::base::progress::WorkUnit;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
@@ -206,7 +207,8 @@ impl Database {
                     }
                 }
                 let context = database.context(catalog);
-                let computed = parallel::each(
+                let computed = parallel::each_counted(
+                    WorkUnit::Nodes,
                     context.threads(),
                     &missing,
                     || context.computation(),

@@ -18,6 +18,7 @@ use crate::base::error::{Error, Fault};
 use crate::base::failpoints::failpoint;
 use crate::base::lock::Mutex;
 use crate::base::parallel;
+use crate::base::progress::WorkUnit;
 use crate::base::secrets::Secrets;
 use crate::base::source::FileId;
 use crate::base::value::{Key, Text, Value};
@@ -396,7 +397,8 @@ impl IndexState {
         }
         let (kind, nodes) = (&*kind, &self.nodes);
         let context = **computation;
-        let computed = parallel::each(
+        let computed = parallel::each_counted(
+            WorkUnit::Nodes,
             context.threads(),
             &pending,
             || context.computation(),

@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::lock::Mutex;
 use crate::base::parallel;
+use crate::base::progress::WorkUnit;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
 use crate::engine::counts::Counters;
@@ -377,7 +378,8 @@ impl Inputs {
         let scan = self.scan();
         let unverified = self.files.unverified(items, scan);
         let interner = || self.files.interner();
-        parallel::each(
+        parallel::each_counted(
+            WorkUnit::Files,
             threads,
             &unverified,
             interner,

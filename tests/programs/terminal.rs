@@ -201,7 +201,11 @@ fn what_takes_long_says_so_on_a_terminal() {
     let place = slow();
     let line = ["-b", "a", "-i"];
     let text = shown(reclass(place.path(), &line), false);
-    assert!(text.starts_with(&format!("{WIPE}rendering all nodes, ")), "{text:?}");
+    let first = text.strip_prefix(&format!("{WIPE}rendering ")).expect(&text);
+    let (counts, _) = first.split_once(" nodes, ").expect(&text);
+    let (done, total) = counts.split_once('/').unwrap();
+    assert!(done.parse::<usize>().unwrap() <= total.parse().unwrap(), "{counts}");
+    assert!(text.contains("/s, "), "a rate: {text:?}");
     assert!(text.ends_with(WIPE), "the line is gone at the end: {text:?}");
     assert!(!text.contains('\n'), "{text:?}");
     assert_eq!(

@@ -1,4 +1,5 @@
-//! Shows a line on the terminal during long work: the task and its duration.
+//! Shows a line on the terminal during long work: the task, how many nodes or files are done, how many in a
+//! second, and the duration.
 //!
 //! The line appears after a second, and only if standard error is a terminal. It is erased before any other
 //! output there.
@@ -8,6 +9,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use reclass::lock::Mutex;
+use reclass::progress::{self, WorkProgress};
 
 use crate::configuration::environment;
 
@@ -33,8 +35,9 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
         let show = move || {
             let begun = Instant::now();
             let mut pause = PATIENCE;
+            let mut current = CurrentWork::default();
             while waits.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-                write_line(&format!("{what}, {} s", begun.elapsed().as_secs()));
+                write_line(&current.line(what, progress::current(), begun.elapsed()));
                 pause = PAUSE;
             }
             wipe();
@@ -45,6 +48,52 @@ pub fn shown<T>(what: &str, work: impl FnOnce() -> T) -> T {
         drop(done);
         answer
     })
+}
+
+/// The work that is shown, and its state when it was first seen.
+#[derive(Default)]
+struct CurrentWork(Option<(WorkProgress, Duration)>);
+
+impl CurrentWork {
+    /// `lint 1,240/2,000 nodes, 620/s, 3 s`
+    fn line(&mut self, what: &str, now: Option<WorkProgress>, elapsed: Duration) -> String {
+        let seconds = elapsed.as_secs();
+        let Some(now) = now else { return format!("{what}, {seconds} s") };
+        let (first, seen) = match self.0 {
+            Some((first, seen)) if first.work == now.work && first.total == now.total => (first, seen),
+            _ => {
+                self.0 = Some((now, elapsed));
+                (now, elapsed)
+            }
+        };
+        let rate = match (elapsed.checked_sub(seen).unwrap_or_default(), now.done.saturating_sub(first.done))
+        {
+            // Too short to say anything.
+            (time, done) if time < PAUSE || done == 0 => String::new(),
+            (time, done) => {
+                let tenths = done as u128 * 10_000 / time.as_millis().max(1);
+                match tenths {
+                    0..100 => format!(", {}.{}/s", tenths / 10, tenths % 10),
+                    _ => format!(", {}/s", thousands(tenths / 10)),
+                }
+            }
+        };
+        let (done, total) = (thousands(now.done as u128), thousands(now.total as u128));
+        format!("{what} {done}/{total} {}{rate}, {seconds} s", now.unit.name())
+    }
+}
+
+/// A number with commas, `1,240`.
+fn thousands(number: u128) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// Erases the line before other output.
@@ -63,4 +112,41 @@ fn write_line(text: &str) {
     let mut error = io::stderr().lock();
     // An error is ignored: the terminal is gone.
     let _ = write!(error, "{WIPE}{text}").and_then(|()| error.flush());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use reclass::progress::{WorkProgress, WorkUnit};
+
+    use super::{CurrentWork, thousands};
+
+    #[test]
+    fn the_line_has_counts_and_a_rate() {
+        let at = |done| Some(WorkProgress { work: 1, done, total: 2_000, unit: WorkUnit::Nodes });
+        let mut current = CurrentWork::default();
+        assert_eq!(current.line("lint", None, Duration::from_secs(1)), "lint, 1 s");
+        assert_eq!(current.line("lint", at(40), Duration::from_secs(1)), "lint 40/2,000 nodes, 1 s");
+        assert_eq!(
+            current.line("lint", at(1_240), Duration::from_secs(3)),
+            "lint 1,240/2,000 nodes, 600/s, 3 s"
+        );
+        let other = WorkProgress { work: 2, done: 5, total: 2_000, unit: WorkUnit::Files };
+        assert_eq!(current.line("lint", Some(other), Duration::from_secs(4)), "lint 5/2,000 files, 4 s");
+    }
+
+    #[test]
+    fn a_slow_rate_has_a_decimal() {
+        let at = |done| Some(WorkProgress { work: 1, done, total: 9, unit: WorkUnit::Nodes });
+        let mut current = CurrentWork::default();
+        current.line("rendering", at(1), Duration::from_secs(1));
+        let line = current.line("rendering", at(4), Duration::from_secs(5));
+        assert_eq!(line, "rendering 4/9 nodes, 0.7/s, 5 s");
+    }
+
+    #[test]
+    fn numbers_have_commas() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+    }
 }

@@ -204,9 +204,8 @@ pub fn run(program: &Program, arguments: Vec<OsString>) -> ExitCode {
         terminal::mask(Redaction::of(inventory.settings()));
         let (configuration, timestamp) = (&configuration, terminal::timestamp());
         let session = Session { matches: &matches, mode, inventory, configuration, timestamp };
-        let value = progress::shown(&format!("rendering {}", mode.1.unwrap_or("all nodes")), || {
-            (program.answer)(&session)
-        })?;
+        let what = mode.1.map_or_else(|| "rendering".to_owned(), |node| format!("rendering {node}"));
+        let value = progress::shown(&what, || (program.answer)(&session))?;
         let code = value.map_or(ExitCode::SUCCESS, |value| {
             let code = terminal::print_value(&value, session.inventory.settings());
             // The process ends, and freeing the memory would take longer than allocating it did.

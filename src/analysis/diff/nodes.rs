@@ -8,6 +8,7 @@ use super::values;
 use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
+use crate::base::progress::WorkUnit;
 use crate::base::value::Text;
 use crate::engine::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
@@ -46,7 +47,8 @@ pub(super) fn nodes(
     names.sort_unstable();
     names.dedup();
     let (before, now) = (**old, **new);
-    let found = parallel::each(
+    let found = parallel::each_counted(
+        WorkUnit::Nodes,
         before.threads(),
         &names,
         || (Renderer::new(before.computation()), Renderer::new(now.computation())),

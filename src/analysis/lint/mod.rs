@@ -26,6 +26,7 @@ use crate::analysis::survey::{Reach, Survey, Surveyed, SurveyedFile};
 use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
+use crate::base::progress::WorkUnit;
 use crate::base::secrets::Secrets;
 use crate::base::settings::unknown_word;
 use crate::base::source::{FileId, Origin, Site};
@@ -288,7 +289,8 @@ impl<'a> Linter<'a> {
         let rendered = self.render();
         let files: Vec<&SurveyedFile> = self.files().collect();
         let linter = &*self;
-        let found = parallel::each(
+        let found = parallel::each_counted(
+            WorkUnit::Files,
             self.context.threads(),
             &files,
             || (),
@@ -335,7 +337,8 @@ impl<'a> Linter<'a> {
     fn render(&mut self) -> RenderedNodes {
         let nodes: Vec<(&Surveyed, bool)> =
             self.survey.nodes.iter().zip(self.chosen.iter().copied()).collect();
-        let all = parallel::each(
+        let all = parallel::each_counted(
+            WorkUnit::Nodes,
             self.context.threads(),
             &nodes,
             || self.context.computation(),
