@@ -223,6 +223,10 @@ fn what_takes_long_says_so_on_a_terminal() {
 #[test]
 fn shells_complete_options_nodes_and_classes() {
     let place = workplace();
+    let web = "parameters: {listen: 80, nginx: {user: a, workers: 2}}\n";
+    fs::write(place.path().join("a/classes/role/web.yml"), web).unwrap();
+    let git = "git init -q -b main . && git add -A && git -c user.name=a -c user.email=a@b commit -q -m 1 && git branch some-branch";
+    assert!(Command::new("sh").args(["-c", git]).current_dir(place.path()).status().unwrap().success());
     let sized = "stty cols 200; ";
     for (shell, arguments, begin) in [
         ("bash", &["--norc", "--noprofile", "-i"][..], "source <(reclass completions bash)"),
@@ -257,6 +261,11 @@ fn shells_complete_options_nodes_and_classes() {
             ("reclass-salt -b a --pil\td\t", "reclass-salt -b a --pillar db1"),
             ("reclass-ansible -b a -o j\t", "reclass-ansible -b a -o json"),
             ("reclass -b nowhere -n w\t", "reclass -b nowhere -n w"),
+            ("reclass explain -b a web1 li\t", "reclass explain -b a web1 listen"),
+            ("reclass explain -b a web1 ng\tw\t", "reclass explain -b a web1 nginx:workers"),
+            ("reclass params -b a nginx:u\t", "reclass params -b a nginx:user"),
+            ("reclass nodes -b a --file a/classes/r\t", "reclass nodes -b a --file a/classes/role/web.yml"),
+            ("reclass diff -b a some-b\t", "reclass diff -b a some-branch"),
         ] {
             // Once it is complete, the line is not run but echoed: Ctrl-A is its beginning.
             terminal.types(&format!("{keys}\u{1}echo 'se''en' \n"));

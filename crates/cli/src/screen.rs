@@ -83,7 +83,7 @@ pub fn set_base(base: &str) {
 }
 
 /// A path as people type it here: below the current folder, or below the base folder of the command line.
-fn shown_path(path: &str) -> String {
+pub fn shown_path(path: &str) -> String {
     let given = Path::new(path);
     let (true, Some(current)) = (given.is_absolute(), current_folder()) else { return path.to_owned() };
     if let Ok(below) = given.strip_prefix(&current) {

@@ -8,6 +8,8 @@ mod side;
 mod text;
 mod values;
 
+use std::path::Path;
+
 use serde::Serialize;
 
 use crate::analysis::explain::{ValuePlace, check_nodes};
@@ -28,6 +30,12 @@ pub use side::{OwnOptions, SettingsFile, Side};
 pub use text::{NAMED, summary, text};
 use values::NodeChange;
 pub use values::Section;
+
+/// The branches and tags of the repository around a folder, those with the latest commits first. They are
+/// names of states, as revisions are; without a repository there are none.
+pub fn revisions(folder: &Path) -> Vec<String> {
+    crate::storage::git::revision::names(folder)
+}
 
 /// The difference between two states, as in `--output json` and Python. `docs/diff.md` describes it.
 #[derive(Clone, Debug, Default, Serialize)]

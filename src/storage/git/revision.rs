@@ -46,6 +46,16 @@ pub(super) fn commit(place: In<'_>, revision: &str) -> Result<String, Failure> {
     Ok(String::from_utf8_lossy(&output(command, b"", LOCAL)?).trim().to_owned())
 }
 
+/// The branches and tags of the repository around a folder, those with the latest commits first; none without
+/// a repository.
+pub fn names(folder: &Path) -> Vec<String> {
+    let mut command = git(In::Enclosing(folder));
+    command.args(["for-each-ref", "--sort=-creatordate", "--count=1000", "--format=%(refname:short)"]);
+    command.args(["refs/heads", "refs/tags", "refs/remotes"]);
+    let names = output(command, b"", LOCAL).unwrap_or_default();
+    String::from_utf8_lossy(&names).lines().map(str::to_owned).collect()
+}
+
 /// The repositories in git's folder `modules`, by the paths of their submodules in a commit. The repositories
 /// of submodules that were moved or removed since exist only there.
 fn submodule_repositories(place: In<'_>, commit: &str) -> BTreeMap<PathBuf, PathBuf> {
