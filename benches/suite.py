@@ -253,10 +253,12 @@ def _whole(effort: Effort, results: Results) -> None:
     sizes, asking_sizes = _sizes(effort), _sizes(effort, "--queries", "1")
     largest = [preset(name) for name in effort.presets if name == "XL"]
 
-    def row(inventory: Inventory, command: tuple[str, ...], most: float | None = None) -> Figure:
+    def row(
+        inventory: Inventory, command: tuple[str, ...], most: float | None = None, shown: str | None = None
+    ) -> Figure:
         figure, peak = reviewing.processor(effort, inventory, *command)
         targets = [] if most is None else [at_most(most, figure, seconds)]
-        scenario = f"`reclass {' '.join(command)}`, processor"
+        scenario = f"`reclass {shown or ' '.join(command)}`, processor"
         results.targets.append(Row(scenario, inventory.name, {OURS: figure}, targets))
         return peak
 
@@ -272,7 +274,7 @@ def _whole(effort: Effort, results: Results) -> None:
     for inventory in largest:
         row(inventory, LINT, 3.0)
         row(inventory, GRAPH, 1.5)
-        row(inventory, ("diff", str(inventory.base), "--summary"))
+        row(inventory, ("diff", str(inventory.base), "--summary"), shown="diff OLD --summary")
     for inventory in reviewing.whole(effort.real):
         row(inventory, INVENTORY)
     for name, command, inventories, most in (

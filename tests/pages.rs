@@ -141,6 +141,11 @@ fn explain() {
 }
 
 #[test]
+fn merge_options() {
+    check("merge-options.md");
+}
+
+#[test]
 fn lint() {
     check("lint.md");
 }

@@ -169,6 +169,11 @@ impl PathPattern {
         })
     }
 
+    /// The state after any key: only `*` and `**` match it.
+    pub fn step_any(&self, progress: &Progress) -> Progress {
+        self.stepped(progress, |_, written| written == "*")
+    }
+
     fn stepped(&self, progress: &Progress, is: impl Fn(&Glob, &str) -> bool) -> Progress {
         let next = progress.0.iter().filter_map(|at| match self.segments.get(*at)? {
             Segment::Any => Some(*at),

@@ -210,6 +210,8 @@ settings! {
     allow_none_override: bool = "true" as Shape::Flag;
     /// Changing a `=constant` is an error; otherwise the change is ignored.
     strict_constant_parameters: bool = "true" as Shape::Flag;
+    /// Rules by which lists merge: `true` reads the section [`merge_options`](merge-options.md) of the files. A mapping of patterns to strategies does too, and its declarations come before those of all files.
+    merge_options: Value = "false" as Shape::Any;
     /// Separator of the keys in a reference.
     delimiter: Text = "':'" as Shape::Word;
     /// Prefix of a key that replaces what earlier classes said: one character.

@@ -23,6 +23,7 @@ use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::model::catalog::Catalog;
 use crate::model::mappings::Mappings;
+use crate::model::merge_options::of_settings;
 use crate::storage::git::revision::Revision;
 
 /// The whole state of an inventory.
@@ -60,10 +61,11 @@ impl Database {
         let inputs = Inputs::new(settings.clone(), revision);
         let mappings = Mappings::parse(&settings);
         let ignored = Ignored::parse(&settings);
-        let (inputs, mappings, ignored) = match (inputs, mappings, ignored) {
-            (Ok(inputs), Ok(mappings), Ok(ignored)) => (inputs, mappings, ignored),
-            (inputs, mappings, ignored) => {
-                let errors = [inputs.err(), mappings.err(), ignored.err()].into_iter().flatten();
+        let rules = of_settings(&settings).map_err(Error::from);
+        let (inputs, mappings, ignored, rules) = match (inputs, mappings, ignored, rules) {
+            (Ok(inputs), Ok(mappings), Ok(ignored), Ok(rules)) => (inputs, mappings, ignored, rules),
+            (inputs, mappings, ignored, rules) => {
+                let errors = [inputs.err(), mappings.err(), ignored.err(), rules.err()].into_iter().flatten();
                 return Err(Error::new(errors.flat_map(Error::into_faults).collect()));
             }
         };
@@ -72,7 +74,7 @@ impl Database {
             mappings,
             ignored,
             settings,
-            roots: Roots::default(),
+            roots: Roots::new(rules),
             index: ExportIndex::default(),
             containers: SharedContainers::default(),
             revision: 0,

@@ -182,6 +182,7 @@ impl Computation<'_> {
         whole &= complete;
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
+        let layer = self.roots.ruled(&layer, linearization.sequence.rules.as_ref(), &prefixes);
         let layers = Layers { name: item.name.clone(), layer, linearization, exports, environment, extra };
         if faults.is_empty() {
             return Ok(layers);

@@ -18,6 +18,7 @@ use crate::evaluate::SharedParameters;
 use crate::model::catalog::TreeId;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold};
+use crate::model::merge_options::MergeRules;
 use crate::model::slot::MapSlot;
 
 /// The empty sequences, one for each tree of classes. The same name is a different class in each tree.
@@ -25,18 +26,51 @@ use crate::model::slot::MapSlot;
 pub struct Roots {
     prefix: Arc<Prefix>,
     roots: Mutex<FxHashMap<TreeId, Arc<Sequence>>>,
-}
-
-impl Default for Roots {
-    fn default() -> Roots {
-        Roots { prefix: Prefix::root(), roots: Mutex::default() }
-    }
+    /// The merge options of the settings.
+    rules: Option<Arc<MergeRules>>,
+    /// Layers under merge options, by the address of the layer of their file, which they keep alive.
+    ruled: Mutex<FxHashMap<usize, Vec<Weak<Layer>>>>,
 }
 
 impl Roots {
+    /// No sequences yet; `rules` are the merge options of the settings.
+    pub fn new(rules: Option<Arc<MergeRules>>) -> Roots {
+        Roots { prefix: Prefix::root(), roots: Mutex::default(), rules, ruled: Mutex::default() }
+    }
+
     /// The empty sequence of a tree.
     pub fn of(&self, tree: TreeId) -> Arc<Sequence> {
-        self.roots.lock().entry(tree).or_insert_with(|| Sequence::root(self.prefix.clone())).clone()
+        let root = || Sequence::root(self.prefix.clone(), self.rules.clone());
+        self.roots.lock().entry(tree).or_insert_with(root).clone()
+    }
+
+    /// A layer after layers with these merge options. The same layer after the same options is one layer for
+    /// all nodes, so that they share what is merged from it.
+    pub fn ruled(
+        &self,
+        layer: &Arc<Layer>,
+        before: Option<&Arc<MergeRules>>,
+        prefixes: &Prefixes,
+    ) -> Arc<Layer> {
+        let Some(rules) = MergeRules::after(before, &layer.merge_options) else { return layer.clone() };
+        let mut all = self.ruled.lock();
+        if all.len() >= 1_024 && all.len().is_power_of_two() {
+            all.retain(|_, layers| layers.iter().any(|layer| layer.strong_count() > 0));
+        }
+        let layers = all.entry(Arc::as_ptr(layer) as usize).or_default();
+        let same = |known: &Arc<Layer>| {
+            known
+                .ruled
+                .as_ref()
+                .is_some_and(|ruled| Arc::ptr_eq(&ruled.layer, layer) && ruled.rules.same(&rules))
+        };
+        if let Some(known) = layers.iter().filter_map(Weak::upgrade).find(same) {
+            return known;
+        }
+        layers.retain(|layer| layer.strong_count() > 0);
+        let new = Arc::new(layer.under(rules, prefixes));
+        layers.push(Arc::downgrade(&new));
+        new
     }
 }
 
@@ -83,6 +117,8 @@ pub struct Sequence {
     pub file_count: usize,
     /// Whether a layer sets automatic parameters.
     pub automatic: bool,
+    /// The merge options in force after all steps.
+    pub rules: Option<Arc<MergeRules>>,
     parameters: OnceLock<Arc<SharedParameters>>,
     exports: OnceLock<Arc<MapSlot>>,
     classes: OnceLock<ClassNames>,
@@ -94,13 +130,14 @@ pub struct Sequence {
 
 impl Sequence {
     /// The empty sequence.
-    fn root(prefix: Arc<Prefix>) -> Arc<Sequence> {
+    fn root(prefix: Arc<Prefix>, rules: Option<Arc<MergeRules>>) -> Arc<Sequence> {
         Arc::new(Sequence {
             parent: None,
             added: StepAdditions::default(),
             prefix,
             file_count: 0,
             automatic: false,
+            rules,
             parameters: OnceLock::new(),
             exports: OnceLock::new(),
             classes: OnceLock::new(),
@@ -129,6 +166,7 @@ impl Sequence {
             parent: Some(self.clone()),
             file_count: self.file_count + added.included.len(),
             automatic: self.automatic || added.layers.iter().any(sets_automatic),
+            rules: added.layers.last().map_or_else(|| self.rules.clone(), |last| last.rules().cloned()),
             prefix,
             added,
             parameters: OnceLock::new(),

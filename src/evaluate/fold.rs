@@ -16,6 +16,7 @@ use crate::base::path::join_path;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Value};
 use crate::model::merge::{map_of_values, merge_maps, normalize, stack_maps, with_closed_stacks};
+use crate::model::merge_options::{Declaration, PathRules, Strategy};
 use crate::model::slot::{ListSlot, MapSlot, Slot, StackEntry, StackSlot, from_value};
 
 /// Values that a `~` replaced, to be examined after everything else is evaluated.
@@ -42,6 +43,9 @@ impl FailedEntry {
         FailedEntry { at, stop, certain: true }
     }
 }
+
+/// The setting and the section with the rules by which lists merge.
+const MERGE_OPTIONS: &str = "merge_options";
 
 /// More values of layers than all paths of a node have together.
 const MANY: usize = 10_000;
@@ -179,26 +183,28 @@ impl Evaluator<'_> {
                 }
                 continue;
             }
+            let lists = entry.rules.as_deref().and_then(PathRules::declaration);
+            let lists = lists.filter(|_| new.whnf.is_list());
             let (effect, setting) = match index {
                 _ if forgiven => (Effect::Missing, None),
                 0 => (Effect::Sets, None),
                 _ if output.whnf.is_null() || entry.prefix.overrides => (Effect::Replaces, None),
-                _ => self.effect(&output.whnf, &new.whnf),
+                _ => match (self.effect(&output.whnf, &new.whnf), lists) {
+                    ((Effect::Extends, _), Some(Declaration { strategy: Strategy::Replace, .. })) => {
+                        (Effect::Replaces, Some(MERGE_OPTIONS))
+                    }
+                    (effect, _) => effect,
+                },
             };
             if matches!(effect, Effect::Sets | Effect::Replaces | Effect::Missing) {
                 tracer.replaced(take(output));
             }
             tracer.step(effect, setting, &new);
-            match effect {
-                Effect::Merges => self.merge_into::<T>(output, new, origin),
-                Effect::Extends => self.extend(output, output_origin, &new.whnf, origin).map_err(at)?,
-                Effect::Conflicts => {
-                    return Err(at(self.conflict(output, output_origin, &new, origin, setting)));
-                }
-                _ => *output = new,
+            if effect == Effect::Conflicts {
+                return Err(at(self.conflict(output, output_origin, &new, origin, setting)));
             }
+            grown = self.take_in(output, output_origin, new, (entry, effect), lists, tracer).map_err(at)?;
             tracer.result(output);
-            grown = matches!(effect, Effect::Merges | Effect::Extends);
             output_origin = origin;
             constant |= entry.prefix.constant;
             if constant && grown {
@@ -216,6 +222,33 @@ impl Evaluator<'_> {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Combines the output with the value of an entry. Returns whether it is a container created here.
+    fn take_in<T: Tracer>(
+        &mut self,
+        output: &mut Found,
+        before: Origin,
+        new: Found,
+        (entry, effect): (&StackEntry, Effect),
+        lists: Option<&Declaration>,
+        tracer: &mut T,
+    ) -> Result<bool, Stop> {
+        match (effect, lists, entry.rules.as_deref()) {
+            (Effect::Sets | Effect::Replaces | Effect::Extends, Some(declaration), _) => {
+                let lists = (&take(output).whnf, &new.whnf);
+                let list = self.merge_lists(lists, before, entry, declaration, tracer)?;
+                *output = Whnf::List(Arc::new(list)).into();
+            }
+            (Effect::Merges, _, rules) => self.merge_into::<T>(output, new, entry, rules),
+            (Effect::Extends, ..) => self.extend(output, before, &new.whnf, entry.slot.origin())?,
+            (_, _, Some(rules)) => *output = self.under(new, entry, rules),
+            _ => {
+                *output = new;
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether two whnfs have the same value. A whnf that depends on this path has no value yet, so the
@@ -338,12 +371,32 @@ impl Evaluator<'_> {
     }
 
     /// Merges a later mapping into the output. A mapping with one owner changes in place.
-    fn merge_into<T: Tracer>(&mut self, output: &mut Found, later: Found, origin: Origin) {
+    fn merge_into<T: Tracer>(
+        &mut self,
+        output: &mut Found,
+        later: Found,
+        entry: &StackEntry,
+        rules: Option<&PathRules>,
+    ) {
+        let origin = entry.slot.origin();
         let earlier = take(output);
         let earlier = self.mapping(earlier, origin);
-        let later = self.mapping(later, origin);
+        let mut later = self.mapping(later, origin);
+        if let Some(rules) = rules.filter(|_| !has_rules(&entry.slot)) {
+            later = rules.apply(&later, &self.prefixes);
+        }
         let merge = if T::TRACES { stack_maps } else { merge_maps };
         *output = Whnf::Map(merge(earlier, &later, &self.prefixes)).into();
+    }
+
+    /// A first value under merge options: they hold for the lists in a mapping.
+    fn under(&mut self, found: Found, entry: &StackEntry, rules: &PathRules) -> Found {
+        if MergeKind::of(&found.whnf) != MergeKind::Map || has_rules(&entry.slot) {
+            return found;
+        }
+        let map = self.mapping(found.clone(), entry.slot.origin());
+        let new = rules.apply(&map, &self.prefixes);
+        if Arc::ptr_eq(&map, &new) { found } else { Whnf::Map(new).into() }
     }
 
     /// A mapping ready to be merged. The stacks of one from a reference are closed (M4).
@@ -413,6 +466,11 @@ impl Evaluator<'_> {
     }
 }
 
+/// Whether the lists inside have their merge options already: those of a mapping that is written in a layer.
+fn has_rules(slot: &Slot) -> bool {
+    matches!(slot, Slot::Map(_))
+}
+
 /// Moves a value out and leaves null.
 fn take(found: &mut Found) -> Found {
     std::mem::replace(found, Whnf::Value(Value::Null).into())
@@ -432,7 +490,7 @@ fn replaced_count(entries: &[StackEntry]) -> usize {
 }
 
 /// The items of a list. A scalar is a list with one item.
-fn items(whnf: &Whnf, origin: Origin) -> Box<dyn Iterator<Item = Slot> + '_> {
+pub(super) fn items(whnf: &Whnf, origin: Origin) -> Box<dyn Iterator<Item = Slot> + '_> {
     match whnf {
         Whnf::List(list) => Box::new(list.items.iter().cloned()),
         Whnf::Value(Value::List(items)) => Box::new(items.iter().map(move |item| from_value(item, origin))),

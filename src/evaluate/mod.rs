@@ -11,6 +11,7 @@
 mod deep;
 mod fold;
 mod further;
+mod lists;
 mod memo;
 mod partial;
 mod path_stack;
@@ -36,6 +37,8 @@ use crate::model::merge::Prefixes;
 use crate::model::slot::{ListSlot, MapSlot, RawSlot, Slot};
 use crate::model::template::{Part, Template};
 
+pub use lists::ItemEffect;
+pub(crate) use lists::ItemStep;
 use memo::{Memo, SlotState};
 pub use partial::{ClassMemo, OwnPaths};
 use path_stack::PathStack;
@@ -129,6 +132,9 @@ impl Whnf {
     }
     pub(crate) fn is_container(&self) -> bool {
         !matches!(self, Whnf::Value(value) if !matches!(value, Value::List(_) | Value::Map(_)))
+    }
+    pub(crate) fn is_list(&self) -> bool {
+        matches!(self, Whnf::List(_) | Whnf::Value(Value::List(_)))
     }
     pub(crate) fn is_null(&self) -> bool {
         matches!(self, Whnf::Value(Value::Null))

@@ -7,6 +7,7 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::lists::ItemStep;
 use super::{Evaluator, Found, Stop, Whnf};
 use crate::base::error::{Fault, Kind};
 use crate::base::source::Origin;
@@ -53,6 +54,10 @@ pub(super) trait Tracer {
     const TRACES: bool;
     /// The next value has this effect, decided by this setting.
     fn step(&mut self, effect: Effect, setting: Option<&'static str>, new: &Found);
+    /// The effect of merge options on an item of the value.
+    fn item(&mut self, step: ItemStep);
+    /// The merge option that decides about the items of the value.
+    fn declared(&mut self, origin: Origin, pattern: &str);
     /// The result after the step.
     fn result(&mut self, value: &Found);
     /// The next value replaces this result.
@@ -62,6 +67,8 @@ pub(super) trait Tracer {
 impl Tracer for () {
     const TRACES: bool = false;
     fn step(&mut self, _effect: Effect, _setting: Option<&'static str>, _new: &Found) {}
+    fn item(&mut self, _step: ItemStep) {}
+    fn declared(&mut self, _origin: Origin, _pattern: &str) {}
     fn result(&mut self, _value: &Found) {}
     fn replaced(&mut self, _value: Found) {}
 }
@@ -96,13 +103,36 @@ pub(crate) struct FoldStep {
     pub(crate) new: Option<Found>,
     /// The result after the step, unless it is a mapping.
     pub(crate) after: Option<Found>,
+    /// The merge option that decides about its items: where it is declared, and its pattern.
+    pub(crate) declared: Option<(Origin, String)>,
+    /// The effects of that option on items.
+    pub(crate) items: Vec<ItemStep>,
+}
+
+impl FoldStep {
+    fn new(effect: Effect, setting: Option<&'static str>, new: Option<Found>) -> FoldStep {
+        FoldStep { effect, setting, new, after: None, declared: None, items: Vec::new() }
+    }
 }
 
 impl Tracer for FoldTrace<'_> {
     const TRACES: bool = true;
 
     fn step(&mut self, effect: Effect, setting: Option<&'static str>, new: &Found) {
-        self.steps.push(FoldStep { effect, setting, new: Some(new.clone()), after: None });
+        self.steps.push(FoldStep::new(effect, setting, Some(new.clone())));
+    }
+
+    fn item(&mut self, item: ItemStep) {
+        // The number of items is the budget of their list.
+        if let Some(step) = self.steps.last_mut() {
+            step.items.push(item);
+        }
+    }
+
+    fn declared(&mut self, origin: Origin, pattern: &str) {
+        if let Some(step) = self.steps.last_mut() {
+            step.declared = Some((origin, pattern.to_owned()));
+        }
     }
 
     fn result(&mut self, value: &Found) {
@@ -214,7 +244,7 @@ impl Evaluator<'_> {
                     Stop::Fault(fault) if matches!(fault.kind, Kind::EvaluationLimit { .. }) => break,
                     _ => Effect::Sets,
                 };
-                trace.steps.push(FoldStep { effect, setting: None, new: None, after: None });
+                trace.steps.push(FoldStep::new(effect, None, None));
             }
         }
         trace

@@ -64,10 +64,8 @@ impl Without<'_> {
             }
             Slot::Map(map) => Slot::Map(Arc::new(self.map(map, cover))),
             Slot::Stack(stack) => {
-                let entry = |entry: &StackEntry| StackEntry {
-                    slot: self.slot(&entry.slot, cover),
-                    prefix: entry.prefix,
-                };
+                let entry =
+                    |entry: &StackEntry| StackEntry { slot: self.slot(&entry.slot, cover), ..entry.clone() };
                 Slot::Stack(Arc::new(StackSlot::new(stack.entries.iter().map(entry).collect())))
             }
         })

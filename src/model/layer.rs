@@ -19,15 +19,17 @@ use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
+use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled};
 use crate::model::slot::MapSlot;
 use crate::model::template::{Template, ThreadInterner};
 use crate::yaml::compose::{Data, Document, Entry, Node};
+use crate::yaml::to_value;
 
 pub use class_name::class_entry;
 pub use keys::keys_with_same_text;
 
 /// The sections of one file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Layer {
     /// The file.
     pub file: FileId,
@@ -46,8 +48,21 @@ pub struct Layer {
     /// Queries embedded in text. They fail a node with this layer, but not other nodes that query its other
     /// exports (Q4, Q5).
     pub embedded_queries: Vec<Fault>,
+    /// The declarations of the section `merge_options`, if the setting of that name allows it.
+    pub merge_options: Vec<Arc<Declaration>>,
+    /// The place of the layer among those of a node, if merge options are in force there.
+    pub ruled: Option<Ruled>,
     /// The warnings about this file.
     pub warnings: Vec<Warning>,
+}
+
+/// Merge options that are in force for a layer. The parameters of the layer have them at each list.
+#[derive(Clone, Debug)]
+pub struct Ruled {
+    /// The declarations, those of the layer included.
+    pub rules: Arc<MergeRules>,
+    /// The layer of the file.
+    pub layer: Arc<Layer>,
 }
 
 /// One entry of `classes`.
@@ -140,6 +155,9 @@ pub struct LayerSource<'a> {
 
 const SECTIONS: [&str; 5] = ["classes", "applications", "parameters", "exports", "environment"];
 
+/// The section that counts only with the setting of this name.
+const MERGE_OPTIONS: &str = "merge_options";
+
 impl Layer {
     /// A layer of parameters that come from no file.
     pub fn of_parameters(parameters: Arc<MapSlot>) -> Layer {
@@ -152,8 +170,21 @@ impl Layer {
             parameters,
             exports: Arc::new(MapSlot::empty()),
             embedded_queries: Vec::new(),
+            merge_options: Vec::new(),
+            ruled: None,
             warnings: Vec::new(),
         }
+    }
+
+    /// The merge options in force after this layer.
+    pub fn rules(&self) -> Option<&Arc<MergeRules>> {
+        self.ruled.as_ref().map(|ruled| &ruled.rules)
+    }
+
+    /// The layer under these merge options, those of the layer included.
+    pub fn under(self: &Arc<Layer>, rules: Arc<MergeRules>, prefixes: &Prefixes) -> Layer {
+        let parameters = rules.apply(&self.parameters, prefixes);
+        Layer { parameters, ruled: Some(Ruled { rules, layer: self.clone() }), ..(**self).clone() }
     }
 
     /// Builds the layer of a document, and reports all faults in it at once. `interner` must be the one
@@ -236,7 +267,7 @@ impl Builder<'_> {
                 &empty
             }
         };
-        for (kind, key) in unknown_sections(document) {
+        for (kind, key) in unknown_sections(document, enabled(self.source.settings)) {
             let fault = Fault::new(kind).at(self.origin(key));
             push_fault(&mut self.warnings, fault);
         }
@@ -248,6 +279,10 @@ impl Builder<'_> {
         let parameters = self.mapping("parameters", section("parameters"));
         let exports = self.mapping("exports", section("exports"));
         let environment = self.environment(section("environment"));
+        let merge_options = match section(MERGE_OPTIONS) {
+            Some(node) if enabled(self.source.settings) => self.merge_options(node),
+            _ => Vec::new(),
+        };
         Layer {
             file: self.source.file,
             classes,
@@ -257,8 +292,37 @@ impl Builder<'_> {
             parameters,
             exports,
             embedded_queries: std::mem::take(&mut self.embedded_queries),
+            merge_options,
+            ruled: None,
             warnings: std::mem::take(&mut self.warnings),
         }
+    }
+
+    /// The declarations of `merge_options`, in order.
+    fn merge_options(&mut self, node: &Node) -> Vec<Arc<Declaration>> {
+        let entries: &[Entry] = match &node.data {
+            Data::Value(Value::Null) => &[],
+            Data::Map(entries) => entries,
+            _ => {
+                let (section, found) = (MERGE_OPTIONS.into(), type_name(node));
+                let kind = Kind::SectionType { section, expected: "mapping", found };
+                self.fail(MERGE_OPTIONS, Fault::new(kind).at(self.origin(node.index)));
+                &[]
+            }
+        };
+        let mut declarations = Vec::with_capacity(entries.len());
+        for entry in entries {
+            let origin = self.origin(entry.key_index);
+            let delimiter = &self.source.settings.delimiter;
+            match declaration(&entry.key.0, &to_value(&entry.value), delimiter, origin) {
+                Ok(declaration) => declarations.push(Arc::new(declaration)),
+                Err(invalid) => {
+                    let origin = self.origin(entry.value.index);
+                    self.fail(MERGE_OPTIONS, invalid.in_file().at(origin));
+                }
+            }
+        }
+        declarations
     }
 
     /// The environment. The forks take any scalar; a container names nothing (S18).
@@ -368,13 +432,15 @@ impl Builder<'_> {
 }
 
 /// The top-level keys of a document without a meaning, with their nodes (Y6).
-pub fn unknown_sections(document: &Document) -> Vec<(Kind, u32)> {
+/// `merge_options` has one if the setting of that name allows it.
+pub fn unknown_sections(document: &Document, merge_options: bool) -> Vec<(Kind, u32)> {
     let Some(Node { data: Data::Map(entries), .. }) = &document.root else { return Vec::new() };
     let mut unknown = Vec::new();
     for entry in entries.iter().filter(|entry| !entry.key.as_str().is_some_and(|key| SECTIONS.contains(&key)))
     {
         let name = crate::base::pystr::str(&entry.key.0);
-        if !SECTIONS.contains(&name.as_str()) && !name.starts_with('_') {
+        let known = SECTIONS.contains(&name.as_str()) || merge_options && name == MERGE_OPTIONS;
+        if !known && !name.starts_with('_') {
             let similar = crate::base::similar::nearest(&name, SECTIONS).map(str::to_owned);
             unknown.push((Kind::UnknownSection { name, similar }, entry.key_index));
         }

@@ -291,7 +291,7 @@ fn is_scalar(value: &Value) -> bool {
 }
 
 fn stack(earlier: Slot, later: Slot) -> Slot {
-    let alone = |slot: Slot| StackSlot::new(vec![StackEntry { slot, prefix: KeyPrefix::default() }]);
+    let alone = |slot: Slot| StackSlot::new(vec![StackEntry::plain(slot)]);
     // A stack with one owner grows in place.
     let mut merged = match earlier {
         Slot::Stack(stack) => Arc::try_unwrap(stack).unwrap_or_else(|shared| (*shared).clone()),
@@ -317,10 +317,10 @@ fn single(slot: Slot, prefix: KeyPrefix) -> Slot {
         && let Slot::Stack(stack) = &slot
         && let [only] = stack.entries.as_slice()
     {
-        let prefix = only.prefix.and(prefix);
-        return Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot: only.slot.clone(), prefix }])));
+        let only = StackEntry { prefix: only.prefix.and(prefix), ..only.clone() };
+        return Slot::Stack(Arc::new(StackSlot::new(vec![only])));
     }
-    Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { slot, prefix }])))
+    Slot::Stack(Arc::new(StackSlot::new(vec![StackEntry { prefix, ..StackEntry::plain(slot) }])))
 }
 
 fn string_key(key: Key) -> Key {

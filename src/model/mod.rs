@@ -7,6 +7,7 @@ pub mod configuration;
 pub mod layer;
 pub mod mappings;
 pub mod merge;
+pub mod merge_options;
 pub mod query;
 pub mod slot;
 pub mod template;

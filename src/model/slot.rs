@@ -10,6 +10,7 @@ use crate::base::size::ValueSize;
 use crate::base::source::Origin;
 use crate::base::table::Table;
 use crate::base::value::{Map, Value};
+use crate::model::merge_options::PathRules;
 use crate::model::query::Query;
 use crate::model::template::Template;
 
@@ -94,6 +95,15 @@ pub struct StackEntry {
     pub slot: Slot,
     /// The prefixes of its key.
     pub prefix: KeyPrefix,
+    /// The merge options in force for its path and below, if there are any.
+    pub rules: Option<Arc<PathRules>>,
+}
+
+impl StackEntry {
+    /// A value without a prefix and without merge options.
+    pub fn plain(slot: Slot) -> StackEntry {
+        StackEntry { slot, prefix: KeyPrefix::default(), rules: None }
+    }
 }
 
 /// The prefixes of a key; `~=key` has both.

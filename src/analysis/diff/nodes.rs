@@ -9,10 +9,12 @@ use crate::base::error::{Error, Fault, Result};
 use crate::base::parallel;
 use crate::base::pattern::{Glob, chosen};
 use crate::base::progress::WorkUnit;
-use crate::base::value::Text;
+use crate::base::value::{Key, Text};
 use crate::engine::NodeInfo;
 use crate::engine::context::{Computation, NodeRequest};
 use crate::engine::sequence::Sequence;
+use crate::model::merge::Prefixes;
+use crate::model::merge_options::enabled;
 
 /// The difference of a node.
 #[derive(Debug)]
@@ -79,6 +81,16 @@ impl<'a> Renderer<'a> {
         })
     }
 
+    /// Finds the keys that identify the items of a list of a node.
+    fn list_keys(&self, name: &Text) -> impl Fn(&[Key]) -> Option<Vec<Text>> {
+        let settings = self.computation.settings;
+        let layers =
+            enabled(settings).then(|| self.computation.layers(NodeRequest::plain(name)).ok()).flatten();
+        let rules = layers.and_then(|layers| layers.layer.rules().cloned());
+        let prefixes = Prefixes::new(settings);
+        move |path| rules.as_ref()?.keys_at(path, &prefixes)
+    }
+
     /// The messages of an error, without the folders of the inventory.
     fn sentences(&self, error: &Error) -> Vec<(&'static str, String)> {
         let folders = self.computation.inputs.trees.display_names(self.computation.catalog);
@@ -106,7 +118,7 @@ fn node(old: &Renderer<'_>, new: &Renderer<'_>, name: &Text) -> NodeDifference {
             NodeDifference::Failing
         }
         (Some(Err(_)), Some(Err(now))) => NodeDifference::Otherwise(now.into_faults()),
-        (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now) {
+        (Some(Ok(before)), Some(Ok(now))) => match values::changes(&before, &now, &new.list_keys(name)) {
             changes if changes.is_empty() => NodeDifference::Same,
             changes => NodeDifference::Changed(changes),
         },

@@ -121,7 +121,7 @@ fn place_values(groups: &mut [&mut Group], of: &ValuePlaces<'_>, redaction: &Red
     let wanted: Vec<Wanted> = groups
         .iter()
         .map(|group| Wanted {
-            path: group.change.path.clone(),
+            path: group.change.path_in(old).to_vec(),
             export: group.change.section == Section::Exports,
             items: indexes(group),
         })

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use super::ListItem;
 use super::items::items;
 use crate::base::stack::grow;
-use crate::base::value::{Key, Map, Value};
+use crate::base::value::{Key, Map, Text, Value};
 use crate::engine::NodeInfo;
 
 /// A section of a node.
@@ -42,6 +43,8 @@ pub(super) struct NodeChange {
     pub section: Section,
     /// The path in the section; empty for sections that are one value.
     pub path: Vec<Key>,
+    /// The path of the old value, if an item has another index in the old list.
+    pub old_path: Option<Vec<Key>>,
     /// Positions in the path of list indexes.
     pub(super) indexes: Vec<usize>,
     /// The old value; `None` if there is none.
@@ -78,6 +81,11 @@ impl NodeChange {
         (self.section, keys.collect(), what)
     }
 
+    /// The path in the old or in the new result.
+    pub fn path_in(&self, old: bool) -> &[Key] {
+        self.old_path.as_deref().filter(|_| old).unwrap_or(&self.path)
+    }
+
     /// The value of an item, from the list that has it.
     pub fn item(&self, item: &ListItem) -> Option<&Value> {
         match if item.added { &self.new } else { &self.old } {
@@ -88,11 +96,14 @@ impl NodeChange {
 }
 
 /// All paths at which two results differ. Mappings are compared key by key. Lists of equal length that hold
-/// mappings or lists are compared index by index, all others by removed and added items.
-pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
+/// mappings or lists are compared index by index, all others by removed and added items. If `list_keys` knows
+/// keys for a list, its items are compared with those that have the same values at these keys.
+pub(super) fn changes(old: &NodeInfo, new: &NodeInfo, list_keys: &ListKeys<'_>) -> Vec<NodeChange> {
     let mut comparison = ValueComparison {
         section: Section::Environment,
+        list_keys,
         path: Vec::new(),
+        old_path: None,
         indexes: Vec::new(),
         changes: Vec::new(),
     };
@@ -123,24 +134,106 @@ pub(super) fn changes(old: &NodeInfo, new: &NodeInfo) -> Vec<NodeChange> {
     comparison.changes
 }
 
-struct ValueComparison {
+/// Finds the keys that identify the items of a list, by its path in the parameters.
+type ListKeys<'k> = dyn Fn(&[Key]) -> Option<Vec<Text>> + 'k;
+
+/// The items of two lists, by their keys. All are indexes.
+struct KeyedItems {
+    removed: Vec<usize>,
+    added: Vec<usize>,
+    /// The items in both lists: index in the new one and in the old one.
+    pairs: Vec<(usize, usize)>,
+}
+
+struct ValueComparison<'k> {
     section: Section,
+    list_keys: &'k ListKeys<'k>,
     path: Vec<Key>,
+    /// The path in the old result, if it has other indexes.
+    old_path: Option<Vec<Key>>,
     indexes: Vec<usize>,
     changes: Vec<NodeChange>,
 }
 
-impl ValueComparison {
+impl ValueComparison<'_> {
     fn add(&mut self, old: Option<Value>, new: Option<Value>) {
         let items = match (&old, &new) {
             (Some(Value::List(old)), Some(Value::List(new))) => items(old, new),
             _ => Vec::new(),
         };
+        self.add_items(old, new, items);
+    }
+
+    fn add_items(&mut self, old: Option<Value>, new: Option<Value>, items: Vec<ListItem>) {
         let (path, indexes) = (self.path.clone(), self.indexes.clone());
-        self.changes.push(NodeChange { section: self.section, path, indexes, old, new, items });
+        let old_path = self.old_path.clone().map(|mut old_path| {
+            old_path.extend_from_slice(&path[old_path.len()..]);
+            old_path
+        });
+        self.changes.push(NodeChange { section: self.section, path, old_path, indexes, old, new, items });
+    }
+
+    /// The items of two lists by their keys; `None` unless every item has its own, and those in both lists have
+    /// the same order.
+    fn keyed<'v>(&self, lists: [&'v [Value]; 2]) -> Option<KeyedItems> {
+        if self.section != Section::Parameters || !self.indexes.is_empty() {
+            return None;
+        }
+        let keys = (self.list_keys)(&self.path)?;
+        let identity = |item: &'v Value| {
+            let map = item.as_map()?;
+            let values: Option<Vec<String>> =
+                keys.iter().map(|key| Some(crate::base::pystr::repr(map.get(&**key)?))).collect();
+            Some(values?.join("\0"))
+        };
+        let index = |items: &'v [Value]| {
+            let known: Option<FxHashMap<String, usize>> =
+                items.iter().enumerate().map(|(index, item)| Some((identity(item)?, index))).collect();
+            known.filter(|known| known.len() == items.len())
+        };
+        let (old, new) = (index(lists[0])?, index(lists[1])?);
+        let only = |mine: &FxHashMap<String, usize>, other: &FxHashMap<String, usize>| {
+            let own = mine.iter().filter(|(key, _)| !other.contains_key(*key)).map(|(_, index)| *index);
+            let mut own: Vec<usize> = own.collect();
+            own.sort_unstable();
+            own
+        };
+        let mut pairs: Vec<(usize, usize)> =
+            new.iter().filter_map(|(key, now)| Some((*now, *old.get(key)?))).collect();
+        pairs.sort_unstable();
+        let in_order = pairs.is_sorted_by_key(|(_, before)| *before);
+        in_order.then(|| KeyedItems { removed: only(&old, &new), added: only(&new, &old), pairs })
+    }
+
+    /// The changes of two lists whose items have keys.
+    fn keyed_items(&mut self, old: &Value, new: &Value, lists: [&[Value]; 2], keyed: KeyedItems) {
+        let item = |added| move |index| ListItem { added, index, place: None };
+        let removed = keyed.removed.into_iter().map(item(false));
+        let items: Vec<ListItem> = removed.chain(keyed.added.into_iter().map(item(true))).collect();
+        if !items.is_empty() {
+            self.add_items(Some(old.clone()), Some(new.clone()), items);
+        }
+        let length = self.path.len();
+        self.indexes.push(length);
+        for (now, before) in keyed.pairs {
+            let index = |at: usize| Key(Value::Int(i64::try_from(at).unwrap_or(i64::MAX)));
+            self.path.push(index(now));
+            if now != before {
+                self.old_path = Some([&self.path[..length], &[index(before)]].concat());
+            }
+            self.values(&lists[0][before], &lists[1][now]);
+            self.old_path = None;
+            self.path.pop();
+        }
+        self.indexes.pop();
     }
 
     fn values(&mut self, old: &Value, new: &Value) {
+        if let (Value::List(before), Value::List(now)) = (old, new)
+            && let Some(keyed) = self.keyed([before, now])
+        {
+            return self.keyed_items(old, new, [before, now], keyed);
+        }
         grow(|| match (old, new) {
             (Value::Map(old), Value::Map(new)) if Arc::ptr_eq(old, new) => {}
             (Value::Map(old), Value::Map(new)) if !old.is_empty() && !new.is_empty() => self.maps(old, new),

@@ -34,7 +34,7 @@ use crate::model::catalog::Catalog;
 use crate::output::redact::Redaction;
 use budget::Budget;
 
-pub use crate::evaluate::Effect;
+pub use crate::evaluate::{Effect, ItemEffect};
 pub use brief::{brief, briefs};
 pub use context::{
     ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, environment,
@@ -44,7 +44,7 @@ pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without}
 pub use parts::{ReferencePlace, ValuePart};
 pub use place::{ValuePlace, ValuePlaces};
 pub use references::{QueryAnswer, ReferenceTrace};
-pub use steps::Step;
+pub use steps::{ItemTrace, MergeOptionTrace, Step};
 pub use text::explanation as to_text;
 pub(crate) use written::written;
 

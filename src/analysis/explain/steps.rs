@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;
@@ -19,11 +20,15 @@ use super::references::{QueryAnswer, ReferenceTrace};
 use super::written::written;
 use crate::base::error::Fault;
 use crate::base::path::KeyPath;
+use crate::base::source::Origin;
 use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::context::Layers;
-use crate::evaluate::{Effect, Evaluator, FoldStep, FoldTrace, Found, Mode, Root, Run, Stop, Whnf};
+use crate::evaluate::{
+    Effect, Evaluator, FoldStep, FoldTrace, Found, ItemEffect, ItemStep, Mode, Root, Run, Stop, Whnf,
+};
 use crate::model::merge::{Prefixes, settled};
+use crate::model::merge_options::PathRules;
 use crate::model::slot::{KeyPrefix, Slot, StackEntry};
 
 /// The effect of one layer on a value.
@@ -51,10 +56,38 @@ pub struct Step {
     pub after: Option<Value>,
     /// The setting that decides the effect.
     pub setting: Option<&'static str>,
+    /// The merge option that decides about the items of the list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_option: Option<MergeOptionTrace>,
     /// The references in the value.
     pub references: Vec<ReferenceTrace>,
     /// The nodes that answered its inventory query.
     pub answers: Vec<QueryAnswer>,
+}
+
+/// A merge option and its effects on the items of one layer.
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct MergeOptionTrace {
+    /// The pattern of paths.
+    pub pattern: String,
+    /// The place of its declaration.
+    pub place: ValuePlace,
+    /// The items that were not simply added.
+    pub items: Vec<ItemTrace>,
+}
+
+/// The effect of a merge option on one item.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(deny_unknown_fields))]
+pub struct ItemTrace {
+    /// The effect.
+    pub effect: ItemEffect,
+    /// The index of the item in the list of its layer.
+    pub item: usize,
+    /// For `removes` the number of removed items, otherwise the index of the other item. It counts removed
+    /// items too.
+    pub other: usize,
 }
 
 /// A value in one layer.
@@ -69,6 +102,8 @@ pub(super) struct LayerValue {
     depth: usize,
     /// The prefixes of these keys.
     prefix: KeyPrefix,
+    /// The merge options in force for it.
+    rules: Option<Arc<PathRules>>,
 }
 
 impl LayerValue {
@@ -105,7 +140,7 @@ impl LayerValue {
     /// The value one key further down.
     fn below(&self, entry: &StackEntry) -> LayerValue {
         let (slot, prefix) = (entry.slot.clone(), self.prefix.and(entry.prefix));
-        LayerValue { slot, prefix, depth: self.depth + 1, ..self.clone() }
+        LayerValue { slot, prefix, rules: entry.rules.clone(), depth: self.depth + 1, ..self.clone() }
     }
 }
 
@@ -137,6 +172,8 @@ struct LayerStep {
     setting: Option<&'static str>,
     counts: bool,
     after: Option<Found>,
+    /// The merge option for its items: where it is declared, its pattern and its effects.
+    declared: Option<(Origin, String, Vec<ItemTrace>)>,
 }
 
 /// The steps of a path found so far.
@@ -156,7 +193,19 @@ impl Descent<'_> {
         }
         let counts =
             !matches!(effect, Effect::Ignored | Effect::Repeats | Effect::Missing) && setting != Some(STRICT);
-        self.steps.push(LayerStep { source, effect, setting, counts, after: self.value.clone() });
+        let after = self.value.clone();
+        self.steps.push(LayerStep { source, effect, setting, counts, after, declared: None });
+    }
+
+    /// Adds to the last step what a merge option did to its items.
+    fn declare(&mut self, traced: &FoldStep) {
+        if let (Some(step), Some((origin, pattern))) = (self.steps.last_mut(), &traced.declared) {
+            let items = traced.items.iter().map(|step| {
+                let &ItemStep { effect, item, other } = step;
+                ItemTrace { effect, item, other }
+            });
+            step.declared = Some((*origin, pattern.clone(), items.collect()));
+        }
     }
 
     /// Adds the constant before a step that it prevents, if the layer of the constant has no step at this
@@ -176,7 +225,8 @@ impl Descent<'_> {
         let container = step.new.as_ref().is_some_and(|new| new.whnf.is_container());
         let effect = if container { Effect::Merges } else { Effect::Sets };
         let after = self.value.clone();
-        self.steps.push(LayerStep { source: source.clone(), effect, setting: None, counts: false, after });
+        let source = source.clone();
+        self.steps.push(LayerStep { source, effect, setting: None, counts: false, after, declared: None });
     }
 
     /// Adds a step that starts a new value, or one that cannot be computed.
@@ -210,6 +260,7 @@ const SLOTS: usize = 4;
 pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Vec<LayerValue> {
     let all: Vec<_> = layers.all().collect();
     let file = |map| (settled(map, prefixes), "class mapping");
+    let rules = layers.linearization.mapped.rules.as_ref();
     let maps: Vec<_> = if exports {
         all.iter().map(|layer| file(&layer.exports)).collect()
     } else {
@@ -219,7 +270,7 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
         mapped
             .iter()
             .map(|layer| file(&layer.parameters))
-            .chain(given(&layers.extra.input, "input data"))
+            .chain(given(&layers.extra.input_after(rules, prefixes), "input data"))
             .chain(given(&layers.extra.automatic, "automatic parameters"))
             .chain(classes.iter().map(|layer| file(&layer.parameters)))
             .collect()
@@ -230,6 +281,7 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
         slot: Slot::Map(map),
         depth: 0,
         prefix: KeyPrefix::default(),
+        rules: None,
     };
     maps.into_iter().enumerate().map(source).collect()
 }
@@ -336,9 +388,16 @@ impl<'a> Explainer<'a> {
             depth += 1;
         }
         let (slot, prefix) = (slot.clone(), KeyPrefix::default());
-        let source =
-            LayerValue { layer: usize::MAX, default_layer: default_layer(path), slot, depth, prefix };
-        Some(LayerStep { source, effect: Effect::Sets, setting: None, counts: true, after: None })
+        let source = LayerValue {
+            layer: usize::MAX,
+            default_layer: default_layer(path),
+            slot,
+            depth,
+            prefix,
+            rules: None,
+        };
+        let (effect, counts) = (Effect::Sets, true);
+        Some(LayerStep { source, effect, setting: None, counts, after: None, declared: None })
     }
 
     fn step(&mut self, traced: LayerStep, path: &[Key]) -> Step {
@@ -355,6 +414,11 @@ impl<'a> Explainer<'a> {
             written: written(&slot, &self.prefixes),
             after: after.filter(|value| !matches!(value, Value::Map(_))),
             setting: traced.setting,
+            merge_option: traced.declared.map(|(origin, pattern, items)| MergeOptionTrace {
+                pattern,
+                place: self.places.of(origin, "settings"),
+                items,
+            }),
             references: Vec::new(),
             answers: self.answers(&slot, &path[depth..]),
         };
@@ -389,7 +453,11 @@ impl<'a> Explainer<'a> {
             return folded.clone();
         }
         let sources = ordered(self.places.layers(), self.in_exports, &self.prefixes);
-        let entry = |source: &LayerValue| StackEntry { slot: source.slot.clone(), prefix: source.prefix };
+        let entry = |source: &LayerValue| StackEntry {
+            slot: source.slot.clone(),
+            prefix: source.prefix,
+            rules: source.rules.clone(),
+        };
         let entries: Vec<StackEntry> = sources.iter().map(entry).collect();
         let folded = self.fold(sources, &entries, false);
         let section = if self.in_exports { &mut self.exports } else { &mut self.parameters };
@@ -456,13 +524,17 @@ impl<'a> Explainer<'a> {
             let (source, setting, after) = (source.clone(), step.setting, step.after.clone());
             match (step.effect, &step.new) {
                 (Effect::Sets | Effect::Replaces, None) => descent.begin(source, None, None, true),
-                (Effect::Sets | Effect::Replaces, _) if whole => descent.begin(source, setting, after, false),
+                (Effect::Sets | Effect::Replaces, _) if whole => {
+                    descent.begin(source, setting, after, false);
+                    descent.declare(step);
+                }
                 (Effect::Sets | Effect::Replaces, Some(new)) => {
                     self.follow_run(folded, run, depth, (source, new), descent);
                 }
                 (Effect::Merges | Effect::Extends, _) if whole => {
                     (descent.has_value, descent.value) = (true, after);
                     descent.push(source, step.effect, setting);
+                    descent.declare(step);
                 }
                 // Part of the value that began before.
                 (Effect::Merges | Effect::Extends | Effect::Removes, _) => {}
@@ -580,6 +652,6 @@ impl<'a> Explainer<'a> {
 fn entries(slot: &Slot) -> Vec<StackEntry> {
     match slot {
         Slot::Stack(stack) => stack.entries.clone(),
-        other => vec![StackEntry { slot: other.clone(), prefix: KeyPrefix::default() }],
+        other => vec![StackEntry::plain(other.clone())],
     }
 }

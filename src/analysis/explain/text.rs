@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::brief::{brief, briefs, whole};
-use super::{ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation};
+use super::{ApplicationTrace, ClassTrace, EnvironmentTrace, Explanation, ItemEffect, ItemTrace};
 use super::{Effect, QueryAnswer, ReferencePlace, ReferenceTrace, Step, ValuePart, ValuePlace, ValueTrace};
 use crate::base::error::inert;
 use crate::base::secrets::MASK;
@@ -216,6 +216,20 @@ impl ExplanationWriter {
         }
         if let Some(setting) = step.setting {
             let _ = writeln!(self.out, "{pad}by the setting {setting}");
+        }
+        if let Some(option) = &step.merge_option {
+            let place = self.place(&option.place);
+            let _ = writeln!(self.out, "{pad}by the merge option '{}' {place}", inert(&option.pattern));
+            for ItemTrace { effect, item, other } in &option.items {
+                let text = match effect {
+                    ItemEffect::Dropped => format!("item {item} is dropped: it is there already"),
+                    ItemEffect::Removes if *other == 1 => format!("item {item} removes 1 item"),
+                    ItemEffect::Removes => format!("item {item} removes {other} items"),
+                    ItemEffect::MergedInto => format!("item {item} merges into item {other}"),
+                    ItemEffect::Replaces => format!("item {item} replaces item {other}"),
+                };
+                let _ = writeln!(self.out, "{pad}  {text}");
+            }
         }
         for reference in &step.references {
             self.reference(reference, indent + 10);

@@ -7,6 +7,7 @@
 mod baseline;
 mod classes;
 mod mentions;
+mod merge_options;
 mod names;
 mod parameters;
 mod plain;
@@ -307,6 +308,7 @@ impl<'a> Linter<'a> {
         };
         found.extend(self.context.catalog.clashes().into_iter().filter(concerns));
         structure::check(self, &mut found);
+        merge_options::check(self, &mut found);
         repeated::check(self, &mut found);
         parameters::check(self, &rendered, &mut found);
         classes::check(self, &mut found);

@@ -33,7 +33,17 @@ pub const RULES: &[Rule] = &[
     new("class-skipped", Level::Info, "A class does not exist, and the settings let it be missing."),
     new("overwritten-reference", Level::Info, "A reference leads nowhere, but a later layer replaces it."),
     new("listed-twice", Level::Warning, "A class or application is listed twice in one list."),
-    new("removal-without-effect", Level::Warning, "A ~application takes nothing away in any node."),
+    new(
+        "removal-without-effect",
+        Level::Warning,
+        "A ~application or a ~item of a list takes nothing away in any node.",
+    ),
+    new("merge-option-unused", Level::Warning, "A merge option decides about no list in any node."),
+    new(
+        "merge-option-conflict",
+        Level::Info,
+        "Two files declare different merge options for one list; the order of the classes decides.",
+    ),
     new("override-without-effect", Level::Warning, "A ~ in front of a key changes nothing in any node."),
     new("constant-held", Level::Warning, "A value is left out in every node, because a constant holds."),
     new("parameter-never-set", Level::Warning, "A reference names a key of _param that no file sets."),

@@ -11,6 +11,7 @@ use crate::base::stack::grow;
 use crate::base::value::{Key, Value};
 use crate::engine::files::duplicate_keys;
 use crate::model::layer::{keys_with_same_text, unknown_sections};
+use crate::model::merge_options::enabled;
 use crate::model::slot::KeyPrefix;
 use crate::yaml::compose::{Data, Document, Entry, Node, compose};
 
@@ -212,7 +213,7 @@ impl<'a> Reader<'a, '_> {
 
     /// The warnings that reading the file would have reported if it had no errors.
     fn noticed(&mut self) {
-        let unknown = unknown_sections(self.document).into_iter();
+        let unknown = unknown_sections(self.document, enabled(self.linter.context.settings)).into_iter();
         let unknown =
             unknown.map(|(kind, key)| Fault::new(kind).at(Origin { file: FileId::NONE, node: key }));
         let twice = duplicate_keys(self.document, FileId::NONE).into_iter();

@@ -15,6 +15,7 @@ impl Kind {
             | Kind::SettingOdd { similar: Some(name), .. }
             | Kind::UnknownRule { similar: Some(name), .. }
             | Kind::UnknownSection { similar: Some(name), .. }
+            | Kind::MergeOption { similar: Some(name), .. }
             | Kind::DirectoryNotFound { similar: Some(name), .. }
             | Kind::NodeNotFound { similar: Some(name), .. }
             | Kind::ClassNotFound { similar: Some(name), .. }

@@ -213,6 +213,21 @@ kinds! {
     /// A later layer changes a value whose key has the prefix `=` (M5).
     ConstantChanged { } "constant-changed" 65
         "a constant is changed";
+    /// An entry of `merge_options`, in a file or in the setting, is invalid. The message names the wrong word.
+    MergeOption { message: String, similar: Option<String> } "merge-option" 65
+        "merge_options: {message}";
+    /// The items of a list merge `by` keys, so each item must be a mapping with a scalar at each of them.
+    /// Add the key to the item.
+    MergeKeyMissing { key: String } "merge-key-missing" 65
+        "an item of a list that merges by '{key}' has no scalar '{key}'";
+    /// One layer has two items with the same values at the keys of `by`. Which of them counts would depend on
+    /// their order. Join them, or remove one.
+    MergeKeyDuplicate { keys: String } "merge-key-duplicate" 65
+        "two items of one list have the same '{keys}', by which the list merges";
+    /// An item that removes another one, as `{name: ~web}` with `by: name` and `remove: true`, has further keys.
+    /// They would have no effect.
+    RemovalWithValue { keys: String } "removal-with-value" 65
+        "an item that removes another one has more keys than '{keys}'";
     /// The default of a reference, as in `${path::default}`, is not YAML (R7). Quotes inside of the default
     /// make it a text.
     DefaultSyntax { reference: String, message: String } "default-syntax" 65

@@ -12,7 +12,16 @@ use crate::engine::sequence::Sequence;
 use crate::evaluate::{Root, ValueSource};
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, fold, with_entry};
+use crate::model::merge_options::MergeRules;
 use crate::model::slot::MapSlot;
+
+impl ExtraParameters {
+    /// The input data after layers with these merge options.
+    pub fn input_after(&self, rules: Option<&Arc<MergeRules>>, prefixes: &Prefixes) -> Option<Arc<MapSlot>> {
+        let input = self.input.as_ref()?;
+        Some(rules.map_or_else(|| input.clone(), |rules| rules.apply(input, prefixes)))
+    }
+}
 
 impl Linearization {
     /// The include chains of all files.
@@ -51,7 +60,7 @@ impl Linearization {
             return self.with_automatic(classes, extra, prefixes, merges);
         }
         self.layers().for_each(|_| merges.add());
-        fold(sources_between(&self.sequence, &self.mapped, &[], extra), prefixes)
+        fold(sources_between(&self.sequence, &self.mapped, &[], extra, prefixes), prefixes)
     }
 
     /// The layers of all classes; `None` if parameters of this node come between them.
@@ -102,7 +111,10 @@ pub(super) fn sources(
     prefixes: &Prefixes,
 ) -> Vec<ValueSource> {
     if is_between(sequence, added, extra) {
-        return sources_between(sequence, mapped, added, extra).into_iter().map(ValueSource::Map).collect();
+        return sources_between(sequence, mapped, added, extra, prefixes)
+            .into_iter()
+            .map(ValueSource::Map)
+            .collect();
     }
     let shared = ValueSource::Shared(sequence.parameters(prefixes).clone());
     let added = added.iter().map(|layer| &layer.parameters);
@@ -124,12 +136,13 @@ fn sources_between(
     mapped: &Sequence,
     added: &[Arc<Layer>],
     extra: &ExtraParameters,
+    prefixes: &Prefixes,
 ) -> Vec<Arc<MapSlot>> {
-    let before = mapped.layers().count();
+    let (before, rules) = (mapped.layers().count(), mapped.rules.as_ref());
     let layers: Vec<&Arc<Layer>> = sequence.layers().chain(added).collect();
     let (mapped, listed) = layers.split_at(before);
     let maps =
         |layers: &[&Arc<Layer>]| -> Vec<_> { layers.iter().map(|layer| layer.parameters.clone()).collect() };
-    let extra = extra.input.iter().chain(&extra.automatic).cloned();
+    let extra = extra.input_after(rules, prefixes).into_iter().chain(extra.automatic.clone());
     maps(mapped).into_iter().chain(extra).chain(maps(listed)).collect()
 }

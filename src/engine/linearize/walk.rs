@@ -262,7 +262,9 @@ impl Linearizer<'_> {
         let shown = grow(|| self.parents(&layer.classes, &IncludedBy::Includer(index)));
         self.active.pop();
         self.list(shown);
-        self.added.layers.push(layer.clone());
+        let before = self.added.layers.last().map_or(self.sequence.rules.as_ref(), |last| last.rules());
+        let layer = self.computation.roots.ruled(layer, before, &self.prefixes);
+        self.added.layers.push(layer);
         self.done.insert(name.clone());
     }
 }

@@ -91,6 +91,8 @@ fn layer(number: u32, version: i64) -> Arc<layer::Layer> {
         parameters: said.clone(),
         exports: said,
         embedded_queries: Vec::new(),
+        merge_options: Vec::new(),
+        ruled: None,
         warnings: Vec::new(),
     })
 }

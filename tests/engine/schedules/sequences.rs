@@ -76,7 +76,7 @@ fn take(
 
 fn take_steps() {
     let prefixes = Arc::new(Prefixes::new(&Settings::from_options(&Map::default()).unwrap().0));
-    let roots = Arc::new(Roots::default());
+    let roots = Arc::new(Roots::new(None));
     let mut kept = Vec::new();
     // The class in the middle changes.
     for (revision, versions) in [(1, [1; 5]), (2, [1, 2, 1, 1, 1])] {
