@@ -658,6 +658,8 @@ def explain(node_name: str, *paths: str, inventory: Any = None) -> dict[str, Any
     Explain the values of a node: the file and line that set a value, the include chain of the file, the
     values that it replaced, and the values that its references found. Secrets are masked.
 
+    ``salt-run`` prints a text; ``--out json`` and other callers get the data.
+
     An error, such as a file that cannot be read, is reported in full, with places and include chains. The
     exit code is then 1.
 
@@ -672,16 +674,19 @@ def explain(node_name: str, *paths: str, inventory: Any = None) -> dict[str, Any
     """
     with commands():
         try:
+            if _commands.is_read_by_people(__opts__):
+                return _commands.as_text(_commands.explain_text(_settings(inventory), node_name, paths))
             return _commands.explain(_settings(inventory), node_name, paths)
         except ReclassError as error:
             # The one exception of a runner that Salt shows without a traceback.
             raise salt.exceptions.NotImplemented(error.full_text()) from None
 
 
-def lint(*nodes: str, inventory: Any = None) -> list[dict[str, Any]]:
+def lint(*nodes: str, inventory: Any = None) -> list[dict[str, Any]] | dict[str, str]:
     """
     Report errors and probable mistakes of the inventory, or of some nodes only. The exit code is always 0;
-    use the program ``reclass lint`` if you need an exit code.
+    use the program ``reclass lint`` if you need an exit code. ``salt-run`` prints a text; ``--out json`` and
+    other callers get the data.
 
     CLI Example:
 
@@ -691,12 +696,15 @@ def lint(*nodes: str, inventory: Any = None) -> list[dict[str, Any]]:
         salt-run reclass.lint web1.example.com
     """
     with commands():
+        if _commands.is_read_by_people(__opts__):
+            return _commands.as_text(_commands.lint_text(_settings(inventory), nodes))
         return _commands.lint(_settings(inventory), nodes)
 
 
 def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[str, Any]:
     """
-    Compare the rendered values of nodes in two states of the inventory. Secrets are masked.
+    Compare the rendered values of nodes in two states of the inventory. Secrets are masked. ``salt-run``
+    prints a text; ``--out json`` and other callers get the data.
 
     old, new
         Revisions of the git repository that contains the inventory. ``.`` is the current state of the files.
@@ -712,6 +720,8 @@ def diff(old: str, new: str = ".", *nodes: str, inventory: Any = None) -> dict[s
         salt-run reclass.diff HEAD~1 HEAD 'db*'
     """
     with commands():
+        if _commands.is_read_by_people(__opts__):
+            return _commands.as_text(_commands.diff_text(_settings(inventory), old, new, nodes))
         return _commands.diff(_settings(inventory), old, new, nodes)
 
 

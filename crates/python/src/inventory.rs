@@ -1,6 +1,7 @@
 //! The Python class `Inventory`: its methods are requests to the engine.
 
 use std::ops::Deref;
+use std::path::Path;
 use std::time::Instant;
 
 use pyo3::intern;
@@ -18,17 +19,18 @@ use reclass::diff::diff;
 use reclass::error::{
     Error, Fault, Kind, Result, Warning, article, concise_warning, inert, truncate_unless_grouped,
 };
-use reclass::explain::{Selection, explain};
+use reclass::explain::{Selection, explain, to_text};
 use reclass::failpoints::failpoint;
 use reclass::lint::lint;
 use reclass::list::{self, NodeFilter};
 use reclass::redact::Redaction;
-use reclass::report::{full, to_json};
+use reclass::report::{Level, full, full_finding, to_json};
 use reclass::settings::{NodeNotFound, Settings};
 use reclass::stack::grow;
+use reclass::style::Paint;
 use reclass::value::{Map, Text, Value};
 use reclass::wire;
-use reclass::{NodeInfo, Request};
+use reclass::{NodeInfo, Request, files};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -185,6 +187,71 @@ impl Inventory {
         guard(|| self.answer(py, plain, |_| diff(&self.options, None, (old, new), &nodes, show_secrets)))
     }
 
+    /// The text that `reclass explain` prints, with secrets hidden.
+    #[pyo3(signature = (node, *paths))]
+    fn explain_text<'py>(
+        &self,
+        py: Python<'py>,
+        node: &str,
+        paths: Vec<String>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        guard(|| {
+            self.text(py, |engine| {
+                let redaction = redaction(engine, false);
+                let selection = Selection { parameters: paths, redaction, ..Selection::default() };
+                let request = Request { force_environment: true, ..Request::default() };
+                let explanation = explain(engine, node, &request, &selection)?;
+                if !explanation.missing.is_empty() {
+                    return Err(Error::new(explanation.missing));
+                }
+                Ok(to_text(&explanation, Paint::PLAIN))
+            })
+        })
+    }
+
+    /// The text that `reclass lint` prints: errors and warnings with excerpts, and the number of notes.
+    #[pyo3(signature = (*nodes))]
+    fn lint_text<'py>(&self, py: Python<'py>, nodes: Vec<String>) -> PyResult<Bound<'py, PyString>> {
+        guard(|| {
+            self.text(py, |engine| {
+                let findings = lint(&self.options, &nodes, &())?;
+                let redaction = redaction(engine, false);
+                // Lint has an inventory of its own, and this one may not have read the file.
+                let most = engine.settings().max_file_bytes();
+                let read = |path: &str| {
+                    let (bytes, _) = files::read(Path::new(path), most).ok()?;
+                    Some(redaction.source(&String::from_utf8(bytes).ok()?))
+                };
+                let (shown, others): (Vec<_>, Vec<_>) =
+                    findings.iter().partition(|finding| finding.level >= Level::Warning);
+                let parts = shown.iter().map(|finding| full_finding(finding, false, &read));
+                let errors = shown.iter().filter(|finding| finding.level == Level::Error).count();
+                let mut counts = format!("errors: {errors}, warnings: {}", shown.len() - errors);
+                if !others.is_empty() {
+                    counts = format!("{counts}; notes, which --out json shows: {}", others.len());
+                }
+                Ok(parts.chain([counts]).collect::<Vec<_>>().join("\n\n"))
+            })
+        })
+    }
+
+    /// The text that `reclass diff` prints, with secrets hidden.
+    #[pyo3(signature = (old, new = ".", *nodes))]
+    fn diff_text<'py>(
+        &self,
+        py: Python<'py>,
+        old: &str,
+        new: &str,
+        nodes: Vec<String>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        guard(|| {
+            self.text(py, |_| {
+                let difference = diff(&self.options, None, (old, new), &nodes, false)?;
+                Ok(reclass::diff::text(&difference, reclass::diff::NAMED, Paint::PLAIN))
+            })
+        })
+    }
+
     /// The output of `reclass --nodeinfo` for a node, as Python data.
     #[pyo3(signature = (name, environment = None))]
     fn nodeinfo<'py>(
@@ -337,6 +404,15 @@ impl Inventory {
             return py.import("json")?.call_method1("loads", (text,));
         }
         data::object(&mut self.outgoing(py), &*given)
+    }
+
+    /// An answer that is a text.
+    fn text<'py>(
+        &self,
+        py: Python<'py>,
+        question: impl FnOnce(&reclass::Inventory) -> Result<String> + Send,
+    ) -> PyResult<Bound<'py, PyString>> {
+        Ok(PyString::new(py, &self.ask(py, question)?))
     }
 
     fn dict<'py>(&self, py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyDict>> {

@@ -112,14 +112,46 @@ def lint(settings: Settings, nodes: tuple[Any, ...]) -> list[dict[str, Any]]:
 
 def diff(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> dict[str, Any]:
     """The differences between two revisions, with secrets masked."""
+    states = _states(old, new)
+    found: dict[str, Any] = _metadata.opened(settings).diff(*states, *map(text, nodes), plain=True)
+    return found
+
+
+def _states(old: Any, new: Any) -> tuple[str, str]:
+    """The names of two states: revisions or ``.``."""
     for state in (text(old), text(new)):
         # The engine would read any folder of the system.
         if state != "." and (not _REVISION.fullmatch(state) or Path(state).exists()):
             raise RefusedError("the states must be revisions of git, or '.' for the files as they are")
-    found: dict[str, Any] = _metadata.opened(settings).diff(
-        text(old), text(new), *map(text, nodes), plain=True
-    )
-    return found
+    return text(old), text(new)
+
+
+def is_read_by_people(opts: Mapping[str, Any]) -> bool:
+    """Whether ``salt-run`` prints the answer of a runner, and nobody asked for another form."""
+    return opts.get("__cli") == "salt-run" and not opts.get("output")
+
+
+def as_text(answer: str) -> dict[str, str]:
+    """An answer for people; Salt prints it line by line."""
+    return {"outputter": "txt", "data": answer}
+
+
+def explain_text(settings: Settings, name: Any, paths: tuple[Any, ...]) -> str:
+    """The provenance of values as text."""
+    answer: str = _metadata.opened(settings).explain_text(text(name), *map(text, paths))
+    return answer
+
+
+def lint_text(settings: Settings, nodes: tuple[Any, ...]) -> str:
+    """The findings as text."""
+    answer: str = _metadata.opened(settings).lint_text(*map(text, nodes))
+    return answer
+
+
+def diff_text(settings: Settings, old: Any, new: Any, nodes: tuple[Any, ...]) -> str:
+    """The differences between two revisions as text."""
+    answer: str = _metadata.opened(settings).diff_text(*_states(old, new), *map(text, nodes))
+    return answer
 
 
 def cache_info(settings: Settings) -> dict[str, Any]:

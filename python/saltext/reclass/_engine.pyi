@@ -166,6 +166,15 @@ class Inventory:
         ``plain`` has the same effect as in :meth:`explain`.
         """
 
+    def explain_text(self, node: str, *paths: str) -> str:
+        """The text of ``reclass explain``, with secrets hidden."""
+
+    def lint_text(self, *nodes: str) -> str:
+        """The text of ``reclass lint``: errors and warnings with excerpts, and the number of notes."""
+
+    def diff_text(self, old: str, new: str = ".", *nodes: str) -> str:
+        """The text of ``reclass diff``, with secrets hidden."""
+
     def cache_info(self) -> dict[str, Any]:
         """The sizes and counters of the caches of this inventory in this process.
 
