@@ -203,7 +203,11 @@ impl Configuration {
         };
         match absolute(&self.overruled) {
             Some(_) if self.overruled.get(setting).is_some() => false,
-            Some(base) => Path::new(path).starts_with(&base) || !base.is_dir(),
+            // Every inventory has folders of these names.
+            Some(base) => {
+                let path = Path::new(path);
+                !base.is_dir() || path == base.join("nodes") || path == base.join("classes")
+            }
             None => absolute(&self.options).is_some_and(|base| !base.is_dir()),
         }
     }
@@ -242,7 +246,9 @@ fn is_folder_missing(fault: &Fault) -> bool {
 /// missing with it.
 fn without_parts_of_missing(mut faults: Vec<Fault>) -> Vec<Fault> {
     let parent = |fault: &Fault| match &fault.kind {
-        Kind::DirectoryNotFound { path, .. } => Path::new(path).parent().map(Path::to_path_buf),
+        Kind::DirectoryNotFound { path, .. } if path.ends_with("/nodes") || path.ends_with("/classes") => {
+            Path::new(path).parent().map(Path::to_path_buf)
+        }
         _ => None,
     };
     let [first, second] = &mut faults[..] else { return faults };
