@@ -273,12 +273,12 @@ impl Evaluator<'_> {
 
     /// The maximum number of values of layers to merge. An explanation has a lower limit, because it folds
     /// repeatedly.
-    fn most_folded(&self) -> usize {
+    pub(super) fn most_folded(&self) -> usize {
         let limit = self.settings.limit_values as usize;
         if self.mode == Mode::Explain { limit / 8 } else { limit }
     }
 
-    fn too_many(&self, origin: Origin) -> Stop {
+    pub(super) fn too_many(&self, origin: Origin) -> Stop {
         let limit = self.settings.limit_values as usize;
         self.limit_exceeded("the number of values of layers that are merged", limit, "limit_values", origin)
     }

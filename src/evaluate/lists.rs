@@ -199,6 +199,7 @@ impl Evaluator<'_> {
             _ => (value.clone(), slot(&value)),
         };
         if unique {
+            self.charge(item)?;
             let next = merged.items.len();
             match merged.known.entry(identity(&value)) {
                 Entry::Occupied(known) if merged.items[*known.get()].is_some() => {
@@ -209,6 +210,13 @@ impl Evaluator<'_> {
         }
         merged.items.push(Some(slot));
         Ok(None)
+    }
+
+    /// Counts the last evaluated value: items are compared again for each layer, and references may repeat a
+    /// large one.
+    fn charge(&mut self, item: &Slot) -> Result<(), Stop> {
+        self.folded += self.size.size;
+        if self.folded > self.most_folded() { Err(self.too_many(item.origin())) } else { Ok(()) }
     }
 
     /// Evaluates the items that came since the last removal, for their texts.
@@ -253,6 +261,7 @@ impl Evaluator<'_> {
             if !is_scalar(&value) {
                 return Err(self.key_missing(key, item.origin()));
             }
+            self.charge(item)?;
             let plain = pystr::str(&value);
             let marked = escapes
                 && map.entries.get(&**key).is_some_and(|slot| !matches!(written(slot), Written::Item));
