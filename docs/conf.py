@@ -49,3 +49,6 @@ copybutton_only_copy_prompt_lines = True
 
 # External links are checked by `make docs-links`, where the network allows it.
 linkcheck_anchors = False
+
+# The page on errors shows files that are no YAML.
+suppress_warnings = ["misc.highlighting_failure"]
