@@ -118,6 +118,9 @@ def answer(data):
     except Exception as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
         message = str(getattr(error, "problem", None) or error)
+        if message == "found unexpected end of stream" and "quoted scalar" in str(error.context):
+            # We name the quote that is not closed, PyYAML names the end of the file.
+            mark = error.context_mark
         return {"error": type(error).__name__, "line": mark and mark.line + 1, "message": message}
     result = {"value": encoded}
     if not has_large_set(value):
