@@ -11,11 +11,12 @@ TARGETS := $(foreach arch,x86_64 aarch64,$(arch)-unknown-linux-gnu $(arch)-unkno
 LONG := differential edit_corpus faults fuzz limits never_stale
 
 # The program contains two pages of the documentation and an inventory to begin with.
-ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
+EXPLORER := src/analysis/graph/explorer
+ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
 .DEFAULT_GOAL := help
-.PHONY: help shipped build test test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill release-notes man docs docs-links clean
+.PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill release-notes man docs docs-links clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS='	' read -r name text; do \
@@ -35,6 +36,12 @@ test-rust:
 
 test-python:
 	$(BIN)/pytest
+
+explorer: .venv-node/.tools ## the script of the page of a graph, from its sources; needs the network
+	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run build
+
+test-explorer: build .venv-node/.tools ## the page of a graph in a Chromium, with axe; the script is what its sources give
+	cd $(EXPLORER) && $(NODE) npm ci && $(NODE) npm run check && RECLASS=$(CURDIR)/$(BIN)/reclass $(NODE) npm test
 
 test-long: build .venv-oracle/.tools ## the long forms of the tests: each fault in each way, hostile inventories, the whole corpus
 	RECLASS_LONG=1 cargo test --locked --quiet $(addprefix --test ,$(LONG))
@@ -159,7 +166,7 @@ man: ## the manual pages, into docs/man
 	cargo run --locked --quiet --bin reclass -- manual docs/man
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench .venv-supply .venv-docs docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -196,6 +203,12 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 # What builds the documentation site.
 .venv-docs/.tools: requirements/docs.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-docs,$<)
+	@touch $@
+
+# Node with npm, which make and test the script of the page of a graph. Who compiles the engine needs neither.
+NODE := PATH="$(CURDIR)/.venv-node/bin:$$PATH"
+.venv-node/.tools: requirements/node.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-node,$<)
 	@touch $@
 
 # The programs that times are compared with, and what draws the plots.

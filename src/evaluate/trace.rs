@@ -41,10 +41,27 @@ pub enum Effect {
     Conflicts,
 }
 
+impl Effect {
+    /// Its name, as in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Effect::Sets => "sets",
+            Effect::Replaces => "replaces",
+            Effect::Merges => "merges",
+            Effect::Extends => "extends",
+            Effect::Removes => "removes",
+            Effect::Repeats => "repeats",
+            Effect::Ignored => "held",
+            Effect::Missing => "missing",
+            Effect::Conflicts => "conflicts",
+        }
+    }
+}
+
 /// Its name, as in JSON.
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
+        f.pad(self.name())
     }
 }
 

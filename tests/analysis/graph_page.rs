@@ -13,10 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use reclass::graph::{dot, graph, html};
-use reclass::internals::engine::Inventory;
+use reclass::explain::{Selection, explain};
+use reclass::graph::{PageData, PageOptions, data, dot, graph, html};
+use reclass::internals::engine::{Inventory, Request};
 use reclass::redact::Redaction;
 use reclass::value::{Map, Value};
+use serde_json::Value as Json;
 
 /// A file that tries to be markup, in an inventory of its own.
 const HOSTILE: &str = "parameters:\n  x: '</script><script>document.title=\"broken\"</script>'\n  \
@@ -25,29 +27,101 @@ const HOSTILE: &str = "parameters:\n  x: '</script><script>document.title=\"brok
 /// How long a browser may take for one page.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-fn page(base: &Path, nodes: &[&str]) -> String {
+fn open(base: &Path) -> Inventory {
     let mut options = Map::default();
     options.insert("inventory_base_uri".into(), Value::text(base.to_str().unwrap()));
-    let inventory = Inventory::open(&options).unwrap();
-    let nodes: Vec<String> = nodes.iter().map(ToString::to_string).collect();
-    let graph = graph(&inventory, &nodes, Some(&Redaction::of(inventory.settings()))).unwrap();
-    html(&graph)
+    Inventory::open(&options).unwrap()
+}
+
+fn page_data(base: &Path) -> PageData {
+    let inventory = open(base);
+    data(&inventory, &[], &Redaction::of(inventory.settings()), &PageOptions::default()).unwrap()
 }
 
 fn example() -> PathBuf {
     Path::new(support::ROOT).join("examples/inventory")
 }
 
-#[test]
-fn a_value_that_does_not_resolve_is_a_problem_and_no_null() {
+fn inventory(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for name in ["nodes", "classes"] {
         fs::create_dir(folder.path().join(name)).unwrap();
     }
-    fs::write(folder.path().join("nodes/n.yml"), "parameters:\n  t: ${gone}\n  u: null\n").unwrap();
-    let page = page(folder.path(), &[]);
-    assert!(page.contains("[\"t\",\"\",") && page.contains("[\"u\",\"null\","), "{page}");
-    assert!(page.contains("(reference-not-found)"), "{page}");
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn parsed(json: &str) -> Json {
+    serde_json::from_str(json).unwrap()
+}
+
+#[test]
+fn a_value_that_does_not_resolve_is_a_problem_and_no_null() {
+    let folder = inventory(&[("nodes/n.yml", "parameters:\n  t: ${gone}\n  u: null\n")]);
+    let page = page_data(folder.path());
+    let values = parsed(&page.values);
+    assert_eq!(values["values"][0], Json::Null, "the first value is the one that cannot be computed");
+    assert!(values["values"].as_array().unwrap().contains(&"null".into()), "{values}");
+    // The columns are path, value, written and so on, as differences. The leaves are those of `_reclass_`, `t`
+    // and `u`.
+    let column: Vec<i64> = values["leaves"][1].as_array().unwrap().iter().filter_map(Json::as_i64).collect();
+    let numbers = column.iter().scan(0, |sum, difference| {
+        *sum += difference;
+        Some(*sum)
+    });
+    assert_eq!(numbers.filter(|number| *number == 0).count(), 1, "{column:?}");
+    assert!(page.overview.contains("(reference-not-found)"), "{}", page.overview);
+}
+
+#[test]
+fn all_nodes_have_values_and_equal_ones_are_written_once() {
+    let common = "parameters:\n  deep: {a: {b: {c: unmistakable}}}\n";
+    let mut files = vec![("classes/common.yml".to_owned(), common.to_owned())];
+    for node in 0..50 {
+        files.push((format!("nodes/n{node}.yml"), "classes: [common]\n".to_owned()));
+    }
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let folder = inventory(&files);
+    let page = page_data(folder.path());
+    let values = parsed(&page.values);
+    let roots = values["roots"].as_array().unwrap();
+    assert_eq!(roots.len(), 50);
+    assert!(roots.iter().all(|root| root[0].is_number()), "{roots:?}");
+    let texts = |table: &str| {
+        let table = values[table].to_string();
+        table.matches("unmistakable").count()
+    };
+    assert_eq!((texts("values"), texts("written")), (1, 1));
+}
+
+#[test]
+fn steps_are_those_of_explain() {
+    let folder = inventory(&[
+        ("classes/a.yml", "parameters: {x: 1, y: [1], z: only}\n"),
+        ("classes/b.yml", "classes: [a]\nparameters: {x: 2, y: [2]}\n"),
+        ("nodes/n.yml", "classes: [b]\nparameters: {x: '${z}'}\n"),
+    ]);
+    let values = parsed(&page_data(folder.path()).values);
+    let open = open(folder.path());
+    let selection = Selection { parameters: vec!["x".into(), "y:*".into()], ..Selection::default() };
+    let explanation = explain(&open, "n", &Request::default(), &selection).unwrap();
+    let steps = values["steps"].as_array().unwrap();
+    for trace in &explanation.parameters {
+        let expected: Vec<(String, bool)> =
+            trace.steps.iter().map(|step| (step.effect.to_string(), step.counts)).collect();
+        let found = steps.iter().any(|row| {
+            let row = row.as_array().unwrap().iter();
+            let row = row.map(|step| (step[0].as_str().unwrap().to_owned(), step[1] == 1));
+            row.collect::<Vec<_>>() == expected
+        });
+        assert!(found, "{}: {expected:?} in {steps:?}", trace.path);
+    }
+    // A value of one layer has none.
+    assert_eq!(steps[0], Json::Array(Vec::new()));
 }
 
 /// The browser, if there is one.
@@ -63,13 +137,18 @@ fn browser() -> Option<PathBuf> {
 fn loaded(browser: &Path, page: &str, hash: &str, script: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("graph.html");
+    // Waits for the values.
+    let script = format!(
+        "const waiting = setInterval(() => {{ if (!document.documentElement.dataset.ready) return; \
+         clearInterval(waiting); {script}; document.documentElement.dataset.done = 'true'; }}, 20);"
+    );
     fs::write(&file, page.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
     let out = folder.path().join("document.html");
     let mut child = Command::new(browser)
         .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"])
         .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
         .arg(format!("--user-data-dir={}", folder.path().join("profile").display()))
-        .args(["--virtual-time-budget=3000", "--dump-dom"])
+        .args(["--virtual-time-budget=20000", "--dump-dom"])
         .arg(format!("file://{}#{hash}", file.display()))
         .stdin(Stdio::null())
         .stdout(fs::File::create(&out).unwrap())
@@ -86,10 +165,16 @@ fn loaded(browser: &Path, page: &str, hash: &str, script: &str) -> String {
         std::thread::sleep(Duration::from_millis(50));
     }
     let text = fs::read_to_string(&out).unwrap();
-    // The data itself is in the document too.
-    let (before, rest) = text.split_once("<script type=\"application/json\"").unwrap_or((&text, ""));
-    assert!(!rest.is_empty(), "the browser shows no page: {text}");
-    before.to_owned()
+    assert!(text.contains("data-done=\"true\""), "the browser did not read the values: {text:.3000}");
+    // The script and the styles contain words too.
+    let mut shown = String::new();
+    let mut rest = &*text;
+    while let Some(at) = rest.find("<script").into_iter().chain(rest.find("<style")).min() {
+        shown += &rest[..at];
+        let end = if rest[at..].starts_with("<script") { "</script>" } else { "</style>" };
+        rest = rest[at..].split_once(end).unwrap().1;
+    }
+    (shown + rest).replace("<wbr>", "")
 }
 
 #[test]
@@ -98,62 +183,54 @@ fn a_browser_searches_and_clicks() {
         println!("skipped: no Chromium in PATH; install the package chromium to run this test");
         return;
     };
-    let page = page(&example(), &[]);
+    let page = html(&page_data(&example()));
     let start = loaded(&browser, &page, "", "");
-    for name in ["web1.example.com", "app.nginx", "site.lan"] {
-        assert!(start.contains(&format!("data-name=\"{name}\"")), "{name} in\n{start}");
+    for text in ["<strong>4</strong><span>nodes</span>", "data-name=\"app.nginx\"", "Environments"] {
+        assert!(start.contains(text), "{text} in\n{start}");
     }
-    assert!(start.contains("4 nodes"), "{start}");
     // A search for what only one file says, then the node that a click on it leads to.
-    let search = "search.value = 'worker_nothing'; search.dispatchEvent(new Event('input'));";
-    assert!(loaded(&browser, &page, "", search).contains("0 found"));
-    let search = "search.value = 'preview server_name'; search.dispatchEvent(new Event('input'));";
-    let hit = loaded(&browser, &page, "", search);
-    assert!(hit.contains("1 found") && hit.contains("data-name=\"environment.dev\""), "{hit}");
-    let click = "document.querySelector('#found [data-name=\"web1.example.com\"]').click();";
-    let node = loaded(&browser, &page, "", click);
-    for text in ["Values, and where each is set", "10.0.0.11:80", "classes/role/web.yml:6:13", "motd, nginx"]
-    {
+    let typed = |text: &str| format!("search.value = '{text}'; search.dispatchEvent(new Event('input'))");
+    assert!(loaded(&browser, &page, "", &typed("worker_nothing")).contains("0 found"));
+    let hit = loaded(&browser, &page, "", &typed("preview server_name"));
+    assert!(hit.contains("data-name=\"environment.dev\"") && hit.contains("<mark>preview</mark>"), "{hit}");
+    let click = format!("{}; found.querySelector('[data-name=\"web1.example.com\"]').click()", typed("web1"));
+    let node = loaded(&browser, &page, "", &click);
+    for text in ["10.0.0.11:80", "classes/role/web.yml:6", "motd, nginx"] {
         assert!(node.contains(text), "{text} in\n{node}");
     }
-    // From there to a class, and to the values that it sets.
-    let click = format!(
-        "{click} addEventListener('hashchange', () => {{ \
-         const next = document.querySelector('#classes [data-name=\"site.lan\"]'); if (next) next.click(); }});"
-    );
-    let class = loaded(&browser, &page, "", &click);
-    for text in ["Nodes that have it: 4", "network:gateway", "classes/site/lan.yml:7:14"] {
+    let class = loaded(&browser, &page, "class:site.lan", "");
+    for text in ["Nodes that have it: 4", "network:gateway", "classes/site/lan.yml:7"] {
         assert!(class.contains(text), "{text} in\n{class}");
     }
-    let address = loaded(&browser, &page, "class:app.nginx", "");
-    assert!(address.contains("<h1>app.nginx</h1>"), "{address}");
+    let graph = loaded(&browser, &page, "graph", "");
+    assert!(graph.contains("<canvas") && graph.contains("As a list"), "{graph}");
 }
 
 #[test]
 fn a_browser_shows_what_is_wrong_and_what_is_known() {
-    let folder = tempfile::tempdir().unwrap();
-    for (name, text) in [
+    let folder = inventory(&[
         ("nodes/broken.yml", "classes: [web, gone]\nparameters: {motd: hello}\n"),
         ("nodes/values.yml", "classes: [app]\nparameters: {url: '${host}:${port}', password: hunter22}\n"),
         ("classes/web.yml", "parameters: {listen: '${address'}\n"),
         ("classes/app.yml", "parameters: {workers: 4}\n"),
-    ] {
-        let path = folder.path().join(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    let page = page(folder.path(), &[]);
-    assert!(!page.contains("hunter22"), "secrets are masked");
+    ]);
+    let data = page_data(folder.path());
+    assert!(!data.values.contains("hunter22") && !data.overview.contains("hunter22"), "secrets are masked");
+    let page = html(&data);
     let Some(browser) = browser() else {
         println!("skipped: no Chromium in PATH; install the package chromium to run this test");
         return;
     };
     let shown = loaded(&browser, &page, "node:broken", "");
-    for text in ["is not closed by", "no class 'gone'", "data-name=\"web\"", "data-name=\"gone\"", "motd"] {
+    for text in ["is not closed by", "no class 'gone'", "motd"] {
         assert!(shown.contains(text), "{text} in\n{shown}");
     }
-    for text in ["Environment", "null"] {
+    for text in ["environment", "null"] {
         assert!(!shown.contains(text), "{text} in\n{shown}");
+    }
+    let shown = loaded(&browser, &page, "node:broken&tab=classes", "");
+    for text in ["data-name=\"web\"", "data-name=\"gone\""] {
+        assert!(shown.contains(text), "{text} in\n{shown}");
     }
     let shown = loaded(&browser, &page, "node:values", "");
     for text in ["no parameter 'host'", "no parameter 'port'", "cannot be computed", "workers"] {
@@ -163,31 +240,23 @@ fn a_browser_shows_what_is_wrong_and_what_is_known() {
 
 #[test]
 fn a_browser_takes_nothing_for_markup() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir_all(folder.path().join("nodes")).unwrap();
-    fs::create_dir_all(folder.path().join("classes")).unwrap();
-    fs::write(folder.path().join("nodes/n.yml"), HOSTILE).unwrap();
-    let page = page(folder.path(), &[]);
-    assert_eq!(page.matches("</script>").count(), 2, "the data ends no element");
-    assert!(!page.contains("hunter22"), "secrets are masked");
+    let folder = inventory(&[("nodes/n.yml", HOSTILE)]);
+    let data = page_data(folder.path());
+    assert!(!data.values.contains("hunter22"), "secrets are masked");
+    let page = html(&data);
+    assert_eq!(page.matches("</script>").count(), 3, "the data ends no element");
     let Some(browser) = browser() else {
         println!("skipped: no Chromium in PATH; install the package chromium to run this test");
         return;
     };
     let shown = loaded(&browser, &page, "node:n", "");
-    assert!(shown.contains("<title>reclass</title>"), "{shown}");
+    assert!(shown.contains("<title>n · "), "{shown}");
     assert!(shown.contains("&lt;b&gt;key&lt;/b&gt;"), "{shown}");
 }
 
 #[test]
 fn names_are_quoted_in_pictures() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::create_dir_all(folder.path().join("nodes")).unwrap();
-    fs::create_dir_all(folder.path().join("classes")).unwrap();
-    fs::write(folder.path().join("nodes/a\"b\\.yml"), "parameters: {}\n").unwrap();
-    let mut options = Map::default();
-    options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().unwrap()));
-    let inventory = Inventory::open(&options).unwrap();
-    let graph = graph(&inventory, &[], Some(&Redaction::none())).unwrap();
+    let folder = inventory(&[("nodes/a\"b\\.yml", "parameters: {}\n")]);
+    let graph = graph(&open(folder.path()), &[]).unwrap();
     assert!(dot(&graph).contains(r#"[label="a\"b\\","#), "{}", dot(&graph));
 }

@@ -18,7 +18,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use reclass::error::Fault;
-use reclass::graph::{dot, graph, html};
+use reclass::graph::{PageOptions, data, dot, graph, html};
 use reclass::internals::analysis::survey::{Survey, Surveyed, SurveyedFile};
 use reclass::internals::base::path::join_path;
 use reclass::internals::base::source::FileId;
@@ -117,9 +117,11 @@ fn findings_and_graphs_are_the_same_with_any_number_of_threads() {
             for finding in &mut findings {
                 forget_numbers(&mut finding.fault);
             }
-            let drawn = Inventory::open(&options)
-                .and_then(|inventory| graph(&inventory, &[], Some(&Redaction::of(inventory.settings()))))
-                .map(|graph| (dot(&graph), html(&graph)));
+            let drawn = Inventory::open(&options).and_then(|inventory| {
+                let redaction = Redaction::of(inventory.settings());
+                let page = html(&data(&inventory, &[], &redaction, &PageOptions::default())?);
+                Ok((dot(&graph(&inventory, &[])?), page))
+            });
             (findings, drawn.map_err(|error| reclass::error::concise(&error)))
         });
         looked += results[0].0.len();

@@ -6,7 +6,7 @@ use std::path::Path;
 use reclass::diff::{NAMED, diff};
 use reclass::error::Error;
 use reclass::explain::{Selection, explain, to_text};
-use reclass::graph::{dot, graph, html};
+use reclass::graph::{PageOptions, data, dot, graph, html};
 use reclass::internals::engine::{Inventory, Request};
 use reclass::lint::lint;
 use reclass::list::{self, NodeFilter};
@@ -25,8 +25,9 @@ pub const QUESTIONS: [Question; 8] = [
     }),
     ("graph", |options, _, node| {
         let inventory = Inventory::open(options)?;
-        let graph = graph(&inventory, &[node.into()], Some(&Redaction::of(inventory.settings())))?;
-        Ok(html(&graph).len() + dot(&graph).len())
+        let redaction = Redaction::of(inventory.settings());
+        let page = html(&data(&inventory, &[node.into()], &redaction, &PageOptions::default())?);
+        Ok(page.len() + dot(&graph(&inventory, &[node.into()])?).len())
     }),
     ("lint", |options, _, _| Ok(lint(options, &[], &())?.len())),
     ("diff", |options, empty, _| {

@@ -140,7 +140,8 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
 
     let filter = reclass::list::NodeFilter::default();
     let parameters = reclass::list::parameters(&inventory, &[], &filter, &redaction).unwrap();
-    let graph = reclass::graph::graph(&inventory, &[], Some(&redaction)).unwrap();
+    let options = reclass::graph::PageOptions::default();
+    let page = reclass::graph::data(&inventory, &[], &redaction, &options).unwrap();
     let selection = reclass::explain::Selection {
         parameters: vec!["**".into()],
         exports: vec!["**".into()],
@@ -150,8 +151,7 @@ exports: {domain: '${_param:domain}', token: HIDE-e}
     let explanation = reclass::explain::explain(&inventory, "n", &Request::default(), &selection).unwrap();
     let text = reclass::explain::to_text(&explanation, reclass::style::Paint::PLAIN);
     let data = reclass::report::to_json(&explanation);
-    let page = reclass::graph::html(&graph);
-    for shown in [&format!("{parameters:?}"), &page, &text, &data] {
+    for shown in [&format!("{parameters:?}"), &page.values, &text, &data] {
         assert!(shown.contains("memcached") && shown.contains("SHOW-b"), "{shown}");
         assert!(!shown.contains("HIDE"), "{shown}");
         for (at, _) in shown.match_indices(MASK) {

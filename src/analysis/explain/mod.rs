@@ -11,6 +11,7 @@ mod context;
 mod cover;
 mod data;
 mod explainer;
+mod leaves;
 mod matching;
 mod parts;
 mod place;
@@ -35,15 +36,18 @@ use crate::output::redact::Redaction;
 use budget::Budget;
 
 pub use crate::evaluate::{Effect, ItemEffect};
+pub(crate) use brief::whole;
 pub use brief::{brief, briefs};
 pub use context::{
     ApplicationStep, ApplicationTrace, ClassListing, ClassTrace, EnvironmentTrace, environment,
 };
 use explainer::Explainer;
 pub use explainer::{Wanted, WantedPlaces, has_parameter, places, values_without};
+pub(crate) use leaves::{ExplainedLeaf, leaves};
 pub use parts::{ReferencePlace, ValuePart};
 pub use place::{ValuePlace, ValuePlaces};
 pub use references::{QueryAnswer, ReferenceTrace};
+pub(crate) use steps::LeafStep;
 pub use steps::{ItemTrace, MergeOptionTrace, Step};
 pub use text::explanation as to_text;
 pub(crate) use written::written;

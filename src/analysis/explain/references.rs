@@ -19,6 +19,7 @@ use crate::engine::exports::QueryRecord;
 use crate::evaluate::{Found, TracedReference, Whnf};
 use crate::model::query::Query;
 use crate::model::slot::{MapSlot, Slot};
+use crate::model::template::{Part, Template};
 
 /// A reference and the provenance of its value.
 #[derive(Clone, Debug, Serialize)]
@@ -107,6 +108,21 @@ impl Explainer<'_> {
         reference
     }
 
+    /// The targets of the references that contain references, without those inside of them.
+    pub(super) fn nested_targets(&mut self, template: &Template, origin: Origin) -> Vec<Option<KeyPath>> {
+        let fixed = |part: &Part| matches!(part, Part::Reference(reference) if reference.fixed.is_none());
+        if !template.parts.iter().any(fixed) {
+            return Vec::new();
+        }
+        let traced = self.evaluator.trace_references(template, origin);
+        let references = template.parts.iter().filter(|part| matches!(part, Part::Reference(_)));
+        let nested = traced.into_iter().zip(references).filter(|(_, part)| fixed(part));
+        let paths: Vec<_> = nested.map(|(traced, _)| traced.path).collect();
+        let path = |path: Option<Vec<Text>>| path.map(|path| self.keys(&path));
+        let keys: Vec<Option<Vec<Key>>> = paths.into_iter().map(path).collect();
+        keys.into_iter().map(|keys| keys.map(|keys| self.key_path(&keys))).collect()
+    }
+
     /// References name parameters, even in exports.
     fn among_parameters<T>(&mut self, ask: impl FnOnce(&mut Self) -> T) -> T {
         let exports = std::mem::replace(&mut self.in_exports, false);
@@ -164,6 +180,11 @@ impl Explainer<'_> {
                 QueryAnswer { node: node.clone(), place }
             })
             .collect()
+    }
+
+    /// The nodes that an inventory query found.
+    pub(super) fn answering_nodes(&mut self, query: &Arc<Query>, slot: &Slot) -> Rc<[Text]> {
+        self.answered(query, slot).nodes
     }
 
     /// The answer of a query. It is cached, because each of its parts needs it.

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::ValueTrace;
 use super::explainer::{Explainer, MAX_DEPTH};
-use super::parts::default_layer;
+use super::parts::{ValuePart, default_layer};
 use super::place::ValuePlace;
 use super::references::{QueryAnswer, ReferenceTrace};
 use super::written::written;
@@ -22,7 +22,7 @@ use crate::base::error::Fault;
 use crate::base::path::KeyPath;
 use crate::base::source::Origin;
 use crate::base::stack::grow;
-use crate::base::value::{Key, Value};
+use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Layers;
 use crate::evaluate::{
     Effect, Evaluator, FoldStep, FoldTrace, Found, ItemEffect, ItemStep, Mode, Root, Run, Stop, Whnf,
@@ -88,6 +88,39 @@ pub struct ItemTrace {
     /// For `removes` the number of removed items, otherwise the index of the other item. It counts removed
     /// items too.
     pub other: usize,
+}
+
+/// The effect of one layer on a leaf.
+#[derive(Clone, Debug)]
+pub(crate) struct LeafStep {
+    /// The effect.
+    pub effect: Effect,
+    /// Whether the layer contributes to the final value.
+    pub counts: bool,
+    /// The origin of the layer's value.
+    pub origin: Origin,
+    /// The layer name if no file wrote the value.
+    pub default_layer: &'static str,
+    /// The path of the layer's value: that of the leaf or of a parent.
+    pub path: KeyPath,
+    /// The prefixes of the key and of its parents, as written.
+    pub prefix: String,
+    /// The value as written, with its references.
+    pub written: Value,
+    /// The setting that decides the effect.
+    pub setting: Option<&'static str>,
+    /// The pattern of the merge option that decides it.
+    pub merge_option: Option<String>,
+}
+
+/// The effects of the layers on a leaf, and the names in its value.
+pub(super) struct TracedLeaf {
+    /// The effects, if there are several.
+    pub(super) steps: Vec<LeafStep>,
+    /// The targets of the references that contain references.
+    pub(super) targets: Vec<Option<KeyPath>>,
+    /// The nodes that answered its inventory query.
+    pub(super) answers: Option<Rc<[Text]>>,
 }
 
 /// A value in one layer.
@@ -253,6 +286,9 @@ impl Descent<'_> {
 /// The setting that makes a change of a constant an error.
 const STRICT: &str = "strict_constant_parameters";
 
+/// Memory cost of a step of a leaf, in values.
+const LEAF_STEP: usize = 8;
+
 /// Number of slots with the memory cost of one value in an explanation.
 const SLOTS: usize = 4;
 
@@ -323,6 +359,40 @@ impl<'a> Explainer<'a> {
         let place = self.places.of(last.source.slot.origin(), last.source.default_layer);
         // Some steps may be missing then.
         Some(place).filter(|_| !self.budget.is_full())
+    }
+
+    /// The effects of the layers on a leaf, and the names in its value.
+    pub(super) fn leaf(&mut self, part: &ValuePart) -> TracedLeaf {
+        let path = &part.path;
+        let (traced, list) = self.steps_of(path);
+        let (mut targets, mut answers) = (Vec::new(), None);
+        if let (Some(last), Some(_)) = (traced.iter().rfind(|traced| traced.counts), &part.written) {
+            match &last.source.slot {
+                Slot::Text(template, origin) => targets = self.nested_targets(&template.clone(), *origin),
+                slot @ Slot::Query(query, _) => answers = Some(self.answering_nodes(query, slot)),
+                _ => {}
+            }
+        }
+        let mut steps = Vec::new();
+        if traced.len() > 1 {
+            for traced in traced {
+                let LayerValue { slot, depth, prefix, default_layer, .. } = &traced.source;
+                let path = if traced.source.is_item() { path } else { &path[..list] };
+                steps.push(LeafStep {
+                    effect: traced.effect,
+                    counts: traced.counts,
+                    origin: slot.origin(),
+                    default_layer,
+                    path: self.key_path(&path[..*depth]),
+                    prefix: self.prefixes.text(*prefix),
+                    written: written(slot, &self.prefixes),
+                    setting: traced.setting,
+                    merge_option: traced.declared.as_ref().map(|(_, pattern, _)| pattern.clone()),
+                });
+                self.budget.take(LEAF_STEP);
+            }
+        }
+        TracedLeaf { steps, targets, answers }
     }
 
     /// The error of a path whose error was already reported. The new evaluation counts against the budget.

@@ -26,9 +26,9 @@ fn numbered(graph: &Graph) -> (IndexMap<Name<'_>, usize>, IndexSet<(usize, usize
             add((vertex.kind, &vertex.name), class);
         }
     }
-    for node in &graph.nodes {
-        for (_, class) in &node.mapped {
-            add((FileKind::Node, &node.name), class);
+    for vertex in &graph.files {
+        for (_, class) in &vertex.mapped {
+            add((vertex.kind, &vertex.name), class);
         }
     }
     (numbers, arrows)

@@ -9,6 +9,7 @@ mod objects;
 mod program;
 pub mod remote;
 pub mod revision;
+mod work_tree;
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,6 +30,7 @@ use fetch::{FetchSource, Reason};
 pub use objects::Absent;
 use program::{Failure, In, LOCAL};
 use remote::Remote;
+pub use work_tree::WorkTree;
 
 /// The conditions for a fetch, and the reaction to a failed one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

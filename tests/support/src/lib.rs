@@ -13,6 +13,7 @@ pub mod generate;
 pub mod inventory;
 pub mod links;
 pub mod options;
+pub mod page;
 pub mod random;
 pub mod yaml;
 

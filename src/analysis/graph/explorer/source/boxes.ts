@@ -1,0 +1,176 @@
+// Aggregates files into the boxes that a graph shows: packages of classes that are closed, and nodes with the same
+// roles. So an inventory of thousands of files is a picture of some dozens of boxes.
+
+import type { Edge, Inventory } from "./data";
+
+export interface Box {
+  id: string;
+  /** The files in it. */
+  files: number[];
+  label: string;
+  kind: "node" | "nodes" | "class" | "package";
+  /** The package or the group that a click opens. */
+  opens?: string;
+  package: string;
+  fails: boolean;
+  missing: boolean;
+  unused: boolean;
+}
+export interface Arrow { from: string; to: string; entries: Edge[]; mapped: boolean }
+export interface Picture { boxes: Map<string, Box>; arrows: Map<string, Arrow>; open: string[] }
+
+/** Number of boxes up to which packages are opened at first. */
+const READABLE = 30;
+/** Number of nodes up to which each is a box of its own. */
+const FEW = 16;
+/** Number of nodes that a group may show one by one. */
+export const LARGEST_GROUP = 60;
+
+/** The packages of a class, outermost first. */
+function packagesOf(name: string): string[] {
+  const found: string[] = [];
+  for (let at = name.indexOf("."); at >= 0; at = name.indexOf(".", at + 1)) found.push(name.slice(0, at));
+  return [...found, name];
+}
+
+export class Aggregator {
+  private readonly files: number[];
+  private readonly edges: Edge[];
+  private readonly sizes = new Map<string, number>();
+  private readonly chains = new Map<number, string[]>();
+
+  constructor(private readonly inventory: Inventory, files: Iterable<number>, private readonly pinned: number | undefined) {
+    this.files = [...files];
+    const known = new Set(this.files);
+    this.edges = inventory.edges.filter((edge) => known.has(edge.from) && known.has(edge.to));
+    for (const file of this.files) {
+      if (inventory.isNode(file)) continue;
+      const chain = packagesOf(inventory.name(file));
+      this.chains.set(file, chain);
+      for (const name of chain) this.sizes.set(name, (this.sizes.get(name) ?? 0) + 1);
+    }
+  }
+
+  /** The class itself, or the outermost package around it that is closed. */
+  private place(file: number, open: Set<string>): string {
+    if (file === this.pinned) return "c:" + file;
+    for (const name of this.chains.get(file)!) {
+      if (this.sizes.get(name) === 1) break;
+      if (!open.has(name)) return "p:" + name;
+    }
+    return "c:" + file;
+  }
+
+  /** The boxes with these packages and groups opened. */
+  picture(open: Iterable<string>): Picture {
+    const { inventory } = this;
+    const opened = new Set(open);
+    const boxes = new Map<string, Box>();
+    const boxOf = new Map<number, string>();
+    const put = (id: string, file: number, make: () => Omit<Box, "id" | "files" | "fails" | "missing" | "unused">): void => {
+      boxOf.set(file, id);
+      const box = boxes.get(id) ?? { id, files: [], fails: false, missing: false, unused: true, ...make() };
+      box.files.push(file);
+      box.fails ||= inventory.fails(file);
+      box.missing ||= inventory.o.files[file][3] === "missing";
+      box.unused &&= !inventory.reached[file];
+      boxes.set(id, box);
+    };
+    for (const file of this.files) {
+      if (inventory.isNode(file)) continue;
+      const id = this.place(file, opened);
+      const name = inventory.name(file);
+      const top = name.split(".", 1)[0];
+      put(id, file, () => id[0] === "p"
+        ? { label: id.slice(2), kind: "package", opens: id.slice(2), package: top }
+        : { label: name, kind: "class", package: top });
+    }
+    const lists = new Map<number, Set<string>>();
+    for (const { from, to } of this.edges) {
+      if (!inventory.isNode(from)) continue;
+      const boxes = lists.get(from) ?? new Set();
+      boxes.add(boxOf.get(to)!);
+      lists.set(from, boxes);
+    }
+    const groups = new Map<string, number[]>();
+    for (const file of this.files) {
+      if (!inventory.isNode(file)) continue;
+      const key = file === this.pinned ? "=" + file : [...(lists.get(file) ?? [])].sort().join(" ");
+      const group = groups.get(key);
+      if (group) group.push(file);
+      else groups.set(key, [file]);
+    }
+    for (const files of groups.values()) {
+      const key = "@" + inventory.name(files[0]);
+      const single = files.length === 1 || (opened.has(key) && files.length <= LARGEST_GROUP);
+      for (const file of files) {
+        if (single) put("n:" + file, file, () => ({ label: inventory.name(file), kind: "node", package: "" }));
+        else put("g:" + key, file, () => ({ label: common(files.map((one) => inventory.name(one))), kind: "nodes", opens: key, package: "" }));
+      }
+    }
+    const arrows = new Map<string, Arrow>();
+    for (const edge of this.edges) {
+      const from = boxOf.get(edge.from)!, to = boxOf.get(edge.to)!;
+      if (from === to) continue;
+      const id = from + " > " + to;
+      const arrow = arrows.get(id) ?? { from, to, entries: [], mapped: true };
+      arrow.entries.push(edge);
+      arrow.mapped &&= edge.mapping !== undefined;
+      arrows.set(id, arrow);
+    }
+    return { boxes, arrows, open: [...opened] };
+  }
+
+  /** The packages that can be opened without more boxes than a person can read. */
+  readable(): string[] {
+    const few = this.files.filter((file) => this.inventory.isNode(file)).length <= FEW;
+    let open: string[] = [];
+    let picture = this.picture(open);
+    const refused = new Set<string>();
+    for (let guard = 0; guard < 60; guard++) {
+      const closed = [...picture.boxes.values()].filter((box) =>
+        box.opens !== undefined && !refused.has(box.opens) && (box.kind === "package" || few));
+      // Outer packages first, and nodes last, because their roles say more.
+      const depth = (box: Box): number => (box.kind === "nodes" ? 99 : box.opens!.split(".").length);
+      closed.sort((a, b) => depth(a) - depth(b) || a.files.length - b.files.length);
+      const next = closed[0]?.opens;
+      if (next === undefined) break;
+      const wider = this.picture([...open, next]);
+      if (wider.boxes.size <= READABLE) [open, picture] = [wider.open, wider];
+      else refused.add(next);
+    }
+    return open;
+  }
+}
+
+/** The common part of names: `web*.example.com`. */
+function common(names: string[]): string {
+  let start = names[0], end = names[0];
+  for (const name of names) {
+    while (!name.startsWith(start)) start = start.slice(0, -1);
+    while (!name.endsWith(end)) end = end.slice(1);
+  }
+  const shortest = Math.min(...names.map((name) => name.length));
+  while (start.length + end.length > shortest) end = end.slice(1);
+  return start + end === "" ? "nodes" : start + "*" + end;
+}
+
+/** A file with its surroundings: files that lead to it or follow from it in so many steps. */
+export function neighbourhood(inventory: Inventory, file: number, steps: number): Set<number> {
+  const found = new Set([file]);
+  for (const [edges, end] of [[inventory.includes, "to"], [inventory.includedBy, "from"]] as const) {
+    let border = [file];
+    const visited = new Set(border);
+    for (let step = 0; step < steps && border.length > 0; step++) {
+      const next: number[] = [];
+      for (const one of border) {
+        for (const edge of edges[one]) {
+          const other = edge[end];
+          if (!visited.has(other)) { visited.add(other); next.push(other); found.add(other); }
+        }
+      }
+      border = next;
+    }
+  }
+  return found;
+}

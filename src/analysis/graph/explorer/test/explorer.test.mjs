@@ -1,0 +1,331 @@
+// A person at the page, in a real Chromium: searches, clicks, goes back, uses the keyboard, and hears it read.
+//
+// RECLASS names the program. Where there is no Chromium, the tests are skipped.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { after, before, test as always } from "node:test";
+import { fileURLToPath } from "node:url";
+import { chromium } from "playwright-core";
+
+const top = fileURLToPath(new URL("../../../../../", import.meta.url));
+const program = process.env.RECLASS ?? join(top, "target/debug/reclass");
+const axe = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const folder = mkdtempSync(join(tmpdir(), "explorer-"));
+const example = join(top, "examples/inventory");
+const folders = (process.env.PATH ?? "").split(delimiter);
+const chromiums = folders.flatMap((folder) => ["chromium", "chromium-browser", "google-chrome"].map((name) => join(folder, name)));
+const executablePath = chromiums.find((path) => existsSync(path));
+const test = (name, run) => always(name, { skip: executablePath ? false : "no Chromium in PATH" }, run);
+let browser;
+
+/** Writes the page of an inventory. */
+function page(name, ...options) {
+  const file = join(folder, name + ".html");
+  const environment = { ...process.env, SOURCE_DATE_EPOCH: "1700000000" };
+  writeFileSync(file, execFileSync(program, ["graph", ...options], { env: environment, maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+  return file;
+}
+
+/** Writes an inventory. */
+function inventory(name, files) {
+  const base = join(folder, name);
+  for (const [path, text] of Object.entries({ "classes/.keep": "", ...files })) {
+    mkdirSync(dirname(join(base, path)), { recursive: true });
+    writeFileSync(join(base, path), text);
+  }
+  return base;
+}
+
+/** Opens a page at an address, when the values are read. An error in the page fails the test. */
+async function open(file, hash = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const tab = await context.newPage();
+  tab.errors = [];
+  tab.on("pageerror", (error) => tab.errors.push(error.message));
+  tab.on("console", (message) => { if (message.type() === "error") tab.errors.push(message.text()); });
+  tab.on("request", (request) => { if (!/^(file|data|blob):/.test(request.url())) tab.errors.push("asks for " + request.url()); });
+  await tab.goto("file://" + file + (hash ? "#" + hash : ""));
+  await ready(tab);
+  return tab;
+}
+const ready = (tab) => tab.waitForFunction(() => document.documentElement.dataset.ready === "true");
+const hash = (tab) => tab.evaluate(() => decodeURIComponent(location.hash));
+/** A link changes the address, and the page follows a moment later. */
+async function eventually(check) {
+  for (let left = 60; ; left--) {
+    try { return await check(); } catch (error) { if (left === 0) throw error; }
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+const shows = (tab, pattern, selector = "main") =>
+  eventually(async () => assert.match(await tab.locator(selector).first().innerText({ timeout: 1000 }), pattern));
+async function close(tab) {
+  assert.deepEqual(tab.errors, []);
+  await tab.context().close();
+}
+
+before(async () => {
+  if (executablePath) browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+});
+after(async () => {
+  await browser?.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const examplePage = () => page("example", "--config", join(example, "reclass-config.yml"), "-b", example);
+
+test("the start page counts, and names what is most used", async () => {
+  const tab = await open(examplePage());
+  const cards = await tab.locator(".card").allInnerTexts();
+  assert.deepEqual(cards.slice(0, 2).map((text) => text.replace(/\s+/g, " ")), ["4 nodes", "8 classes"]);
+  const text = await tab.locator("main").innerText();
+  for (const part of ["2023-11-14 22:13 UTC", "revision", "Most used classes", "Lint by rule", "Environments", "cluster.prague.overrides"]) {
+    assert.ok(text.includes(part), `${part} in ${text}`);
+  }
+  await tab.getByRole("link", { name: "parameter-unused" }).click();
+  await shows(tab, /Nothing refers to a key of _param/);
+  await close(tab);
+});
+
+test("a search by keyboard: slash, arrows, Enter, Escape", async () => {
+  const tab = await open(examplePage());
+  await tab.keyboard.press("/");
+  assert.equal(await tab.evaluate(() => document.activeElement.id), "search");
+  await tab.keyboard.type("postgres");
+  const options = tab.locator("#found [role=option]");
+  assert.match(await options.first().innerText(), /class\s*app\.postgresql/);
+  assert.equal(await options.first().locator("mark").innerText(), "postgres");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("ArrowDown");
+  await tab.keyboard.press("ArrowUp");
+  assert.equal(await options.first().getAttribute("aria-selected"), "true");
+  await tab.keyboard.press("Enter");
+  await shows(tab, /app\.postgresql/, "h1");
+  assert.equal(await hash(tab), "#class:app.postgresql");
+  await tab.keyboard.press("/");
+  assert.equal(await tab.locator("#found").isVisible(), true, "the last search is there again");
+  await tab.keyboard.press("Escape");
+  assert.equal(await tab.locator("#found").isVisible(), false);
+  await tab.keyboard.press("Escape");
+  assert.equal(await tab.locator("#search").inputValue(), "");
+  await close(tab);
+});
+
+test("a search says which field matched, in values and in files, with globs", async () => {
+  const tab = await open(examplePage());
+  const fields = async (text) => {
+    await tab.locator("#search").fill(text);
+    return [...new Set(await tab.locator("#found .field").allInnerTexts())].filter((field) => field !== "all");
+  };
+  assert.deepEqual(await fields("web?.example.*"), ["node", "value"]);
+  assert.deepEqual(await fields("network:gate*"), ["parameter"]);
+  assert.deepEqual(await fields("10.0.0.11:80"), ["value"]);
+  assert.deepEqual(await fields("${network:address}:80"), ["written"]);
+  assert.deepEqual(await fields("no such thing"), []);
+  assert.match(await tab.locator("#found").innerText(), /0 found/);
+  await tab.locator("#search").fill("example");
+  await tab.keyboard.press("Enter");
+  assert.equal(await hash(tab), "#search:example");
+  await shows(tab, /Names of nodes: 4/);
+  await close(tab);
+});
+
+test("links, back and forward, and an address that can be sent", async () => {
+  const file = examplePage();
+  const tab = await open(file, "node:web1.example.com");
+  await shows(tab, /web1\.example\.com/, "h1");
+  await tab.locator("tr", { hasText: "nginx:listen" }).getByRole("link", { name: "${network:address}" }).click();
+  const wanted = tab.locator("tr.wanted");
+  assert.match(await wanted.innerText(), /network:address[\s\S]*10\.0\.0\.11/);
+  await wanted.getByRole("link", { name: "site.lan", exact: true }).click();
+  await shows(tab, /site\.lan/, "h1");
+  await tab.goBack();
+  await shows(tab, /web1/, "h1");
+  await tab.goForward();
+  await shows(tab, /site\.lan/, "h1");
+  const other = await open(file, (await hash(tab)).slice(1));
+  await shows(other, /site\.lan/, "h1");
+  await other.goto("file://" + file + "#class:gone");
+  await shows(other, /no class 'gone'/);
+  await close(other);
+  await close(tab);
+});
+
+test("a node: values with steps, classes with chains", async () => {
+  const base = inventory("steps", {
+    "nodes/n.yml": "classes: [role]\nparameters: {port: 3}\n",
+    "classes/role.yml": "classes: [base]\nparameters: {port: 2}\n",
+    "classes/base.yml": "parameters: {port: 1, url: 'x:${port}', all: [a, b]}\nexports: {port: '${port}'}\n",
+    "nodes/asks.yml": "exports: {}\nparameters: {ports: '$[ exports:port ]'}\n",
+  });
+  const tab = await open(page("steps", "-b", base), "node:n");
+  const row = tab.locator("tr[data-path=port]");
+  await row.getByRole("button", { name: "3 layers" }).click();
+  const steps = await tab.locator("ol.history li").allInnerTexts();
+  assert.deepEqual(steps.map((step) => step.replace(/\s+/g, " ").trim()), [
+    "sets base 1 classes/base.yml:1 does not count", "replaces role 2 classes/role.yml:2 does not count", "replaces n 3 nodes/n.yml:2"]);
+  await tab.getByRole("link", { name: /^Classes/ }).last().click();
+  await eventually(async () => assert.match(await tab.locator("tr", { hasText: "classes/role.yml:1" }).innerText({ timeout: 1000 }), /n → role → base/));
+  await tab.getByRole("link", { name: "Exports" }).click();
+  await shows(tab, /3\s*\$\{port\}/, "tr[data-path=port]");
+  await tab.getByRole("link", { name: "Asked by (1)" }).click();
+  await shows(tab, /asks\s+ports/, "main table");
+  await close(tab);
+});
+
+test("a class: who includes it, who overrides it later; a parameter: its values by node", async () => {
+  const base = inventory("class", {
+    "nodes/a.yml": "classes: [base]\n", "nodes/b.yml": "classes: [base]\n",
+    "nodes/c.yml": "classes: [base]\nparameters: {x: {y: 2}}\n",
+    "classes/base.yml": "parameters: {x: {y: 1}, z: '${x:y}'}\n",
+  });
+  const tab = await open(page("class", "-b", base), "class:base");
+  const text = await tab.locator("main").innerText();
+  assert.match(text, /Included by 3 files/);
+  await tab.locator("tr", { hasText: "x:y" }).first().locator("summary").click();
+  assert.match(await tab.locator("ol.history").first().innerText(), /replaces c 2 nodes\/c\.yml:2/);
+  await tab.getByRole("link", { name: "References (1)" }).click();
+  await shows(tab, /\$\{x:y\}\s+base\s+z/, "main table");
+  await tab.goto((await tab.evaluate(() => location.href.split("#")[0])) + "#parameter:x:y");
+  await shows(tab, /1\s+a\s+b\s+base/, "main table");
+  await shows(tab, /2\s+c\s+c/, "main table");
+  await shows(tab, /Set in 2 files[\s\S]*Referred to by 1 reference/);
+  await close(tab);
+});
+
+/** An inventory of 40 roles with five nodes each. */
+function roles() {
+  const files = {};
+  for (let role = 0; role < 40; role++) {
+    files[`classes/role/r${role}.yml`] = `classes: [system.s${role}]\n`;
+    files[`classes/system/s${role}.yml`] = "parameters: {}\n";
+    for (let node = 0; node < 5; node++) files[`nodes/n${role}-${node}.yml`] = `classes: [role.r${role}]\n`;
+  }
+  return page("roles", "-b", inventory("roles", files));
+}
+
+test("the graph: packages open and close, the keyboard moves, a focus has steps", async () => {
+  const tab = await open(roles(), "graph");
+  const boxes = (wanted) => eventually(async () => {
+    const number = Number((await tab.locator(".as-list summary").innerText()).match(/(\d+) box/)[1]);
+    assert.ok(wanted(number), `${number} boxes`);
+  });
+  await boxes((number) => number <= 30);
+  await tab.locator(".as-list summary").click();
+  await tab.locator("tr", { hasText: "role (40 classes)" }).getByRole("button", { name: "open" }).click();
+  await boxes((number) => number >= 40);
+  await eventually(async () => assert.equal(await hash(tab), "#graph&open=role"));
+  await tab.getByRole("button", { name: "Close role" }).click();
+  await boxes((number) => number <= 30);
+  await tab.goBack();
+  await boxes((number) => number >= 40);
+  await tab.goto((await tab.evaluate(() => location.href.split("#")[0])) + "#class:role.r7&tab=graph");
+  // Five nodes as one box, or as five; the role, the system.
+  await boxes((number) => number === 7);
+  await tab.locator(".canvas").focus();
+  await tab.keyboard.press("ArrowRight");
+  await tab.keyboard.press("ArrowRight");
+  await shows(tab, /role\.r7[\s\S]*5 in, 1 out/, ".box-info");
+  await tab.keyboard.press("ArrowRight");
+  await tab.keyboard.press("Enter");
+  await shows(tab, /system\.s7/, "h1");
+  await tab.goBack();
+  await tab.locator("#steps").selectOption("1");
+  await eventually(async () => assert.match(await hash(tab), /steps=1/));
+  await close(tab);
+});
+
+test("a click on a package in the picture opens it", async () => {
+  const tab = await open(roles(), "graph&open=,");
+  const canvas = await tab.locator(".canvas").boundingBox();
+  // The boxes are in one row: nodes, roles, systems. Two clicks must not be a double click.
+  for (let x = canvas.width - 30; x > 0 && !/open=\w/.test(await hash(tab)); x -= 50) {
+    await tab.mouse.click(canvas.x + x, canvas.y + canvas.height / 2);
+    await tab.waitForTimeout(300);
+  }
+  assert.match(await hash(tab), /open=system/);
+  await close(tab);
+});
+
+test("places lead into the repository", async () => {
+  const base = inventory("linked", { "sub dir/nodes/n.yml": "classes: []\nparameters:\n  x: 1\n", "sub dir/classes/a.yml": "{}\n" });
+  const git = (...words) => execFileSync("git", ["-C", base, "-c", "user.name=a", "-c", "user.email=a@example.com", ...words], { encoding: "utf8" }).trim();
+  git("init", "--quiet");
+  git("add", ".");
+  git("commit", "--quiet", "-m", "one");
+  const address = "https://git.example.com/x/blob/{revision}/{file}#L{line}";
+  const tab = await open(page("linked", "-b", join(base, "sub dir"), "--link", address), "node:n");
+  const link = tab.locator("tr[data-path=x] a.place");
+  assert.equal(await link.getAttribute("href"), `https://git.example.com/x/blob/${git("rev-parse", "HEAD")}/sub%20dir/nodes/n.yml#L3`);
+  assert.equal(await link.innerText(), "nodes/n.yml:3");
+  const other = await open(page("script", "-b", join(base, "sub dir"), "--link", "javascript:alert(1)//{file}"), "node:n");
+  assert.equal(await other.locator("tr[data-path=x] a.place").count(), 0, "only addresses of the web are links");
+  await close(other);
+  await close(tab);
+});
+
+test("what fails is red and has its problem and place", async () => {
+  const base = inventory("broken", {
+    "nodes/bad.yml": "classes: [web, gone]\n", "nodes/half.yml": "parameters:\n  url: ${host}\n  fine: 1\n", "classes/web.yml": "parameters: {}\n" });
+  const tab = await open(page("broken", "-b", base));
+  await shows(tab, /What fails[\s\S]*bad[\s\S]*no class 'gone'[\s\S]*nodes\/bad\.yml:1/);
+  await tab.goto((await tab.evaluate(() => location.href.split("#")[0])) + "#node:half");
+  assert.match(await tab.locator("tr[data-path=url]").innerText(), /cannot be computed/);
+  assert.match(await tab.locator("tr[data-path=fine]").innerText(), /1/);
+  await close(tab);
+});
+
+const views = ["", "graph", "nodes", "classes", "classes&unused=1", "parameters", "parameter:network", "parameter:network:address", "lint", "lint:parameter-unused",
+  "node:web1.example.com", "node:web1.example.com&tab=classes", "node:web1.example.com&tab=graph", "class:site.lan", "class:site.lan&tab=nodes",
+  "class:site.lan&tab=references", "class:site.lan&tab=graph", "search:example", "about", "node:gone"];
+
+for (const colorScheme of ["light", "dark"]) {
+  test(`axe finds nothing to say, in ${colorScheme}`, async () => {
+    const tab = await open(examplePage(), "", { colorScheme });
+    await tab.evaluate(axe);
+    const found = [];
+    const check = async (name) => {
+      const { violations } = await tab.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      for (const one of violations) found.push(`${name}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.html + " " + node.failureSummary).join(" | ")}`);
+    };
+    for (const view of views) {
+      await tab.evaluate((view) => { location.hash = view; }, view);
+      await tab.waitForTimeout(30);
+      await check(view);
+    }
+    await tab.locator("#search").fill("web");
+    await check("the results of a search");
+    assert.deepEqual(found, []);
+    await close(tab);
+  });
+}
+
+test("a small screen has no content beside it, and no word is broken", async () => {
+  const tab = await open(examplePage(), "", { viewport: { width: 360, height: 640 } });
+  for (const view of views) {
+    await tab.evaluate((view) => { location.hash = view; }, view);
+    await tab.waitForTimeout(30);
+    const wide = await tab.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${view}: ${wide} pixels`);
+  }
+  const broken = await tab.evaluate(() => [...document.querySelectorAll("td, th, a, code")].filter((element) => /break-all|break-word/.test(getComputedStyle(element).wordBreak)).length);
+  assert.equal(broken, 0);
+  await close(tab);
+});
+
+test("print shows the content alone", async () => {
+  const tab = await open(examplePage(), "class:site.lan");
+  await tab.emulateMedia({ media: "print" });
+  assert.equal(await tab.locator("header nav").isVisible(), false);
+  assert.equal(await tab.locator("#search").isVisible(), false);
+  assert.equal(await tab.getByText("network:gateway").first().isVisible(), true);
+  await close(tab);
+});
+
+test("equal inventories give equal pages", () => {
+  const first = readFileSync(examplePage(), "utf8");
+  assert.equal(readFileSync(examplePage(), "utf8"), first);
+});
