@@ -1,11 +1,13 @@
 """Cargo's own account of a build becomes a bill of materials in CycloneDX (PEP 770 puts it into wheels).
 
 It names each crate that is compiled into the programs and the module, with its version, licence and the
-hash of its source, and which one needs which. Nothing of it depends on when or where it was made.
+hash of its source, and which one needs which; and each library in the page of a graph, which the programs
+contain. Nothing of it depends on when or where it was made.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import subprocess
@@ -22,6 +24,7 @@ from packageurl import PackageURL
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "Cargo.lock"
+PAGE_LOCK = ROOT / "src/analysis/graph/explorer/package-lock.json"
 
 # The feature `schema` brings it in, which tests alone turn on.
 OPTIONAL = "schemars"
@@ -65,6 +68,31 @@ def checksums() -> dict[tuple[str, str], str]:
     return {(name, version): checksum for name, version, checksum in crate.findall(LOCK.read_text())}
 
 
+def libraries() -> list[Component]:
+    """The libraries in the page of a graph."""
+    found = []
+    for path, package in json.loads(PAGE_LOCK.read_text())["packages"].items():
+        if path == "" or package.get("dev"):  # The page itself, and what makes and tests it.
+            continue
+        name, version = path.removeprefix("node_modules/"), package["version"]
+        group, _, bare = name.rpartition("/")
+        purl = PackageURL("npm", namespace=group or None, name=bare, version=version)
+        digest = base64.b64decode(package["integrity"].removeprefix("sha512-"), validate=True)
+        found.append(
+            Component(
+                type=ComponentType.LIBRARY,
+                group=group or None,
+                name=bare,
+                version=version,
+                bom_ref=str(purl),
+                purl=purl,
+                licenses=[LicenseFactory().make_from_string(package["license"])],
+                hashes=[HashType(alg=HashAlgorithm.SHA_512, content=digest.hex())],
+            )
+        )
+    return found
+
+
 def bill(target: str) -> str:
     """The bill as CycloneDX 1.6 in JSON."""
     cargo = metadata(target)
@@ -96,9 +124,11 @@ def bill(target: str) -> str:
         purl=PackageURL("cargo", name=own["name"], version=own["version"]),
         licenses=[licences.make_from_string(own["license"])],
     )
-    names = " ".join(sorted(str(component.bom_ref) for component in components.values()))
+    page = libraries()
+    every = [*components.values(), *page]
+    names = " ".join(sorted(str(component.bom_ref) for component in every))
     bom = Bom(
-        components=components.values(),
+        components=every,
         serial_number=uuid.uuid5(uuid.NAMESPACE_URL, f"{whole.bom_ref} {names}"),
     )
     bom.metadata.component = whole
@@ -106,6 +136,7 @@ def bill(target: str) -> str:
         bom.register_dependency(
             components.get(crate, whole), [components[part] for part in parts if part in components]
         )
+    bom.register_dependency(whole, page)
     text = json.loads(JsonV1Dot6(bom).output_as_string())
     # The library notes when it was run.
     text["metadata"].pop("timestamp", None)

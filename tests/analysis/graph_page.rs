@@ -124,6 +124,28 @@ fn steps_are_those_of_explain() {
     assert_eq!(steps[0], Json::Array(Vec::new()));
 }
 
+#[test]
+fn the_values_of_steps_hide_secrets() {
+    let folder = inventory(&[
+        ("classes/a.yml", "parameters: {password: HIDE-a, db: {password: HIDE-b}, list: [SHOW-a]}\n"),
+        (
+            "classes/b.yml",
+            "classes: [a]\nparameters: {password: HIDE-c, ~db: {password: HIDE-d}, list: [SHOW-b]}\n",
+        ),
+        (
+            "nodes/n.yml",
+            "classes: [b]\nparameters: {password: '${db:password}', url: 'x${password}', copy: SHOW-c}\n",
+        ),
+    ]);
+    let page = page_data(folder.path());
+    assert!(!page.values.contains("HIDE") && !page.overview.contains("HIDE"), "{}", page.values);
+    for text in ["SHOW-a", "SHOW-b", "SHOW-c", "${db:password}"] {
+        assert!(page.values.contains(text), "{text} in {}", page.values);
+    }
+    let steps = parsed(&page.values)["steps"].to_string();
+    assert!(steps.matches("replaces").count() >= 3, "{steps}");
+}
+
 /// The browser, if there is one.
 fn browser() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;

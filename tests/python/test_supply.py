@@ -71,11 +71,30 @@ def pythons() -> list[Path]:
     return list(found.values())[: None if os.environ.get("RECLASS_LONG") else 1]
 
 
+def test_the_bill_names_the_libraries_in_the_page_of_a_graph() -> None:
+    folder = ROOT / "src/analysis/graph/explorer"
+    locked = json.loads((folder / "package-lock.json").read_text())["packages"]
+    shipped = {
+        path.removeprefix("node_modules/") for path, one in locked.items() if path and not one.get("dev")
+    }
+    named = {
+        "/".join(filter(None, [one.get("group"), one["name"]])): one
+        for one in bill()["components"]
+        if one["purl"].startswith("pkg:npm/")
+    }
+    assert set(named) == shipped == {"cytoscape", "@dagrejs/dagre", "@dagrejs/graphlib"}
+    script = (folder.parent / "explorer.js").read_text()
+    for name, one in named.items():
+        assert one["licenses"] == [{"license": {"id": "MIT"}}]
+        # The page shows the text of the licence.
+        assert f"{name} {one['version']}" in script
+
+
 def test_the_bill_names_every_crate_with_its_hash_and_licence() -> None:
     lock = (ROOT / "Cargo.lock").read_text()
     [words] = re.findall(r"^allow = \[(.+)\]$", (ROOT / "deny.toml").read_text(), re.M)
     allowed = set(re.findall(r'"(.+?)"', words))
-    components = bill()["components"]
+    components = [one for one in bill()["components"] if one["purl"].startswith("pkg:cargo/")]
     assert len(components) > 50
     for component in components:
         [hashed] = component["hashes"]

@@ -16,7 +16,8 @@ use crate::engine::context::{Computation, Layers};
 use crate::engine::exports::OtherNodes;
 use crate::output::redact::Redaction;
 
-/// A leaf of a node. Secrets are masked.
+/// A leaf of a node. Secrets are masked, but for the values of steps, which most nodes share: whoever shows them
+/// masks them.
 #[derive(Debug)]
 pub(crate) struct ExplainedLeaf {
     /// Its value and its place.
@@ -64,10 +65,6 @@ pub(crate) fn leaves(
     let mut answers: FxHashMap<*const Text, Arc<[Text]>> = FxHashMap::default();
     for part in trace.parts {
         let traced = explainer.leaf(&part);
-        let mut steps = traced.steps;
-        for step in &mut steps {
-            step.written = redaction.written(&step.path, &step.written);
-        }
         let mut targets = traced.targets;
         if let Some(explainer) = without.as_mut().filter(|_| !targets.is_empty()) {
             // A target that changes without the secrets has a secret among its keys.
@@ -79,7 +76,7 @@ pub(crate) fn leaves(
         let answers = traced
             .answers
             .map(|nodes| answers.entry(nodes.as_ptr()).or_insert_with(|| Arc::from(&*nodes)).clone());
-        leaves.push(ExplainedLeaf { part, steps, targets, answers });
+        leaves.push(ExplainedLeaf { part, steps: traced.steps, targets, answers });
     }
     if let Some(fault) = budget.fault().or_else(|| budget_without.fault()) {
         return Err(Error::from(Fault { node: Some(layers.name.clone()), ..fault }));

@@ -105,8 +105,8 @@ pub(crate) struct LeafStep {
     pub path: KeyPath,
     /// The prefixes of the key and of its parents, as written.
     pub prefix: String,
-    /// The value as written, with its references.
-    pub written: Value,
+    /// The layer's value. It may hold secrets.
+    pub slot: Slot,
     /// The setting that decides the effect.
     pub setting: Option<&'static str>,
     /// The pattern of the merge option that decides it.
@@ -385,7 +385,7 @@ impl<'a> Explainer<'a> {
                     default_layer,
                     path: self.key_path(&path[..*depth]),
                     prefix: self.prefixes.text(*prefix),
-                    written: written(slot, &self.prefixes),
+                    slot: slot.clone(),
                     setting: traced.setting,
                     merge_option: traced.declared.as_ref().map(|(_, pattern, _)| pattern.clone()),
                 });

@@ -224,7 +224,7 @@ impl Maker<'_> {
         let paths: FxHashMap<Arc<str>, usize> =
             paths.filter_map(|(file, at)| Some((file.file.as_deref()?.into(), at))).collect();
         let nodes = chosen.iter().zip(0..).map(|(node, at)| (node.name.clone(), at)).collect();
-        let mut tables = Tables::new(computation.settings, paths.clone(), nodes);
+        let mut tables = Tables::new(computation.settings, paths.clone(), nodes, self.redaction);
         let position = |site: Option<&Site>| {
             let file = site.and_then(|site| paths.get(&site.path)).copied();
             (file, site.map_or(0, |site| site.line), site.map_or(0, |site| site.column))

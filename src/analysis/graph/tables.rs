@@ -9,7 +9,7 @@ use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Serialize, Serializer};
 
-use crate::analysis::explain::{ExplainedLeaf, LeafStep, ValuePlace, brief, whole};
+use crate::analysis::explain::{ExplainedLeaf, LeafStep, ValuePlace, brief, whole, written};
 use crate::base::error::inert;
 use crate::base::path::join_path;
 use crate::base::settings::Settings;
@@ -17,7 +17,9 @@ use crate::base::source::{Origin, Site};
 use crate::base::stack::grow;
 use crate::base::value::{Key, Text, Value};
 use crate::engine::context::Computation;
+use crate::model::merge::Prefixes;
 use crate::model::template::{self, Parsed, Part, Template};
+use crate::output::redact::Redaction;
 
 /// Distinct items in the order of their first use.
 #[derive(Debug)]
@@ -99,6 +101,8 @@ pub(super) struct Tables {
     containers: NumberedTable<Vec<i64>>,
     #[serde(skip)]
     known: Known,
+    #[serde(skip)]
+    redaction: Redaction,
 }
 
 /// Numbers that are looked up by other keys.
@@ -110,6 +114,8 @@ struct Known {
     texts: FxHashMap<Text, usize>,
     sites: FxHashMap<(Arc<str>, u32, u32), usize>,
     origins: FxHashMap<Origin, Option<usize>>,
+    /// The written values of steps, by origin and path.
+    steps: FxHashMap<(Origin, usize), usize>,
     delimiter: Text,
 }
 
@@ -119,9 +125,10 @@ impl Tables {
         settings: &Settings,
         files: FxHashMap<Arc<str>, usize>,
         nodes: FxHashMap<Text, usize>,
+        redaction: &Redaction,
     ) -> Tables {
         let known = Known { files, nodes, delimiter: settings.delimiter.clone(), ..Known::default() };
-        let mut tables = Tables { known, ..Tables::default() };
+        let mut tables = Tables { known, redaction: redaction.clone(), ..Tables::default() };
         for (section, name) in [(LeafSection::Parameters, ""), (LeafSection::Exports, "exports")] {
             let number = tables.paths.number((0, name.into()));
             tables.known.paths.insert((section, Vec::new()), number);
@@ -295,12 +302,32 @@ impl Tables {
         self.leaves.number([path, value, written, place, steps, extra])
     }
 
+    /// The number of the value of a step as written, with secrets masked.
+    fn step_written(
+        &mut self,
+        computation: &Computation<'_>,
+        section: LeafSection,
+        step: &LeafStep,
+    ) -> usize {
+        // The path decides what is secret, and the origin which text it is.
+        let key = (step.origin, self.path(section, &step.path));
+        if step.origin != Origin::NONE
+            && let Some(number) = self.known.steps.get(&key)
+        {
+            return *number;
+        }
+        let written = written(&step.slot, &Prefixes::new(computation.settings));
+        let number = self.written(computation, &self.redaction.written(&step.path, &written));
+        self.known.steps.insert(key, number);
+        number
+    }
+
     fn step(&mut self, computation: &Computation<'_>, section: LeafSection, step: &LeafStep) -> StepRow {
         let place = match self.origin(computation, step.origin) {
             Some(place) => place,
             None => self.place_without_file(step.default_layer),
         };
-        let written = self.written(computation, &step.written);
+        let written = self.step_written(computation, section, step);
         let path = self.path(section, &step.path);
         let option = step.merge_option.as_ref().map(|pattern| inert(&format!("merge option {pattern}")));
         let reason = option.or_else(|| step.setting.map(str::to_owned));

@@ -109,7 +109,7 @@ export class Views {
     if (path === null) return null;
     const text = line > 0 ? `${path}:${line}` : path;
     const { link, revision, inside } = this.inventory.o;
-    const shown = breakable(text, /(?<=\/)|(?=:)/);
+    const shown = breakable(text, /(?<=\/)/);
     if (!link || path.startsWith("/")) return h("span", { class: "place", title: column > 0 ? `column ${column}` : undefined }, shown);
     const encoded = (inside + path).split("/").map(encodeURIComponent).join("/");
     const values: Record<string, string> = { revision: revision ?? "HEAD", file: encoded, line: String(Math.max(1, line)), column: String(Math.max(1, column)) };
