@@ -5,6 +5,7 @@
 //! each reference that may bring one, becomes a stack with the rules of its path. Merging then works as
 //! always, and the fold of the stack applies the strategy. Without declarations no layer changes.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::base::error::{Fault, Kind};
@@ -181,6 +182,22 @@ fn keys(by: &Value) -> Result<Vec<Text>, InvalidOption> {
     };
     keys.filter(|keys| !keys.is_empty())
         .ok_or_else(|| InvalidOption::new("'by' must be the name of a key or a list of such names"))
+}
+
+/// The strategy as in a file.
+impl fmt::Display for Declaration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.strategy {
+            Strategy::Extend => f.write_str("extend")?,
+            Strategy::Replace => f.write_str("replace")?,
+            Strategy::Unique => f.write_str("unique")?,
+            Strategy::By { keys, replace } => {
+                let items = if *replace { ", items: replace" } else { "" };
+                write!(f, "by: {}{items}", keys.join(", "))?;
+            }
+        }
+        f.write_str(if self.remove { ", remove: true" } else { "" })
+    }
 }
 
 impl Declaration {

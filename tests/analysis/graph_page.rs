@@ -78,6 +78,27 @@ fn a_value_that_does_not_resolve_is_a_problem_and_no_null() {
 }
 
 #[test]
+fn a_file_shows_its_merge_options() {
+    let text = "merge_options:\n  'a:*': {by: [b, c], items: replace, remove: true}\n  d: unique\n";
+    let folder = inventory(&[("nodes/n.yml", text)]);
+    let of = |setting: bool| {
+        let mut options = Map::default();
+        options.insert("inventory_base_uri".into(), Value::text(folder.path().to_str().unwrap()));
+        options.insert("merge_options".into(), Value::Bool(setting));
+        let inventory = Inventory::open(&options).unwrap();
+        let redaction = Redaction::of(inventory.settings());
+        let page = data(&inventory, &[], &redaction, &PageOptions::default()).unwrap();
+        parsed(&page.values)["merge_options"].clone()
+    };
+    let found = of(true);
+    let texts: Vec<&str> = (0..2).filter_map(|at| found[at][2].as_str()).collect();
+    assert_eq!(texts, ["by: b, c, items: replace, remove: true", "unique"], "{found}");
+    assert_eq!((&found[0][0], &found[0][1]), (&0.into(), &"a:*".into()), "{found}");
+    assert!(found[0][3].is_number() && found[0][3] != found[1][3], "{found}");
+    assert_eq!(of(false), Json::Array(Vec::new()), "without the setting the section counts for nothing");
+}
+
+#[test]
 fn all_nodes_have_values_and_equal_ones_are_written_once() {
     let common = "parameters:\n  deep: {a: {b: {c: unmistakable}}}\n";
     let mut files = vec![("classes/common.yml".to_owned(), common.to_owned())];

@@ -144,6 +144,8 @@ struct Values {
     sets: Vec<Vec<(usize, usize, Option<usize>)>>,
     /// By file: the references.
     references: Vec<Vec<PageReference>>,
+    /// The merge options of all files: file, pattern, strategy and place.
+    merge_options: Vec<(usize, String, String, Option<usize>)>,
 }
 
 /// A reference: the path that holds it, the path that it names, its text and its place. A reference in a class
@@ -279,9 +281,17 @@ impl Maker<'_> {
         let by_name = ByName::of(self.survey);
         let mut sets = Vec::new();
         let mut references = Vec::new();
-        for file in &graph.files {
+        let mut merge_options = Vec::new();
+        for (file, number) in graph.files.iter().zip(0..) {
             sets.push(self.sets(&mut tables, &by_name, file));
             references.push(self.references(&mut tables, &by_name, file));
+            let Some(Ok(layer)) = by_name.file(file.kind, &file.name).map(|file| &file.layer) else {
+                continue;
+            };
+            for one in layer.merge_options.iter() {
+                let place = tables.origin(computation, one.origin);
+                merge_options.push((number, inert(&one.pattern.source), one.to_string(), place));
+            }
         }
         let (rules, findings) = found_by_rule(&options.findings, &position);
         let place = Place::of(computation);
@@ -316,7 +326,7 @@ impl Maker<'_> {
             rules,
             findings,
         };
-        (overview, Values { tables, roots, sets, references })
+        (overview, Values { tables, roots, sets, references, merge_options })
     }
 
     /// The values that a file sets.

@@ -22,6 +22,7 @@ interface RawValues {
   paths: [number, string][]; values: (string | null)[]; written: Written[]; places: [number, number, number][];
   layers: string[]; steps: Step[][]; extras: Extra[]; answers: number[][]; leaves: number[][]; containers: number[][];
   roots: [number | null, number | null][]; sets: [number, number, number | null][][]; references: Reference[][];
+  merge_options: [file: number, pattern: string, strategy: string, place: number | null][];
 }
 
 async function unpack(id: string): Promise<any> {

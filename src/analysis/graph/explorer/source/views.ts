@@ -595,6 +595,11 @@ export class Views {
   }
 
   private sets(content: HTMLElement, file: number, data: Values): void {
+    const options = data.raw.merge_options.filter(([of]) => of === file);
+    if (options.length > 0) {
+      this.section(content, "Merge options", this.table("Merge options", ["Lists", "Strategy", "Place"],
+        options.map(([, pattern, strategy, place]) => () => [breakable(pattern), strategy, place !== null && this.placeOf(data, place)])));
+    }
     const rows = data.raw.sets[file];
     if (rows.length === 0) return;
     this.section(content, "What the file sets", this.table("What the file sets", ["Parameter", "As written", "Overridden later by", "Place"], rows.map(([path, written, place]) => () => {

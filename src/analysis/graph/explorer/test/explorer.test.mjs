@@ -278,6 +278,18 @@ test("what fails is red and has its problem and place", async () => {
   await close(tab);
 });
 
+test("a file shows its merge options, and a value the option that merged it", async () => {
+  const base = inventory("merged", { "reclass-config.yml": "merge_options: true\n",
+    "nodes/n.yml": "classes: [web]\nparameters:\n  packages: [nginx, curl]\n",
+    "classes/web.yml": "merge_options:\n  packages: unique\nparameters:\n  packages: [nginx]\n" });
+  const tab = await open(page("merged", "--config", join(base, "reclass-config.yml"), "-b", base), "class:web");
+  await shows(tab, /Merge options[\s\S]*packages\s+unique\s+classes\/web\.yml:2/);
+  await tab.goto((await tab.evaluate(() => location.href.split("#")[0])) + "#node:n");
+  await tab.locator("tr[data-path='packages:1']").getByRole("button", { name: "3 layers" }).click();
+  await shows(tab, /extends n \[nginx, curl\] at packages \(merge option packages\)/, "ol.history");
+  await close(tab);
+});
+
 const views = ["", "graph", "nodes", "classes", "classes&unused=1", "parameters", "parameter:network", "parameter:network:address", "lint", "lint:parameter-unused",
   "node:web1.example.com", "node:web1.example.com&tab=classes", "node:web1.example.com&tab=graph", "class:site.lan", "class:site.lan&tab=nodes",
   "class:site.lan&tab=references", "class:site.lan&tab=graph", "search:example", "about", "node:gone"];
