@@ -144,13 +144,16 @@ struct Values {
     sets: Vec<Vec<(usize, usize, Option<usize>)>>,
     /// By file: the references.
     references: Vec<Vec<PageReference>>,
-    /// The merge options of all files: file, pattern, strategy and place.
-    merge_options: Vec<(usize, String, String, Option<usize>)>,
+    /// The merge options of all files.
+    merge_options: Vec<MergeOption>,
 }
 
 /// A reference: the path that holds it, the path that it names, its text and its place. A reference in a class
 /// list is held by no path.
 type PageReference = (Option<usize>, Option<usize>, String, Option<usize>);
+
+/// A merge option: file, pattern, strategy and place.
+type MergeOption = (usize, String, String, Option<usize>);
 
 /// The data of a page, as JSON.
 #[derive(Clone, Debug)]
@@ -281,18 +284,11 @@ impl Maker<'_> {
         let by_name = ByName::of(self.survey);
         let mut sets = Vec::new();
         let mut references = Vec::new();
-        let mut merge_options = Vec::new();
-        for (file, number) in graph.files.iter().zip(0..) {
+        for file in &graph.files {
             sets.push(self.sets(&mut tables, &by_name, file));
             references.push(self.references(&mut tables, &by_name, file));
-            let Some(Ok(layer)) = by_name.file(file.kind, &file.name).map(|file| &file.layer) else {
-                continue;
-            };
-            for one in layer.merge_options.iter() {
-                let place = tables.origin(computation, one.origin);
-                merge_options.push((number, inert(&one.pattern.source), one.to_string(), place));
-            }
         }
+        let merge_options = self.merge_options(&mut tables, &by_name);
         let (rules, findings) = found_by_rule(&options.findings, &position);
         let place = Place::of(computation);
         let files = graph.files.iter().map(|file| {
@@ -354,6 +350,21 @@ impl Maker<'_> {
             });
         }
         found
+    }
+
+    /// The merge options that the files declare.
+    fn merge_options(&self, tables: &mut Tables, by_name: &ByName<'_>) -> Vec<MergeOption> {
+        let mut rows = Vec::new();
+        for (file, number) in self.graph.files.iter().zip(0..) {
+            let Some(Ok(layer)) = by_name.file(file.kind, &file.name).map(|file| &file.layer) else {
+                continue;
+            };
+            for one in &layer.merge_options {
+                let place = tables.origin(self.computation, one.origin);
+                rows.push((number, inert(&one.pattern.source), one.to_string(), place));
+            }
+        }
+        rows
     }
 
     /// The references in a file.
