@@ -58,7 +58,8 @@ impl Trees {
         for (number, repository) in self.locations.repositories.iter().enumerate() {
             let record = repository.current_record()?;
             let before = self.state(number);
-            let same = before.as_ref().is_some_and(|before| before.record.fetched == record.fetched);
+            let same =
+                before.as_ref().is_some_and(|before| before.record.times.fetched == record.times.fetched);
             // Only a fetch can change it.
             let revision = if same {
                 before.as_ref().and_then(|before| before.revision.clone())

@@ -10,6 +10,8 @@ pub mod list;
 pub mod location;
 pub mod path_context;
 mod permissions;
+mod program;
+mod record;
 pub mod tree_path;
 pub mod walk;
 pub mod watch;

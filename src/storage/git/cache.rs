@@ -9,20 +9,16 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
-
-use crate::storage::fs::{DiskFingerprint, fingerprint, reason};
+use crate::storage::fs::DiskFingerprint;
+use crate::storage::record::{END, FetchLock, FetchTimes, Fetched, RecordFile, io_message, make};
 
 /// The first line of a record. A cache with another first line comes from another program or version.
 const FORMAT: &str = "reclass cache 1";
-/// The last line. A record without it is incomplete.
-const END: &str = "end";
 const RECORD: &str = "reclass-record";
 
 /// The folder of a cache and the file of its lock.
@@ -34,74 +30,41 @@ pub struct Cache {
     pub lock: PathBuf,
 }
 
-/// The result of the last fetches.
+/// The branches at the last fetch.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Record {
-    /// Start of the last successful fetch.
-    pub fetched: Option<SystemTime>,
+    /// The last fetches.
+    pub times: FetchTimes,
     /// The commits of all branches.
     pub heads: BTreeMap<String, Arc<str>>,
-    /// The last fetch, if it failed.
-    pub failure: Option<FailedFetch>,
 }
 
-/// A fetch that failed.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct FailedFetch {
-    /// Start of the fetch.
-    pub began: SystemTime,
-    /// Duration of the fetch.
-    pub took: Duration,
-    /// The word of the reason.
-    pub code: String,
-    /// The reason in one line.
-    pub message: String,
-}
-
-/// The right to change a cache. It ends when the value is dropped, or when this process and the last git that
-/// it started have ended.
-#[derive(Debug)]
-pub struct CacheLock(File);
-
-impl CacheLock {
-    /// The file that is locked.
-    pub fn file(&self) -> &File {
-        &self.0
-    }
-}
-
-impl Drop for CacheLock {
-    /// Unlocks explicitly. Closing the file is not enough, because a forked child may have it open too.
-    fn drop(&mut self) {
-        let _ = flock(&self.0, FlockOperation::Unlock);
+impl Fetched for Record {
+    fn times(&self) -> &FetchTimes {
+        &self.times
     }
 }
 
 impl Cache {
     /// The record and its fingerprint; `None` without a readable record.
     pub fn record(&self) -> Option<(Record, DiskFingerprint)> {
-        let path = self.folder.join(RECORD);
-        let fingerprint = fingerprint(&path).ok()?;
-        let record = Record::parse(&fs::read_to_string(&path).ok()?)?;
-        Some((record, fingerprint))
+        let (text, fingerprint) = self.record_file().read()?;
+        Some((Record::parse(&text)?, fingerprint))
     }
 
     /// The fingerprint of the record.
     pub fn fingerprint(&self) -> Option<DiskFingerprint> {
-        fingerprint(&self.folder.join(RECORD)).ok()
+        self.record_file().fingerprint()
+    }
+
+    /// The files of the record.
+    pub fn record_file(&self) -> RecordFile {
+        RecordFile { path: self.folder.join(RECORD), lock: self.lock.clone() }
     }
 
     /// Replaces the record.
     pub fn write(&self, record: &Record) -> Result<(), String> {
-        let path = self.folder.join(RECORD);
-        let beside = self.folder.join(format!("{RECORD}.new"));
-        make(&self.folder)?;
-        let written = File::create(&beside).and_then(|mut file| {
-            file.write_all(record.text().as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&beside, &path)
-        });
-        written.map_err(|error| io_message(&path, &error))
+        self.record_file().write(&record.text())
     }
 
     /// Writes a small program into the cache and returns its path.
@@ -114,27 +77,8 @@ impl Cache {
     }
 
     /// Waits for the lock; `None` if another process holds it for longer than `wait`.
-    pub fn lock(&self, wait: Duration) -> Result<Option<CacheLock>, String> {
-        const PAUSE: Duration = Duration::from_millis(10);
-        let failed = |error: io::Error| io_message(&self.lock, &error);
-        if let Some(folder) = self.lock.parent() {
-            make(folder)?;
-        }
-        let mut options = File::options();
-        let file = options.write(true).create(true).truncate(false).mode(0o600).open(&self.lock);
-        let file = file.map_err(failed)?;
-        let end = Instant::now() + wait;
-        loop {
-            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Some(CacheLock(file))),
-                Err(Errno::WOULDBLOCK | Errno::INTR) => {}
-                Err(error) => return Err(failed(error.into())),
-            }
-            if Instant::now() >= end {
-                return Ok(None);
-            }
-            std::thread::sleep(PAUSE);
-        }
+    pub fn lock(&self, wait: Duration) -> Result<Option<FetchLock>, String> {
+        self.record_file().lock(wait)
     }
 
     /// Removes the files of a killed git: locks of references, incomplete packs. Nobody uses them, because
@@ -187,16 +131,6 @@ fn sweep(folder: &Path, deep: bool, is_left: &dyn Fn(&str) -> bool) {
     }
 }
 
-fn io_message(path: &Path, error: &io::Error) -> String {
-    format!("{}: {}", path.display(), reason(error))
-}
-
-/// Creates a folder that only its owner can read, because its content may be secret.
-fn make(folder: &Path) -> Result<(), String> {
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
-    made.map_err(|error| io_message(folder, &error))
-}
-
 fn remove(folder: &Path) -> Result<(), String> {
     let removed = match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(folder),
@@ -210,21 +144,9 @@ fn remove(folder: &Path) -> Result<(), String> {
 }
 
 impl Record {
-    /// Start of the last attempt to fetch.
-    pub fn tried(&self) -> Option<SystemTime> {
-        self.failure.as_ref().map(|failure| failure.began).max(self.fetched)
-    }
-
     fn text(&self) -> String {
         use std::fmt::Write as _;
-        let mut text = format!("{FORMAT}\n");
-        if let Some(fetched) = self.fetched {
-            let _ = writeln!(text, "fetched {}", milliseconds(fetched));
-        }
-        if let Some(FailedFetch { began, took, code, message }) = &self.failure {
-            let message = message.replace(char::is_control, " ");
-            let _ = writeln!(text, "failed {} {} {code} {message}", milliseconds(*began), took.as_millis());
-        }
+        let mut text = format!("{FORMAT}\n{}", self.times.lines());
         for (branch, commit) in &self.heads {
             let _ = writeln!(text, "head {commit} {branch}");
         }
@@ -239,17 +161,10 @@ impl Record {
         let mut record = Record::default();
         for line in lines {
             let (word, rest) = line.split_once(' ').unwrap_or((line, ""));
+            if record.times.read(word, rest)? {
+                continue;
+            }
             match word {
-                "fetched" => record.fetched = Some(time(rest)?),
-                "failed" => {
-                    let mut words = rest.splitn(4, ' ');
-                    record.failure = Some(FailedFetch {
-                        began: time(words.next()?)?,
-                        took: Duration::from_millis(words.next()?.parse().ok()?),
-                        code: words.next()?.to_owned(),
-                        message: words.next()?.to_owned(),
-                    });
-                }
                 "head" => {
                     let (commit, branch) = rest.split_once(' ')?;
                     record.heads.insert(branch.to_owned(), commit.into());
@@ -262,32 +177,28 @@ impl Record {
     }
 }
 
-fn milliseconds(time: SystemTime) -> u128 {
-    time.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis()
-}
-
-fn time(text: &str) -> Option<SystemTime> {
-    UNIX_EPOCH.checked_add(Duration::from_millis(text.parse().ok()?))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
+    use crate::storage::record::FailedFetch;
 
     #[test]
     fn a_record_reads_as_it_was_written() {
         let at = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let mut record = Record { fetched: Some(at(7)), ..Record::default() };
+        let mut record = Record::default();
+        record.times.fetched = Some(at(7));
         record.heads.insert("feature/a b".into(), "0123".into());
         assert_eq!(Record::parse(&record.text()), Some(record.clone()));
-        record.failure = Some(FailedFetch {
+        record.times.failure = Some(FailedFetch {
             began: at(9),
             took: Duration::from_millis(1500),
             code: "fetch".into(),
             message: "no  such repository".into(),
         });
         assert_eq!(Record::parse(&record.text()), Some(record.clone()));
-        assert_eq!(record.tried(), Some(at(9)));
+        assert_eq!(record.times.tried(), Some(at(9)));
     }
 
     #[test]

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-use super::cache::{Cache, CacheLock, FailedFetch, Record};
+use super::cache::{Cache, Record};
 use super::program::{Failure, In, LOCAL, change, git, output};
 use super::remote::{Remote, Transport};
+use crate::storage::record::{FailedFetch, FetchLock, FetchTimes};
 
 /// The credentials for servers of ssh, and the servers to trust.
 #[derive(Clone, PartialEq, Eq, Default)]
@@ -108,12 +109,12 @@ impl Reason {
 /// Fetches into a cache, and creates or repairs the cache if necessary. Needs its lock.
 ///
 /// Returns the new record. It is also written, unless the cache cannot be written.
-pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Record {
+pub fn update(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Record {
     let cache = source.cache;
     let before = cache.record().map(|(record, _)| record).unwrap_or_default();
     cache.sweep();
     let (began, clock) = (SystemTime::now(), Instant::now());
-    let tried = if before.fetched.is_some() {
+    let tried = if before.times.fetched.is_some() {
         match fetch_all(source, lock, began, limit) {
             // A new cache helps against damage, but not against a server that cannot be reached.
             Err((Reason::Other | Reason::Cache, _)) if !is_sound(cache) => {
@@ -130,7 +131,8 @@ pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Rec
     });
     tried.unwrap_or_else(|(reason, message)| {
         let failure = FailedFetch { began, took: clock.elapsed(), code: reason.word().into(), message };
-        let record = Record { failure: Some(failure), ..before };
+        let times = FetchTimes { failure: Some(failure), ..before.times };
+        let record = Record { times, heads: before.heads };
         // If the cache cannot be written, every process notices the failure itself.
         let _ = cache.write(&record);
         record
@@ -140,12 +142,12 @@ pub fn update(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Rec
 type Tried = Result<Record, (Reason, String)>;
 
 /// Replaces a damaged cache by a new one. Needs its lock.
-pub fn repair(source: FetchSource<'_>, lock: &CacheLock, limit: Duration) -> Result<(), (Reason, String)> {
+pub fn repair(source: FetchSource<'_>, lock: &FetchLock, limit: Duration) -> Result<(), (Reason, String)> {
     if is_sound(source.cache) { Ok(()) } else { anew(source, lock, SystemTime::now(), limit).map(drop) }
 }
 
 /// Fetches into a new cache, which replaces the old one on success.
-fn anew(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
+fn anew(source: FetchSource<'_>, lock: &FetchLock, began: SystemTime, limit: Duration) -> Tried {
     let unwritable = |message: String| (Reason::Cache, message);
     let new = source.cache.beside().map_err(unwritable)?;
     let init = with(&new, &["init", "--quiet", "--bare"]);
@@ -160,7 +162,7 @@ fn anew(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Dur
 }
 
 /// Fetches all branches and tags, and returns the commits of the branches.
-fn fetch_all(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit: Duration) -> Tried {
+fn fetch_all(source: FetchSource<'_>, lock: &FetchLock, began: SystemTime, limit: Duration) -> Tried {
     let FetchSource { cache, remote, login } = source;
     let end = Instant::now() + limit;
     let mut command = git(In::Bare(&cache.folder));
@@ -183,7 +185,7 @@ fn fetch_all(source: FetchSource<'_>, lock: &CacheLock, began: SystemTime, limit
     // Combines packs from time to time. Objects without references stay for two weeks.
     let tidy = with(cache, &["-c", "gc.autoDetach=false", "gc", "--auto", "--quiet"]);
     let _ = change(&tidy, lock.file(), end.saturating_duration_since(Instant::now()));
-    Ok(Record { fetched: Some(began), heads, failure: None })
+    Ok(Record { times: FetchTimes { fetched: Some(began), failure: None }, heads })
 }
 
 fn with(cache: &Cache, arguments: &[&str]) -> Command {

@@ -23,8 +23,9 @@ use crate::base::lock::Mutex;
 use crate::base::value::Text;
 use crate::storage::TreeLimits;
 use crate::storage::fs::{DiskFingerprint, display};
+use crate::storage::record::{self, Blocked, FailedFetch, FetchLock, RecordFile, RecordSource};
+use cache::Cache;
 pub use cache::Record;
-use cache::{Cache, FailedFetch};
 pub use fetch::Login;
 use fetch::{FetchSource, Reason};
 pub use objects::Absent;
@@ -45,14 +46,6 @@ pub struct Policy {
 
 /// Factor by which the first fetch may take longer, because it fetches the whole history.
 const FIRST: u32 = 10;
-/// A fetch that fails faster than this is cheap, and new settings may correct it, so there is no extra pause.
-const QUICK: Duration = Duration::from_secs(1);
-/// Pause after a failed fetch, as a multiple of its duration.
-const REST: u32 = 4;
-/// Maximum pause after a failed fetch.
-const LONGEST_REST: Duration = Duration::from_secs(300);
-/// Maximum difference between the clocks of two processes.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(600);
 /// Maximum number of attempts to read if the cache is replaced meanwhile.
 const ATTEMPTS: usize = 3;
 
@@ -122,48 +115,33 @@ impl Repository {
     /// The record of the last fetch. Fetches first if the record is too old, and on the first call in any
     /// case, unless another process fetches meanwhile.
     pub fn current_record(&self) -> Result<Arc<Record>> {
-        let now = SystemTime::now();
         let asked_before = self.asked_before.swap(true, Ordering::Relaxed);
         let interval = if asked_before { self.policy.interval } else { Duration::ZERO };
-        let cached = self.cached_record();
-        if let Some(record) = cached.as_ref().filter(|record| !is_due(record, now, interval)) {
-            return self.usable(record.clone());
-        }
-        let first = cached.as_ref().is_none_or(|record| record.fetched.is_none());
-        let limit = if first { self.policy.limit * FIRST } else { self.policy.limit };
-        // Nobody waits for another process to repeat a fetch that failed before.
-        let rests = cached.filter(|record| record.failure.is_some());
-        let lock = self.cache.lock(if rests.is_some() { Duration::ZERO } else { limit });
-        // Another process may have fetched while we waited for it.
-        let cached = self.cached_record();
-        if let Some(record) = cached.as_ref().filter(|record| !is_due(record, now, interval)) {
-            return self.usable(record.clone());
-        }
-        let (code, message) = match lock {
-            Ok(Some(lock)) => return self.usable(Arc::new(fetch::update(self.source(), &lock, limit))),
-            Ok(None) => match rests {
-                Some(record) => return self.usable(record),
-                None => {
-                    (Reason::Time, format!("another process has fetched for {} seconds", limit.as_secs()))
-                }
-            },
-            Err(message) => (Reason::Cache, message),
+        let limit = |known| if known { self.policy.limit } else { self.policy.limit * FIRST };
+        let began = SystemTime::now();
+        let (cached, blocked) = match record::current(self, |_| interval, limit) {
+            Ok(record) => return self.usable(record),
+            Err(blocked) => blocked,
         };
-        let failure = FailedFetch { began: now, took: Duration::ZERO, code: code.word().into(), message };
-        let record = cached.as_deref().cloned().unwrap_or_default();
-        self.usable(Arc::new(Record { failure: Some(failure), ..record }))
+        let (code, message) = match blocked {
+            Blocked::Waited(limit) => {
+                (Reason::Time, format!("another process has fetched for {} seconds", limit.as_secs()))
+            }
+            Blocked::Lock(message) => (Reason::Cache, message),
+        };
+        let failure = FailedFetch { began, took: Duration::ZERO, code: code.word().into(), message };
+        let mut record = cached.as_deref().cloned().unwrap_or_default();
+        record.times.failure = Some(failure);
+        self.usable(Arc::new(record))
     }
 
     /// The warning about the last failed fetch, if older data is served.
     pub fn warning(&self, record: &Record) -> Option<Fault> {
-        let failure = record.failure.as_ref()?;
+        let failure = record.times.failure.as_ref()?;
         let repo = self.remote.shown.clone();
         let fault = Fault::new(Kind::GitStale { repo, message: failure.message.clone() });
-        Some(match record.fetched {
-            Some(fetched) => {
-                let time = jiff::Timestamp::try_from(fetched).unwrap_or_default();
-                fault.note(format!("fetched last at {}", time.strftime("%Y-%m-%d %H:%M:%S UTC")), None)
-            }
+        Some(match record.times.age_note() {
+            Some(note) => fault.note(note, None),
             None => fault,
         })
     }
@@ -262,26 +240,10 @@ impl Repository {
         repaired.map_err(|(reason, message)| self.fault(reason, message).into())
     }
 
-    /// The record, read again only if its file has changed.
-    fn cached_record(&self) -> Option<Arc<Record>> {
-        let mut cached = self.record.lock();
-        if let Some((before, record)) = &*cached
-            && self.cache.fingerprint().is_some_and(|now| now.proves_unchanged(before))
-        {
-            return Some(record.clone());
-        }
-        let read = self.cache.record().map(|(record, fingerprint)| match &*cached {
-            Some((_, before)) if **before == record => (fingerprint, before.clone()),
-            _ => (fingerprint, Arc::new(record)),
-        });
-        cached.clone_from(&read);
-        read.map(|(_, record)| record)
-    }
-
     /// The record, or its failure if the policy forbids older data.
     fn usable(&self, record: Arc<Record>) -> Result<Arc<Record>> {
-        match &record.failure {
-            Some(failure) if record.fetched.is_none() || !self.policy.serve_stale => {
+        match &record.times.failure {
+            Some(failure) if record.times.fetched.is_none() || !self.policy.serve_stale => {
                 Err(self.fault(Reason::of_word(&failure.code), failure.message.clone()).into())
             }
             _ => Ok(record),
@@ -318,17 +280,18 @@ impl Repository {
     }
 }
 
-/// Whether a request at the time `now` has to fetch.
-fn is_due(record: &Record, now: SystemTime, interval: Duration) -> bool {
-    let Some(tried) = record.tried() else { return true };
-    let rest = |failure: &FailedFetch| match failure.took {
-        took if took < QUICK => Duration::ZERO,
-        took => took + (took * REST).min(LONGEST_REST),
-    };
-    let interval = record.failure.as_ref().map_or(interval, |failure| interval.max(rest(failure)));
-    match now.duration_since(tried) {
-        Ok(age) => age >= interval,
-        // Another process fetched after `now`, or a clock was set back.
-        Err(ahead) => ahead.duration() > CLOCKS_DIFFER,
+impl RecordSource for Repository {
+    type Record = Record;
+
+    fn cached(&self) -> Option<Arc<Record>> {
+        record::cached(&self.record, || self.cache.fingerprint(), || self.cache.record())
+    }
+
+    fn file(&self) -> RecordFile {
+        self.cache.record_file()
+    }
+
+    fn update(&self, lock: &FetchLock, limit: Duration) -> Record {
+        fetch::update(self.source(), lock, limit)
     }
 }

@@ -1,31 +1,12 @@
-//! Runs commands of git in a limited time, and returns their output or the reason for their failure.
-//!
-//! Git reads and writes files in memory instead of pipes. So nobody waits for a reader, no thread is needed,
-//! and processes that git leaves running keep none of our pipes open.
+//! Runs commands of git: their environment, and the relevant part of their messages.
 
 use std::fs::File;
-use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
-use rustix::fs::MemfdFlags;
-use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
-
-/// The reason for a failed command of git.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Failure {
-    /// The program `git` is missing or cannot be run.
-    NotRun(String),
-    /// It took too long.
-    TimedOut(Duration),
-    /// Git failed, with this message on one line.
-    Exited(String),
-    /// A tree exceeds a limit: the name of the quantity, the limit, and its setting.
-    TooMuch(&'static str, usize, &'static str),
-}
+pub use crate::storage::program::Failure;
+use crate::storage::program::{self, RunBounds, not_run};
 
 /// Maximum duration of a command that only reads the disk.
 pub const LOCAL: Duration = Duration::from_secs(60);
@@ -95,89 +76,16 @@ pub fn change(command: &Command, lock: &File, limit: Duration) -> Result<(), Fai
     // A file that is open in several processes stays locked until the last one has closed it.
     let lock = lock.try_clone().map_err(not_run)?;
     shell.stdin(Stdio::piped()).stdout(Stdio::from(lock));
-    run(shell, limit)
+    program::run(shell, bounds(limit), None)
 }
 
 /// The output of a command that succeeds in time.
-pub fn output(mut command: Command, input: &[u8], limit: Duration) -> Result<Vec<u8>, Failure> {
-    let (mut stdin, mut stdout) = (memory()?, memory()?);
-    stdin.write_all(input).and_then(|()| stdin.rewind()).map_err(not_run)?;
-    command.stdin(stdin).stdout(stdout.try_clone().map_err(not_run)?);
-    run(command, limit)?;
-    read(&mut stdout)
+pub fn output(command: Command, input: &[u8], limit: Duration) -> Result<Vec<u8>, Failure> {
+    program::output(command, input, bounds(limit))
 }
 
-fn run(mut command: Command, limit: Duration) -> Result<(), Failure> {
-    let mut stderr = memory()?;
-    command.stderr(stderr.try_clone().map_err(not_run)?).process_group(0);
-    let mut child = command.spawn().map_err(not_run)?;
-    // Now only the child has its files open.
-    drop(command);
-    let ended = wait(&mut child, limit).map_err(|error| match error.raw_os_error() {
-        Some(code) if code == Errno::CHILD.raw_os_error() => {
-            Failure::NotRun("this process ignores SIGCHLD, so nobody can tell how it ended".into())
-        }
-        _ => not_run(error),
-    });
-    let Some(status) = ended? else {
-        return Err(Failure::TimedOut(limit));
-    };
-    if status.success() {
-        return Ok(());
-    }
-    Err(match summary(&String::from_utf8_lossy(&read(&mut stderr)?)) {
-        text if text.is_empty() => Failure::Exited(format!("git ended with {status}")),
-        text => Failure::Exited(text),
-    })
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "`map_err` passes the error by value")]
-fn not_run(error: std::io::Error) -> Failure {
-    Failure::NotRun(crate::storage::fs::reason(&error))
-}
-
-fn read(file: &mut File) -> Result<Vec<u8>, Failure> {
-    let mut bytes = Vec::new();
-    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).map_err(not_run)?;
-    Ok(bytes)
-}
-
-/// A file in memory.
-fn memory() -> Result<File, Failure> {
-    let made = rustix::fs::memfd_create("reclass", MemfdFlags::CLOEXEC);
-    made.map(File::from).map_err(|error| not_run(error.into()))
-}
-
-/// The exit status of a child; `None` if it took too long and was killed.
-fn wait(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
-    const LONGEST_PAUSE: Duration = Duration::from_millis(20);
-    let end = Instant::now() + limit;
-    let mut pause = Duration::from_micros(500);
-    loop {
-        match child.try_wait() {
-            Ok(None) => {}
-            Ok(Some(status)) => return Ok(Some(status)),
-            Err(error) => {
-                end_group(child);
-                return Err(error);
-            }
-        }
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            end_group(child);
-            child.wait()?;
-            return Ok(None);
-        }
-        std::thread::sleep(pause.min(left));
-        pause = (pause * 2).min(LONGEST_PAUSE);
-    }
-}
-
-fn end_group(child: &Child) {
-    if let Some(group) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        // It may have ended by itself.
-        let _ = kill_process_group(group, Signal::KILL);
-    }
+fn bounds(limit: Duration) -> RunBounds {
+    RunBounds { program: "git", limit, largest: None, summary }
 }
 
 /// The relevant part of git's messages, on one line.
@@ -204,7 +112,10 @@ fn summary(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
+    use crate::storage::program::memory;
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
@@ -213,15 +124,10 @@ mod tests {
     }
 
     #[test]
-    fn input_goes_in_and_output_comes_out() {
-        assert_eq!(output(shell("cat; echo x >&2"), b"hello", LOCAL), Ok(b"hello".to_vec()));
+    fn a_failure_has_the_message_without_noise() {
         let failure =
             output(shell("echo 'warning: w' >&2; echo 'fatal: a' >&2; echo b >&2; exit 1"), b"", LOCAL);
         assert_eq!(failure, Err(Failure::Exited("a; b".into())));
-        assert_eq!(
-            output(shell("exit 3"), b"", LOCAL),
-            Err(Failure::Exited("git ended with exit status: 3".into()))
-        );
     }
 
     #[test]
@@ -230,7 +136,6 @@ mod tests {
         let begun = Instant::now();
         let lock = memory().expect("a file");
         assert_eq!(change(&shell("sleep 60 & sleep 60"), &lock, limit), Err(Failure::TimedOut(limit)));
-        assert_eq!(output(shell("sleep 60"), b"", limit), Err(Failure::TimedOut(limit)));
         assert!(begun.elapsed() < Duration::from_secs(5));
         assert_eq!(change(&shell("exit 0"), &lock, LOCAL), Ok(()));
         assert_eq!(change(&shell("echo no >&2; exit 1"), &lock, LOCAL), Err(Failure::Exited("no".into())));

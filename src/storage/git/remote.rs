@@ -6,6 +6,7 @@
 use std::path::Path;
 
 use crate::storage::fs::{absolute, real};
+use crate::storage::record::file_name;
 
 /// The address of a repository.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -102,7 +103,7 @@ impl Remote {
     }
 
     fn new(shown: &str, address: String, transport: Transport) -> Remote {
-        let folder = folder(&address);
+        let folder = file_name(&address) + ".git";
         Remote { shown: shown.to_owned(), address, transport, folder }
     }
 }
@@ -197,29 +198,6 @@ fn decoded(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok().filter(|text| !text.chars().any(char::is_control))
-}
-
-/// A file name for an address. Different addresses have different names.
-fn folder(address: &str) -> String {
-    use std::fmt::Write as _;
-    /// Maximum length of the readable part, because a file name has at most 255 bytes.
-    const LONGEST: usize = 200;
-    let mut name = String::new();
-    for byte in address.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.@".contains(&byte) {
-            name.push(char::from(byte));
-        } else {
-            let _ = write!(name, "%{byte:02X}");
-        }
-    }
-    if name.len() > LONGEST {
-        // FNV-1a, of 64 bits.
-        let hash = address.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        name = format!("{hash:016x}-{}", &name[name.len() - LONGEST..]);
-    }
-    name + ".git"
 }
 
 #[cfg(test)]
