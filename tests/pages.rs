@@ -190,6 +190,16 @@ fn git() {
 }
 
 #[test]
+fn etcd() {
+    let is_there = |program: &str| Command::new(program).arg("--help").output().is_ok();
+    if is_there("etcd") && is_there("etcdctl") {
+        check("etcd.md");
+    } else {
+        println!("SKIPPED: no etcd and etcdctl in PATH; install etcd-server and etcd-client");
+    }
+}
+
+#[test]
 fn readme() {
     check("../README.md");
 }

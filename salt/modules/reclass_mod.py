@@ -65,6 +65,7 @@ def set_cluster_param(
     file_name: str = "",
     interpolate: bool = False,
     test: bool | None = None,
+    store: str = "file",
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster. A missing file is created; its folder must exist.
@@ -87,6 +88,10 @@ def set_cluster_param(
     test
         Report the edit without making it.
 
+    store
+        ``file``, or ``etcd`` for the key of the class that the file is. The setting ``etcd_endpoints`` names
+        the servers.
+
     Returns ``changed``, ``comment``, ``file``, ``diff``, and the values ``old`` and ``new``.
 
     CLI Example:
@@ -95,14 +100,20 @@ def set_cluster_param(
 
         salt-call reclass.set_cluster_param database_address 10.0.0.5 cluster=prague
         salt-call reclass.set_cluster_param resolvers '[10.0.0.2, 10.0.0.3]' cluster=prague test=True
+        salt-call reclass.set_cluster_param database_address 10.0.0.5 cluster=prague store=etcd
     """
     with commands():
-        return _edits.set_param(_settings(), name, value, cluster, file_name, interpolate, _test(test))
+        return _edits.set_param(_settings(), name, value, cluster, file_name, interpolate, _test(test), store)
 
 
-def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwargs: Any) -> Any:
+def get_cluster_param(
+    name: str, cluster: str = "", file_name: str = "", store: str = "file", **kwargs: Any
+) -> Any:
     """
     Return the value of a soft parameter from the metadata file of a cluster, with references unresolved.
+
+    store
+        ``file`` or ``etcd``.
 
     default
         The result if the parameter does not exist. Without a default, that is an error.
@@ -115,12 +126,13 @@ def get_cluster_param(name: str, cluster: str = "", file_name: str = "", **kwarg
         salt-call reclass.get_cluster_param database_address cluster=prague default=none
     """
     with commands():
-        return _edits.get_param(_settings(), name, cluster, file_name, **kwargs)
+        return _edits.get_param(_settings(), name, cluster, file_name, store, **kwargs)
 
 
-def list_cluster_params(cluster: str = "", file_name: str = "") -> dict[str, Any]:
+def list_cluster_params(cluster: str = "", file_name: str = "", store: str = "file") -> dict[str, Any]:
     """
-    Return all soft parameters from the metadata file of a cluster, with references unresolved.
+    Return all soft parameters from the metadata file of a cluster, with references unresolved. ``store`` is
+    ``file`` or ``etcd``.
 
     CLI Example:
 
@@ -129,14 +141,18 @@ def list_cluster_params(cluster: str = "", file_name: str = "") -> dict[str, Any
         salt-call reclass.list_cluster_params cluster=prague
     """
     with commands():
-        return _edits.params(_settings(), cluster, file_name)
+        return _edits.params(_settings(), cluster, file_name, store)
 
 
 def delete_cluster_param(
-    name: str, cluster: str = "", file_name: str = "", test: bool | None = None
+    name: str,
+    cluster: str = "",
+    file_name: str = "",
+    test: bool | None = None,
+    store: str = "file",
 ) -> dict[str, Any]:
     """
-    Delete a soft parameter of a cluster.
+    Delete a soft parameter of a cluster. ``store`` is ``file`` or ``etcd``.
 
     Returns ``changed``, ``comment``, ``file``, ``diff``, and the value ``old``.
 
@@ -148,7 +164,7 @@ def delete_cluster_param(
         salt-call reclass.delete_cluster_param database_address cluster=prague test=True
     """
     with commands():
-        return _edits.delete_param(_settings(), name, cluster, file_name, _test(test))
+        return _edits.delete_param(_settings(), name, cluster, file_name, _test(test), store)
 
 
 def cluster_meta_list(file_name: str = "overrides.yml", cluster: str = "", **kwargs: Any) -> dict[str, Any]:

@@ -171,6 +171,7 @@ def set_cluster_param(
     interpolate: bool = False,
     test: bool | None = None,
     inventory: Any = None,
+    store: str = "file",
 ) -> dict[str, Any]:
     """
     Set a soft parameter of a cluster. A missing file is created; its folder must exist.
@@ -193,6 +194,10 @@ def set_cluster_param(
     test
         Report the edit without making it.
 
+    store
+        ``file``, or ``etcd`` for the key of the class that the file is. The setting ``etcd_endpoints`` names
+        the servers.
+
     Returns ``changed``, ``comment``, ``file``, ``diff``, and the values ``old`` and ``new``.
 
     CLI Example:
@@ -204,15 +209,23 @@ def set_cluster_param(
     """
     with commands():
         return _edits.set_param(
-            _settings(inventory), name, value, cluster, file_name, interpolate, _test(test)
+            _settings(inventory), name, value, cluster, file_name, interpolate, _test(test), store
         )
 
 
 def get_cluster_param(
-    name: str, cluster: str = "", file_name: str = "", inventory: Any = None, **kwargs: Any
+    name: str,
+    cluster: str = "",
+    file_name: str = "",
+    inventory: Any = None,
+    store: str = "file",
+    **kwargs: Any,
 ) -> Any:
     """
     Return the value of a soft parameter from the metadata file of a cluster, with references unresolved.
+
+    store
+        ``file`` or ``etcd``.
 
     default
         The result if the parameter does not exist. Without a default, that is an error.
@@ -225,12 +238,15 @@ def get_cluster_param(
         salt-run reclass.get_cluster_param database_address cluster=prague default=none
     """
     with commands():
-        return _edits.get_param(_settings(inventory), name, cluster, file_name, **kwargs)
+        return _edits.get_param(_settings(inventory), name, cluster, file_name, store, **kwargs)
 
 
-def list_cluster_params(cluster: str = "", file_name: str = "", inventory: Any = None) -> dict[str, Any]:
+def list_cluster_params(
+    cluster: str = "", file_name: str = "", inventory: Any = None, store: str = "file"
+) -> dict[str, Any]:
     """
-    Return all soft parameters from the metadata file of a cluster, with references unresolved.
+    Return all soft parameters from the metadata file of a cluster, with references unresolved. ``store`` is
+    ``file`` or ``etcd``.
 
     CLI Example:
 
@@ -239,14 +255,19 @@ def list_cluster_params(cluster: str = "", file_name: str = "", inventory: Any =
         salt-run reclass.list_cluster_params cluster=prague
     """
     with commands():
-        return _edits.params(_settings(inventory), cluster, file_name)
+        return _edits.params(_settings(inventory), cluster, file_name, store)
 
 
 def delete_cluster_param(
-    name: str, cluster: str = "", file_name: str = "", test: bool | None = None, inventory: Any = None
+    name: str,
+    cluster: str = "",
+    file_name: str = "",
+    test: bool | None = None,
+    inventory: Any = None,
+    store: str = "file",
 ) -> dict[str, Any]:
     """
-    Delete a soft parameter of a cluster.
+    Delete a soft parameter of a cluster. ``store`` is ``file`` or ``etcd``.
 
     Returns ``changed``, ``comment``, ``file``, ``diff``, and the value ``old``.
 
@@ -258,7 +279,7 @@ def delete_cluster_param(
         salt-run reclass.delete_cluster_param database_address cluster=prague test=True
     """
     with commands():
-        return _edits.delete_param(_settings(inventory), name, cluster, file_name, _test(test))
+        return _edits.delete_param(_settings(inventory), name, cluster, file_name, _test(test), store)
 
 
 def cluster_meta_list(

@@ -128,6 +128,7 @@ def cluster_param_present(
     file_name: str = "",
     interpolate: bool = False,
     show_changes: bool = True,
+    store: str = "file",
 ) -> dict[str, Any]:
     """
     Ensure that a soft parameter of a cluster has a value.
@@ -150,6 +151,10 @@ def cluster_param_present(
     show_changes
         With ``False``, ``changes`` contains neither values nor lines of the file. Values under a secret key
         (setting ``secret_keys``) are always masked.
+
+    store
+        ``file``, or ``etcd`` for the key of the class that the file is. The setting ``etcd_endpoints`` names
+        the servers.
     """
     return _states.param_present(
         lambda: of_minion(__opts__),
@@ -160,10 +165,13 @@ def cluster_param_present(
         file_name=file_name,
         interpolate=interpolate,
         show_changes=show_changes,
+        store=store,
     )
 
 
-def cluster_param_absent(name: str, cluster: str = "", file_name: str = "") -> dict[str, Any]:
+def cluster_param_absent(
+    name: str, cluster: str = "", file_name: str = "", store: str = "file"
+) -> dict[str, Any]:
     """
     Ensure that the metadata file of a cluster does not set a soft parameter.
 
@@ -175,9 +183,17 @@ def cluster_param_absent(name: str, cluster: str = "", file_name: str = "") -> d
 
     file_name
         The file. Default: ``overrides.yml``.
+
+    store
+        ``file`` or ``etcd``.
     """
     return _states.param_absent(
-        lambda: of_minion(__opts__), bool(__opts__.get("test")), name, cluster=cluster, file_name=file_name
+        lambda: of_minion(__opts__),
+        bool(__opts__.get("test")),
+        name,
+        cluster=cluster,
+        file_name=file_name,
+        store=store,
     )
 
 

@@ -178,6 +178,30 @@ settings! {
     git_unknown_hosts: Text = "refuse" as Shape::OneOf(&["refuse", "accept"]);
     /// A branch, tag or commit to read git repositories at, if they have it, instead of their branches.
     git_revision: Option<Text> = "null" as Shape::Word;
+    /// Addresses of the servers of [etcd](etcd.md), as `https://host:2379`. With them, soft metadata in etcd are parameters too.
+    etcd_endpoints: Vec<Text> = "[]" as Shape::Words;
+    /// Prefix of the keys in etcd.
+    etcd_prefix: Text = "/reclass" as Shape::Word;
+    /// How many seconds old the data of etcd may be; 0 to read them for every answer.
+    etcd_interval: u32 = "60" as Shape::Count;
+    /// How many seconds a request to etcd may take, the wait for another process included.
+    etcd_timeout: u32 = "5" as Shape::Count;
+    /// Policy for an etcd that cannot be read: `serve` the data that were read last with a warning, or `fail`.
+    etcd_failure: Text = "serve" as Shape::OneOf(&["serve", "fail"]);
+    /// File of the certificate authority of etcd.
+    etcd_ca: Option<Text> = "null" as Shape::Word;
+    /// File of the client certificate for etcd.
+    etcd_cert: Option<Text> = "null" as Shape::Word;
+    /// File of the key of that certificate.
+    etcd_key: Option<Text> = "null" as Shape::Word;
+    /// User of etcd.
+    etcd_user: Option<Text> = "null" as Shape::Word;
+    /// File with the password of that user in its first line.
+    etcd_password_file: Option<Text> = "null" as Shape::Word;
+    /// Folder of the record of what was read from etcd, which all processes share.
+    etcd_cache_dir: Text = "~/.reclass/etcd" as Shape::Word;
+    /// Let values in etcd contain references and inventory queries, as class files do. Otherwise they are data.
+    etcd_references: bool = "false" as Shape::Flag;
     /// Folder of the clusters, below `classes_uri`: where soft metadata are edited.
     cluster_folder: Text = "cluster" as Shape::Word;
     /// File of a cluster that holds its soft metadata.

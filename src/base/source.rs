@@ -53,6 +53,11 @@ pub struct Span {
     pub column: u32,
 }
 
+impl Span {
+    /// The line of a span whose place is the file as a whole.
+    pub const NO_LINE: u32 = u32::MAX;
+}
+
 /// The spans of all nodes of one file, by node index.
 pub type Spans = Arc<[Span]>;
 
@@ -75,6 +80,9 @@ pub struct Site {
 impl Site {
     /// The place of a node in a file.
     pub fn at(path: impl Into<Arc<str>>, span: Span) -> Site {
+        if span.line == Span::NO_LINE {
+            return Site::file(path);
+        }
         let number = |from_zero: u32| from_zero.saturating_add(1);
         Site { path: path.into(), line: number(span.line), column: number(span.column), length: 0 }
     }

@@ -77,6 +77,15 @@ fn edit(settings: &Settings, file: ClusterFile<'_>, change: &Change, options: Ed
 
 /// The root and the path below it: the first folder of `classes_uri` with the file, or the first folder.
 fn locate(settings: &Settings, file: ClusterFile<'_>, operation: &'static str) -> Result<(PathBuf, PathBuf)> {
+    let relative = relative(settings, file)?;
+    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri", operation)?;
+    let has_it = |root: &&PathBuf| root.join(&relative).exists();
+    let root = roots.iter().find(has_it).or(roots.first()).map_or(Path::new("."), PathBuf::as_path);
+    Ok((root.to_owned(), relative))
+}
+
+/// The path of the file below a folder of classes.
+pub(super) fn relative(settings: &Settings, file: ClusterFile<'_>) -> Result<PathBuf> {
     let file_name = if file.name.is_empty() { &*settings.cluster_file } else { file.name };
     name::path("file", file_name)?;
     name::path("folder", &settings.cluster_folder)?;
@@ -86,8 +95,5 @@ fn locate(settings: &Settings, file: ClusterFile<'_>, operation: &'static str) -
         relative.push(file.cluster);
     }
     relative.push(file_name);
-    let roots = tree::roots(settings, &settings.classes_uri, "classes_uri", operation)?;
-    let has_it = |root: &&PathBuf| root.join(&relative).exists();
-    let root = roots.iter().find(has_it).or(roots.first()).map_or(Path::new("."), PathBuf::as_path);
-    Ok((root.to_owned(), relative))
+    Ok(relative)
 }

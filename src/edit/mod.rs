@@ -1,12 +1,13 @@
 //! Edits: changes one entry of a file and keeps every other byte.
 //!
 //! [`Change::apply`] edits a text and reads the result back before it returns it. [`cluster`] and
-//! [`node`] find the files of soft metadata and nodes, [`repair`] resolves findings of lint, [`name`] checks
+//! [`node`] find the files of soft metadata and nodes, [`etcd`] edits soft metadata there, [`repair`] resolves findings of lint, [`name`] checks
 //! names, and [`tree`] locks and writes through the storage.
 
 mod block;
 mod braces;
 pub mod cluster;
+pub mod etcd;
 mod expect;
 mod layout;
 pub mod name;

@@ -127,6 +127,8 @@ pub struct Layers {
     pub name: Text,
     /// The layer of its own file.
     pub layer: Arc<Layer>,
+    /// The layers after it: those of the node in etcd.
+    pub after: Vec<Arc<Layer>>,
     /// The layers of its classes.
     pub linearization: Linearization,
     /// The merged exports.
@@ -140,7 +142,17 @@ pub struct Layers {
 impl Layers {
     /// The layers of its files in merge order.
     pub fn all(&self) -> impl Iterator<Item = &Arc<Layer>> {
-        self.linearization.layers().chain(std::iter::once(&self.layer))
+        self.linearization.layers().chain(self.own())
+    }
+
+    /// The layers of the node itself in merge order.
+    pub fn own(&self) -> impl DoubleEndedIterator<Item = &Arc<Layer>> {
+        std::iter::once(&self.layer).chain(&self.after)
+    }
+
+    /// The parameters of the node itself.
+    pub fn own_parameters(&self) -> Vec<&Arc<MapSlot>> {
+        self.own().map(|layer| &layer.parameters).collect()
     }
 }
 

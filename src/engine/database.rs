@@ -244,12 +244,12 @@ impl Database {
         Ok(all)
     }
 
-    /// The answer with the current warnings about repositories, which are not cached with it.
+    /// The answer with the current warnings about repositories and etcd, which are not cached with it.
     fn with_warnings(&self, info: Arc<NodeInfo>) -> Arc<NodeInfo> {
-        if self.inputs.trees.is_empty() {
+        if self.inputs.trees.is_empty() && self.inputs.etcd.is_none() {
             return info;
         }
-        let warnings = self.inputs.trees.warnings();
+        let warnings = self.inputs.warnings();
         if warnings.is_empty() {
             return info;
         }

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::base::error::{Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::engine::counts::Counters;
+use crate::engine::etcd::EtcdSubject;
 use crate::model::catalog::CatalogEntry;
 use crate::storage::DiskFingerprint;
 use crate::storage::fs::{self, display};
@@ -25,6 +26,8 @@ pub enum ByteSource {
     Missing(&'static str),
     /// A blob of a commit that exceeds the size limit.
     TooLarge,
+    /// The keys of a class or node in etcd.
+    Etcd(Arc<EtcdSubject>),
 }
 
 impl ByteSource {
@@ -41,6 +44,8 @@ pub enum Fingerprint {
     Disk(DiskFingerprint),
     /// The object name of a blob.
     Object(Arc<str>),
+    /// The keys of a class or node in etcd.
+    Etcd(Arc<EtcdSubject>),
 }
 
 /// Reads the bytes of a file, and their fingerprint.
@@ -61,11 +66,14 @@ pub fn read(
         ByteSource::Outside(path) => from_disk(path),
         ByteSource::TooLarge => Err(fs::too_large(item.path(), limit)),
         ByteSource::Blob(blob) => Ok((blob.bytes.clone(), Fingerprint::Object(blob.object.clone()))),
-        ByteSource::Missing(reason) => {
-            let kind = Kind::FileUnreadable { path: display(item.path()), message: (*reason).to_owned() };
-            Err(Fault::new(kind).into())
-        }
+        ByteSource::Missing(reason) => Err(unreadable(item, reason)),
+        ByteSource::Etcd(_) => Err(unreadable(item, "it is in etcd")),
     }
+}
+
+fn unreadable(item: &CatalogEntry, reason: &str) -> Error {
+    let kind = Kind::FileUnreadable { path: display(item.path()), message: reason.to_owned() };
+    Fault::new(kind).into()
 }
 
 impl Fingerprint {
@@ -79,6 +87,9 @@ impl Fingerprint {
             }
             (Fingerprint::Object(before), ByteSource::Blob(blob)) => {
                 (*before == blob.object).then(|| Fingerprint::Object(before.clone()))
+            }
+            (Fingerprint::Etcd(before), ByteSource::Etcd(now)) => {
+                (before == now).then(|| Fingerprint::Etcd(now.clone()))
             }
             _ => None,
         }

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::base::error::{Error, Fault, Kind, Result};
+use crate::base::error::{Error, Fault, Kind, Result, Warning};
 use crate::base::lock::Mutex;
 use crate::base::parallel;
 use crate::base::progress::WorkUnit;
 use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin, Span};
+use crate::base::value::Text;
 use crate::engine::counts::Counters;
+use crate::engine::etcd::{EtcdOwner, EtcdTree};
 use crate::engine::files::{Checkpoint, CurrentLayer, Files, Version};
 use crate::engine::trees::{self, Trees};
 use crate::evaluate::Locate;
@@ -32,6 +34,8 @@ pub struct Inputs {
     settings: Arc<Settings>,
     /// Where the files are.
     pub trees: Trees,
+    /// The data in etcd.
+    pub etcd: Option<EtcdTree>,
     /// The folders of all locations.
     folders: Vec<PathBuf>,
     scan: AtomicU64,
@@ -79,6 +83,7 @@ impl Inputs {
         let locations = TreeLocations::of(&settings, revision)?;
         Ok(Inputs {
             folders: locations.folders(),
+            etcd: EtcdTree::of(&settings)?,
             trees: Trees::new(locations),
             scan: AtomicU64::new(0),
             watch: Mutex::new(match settings.cache.as_ref() {
@@ -96,6 +101,14 @@ impl Inputs {
     /// Begins a question, and returns whether any input may have changed since the last one. Branches move
     /// only between questions, so that one answer sees one commit of each.
     pub fn begin(&self) -> Result<bool> {
+        let news = match &self.etcd {
+            Some(etcd) => etcd.refresh(&self.files)?,
+            None => false,
+        };
+        Ok(self.begin_trees()? || news)
+    }
+
+    fn begin_trees(&self) -> Result<bool> {
         if self.trees.is_empty() {
             return Ok(self.begin_folders(true));
         }
@@ -109,6 +122,12 @@ impl Inputs {
         self.begin_folders(true);
         self.scan.fetch_add(1, Ordering::Relaxed);
         Ok(true)
+    }
+
+    /// The warnings about repositories and an etcd that could not be read.
+    pub fn warnings(&self) -> Vec<Warning> {
+        let etcd = self.etcd.as_ref().and_then(EtcdTree::warning);
+        self.trees.warnings().into_iter().chain(etcd).collect()
     }
 
     /// Returns whether anything in folders may have changed since the question began.
@@ -159,7 +178,8 @@ impl Inputs {
         matches!(&*self.watch.lock(), WatchMode::On(watch) if watch.belongs_to_this_process())
     }
 
-    fn scan(&self) -> u64 {
+    /// The current scan.
+    pub fn scan(&self) -> u64 {
         self.scan.load(Ordering::Relaxed)
     }
 
@@ -416,6 +436,11 @@ impl Locate for Inputs {
 
     fn bytes(&self, file: FileId) -> Option<Arc<[u8]>> {
         self.files.bytes(file)
+    }
+
+    fn owner(&self, file: FileId) -> Option<(bool, Text)> {
+        let EtcdOwner { is_class, name } = self.etcd.as_ref()?.owner(file)?;
+        Some((is_class, name))
     }
 }
 

@@ -9,6 +9,7 @@ pub mod context;
 pub mod counts;
 pub mod cycles;
 pub mod database;
+pub mod etcd;
 pub mod exports;
 pub mod faults;
 pub mod files;
@@ -170,10 +171,10 @@ impl Inventory {
         &self.warnings
     }
 
-    /// The warnings about repositories that could not be fetched for the last question. Answers for nodes
-    /// carry these warnings too.
+    /// The warnings about repositories and an etcd that could not be read for the last question. Answers for
+    /// nodes carry these warnings too.
     pub fn storage_warnings(&self) -> Vec<Warning> {
-        self.database().inputs.trees.warnings()
+        self.database().inputs.warnings()
     }
 
     /// The names with several files, as of the last question. Each is an error for every node that depends

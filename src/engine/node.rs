@@ -72,7 +72,7 @@ impl Computation<'_> {
         warnings: &mut Vec<Warning>,
     ) -> NodeInfo {
         let linearization = &merged.linearization;
-        let layers: Vec<_> = linearization.layers().chain(std::iter::once(&merged.layer)).collect();
+        let layers: Vec<_> = merged.all().collect();
         let mut all = Vec::new();
         for layer in &layers {
             all.extend(layer.warnings.iter().cloned());
@@ -130,8 +130,10 @@ impl Computation<'_> {
         let prefixes = Prefixes::new(self.settings);
         let counter = &self.inputs.counters.merged;
         let classes = merged.linearization.parameters(&merged.extra, &prefixes, counter);
-        counter.add();
-        merge_maps(classes, &merged.layer.parameters, &prefixes)
+        merged.own().fold(classes, |all, own| {
+            counter.add();
+            merge_maps(all, &own.parameters, &prefixes)
+        })
     }
 
     /// Orders the layers of a node.
@@ -183,7 +185,26 @@ impl Computation<'_> {
         let exports =
             merge_maps(linearization.sequence.exports(&prefixes).clone(), &layer.exports, &prefixes);
         let layer = self.roots.ruled(&layer, linearization.sequence.rules.as_ref(), &prefixes);
-        let layers = Layers { name: item.name.clone(), layer, linearization, exports, environment, extra };
+        let mut after = Vec::new();
+        for own in self.etcd_layers(false, &item.name).iter() {
+            let own = match own {
+                Ok(own) => Some(own),
+                Err(Incomplete { error, rest, whole: complete }) => {
+                    faults.extend(
+                        error
+                            .faults()
+                            .iter()
+                            .cloned()
+                            .map(|fault| Fault { node: Some(item.name.clone()), ..fault }),
+                    );
+                    whole &= complete;
+                    rest.as_ref()
+                }
+            };
+            after.extend(own.map(|own| self.roots.ruled(own, layer.rules(), &prefixes)));
+        }
+        let name = item.name.clone();
+        let layers = Layers { name, layer, after, linearization, exports, environment, extra };
         if faults.is_empty() {
             return Ok(layers);
         }
@@ -193,7 +214,7 @@ impl Computation<'_> {
     /// The parameters of a node, for an evaluation that needs only few of them.
     pub fn root(&self, layers: &Layers) -> Root {
         let prefixes = Prefixes::new(self.settings);
-        layers.linearization.root(&layers.extra, &layers.layer.parameters, &prefixes)
+        layers.linearization.root(&layers.extra, &layers.own_parameters(), &prefixes)
     }
 
     /// Reads the layer of a file as a dependency.
@@ -283,7 +304,7 @@ impl Computation<'_> {
         path: &[Text],
     ) -> Option<(Site, Vec<Link>)> {
         let layers = self.layers(NodeRequest { environment, ..NodeRequest::plain(name) }).ok()?;
-        let all = std::iter::once(&layers.layer).chain(layers.linearization.layers().rev());
+        let all = layers.own().rev().chain(layers.linearization.layers().rev());
         let (_, origin) = all
             .map(|layer| deepest(&layer.parameters, path))
             .reduce(|best, next| if next.0 > best.0 { next } else { best })

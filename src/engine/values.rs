@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::base::error::{Fault, Warning};
 use crate::base::value::Value;
 use crate::engine::context::{Computation, Layers};
+use crate::engine::counts::Counter;
 use crate::engine::exports::OtherNodes;
 use crate::engine::linearize::AUTOMATIC;
 use crate::engine::prefix::Prefix;
@@ -53,8 +54,21 @@ struct Learn<'l> {
 }
 
 /// The parameters of the last layers and of the node itself.
-fn later<'m>(layers: &[&'m Arc<Layer>], own: &'m MapSlot) -> Vec<&'m MapSlot> {
-    layers.iter().map(|layer| &*layer.parameters).chain([own]).collect()
+fn later<'m>(layers: &[&'m Arc<Layer>], own: &[&'m MapSlot]) -> Vec<&'m MapSlot> {
+    layers.iter().map(|layer| &*layer.parameters).chain(own.iter().copied()).collect()
+}
+
+/// Merges the parameters of the node itself into those of its classes.
+fn with_own(
+    classes: Arc<MapSlot>,
+    own: &[&Arc<MapSlot>],
+    prefixes: &Prefixes,
+    merges: &Counter,
+) -> Arc<MapSlot> {
+    own.iter().fold(classes, |all, own| {
+        merges.add();
+        merge_maps(all, own, prefixes)
+    })
 }
 
 impl Computation<'_> {
@@ -73,15 +87,15 @@ impl Computation<'_> {
     fn plan<'l>(&self, layers: &'l Layers) -> Plan<'l> {
         let prefixes = Prefixes::new(self.settings);
         let merges = &self.inputs.counters.merged;
-        let own = &layers.layer.parameters;
+        let own = layers.own_parameters();
+        let maps: Vec<&MapSlot> = own.iter().map(|own| &***own).collect();
         let linearization = &layers.linearization;
         let Some(all) = linearization.shared(&layers.extra) else { return self.plan_alone(layers) };
-        if let Some(memo) = all.memo(&[&**own]) {
+        if let Some(memo) = all.memo(&maps) {
             let classes = linearization.with_automatic(memo.classes(), &layers.extra, &prefixes, merges);
             let fast = memo.is_fast();
-            merges.add();
             return Plan {
-                parameters: merge_maps(classes, own, &prefixes),
+                parameters: with_own(classes, &own, &prefixes, merges),
                 memo: Some(memo),
                 fast,
                 learn: None,
@@ -89,16 +103,17 @@ impl Computation<'_> {
         }
         let most = linearization.most();
         let last = all.layers_after(most);
-        let Some(memo) = most.memo(&later(&last, own)) else { return self.plan_alone(layers) };
+        let Some(memo) = most.memo(&later(&last, &maps)) else { return self.plan_alone(layers) };
         let classes = last.iter().fold(memo.classes().clone(), |classes, layer| {
             merges.add();
             merge_maps(classes, &layer.parameters, &prefixes)
         });
         let classes = linearization.with_automatic(&classes, &layers.extra, &prefixes, merges);
-        let mut parameters = merge_maps(classes.clone(), own, &prefixes);
-        merges.add();
-        self.share_keys(&mut parameters, own);
-        let learn = OwnPaths::of(&[&**own], &classes).map(|own| Learn { prefix: all, classes, own });
+        let mut parameters = with_own(classes.clone(), &own, &prefixes, merges);
+        for own in &maps {
+            self.share_keys(&mut parameters, own);
+        }
+        let learn = OwnPaths::of(&maps, &classes).map(|own| Learn { prefix: all, classes, own });
         let fast = memo.is_fast();
         Plan { parameters, memo: Some(memo), fast, learn }
     }
@@ -107,17 +122,19 @@ impl Computation<'_> {
     fn plan_alone<'l>(&self, layers: &'l Layers) -> Plan<'l> {
         let prefixes = Prefixes::new(self.settings);
         let merges = &self.inputs.counters.merged;
-        let own = &layers.layer.parameters;
+        let own: Vec<&MapSlot> = layers.own().map(|layer| &*layer.parameters).collect();
         let linearization = &layers.linearization;
         let learn = linearization.shared(&layers.extra).and_then(|all| {
             let prefix = Some(linearization.most()).filter(|most| most.can_learn()).unwrap_or(all);
             let classes = prefix.merged(&prefixes, merges);
             let classes = linearization.with_automatic(classes, &layers.extra, &prefixes, merges);
-            let later = later(&all.layers_after(prefix), own);
+            let later = later(&all.layers_after(prefix), &own);
             OwnPaths::of(&later, &classes).map(|own| Learn { prefix, classes, own })
         });
         let mut parameters = self.merge(layers);
-        self.share_keys(&mut parameters, own);
+        for own in &own {
+            self.share_keys(&mut parameters, own);
+        }
         Plan { parameters, memo: None, fast: true, learn }
     }
 

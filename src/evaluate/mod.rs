@@ -56,6 +56,10 @@ pub trait Locate {
     fn locate(&self, origin: Origin) -> Option<(Arc<str>, Span)>;
     /// The content of a file.
     fn bytes(&self, file: FileId) -> Option<Arc<[u8]>>;
+    /// The class or node that this data belongs to, and whether it is a class, if it is in no file of its own.
+    fn owner(&self, _: FileId) -> Option<(bool, Text)> {
+        None
+    }
     /// The source position of a YAML node.
     fn site(&self, origin: Origin) -> Option<Site> {
         self.locate(origin).map(|(path, span)| Site::at(path, span))

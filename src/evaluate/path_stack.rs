@@ -220,7 +220,9 @@ pub(crate) fn site(
 ) -> Option<Site> {
     let (path, span) = sources.locate(origin)?;
     let mut site = Site::at(path, span);
-    if let Some((source, (offset, length))) = within {
+    if let Some((source, (offset, length))) = within
+        && site.line > 0
+    {
         let written = (span.end - span.start) as usize;
         let quotes = match written.checked_sub(source.len()) {
             Some(0) => Some(0),

@@ -4,6 +4,7 @@
 
 pub mod access_error;
 mod beneath;
+pub mod etcd;
 pub mod fs;
 pub mod git;
 pub mod list;

@@ -163,6 +163,11 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
                 error
             })
         }
+        // Two processes at the same moment; tests/storage/etcd has some that write for as long as it takes.
+        "etcd-conflict" => {
+            let key = "/reclass/classes/cluster.prague.overrides/_param/database_address".into();
+            Err(reclass::error::Fault::new(Kind::EtcdConflict { key }).into())
+        }
         "internal" => TreeLock::take(&base.join("nodes"))?.remove(&base.join("classes/web.yml")),
         other => panic!("no call for {other}"),
     }

@@ -9,12 +9,13 @@ use crate::errors::{exception, guard};
 use crate::incoming::{self, from_python};
 use crate::outgoing::Outgoing;
 use reclass::edit::cluster::{self, ClusterFile};
+use reclass::edit::etcd;
 use reclass::edit::node::{self, NodeContent};
 use reclass::edit::tree::{EditOptions, Edited};
 use reclass::error::{Error, Result};
 use reclass::files::display;
 use reclass::redact::Redaction;
-use reclass::settings::Settings;
+use reclass::settings::{Settings, unknown_word};
 use reclass::value::{Map, Text, Value};
 
 /// Edits the class and node files of an inventory, with the same settings as an `Inventory`.
@@ -37,37 +38,45 @@ impl Editor {
         })
     }
 
-    /// The content of the metadata file of a cluster as written; an empty dict for no file.
-    #[pyo3(signature = (cluster = "", file_name = ""))]
+    /// The content of the metadata file of a cluster as written; an empty dict for no file. With `store="etcd"`,
+    /// the soft parameters in etcd in the same form.
+    #[pyo3(signature = (cluster = "", file_name = "", *, store = "file"))]
     fn cluster_data<'py>(
         &self,
         py: Python<'py>,
         #[pyo3(from_py_with = argument)] cluster: &str,
         #[pyo3(from_py_with = argument)] file_name: &str,
+        #[pyo3(from_py_with = argument)] store: &str,
     ) -> PyResult<Bound<'py, PyAny>> {
         guard(|| {
             let file = ClusterFile { cluster, name: file_name };
-            let data = self.ask(py, |settings| cluster::data(settings, file))?;
+            let data = self.ask(py, |settings| {
+                if is_etcd(store)? { etcd::data(settings, file) } else { cluster::data(settings, file) }
+            })?;
             Outgoing::new(py, 0).object(&mapping(data))
         })
     }
 
-    /// The path of the metadata file of a cluster. The file need not exist, but its folder must.
-    #[pyo3(signature = (cluster = "", file_name = ""))]
+    /// The path of the metadata file of a cluster. The file need not exist, but its folder must. With
+    /// `store="etcd"`, the prefix of its keys.
+    #[pyo3(signature = (cluster = "", file_name = "", *, store = "file"))]
     fn cluster_path(
         &self,
         py: Python<'_>,
         #[pyo3(from_py_with = argument)] cluster: &str,
         #[pyo3(from_py_with = argument)] file_name: &str,
+        #[pyo3(from_py_with = argument)] store: &str,
     ) -> PyResult<String> {
         guard(|| {
             let file = ClusterFile { cluster, name: file_name };
-            Ok(display(&self.ask(py, |settings| cluster::path(settings, file))?))
+            Ok(display(&self.ask(py, |settings| {
+                if is_etcd(store)? { etcd::path(settings, file) } else { cluster::path(settings, file) }
+            })?))
         })
     }
 
-    /// Sets a soft parameter of a cluster.
-    #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false))]
+    /// Sets a soft parameter of a cluster, in its file or in etcd.
+    #[pyo3(signature = (name, value, cluster = "", file_name = "", *, interpolate = false, test = false, store = "file"))]
     #[expect(clippy::too_many_arguments, reason = "the keyword arguments of Salt's function")]
     fn set_cluster_param<'py>(
         &self,
@@ -78,17 +87,24 @@ impl Editor {
         #[pyo3(from_py_with = argument)] file_name: &str,
         interpolate: bool,
         test: bool,
+        #[pyo3(from_py_with = argument)] store: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let value = from_python(value, "the value")?;
             let file = ClusterFile { cluster, name: file_name };
             let options = EditOptions { test, interpolate };
-            self.edit(py, |settings| cluster::set(settings, file, name, value, options))
+            self.edit(py, |settings| {
+                if is_etcd(store)? {
+                    etcd::set(settings, file, name, value, options)
+                } else {
+                    cluster::set(settings, file, name, value, options)
+                }
+            })
         })
     }
 
     /// Deletes a soft parameter of a cluster, if it exists.
-    #[pyo3(signature = (name, cluster = "", file_name = "", *, test = false))]
+    #[pyo3(signature = (name, cluster = "", file_name = "", *, test = false, store = "file"))]
     fn delete_cluster_param<'py>(
         &self,
         py: Python<'py>,
@@ -96,11 +112,18 @@ impl Editor {
         #[pyo3(from_py_with = argument)] cluster: &str,
         #[pyo3(from_py_with = argument)] file_name: &str,
         test: bool,
+        #[pyo3(from_py_with = argument)] store: &str,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let file = ClusterFile { cluster, name: file_name };
             let options = EditOptions { test, interpolate: false };
-            self.edit(py, |settings| cluster::delete(settings, file, name, options))
+            self.edit(py, |settings| {
+                if is_etcd(store)? {
+                    etcd::delete(settings, file, name, options)
+                } else {
+                    cluster::delete(settings, file, name, options)
+                }
+            })
         })
     }
 
@@ -231,6 +254,15 @@ impl Editor {
         result.set_item("old", Outgoing::new(py, 0).object(&mapping(old))?)?;
         result.set_item("new", Outgoing::new(py, 0).object(&mapping(new))?)?;
         Ok(result)
+    }
+}
+
+/// Whether soft metadata are in etcd, and not in files.
+fn is_etcd(store: &str) -> Result<bool> {
+    match store {
+        "file" => Ok(false),
+        "etcd" => Ok(true),
+        _ => Err(unknown_word("store".into(), store, &["file", "etcd"]).into()),
     }
 }
 

@@ -19,28 +19,38 @@ from saltext.reclass.errors import NodeNotFoundError, ReclassError
 Settings = Mapping[str, Any]
 
 
-def cluster_data(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[str, Any]:
-    """The content of the metadata file of a cluster."""
-    data: dict[str, Any] = carried(_editor(settings).cluster_data(text(cluster), text(file_name)))
+def cluster_data(
+    settings: Settings, cluster: Any = "", file_name: Any = "", store: Any = "file"
+) -> dict[str, Any]:
+    """The content of the metadata file of a cluster, or the soft parameters in etcd in its form."""
+    found = _editor(settings).cluster_data(text(cluster), text(file_name), store=text(store))
+    data: dict[str, Any] = carried(found)
     return data
 
 
-def params(settings: Settings, cluster: Any = "", file_name: Any = "") -> dict[str, Any]:
-    """The soft parameters in the metadata file of a cluster."""
-    return params_in(cluster_data(settings, cluster, file_name))
+def params(settings: Settings, cluster: Any = "", file_name: Any = "", store: Any = "file") -> dict[str, Any]:
+    """The soft parameters of a cluster, in its metadata file or in etcd."""
+    return params_in(cluster_data(settings, cluster, file_name, store))
 
 
-def get_param(settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", **options: Any) -> Any:
+def get_param(
+    settings: Settings,
+    name: Any,
+    cluster: Any = "",
+    file_name: Any = "",
+    store: Any = "file",
+    **options: Any,
+) -> Any:
     """The value of a soft parameter; without one the option ``default``, or an error."""
     for option in options:
         if option != "default" and not option.startswith("__"):
             raise RefusedError(f"unknown argument {option!r}")
-    found = params(settings, cluster, file_name)
+    found = params(settings, cluster, file_name, store)
     if text(name) in found:
         return found[text(name)]
     if "default" in options:
         return options["default"]
-    file = _editor(settings).cluster_path(text(cluster), text(file_name))
+    file = _editor(settings).cluster_path(text(cluster), text(file_name), store=text(store))
     raise missing("parameter", text(name), [file], found)
 
 
@@ -52,21 +62,35 @@ def set_param(
     file_name: Any = "",
     interpolate: bool = False,
     test: bool = False,
+    store: Any = "file",
 ) -> dict[str, Any]:
-    """Sets a soft parameter of a cluster."""
+    """Sets a soft parameter of a cluster, in its metadata file or in etcd."""
     name = text(name)
     edit = _editor(settings).set_cluster_param(
-        name, value, text(cluster), text(file_name), interpolate=bool(interpolate), test=bool(test)
+        name,
+        value,
+        text(cluster),
+        text(file_name),
+        interpolate=bool(interpolate),
+        test=bool(test),
+        store=text(store),
     )
     return _param_result(edit, name, "set", "set already", test)
 
 
 def delete_param(
-    settings: Settings, name: Any, cluster: Any = "", file_name: Any = "", test: bool = False
+    settings: Settings,
+    name: Any,
+    cluster: Any = "",
+    file_name: Any = "",
+    test: bool = False,
+    store: Any = "file",
 ) -> dict[str, Any]:
     """Deletes a soft parameter of a cluster."""
     name = text(name)
-    edit = _editor(settings).delete_cluster_param(name, text(cluster), text(file_name), test=bool(test))
+    edit = _editor(settings).delete_cluster_param(
+        name, text(cluster), text(file_name), test=bool(test), store=text(store)
+    )
     return _param_result(edit, name, "deleted", "absent already", test)
 
 

@@ -21,18 +21,22 @@ class Editor:
     """
 
     def __new__(cls, **settings: Any) -> Editor: ...
-    def cluster_data(self, cluster: str = "", file_name: str = "") -> dict[str, Any]:
+    def cluster_data(self, cluster: str = "", file_name: str = "", *, store: str = "file") -> dict[str, Any]:
         """The content of the metadata file of a cluster as written; an empty dict for no file.
 
         The file is ``classes/cluster/<cluster>/overrides.yml``, unless the settings ``cluster_folder``
-        and ``cluster_file`` have other values.
+        and ``cluster_file`` have other values. With ``store="etcd"``, the soft parameters of that class in
+        etcd, in the same form.
         """
 
     def folders(self) -> dict[str, list[str]]:
         """The folders of the inventory: those of the ``classes``, and those of the ``nodes``."""
 
-    def cluster_path(self, cluster: str = "", file_name: str = "") -> str:
-        """The path of the metadata file of a cluster. The file need not exist, but its folder must."""
+    def cluster_path(self, cluster: str = "", file_name: str = "", *, store: str = "file") -> str:
+        """The path of the metadata file of a cluster. The file need not exist, but its folder must.
+
+        With ``store="etcd"``, the prefix of its keys.
+        """
 
     def set_cluster_param(
         self,
@@ -43,13 +47,24 @@ class Editor:
         *,
         interpolate: bool = False,
         test: bool = False,
+        store: str = "file",
     ) -> dict[str, Any]:
-        """Sets a soft parameter (``parameters:_param``) of a cluster to a value of any type of YAML."""
+        """Sets a soft parameter (``parameters:_param``) of a cluster to a value of any type of YAML.
+
+        ``store`` is ``file`` or ``etcd``. In etcd, another process that changes the key meanwhile makes it an
+        error with the code ``etcd-conflict``.
+        """
 
     def delete_cluster_param(
-        self, name: str, cluster: str = "", file_name: str = "", *, test: bool = False
+        self,
+        name: str,
+        cluster: str = "",
+        file_name: str = "",
+        *,
+        test: bool = False,
+        store: str = "file",
     ) -> dict[str, Any]:
-        """Deletes a soft parameter of a cluster, if it exists."""
+        """Deletes a soft parameter of a cluster, if it exists. ``store`` is ``file`` or ``etcd``."""
 
     def sources(self) -> list[dict[str, Any]]:
         """All files of the inventory as written.

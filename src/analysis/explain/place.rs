@@ -13,6 +13,7 @@ use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
 use crate::engine::context::{Computation, Layers};
 use crate::engine::linearize::{IncludedBy, IncludedFile};
+use crate::evaluate::Locate as _;
 
 /// The place of a value.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -76,7 +77,11 @@ impl<'a> ValuePlaces<'a> {
                 (format!("node '{}'", included.name), None)
             }
             Some(included) => (format!("class '{}'", included.name), Some(included.name.clone())),
-            None => (String::new(), None),
+            None => match self.computation.inputs.owner(file) {
+                Some((true, name)) => (format!("class '{name}'"), Some(name)),
+                Some((false, name)) => (format!("node '{name}'"), None),
+                None => (String::new(), None),
+            },
         };
         ValuePlace { site: None, layer, class, chain: chains.chain_of_file(file, self.computation.inputs) }
     }

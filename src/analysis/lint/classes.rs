@@ -5,8 +5,10 @@ use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{Linter, lint_fault};
 use crate::base::error::Fault;
+use crate::base::similar;
 use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::Text;
+use crate::engine::etcd::EtcdOwner;
 use crate::engine::linearize::{IncludedBy, IncludedFile};
 
 /// Checks the classes of the chosen nodes.
@@ -21,6 +23,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             None => unused(linter, found),
         }
         redundant(linter, found);
+        orphans(linter, found);
     }
     if !linter.context.mappings.is_empty() {
         let computation = linter.context.computation();
@@ -32,6 +35,33 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
                 found.push(lint_fault("node-unmapped", message, None).at_site(Site::file(node.path.clone())));
             }
         }
+    }
+}
+
+/// Keys in etcd that belong to no class and no node.
+fn orphans(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    let Some(etcd) = &linter.context.inputs.etcd else { return };
+    let classes = || linter.survey.files.iter().filter(|file| file.is_class).map(|file| &*file.name);
+    let nodes = || linter.context.catalog.nodes.keys();
+    let known: FxHashSet<&str> = classes().map(|name| name as &str).collect();
+    let exists = |owner: &EtcdOwner| {
+        let is_node = !owner.is_class && linter.context.catalog.nodes.contains_key(&owner.name);
+        is_node || owner.is_class && known.contains(&*owner.name)
+    };
+    for (key, owner, site) in etcd.orphans(&exists) {
+        let (message, help) = match owner {
+            Some(EtcdOwner { is_class: true, name }) => (
+                format!("there is no class '{name}' for the key '{key}'"),
+                similar::class(&name, known.iter().copied()),
+            ),
+            Some(EtcdOwner { name, .. }) => (
+                format!("there is no node '{name}' for the key '{key}'"),
+                similar::node(&name, nodes().map(AsRef::as_ref)),
+            ),
+            None => (format!("no layer has the key '{key}'"), None),
+        };
+        let help = help.map(|name| format!("'{name}' is similar"));
+        found.push(lint_fault("etcd-orphan", message, help).at_site(site));
     }
 }
 

@@ -35,6 +35,7 @@ use crate::base::value::{Key, Map, Value};
 use crate::engine::Inventory;
 use crate::engine::context::{Answer, Computation, EngineContext, NodeRequest};
 use crate::engine::linearize::AUTOMATIC;
+use crate::evaluate::Locate as _;
 use crate::model::layer::Layer;
 use crate::model::merge::{Prefixes, settled};
 use crate::model::query::Query;
@@ -430,6 +431,17 @@ impl<'a> Linter<'a> {
     /// Whether no node uses a file, or may use it.
     fn is_unused(&self, file: &SurveyedFile) -> bool {
         file.is_class && file.nodes.is_empty() && !self.reach.holds(&file.path)
+    }
+
+    /// The layers in etcd that a node has, each once.
+    fn etcd_layers(&self) -> Vec<&Arc<Layer>> {
+        if self.context.inputs.etcd.is_none() {
+            return Vec::new();
+        }
+        let mut visited = FxHashSet::default();
+        let all = self.survey.nodes.iter().flat_map(Surveyed::all_layers);
+        all.filter(|layer| self.context.inputs.owner(layer.file).is_some() && visited.insert(layer.file))
+            .collect()
     }
 
     fn is_chosen(&self, node: usize) -> bool {

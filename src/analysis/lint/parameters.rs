@@ -129,6 +129,11 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
     for one in referring {
         used.take(one.reference, delimiter);
     }
+    for layer in linter.etcd_layers() {
+        layer.parameters.texts(&mut |_, template, _| {
+            visit::references(&template.parts, &mut |reference| used.take(reference, delimiter));
+        });
+    }
     for (_, name) in linter.context.mappings.names() {
         // A name that is not a valid template fails when it matches a node.
         if let Ok(Parsed::Template(template)) = template::parse(&name.into(), linter.context.settings) {
@@ -155,6 +160,13 @@ fn keys(linter: &Linter<'_>, referring: &[Referring<'_>], found: &mut Vec<Fault>
                 first.push((key, slot.origin()));
             }
         });
+    }
+    for layer in linter.etcd_layers() {
+        if let Some(slot) = layer.parameters.entries.get(&Key::from(PARAM)) {
+            entries_of(slot, &mut dynamic, &mut |key, _| {
+                set.insert(crate::base::pystr::str(&key.0));
+            });
+        }
     }
     for (key, origin) in first {
         if !used.has(&key) {

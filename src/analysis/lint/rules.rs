@@ -61,6 +61,7 @@ pub const RULES: &[Rule] = &[
     new("secret-plain", Level::Warning, "A secret is in the file as plain text."),
     new("tab", Level::Warning, "A tab is between tokens."),
     new("odd-name", Level::Warning, "The name of a file makes a name that is hard to refer to."),
+    new("etcd-orphan", Level::Warning, "A key in etcd belongs to no class and no node."),
     new("class-unused", Level::Info, "No node has the class."),
     new(
         "class-redundant",

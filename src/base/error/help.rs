@@ -74,6 +74,12 @@ impl Kind {
                 Some("raise the limit of the process (ulimit -v, LimitAS= of systemd)".into())
             }
             Kind::GitProgram { .. } => Some("install git, and ssh for addresses of ssh".into()),
+            Kind::EtcdUnreachable { message, .. } | Kind::EtcdStale { message, .. }
+                if message.starts_with("cannot run the program") =>
+            {
+                Some("install etcdctl, on Debian with the package etcd-client".into())
+            }
+            Kind::EtcdConflict { .. } => Some("look at the new value, and try again".into()),
             Kind::Lint { help, .. } | Kind::YamlSyntax { help, .. } => help.clone(),
             Kind::HostWithoutGroup { .. } => {
                 Some("a class mapping '* CLASS' gives every node a class".into())

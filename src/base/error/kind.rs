@@ -130,6 +130,18 @@ kinds! {
     GitStale { repo: String, message: String } "git-stale" 74
         "'{repo}' is served as it was fetched last: {message}";
 
+    // Etcd.
+    /// The data in etcd cannot be read, and there is no earlier state of them, or `etcd_failure` is `fail`. No
+    /// answer is given without them.
+    EtcdUnreachable { endpoints: String, message: String } "etcd-unreachable" 74
+        "cannot use etcd at '{endpoints}': {message}";
+    /// The data in etcd cannot be read. The state that was read last is in use, until reading succeeds.
+    EtcdStale { endpoints: String, message: String } "etcd-stale" 74
+        "etcd at '{endpoints}' is served as it was read last: {message}";
+    /// Another process changed a key in etcd between the reading and the writing of it. Nothing was written.
+    EtcdConflict { key: String } "etcd-conflict" 65
+        "another process changed '{key}' in etcd meanwhile; nothing was written";
+
     // YAML.
     /// A file is not YAML, or `PyYAML` would reject it (Y5). The help names the probable slip.
     YamlSyntax { message: String, help: Option<String> } "yaml-syntax" 65

@@ -111,6 +111,10 @@ impl<'a> IncludeChains<'a> {
     /// The include chain of a file that holds a value.
     pub fn chain_of_file(self, file: FileId, sources: &dyn Locate) -> Vec<Link> {
         let index = self.classes().position(|included| included.file == file);
+        let index = index.or_else(|| {
+            let (is_class, owner) = sources.owner(file)?;
+            self.classes().position(|included| is_class && included.name == owner)
+        });
         index.map_or_else(Vec::new, |index| self.chain(index + 1, sources))
     }
 

@@ -46,9 +46,9 @@ impl Linearization {
     }
 
     /// The parameters of all layers and of `own` after them, for an evaluation that needs only few of them.
-    pub fn root(&self, extra: &ExtraParameters, own: &Arc<MapSlot>, prefixes: &Prefixes) -> Root {
+    pub fn root(&self, extra: &ExtraParameters, own: &[&Arc<MapSlot>], prefixes: &Prefixes) -> Root {
         let mut sources = sources(&self.sequence, &self.mapped, &[], extra, prefixes);
-        sources.push(ValueSource::Map(own.clone()));
+        sources.extend(own.iter().map(|&own| ValueSource::Map(own.clone())));
         Root::of(sources, prefixes)
     }
 

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Completeness, IncludedBy, IncludedFile, Linearizer, ListedClass, MAX_FAULTS};
-use crate::base::error::{Fault, Kind};
+use crate::base::error::{Error, Fault, Kind, Link};
 use crate::base::failpoints::failpoint;
 use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
@@ -221,12 +221,7 @@ impl Linearizer<'_> {
                 Ok(None) => {}
                 Err(Incomplete { error, rest, whole }) => {
                     let chain = self.chain(by, name, entry.origin);
-                    let remaining = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
-                    let reported = error.faults().iter().take(remaining);
-                    self.faults.extend(reported.map(|fault| Fault { chain: chain.clone(), ..fault.clone() }));
-                    if !whole {
-                        self.mark_incomplete();
-                    }
+                    self.report(&error, &chain, whole);
                     match rest {
                         Some(rest) => self.enter(name, &shown, &rest, entry.origin, by),
                         None => drop(self.done.insert(name.clone())),
@@ -237,6 +232,23 @@ impl Linearizer<'_> {
         }
         self.missing(entry, resolved, by);
         entry.name.clone()
+    }
+
+    /// Adds the faults of a file that this include chain leads to.
+    fn report(&mut self, error: &Error, chain: &[Link], whole: bool) {
+        let remaining = (MAX_FAULTS + 1).saturating_sub(self.faults.len());
+        let reported = error.faults().iter().take(remaining);
+        self.faults.extend(reported.map(|fault| Fault { chain: chain.to_vec(), ..fault.clone() }));
+        if !whole {
+            self.mark_incomplete();
+        }
+    }
+
+    /// Adds a layer with the merge options of the one before it.
+    fn push_after(&mut self, layer: &Arc<Layer>) {
+        let before = self.added.layers.last().and_then(|last| last.rules());
+        let layer = self.computation.roots.ruled(layer, before, &self.prefixes);
+        self.added.layers.push(layer);
     }
 
     fn enter(&mut self, name: &Text, written: &Text, layer: &Arc<Layer>, listed: Origin, by: &IncludedBy) {
@@ -265,6 +277,18 @@ impl Linearizer<'_> {
         let before = self.added.layers.last().map_or(self.sequence.rules.as_ref(), |last| last.rules());
         let layer = self.computation.roots.ruled(layer, before, &self.prefixes);
         self.added.layers.push(layer);
+        for layer in self.computation.etcd_layers(true, name).iter() {
+            match layer {
+                Ok(layer) => self.push_after(layer),
+                Err(Incomplete { error, rest, whole }) => {
+                    let chain = self.chain(by, name, listed);
+                    self.report(error, &chain, *whole);
+                    if let Some(rest) = rest {
+                        self.push_after(rest);
+                    }
+                }
+            }
+        }
         self.done.insert(name.clone());
     }
 }

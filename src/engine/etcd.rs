@@ -1,0 +1,349 @@
+//! Soft metadata in etcd as layers: one for each key, after the class or node that the key names.
+//!
+//! All keys of one class or node are one input: a subject. An answer depends on the subjects of its classes
+//! and of its node, with or without keys, so a change of a key concerns only the nodes with its class.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::base::error::{Error, Fault, Kind, Result, Warning};
+use crate::base::lock::Mutex;
+use crate::base::secrets::{Cover, Secrets};
+use crate::base::settings::Settings;
+use crate::base::source::{FileId, Origin, Site, Spans};
+use crate::base::value::{Key, Map, Text, Value};
+use crate::engine::context::Computation;
+use crate::engine::files::{Files, duplicate_keys};
+use crate::engine::fingerprint::ByteSource;
+use crate::model::layer::{Incomplete, Layer, LayerResult, LayerSource};
+use crate::model::merge::{Prefixes, map_of_values};
+use crate::model::slot::{MapSlot, Slot};
+use crate::model::template::{Template, ThreadInterner};
+use crate::storage::etcd::{DEEPEST_KEY, Etcd, EtcdKey, EtcdRecord};
+use crate::yaml::compose::{Data, Document, DocumentLimits, Entry, Node, compose_with};
+use crate::yaml::to_value;
+
+/// The key of soft metadata among the parameters.
+const PARAMETERS: &str = "_param";
+
+/// The owner of a subject.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EtcdOwner {
+    /// Whether it is a class, and not a node.
+    pub is_class: bool,
+    /// Its name.
+    pub name: Text,
+}
+
+/// The keys of one class or node, sorted.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct EtcdSubject {
+    keys: Vec<SubjectKey>,
+}
+
+/// A key, and its place among the parameters.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct SubjectKey {
+    key: EtcdKey,
+    /// The names below `_param`.
+    path: Vec<Text>,
+}
+
+/// The data in etcd, and the layers made from them.
+#[derive(Debug)]
+pub struct EtcdTree {
+    store: Etcd,
+    state: Mutex<EtcdState>,
+    /// The layers of each subject that was read, by its number.
+    layers: Mutex<FxHashMap<FileId, SubjectLayers>>,
+    /// The owner of each key with a layer.
+    owners: Mutex<FxHashMap<FileId, EtcdOwner>>,
+}
+
+#[derive(Debug, Default)]
+struct EtcdState {
+    record: Option<Arc<EtcdRecord>>,
+    subjects: FxHashMap<EtcdOwner, Arc<EtcdSubject>>,
+}
+
+/// The layers of the keys of one subject.
+type SubjectLayers = (Arc<EtcdSubject>, Arc<[LayerResult]>);
+
+impl EtcdTree {
+    /// The data that the settings name; `None` without `etcd_endpoints`. Reads nothing.
+    pub fn of(settings: &Settings) -> Result<Option<EtcdTree>> {
+        let tree = |store| EtcdTree {
+            store,
+            state: Mutex::default(),
+            layers: Mutex::default(),
+            owners: Mutex::default(),
+        };
+        Ok(Etcd::of(settings)?.map(tree))
+    }
+
+    /// Reads the current data, and returns whether any key changed.
+    pub fn refresh(&self, files: &Files) -> Result<bool> {
+        let record = self.store.current_record()?;
+        let mut state = self.state.lock();
+        let before = state.record.replace(record.clone());
+        if before.is_some_and(|before| Arc::ptr_eq(&before, &record) || before.keys == record.keys) {
+            return Ok(false);
+        }
+        let mut subjects: FxHashMap<EtcdOwner, EtcdSubject> = FxHashMap::default();
+        for key in record.keys.iter() {
+            if let Some((owner, path)) = place(self.store.prefix(), &key.key) {
+                subjects.entry(owner).or_default().keys.push(SubjectKey { key: key.clone(), path });
+            }
+        }
+        let mut changed = false;
+        let mut names: Vec<EtcdOwner> = state.subjects.keys().chain(subjects.keys()).cloned().collect();
+        names.sort_unstable();
+        names.dedup();
+        for owner in names {
+            let now = Arc::new(subjects.remove(&owner).unwrap_or_default());
+            if state.subjects.get(&owner).map_or_else(|| now.keys.is_empty(), |before| *before == now) {
+                continue;
+            }
+            changed = true;
+            files.set_source(&subject_path(&owner), ByteSource::Etcd(now.clone()));
+            if now.keys.is_empty() {
+                state.subjects.remove(&owner);
+            } else {
+                state.subjects.insert(owner, now);
+            }
+        }
+        Ok(changed)
+    }
+
+    /// The warning about a failed reading.
+    pub fn warning(&self) -> Option<Warning> {
+        let state = self.state.lock();
+        self.store.warning(state.record.as_ref()?)
+    }
+
+    /// The owner of a key that has a layer.
+    pub fn owner(&self, file: FileId) -> Option<EtcdOwner> {
+        self.owners.lock().get(&file).cloned()
+    }
+
+    /// The keys below the prefix without an owner that `exists`, each with its place.
+    pub fn orphans(&self, exists: &dyn Fn(&EtcdOwner) -> bool) -> Vec<(Text, Option<EtcdOwner>, Site)> {
+        let record = self.state.lock().record.clone();
+        let keys = record.iter().flat_map(|record| record.keys.iter());
+        let orphan = |key: &EtcdKey| {
+            let owner = place(self.store.prefix(), &key.key).map(|(owner, _)| owner);
+            let is_read = owner.as_ref().is_some_and(exists);
+            (!is_read).then(|| (key.key.clone(), owner, Site::file(shown(key))))
+        };
+        keys.filter_map(orphan).collect()
+    }
+
+    /// The layers of a class or node, and the number and version of this input.
+    fn layers(
+        &self,
+        owner: &EtcdOwner,
+        files: &Files,
+        scan: u64,
+        settings: &Settings,
+        interner: &ThreadInterner<'_>,
+    ) -> (FileId, u64, Arc<[LayerResult]>) {
+        let subject = self.state.lock().subjects.get(owner).cloned().unwrap_or_default();
+        let (file, version) = files.subject(&subject_path(owner), &subject, scan);
+        if let Some((built, layers)) = self.layers.lock().get(&file)
+            && *built == subject
+        {
+            return (file, version, layers.clone());
+        }
+        let layer = |key: &SubjectKey| self.layer(key, owner, files, settings, interner);
+        let layers: Arc<[LayerResult]> = subject.keys.iter().map(layer).collect();
+        let mut all = self.layers.lock();
+        match all.get(&file) {
+            // All threads get the same layers.
+            Some((built, layers)) if *built == subject => (file, version, layers.clone()),
+            _ => {
+                all.insert(file, (subject, layers.clone()));
+                (file, version, layers)
+            }
+        }
+    }
+
+    fn layer(
+        &self,
+        SubjectKey { key, path }: &SubjectKey,
+        owner: &EtcdOwner,
+        files: &Files,
+        settings: &Settings,
+        interner: &ThreadInterner<'_>,
+    ) -> LayerResult {
+        let file = files.key(&key_path(&key.key), shown(key).into());
+        self.owners.lock().insert(file, owner.clone());
+        let secrets = Secrets::of(settings);
+        let is_secret = path.iter().any(|name| secrets.cover(name) != Cover::Open);
+        let composed = compose_with(&key.value, &|text| interner.text(text), DocumentLimits::of(settings));
+        let is_data = !settings.etcd_references;
+        let document = match composed {
+            Ok(document) => document,
+            Err(error) => {
+                files.set_key(file, key, &Spans::default(), is_data, is_secret);
+                let error = if is_secret { hidden(key) } else { in_key(error, key) };
+                let rest = Some(Arc::new(unreadable(path, file)));
+                return Err(Incomplete { error, rest, whole: true });
+            }
+        };
+        files.set_key(file, key, &document.spans, is_data, is_secret);
+        let root = document.root.clone().unwrap_or(Node { index: 0, data: Data::Value(Value::Null) });
+        let origin = Origin { file, node: root.index };
+        let mut layer = if is_data {
+            let value = path.iter().rev().fold(to_value(&root), |value, name| {
+                Value::map(Map::from_iter([(Key::from(name.clone()), value)]))
+            });
+            let map = Map::from_iter([(Key::from(PARAMETERS), value)]);
+            let parameters = map_of_values(&map, origin, &Prefixes::new(settings));
+            Layer { file, ..Layer::of_parameters(Arc::new(parameters)) }
+        } else {
+            let name = &owner.name;
+            let source = LayerSource { file, name, init: false, is_class: owner.is_class, settings };
+            Layer::build(&around(document.clone(), root, path), source, interner).map_err(|mut unread| {
+                for fault in unread.error.faults_mut().iter_mut().filter(|fault| fault.site.is_none()) {
+                    fault.site = crate::evaluate::site_of(files, fault, &key.value);
+                }
+                unread
+            })?
+        };
+        layer.warnings.extend(duplicate_keys(&document, file));
+        for warning in &mut layer.warnings {
+            if warning.site.is_none() {
+                warning.site = crate::evaluate::site_of(files, warning, &key.value);
+            }
+        }
+        Ok(Arc::new(layer))
+    }
+}
+
+impl Computation<'_> {
+    /// The layers of a class or node in etcd, recorded as a dependency; none without `etcd_endpoints`.
+    pub fn etcd_layers(&self, is_class: bool, name: &Text) -> Arc<[LayerResult]> {
+        let Some(etcd) = &self.inputs.etcd else { return Arc::default() };
+        let owner = EtcdOwner { is_class, name: name.clone() };
+        let scan = self.inputs.scan();
+        let (file, version, layers) =
+            etcd.layers(&owner, &self.inputs.files, scan, self.settings, &self.interner);
+        self.recorder.file(file, version);
+        layers
+    }
+}
+
+/// The owner and the parameter path of a key; `None` for a key that no layer has.
+fn place(prefix: &str, key: &str) -> Option<(EtcdOwner, Vec<Text>)> {
+    let mut names = key.strip_prefix(prefix)?.strip_prefix('/')?.split('/');
+    let is_class = match names.next()? {
+        "classes" => true,
+        "nodes" => false,
+        _ => return None,
+    };
+    let owner = EtcdOwner { is_class, name: names.next().filter(|name| !name.is_empty())?.into() };
+    if names.next() != Some(PARAMETERS) {
+        return None;
+    }
+    let path: Vec<Text> = names.map(Text::from).collect();
+    (!path.is_empty() && path.len() <= DEEPEST_KEY && path.iter().all(|name| !name.is_empty()))
+        .then_some((owner, path))
+}
+
+/// The document of a value, as if a class file had it at its place.
+fn around(document: Document, root: Node, path: &[Text]) -> Document {
+    let (index, mut value) = (root.index, root);
+    let keys = std::iter::once("parameters".into()).chain([PARAMETERS.into()]).chain(path.iter().cloned());
+    for name in keys.collect::<Vec<Text>>().into_iter().rev() {
+        let entry = Entry { key: Key::from(name), key_index: index, value };
+        value = Node { index, data: Data::Map(vec![entry].into()) };
+    }
+    Document { root: Some(value), ..document }
+}
+
+/// The layer of a value that cannot be read. What depends on it fails silently.
+fn unreadable(path: &[Text], file: FileId) -> Layer {
+    let origin = Origin { file, node: 0 };
+    let slot = Slot::Text(Arc::new(Template { source: "".into(), parts: Vec::new() }), origin);
+    let names = std::iter::once(Text::from(PARAMETERS)).chain(path.iter().cloned());
+    let slot = names.collect::<Vec<Text>>().into_iter().rev().fold(slot, |slot, name| {
+        let entries = std::iter::once((Key::from(name), slot)).collect();
+        Slot::Map(Arc::new(MapSlot::new(entries, origin, false)))
+    });
+    let parameters = match slot {
+        Slot::Map(map) => map,
+        _ => Arc::new(MapSlot::empty()),
+    };
+    Layer { file, ..Layer::of_parameters(parameters) }
+}
+
+/// An error in a value, with the key as its place.
+fn in_key(mut error: Error, key: &EtcdKey) -> Error {
+    let path: Arc<str> = shown(key).into();
+    for fault in error.faults_mut() {
+        fault
+            .notes
+            .iter_mut()
+            .filter_map(|note| note.site.as_mut())
+            .for_each(|site| site.path = path.clone());
+        match &mut fault.site {
+            Some(site) => site.path = path.clone(),
+            None => fault.site = Some(Site::file(path.clone())),
+        }
+    }
+    error
+}
+
+/// The error in a value whose key is secret.
+fn hidden(key: &EtcdKey) -> Error {
+    let message = "the value is not YAML; its key is secret, so the reason is not shown".into();
+    Fault::new(Kind::YamlSyntax { message, help: None }).at_site(Site::file(shown(key))).into()
+}
+
+/// The place of a key, for people.
+fn shown(key: &EtcdKey) -> String {
+    format!("etcd {} revision {}", key.key, key.revision)
+}
+
+/// A name for a key in the table of files. No path of a file is relative.
+fn key_path(key: &str) -> Arc<Path> {
+    Path::new(&format!("etcd key {key}")).into()
+}
+
+fn subject_path(owner: &EtcdOwner) -> Arc<Path> {
+    let kind = if owner.is_class { "class" } else { "node" };
+    Path::new(&format!("etcd {kind} {}", owner.name)).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_a_place_or_none() {
+        let place = |key: &str| {
+            place("/reclass", key).map(|(owner, path)| {
+                let path: Vec<String> = path.iter().map(ToString::to_string).collect();
+                (owner.is_class, owner.name.to_string(), path.join(":"))
+            })
+        };
+        let at = |is_class, name: &str, path: &str| Some((is_class, name.to_owned(), path.to_owned()));
+        assert_eq!(place("/reclass/classes/a.b/_param/x"), at(true, "a.b", "x"));
+        assert_eq!(place("/reclass/nodes/n/_param/x/y"), at(false, "n", "x:y"));
+        for key in [
+            "/other/classes/a/_param/x",
+            "/reclassy/classes/a/_param/x",
+            "/reclass/classes/a/_param",
+            "/reclass/classes/a/_param/",
+            "/reclass/classes/a/_param/x//y",
+            "/reclass/classes/a/parameters/x",
+            "/reclass/classes//_param/x",
+            "/reclass/groups/a/_param/x",
+            "/reclass/",
+        ] {
+            assert_eq!(place(key), None, "{key}");
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Soft metadata in a real etcd: the layers of its keys, when it is asked, and what happens when it breaks.
+//!
+//! Debian has the programs in the packages `etcd-server` and `etcd-client`. Without them the tests say that
+//! they are skipped.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test starts servers and writes files"
+)]
+
+mod access;
+mod cache;
+mod failures;
+mod layers;
+mod server;
+mod writing;
