@@ -34,6 +34,7 @@ pub use base::{
 };
 pub use engine::context::{Computation, NodeRequest};
 pub use engine::{Inventory, NodeInfo, Request, inventory_value};
+pub use model::catalog::CatalogEntry;
 pub use model::configuration;
 pub use output::{redact, report, style, wire};
 

@@ -30,7 +30,7 @@ use reclass::stack::grow;
 use reclass::style::Paint;
 use reclass::value::{Map, Text, Value};
 use reclass::wire;
-use reclass::{NodeInfo, Request, files};
+use reclass::{CatalogEntry, NodeInfo, Request, files};
 
 /// An inventory, opened with the settings of a `reclass-config.yml` as keyword arguments.
 ///
@@ -93,6 +93,35 @@ impl Inventory {
                 let rows = list::nodes(engine, &filter)?;
                 Ok(rows.into_iter().map(|row| row.name).collect::<Vec<Text>>())
             })
+        })
+    }
+
+    /// The files of all nodes and classes: a dict of names for each, with the paths of the files of a name. A
+    /// name with several files is no error here. Classes in git repositories are left out until a node needs
+    /// them.
+    fn files<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        guard(|| {
+            let files = self.ask(py, |engine| {
+                engine.inspect(|computation| {
+                    let catalog = &computation.catalog;
+                    let named = |entry: &CatalogEntry| {
+                        (entry.name.clone(), entry.paths().cloned().collect::<Vec<_>>())
+                    };
+                    let nodes: Vec<_> = catalog.nodes.values().map(named).collect();
+                    (nodes, catalog.classes().map(named).collect::<Vec<_>>())
+                })
+            })?;
+            let (nodes, classes) = &*files;
+            let given = PyDict::new(py);
+            for (kind, names) in [("nodes", nodes), ("classes", classes)] {
+                let dict = PyDict::new(py);
+                for (name, paths) in names {
+                    let paths: Vec<_> = paths.iter().map(|path| path.as_os_str()).collect();
+                    dict.set_item(name.as_ref() as &str, paths)?;
+                }
+                given.set_item(kind, dict)?;
+            }
+            Ok(given)
         })
     }
 

@@ -63,6 +63,7 @@ mod _engine {
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         reclass::panics::record_locations();
         reclass::keys::seed();
+        module.add("rustc_version", env!("RUSTC_VERSION"))?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,9 +1,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-__all__ = ["Editor", "Inventory", "__version__", "configured", "panic"]
+__all__ = ["Editor", "Inventory", "__version__", "configured", "panic", "rustc_version"]
 
 __version__: str
+rustc_version: str
 
 @final
 class Editor:
@@ -132,6 +133,13 @@ class Inventory:
 
         ``classes``, ``applications`` and ``environments`` are globs. ``parameters`` are
         paths as for :meth:`explain`. ``files`` are files that the node uses.
+        """
+
+    def files(self) -> dict[str, dict[str, list[str]]]:
+        """The files of all ``nodes`` and ``classes``: for each name, the paths of its files.
+
+        A name with several files is no error here. Classes in git repositories are left out until a
+        node needs them.
         """
 
     def classes(self, *globs: str) -> list[dict[str, Any]]:

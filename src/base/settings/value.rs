@@ -226,16 +226,17 @@ impl FromValue for CompatFlags {
         ];
         let mut flags = CompatFlags::default();
         for word in Vec::<Text>::from_value(row, value, odd)? {
-            match &*word {
+            // reclass-rs accepts its flags in these three spellings.
+            match word.replace('_', "-").as_str() {
                 "ComposeNodeNameLiteralDots" | "compose-node-name-literal-dots" => {
                     flags.split_literal_dots = true;
                 }
                 "NestedReferenceNullAsNull" | "nested-reference-null-as-null" => flags.null_as_null = true,
                 "NestedReferenceNullAsNone" | "nested-reference-null-as-none" => flags.null_as_none = true,
                 "ExpandTabs" | "expand-tabs" => flags.expand_tabs = true,
-                other => {
-                    let message = format!("there is no flag '{other}'; it does not count");
-                    let similar = crate::base::similar::nearest(other, KNOWN).map(str::to_owned);
+                _ => {
+                    let message = format!("there is no flag '{word}'; it does not count");
+                    let similar = crate::base::similar::nearest(&word, KNOWN).map(str::to_owned);
                     let kind = Kind::SettingOdd { name: row.name.into(), message, similar };
                     odd.push(Warning::new(kind));
                 }
