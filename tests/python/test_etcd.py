@@ -97,19 +97,19 @@ def param(settings: dict[str, Any]) -> Any:
 
 def test_functions_of_salt_write_to_etcd(settings: dict[str, Any]) -> None:
     assert param(settings) == "file"
-    tested = _edits.set_param(settings, "a", [1, "yes"], "prague", test=True, store="etcd")
+    tested = _edits.set_param(settings, "a", 7, "prague", test=True, store="etcd")
     assert tested["changed"]
     assert tested["comment"] == "parameter 'a' would be set"
     assert param(settings) == "file"
-    edit = _edits.set_param(settings, "a", [1, "yes"], "prague", store="etcd")
+    edit = _edits.set_param(settings, "a", 7, "prague", store="etcd")
     assert edit == {
         "changed": True,
         "comment": "parameter 'a' has been set",
         "file": f"etcd {KEY}",
         "diff": edit["diff"],
-        "new": [1, "yes"],
+        "new": 7,
     }
-    assert "+    a:\n" in edit["diff"]
+    assert "+    a: 7\n" in edit["diff"]
     assert edit["diff"].startswith(f"--- /dev/null\n+++ etcd {KEY}\n")
     # All processes of the user see it at once, although the interval is not over.
     ask = "import json, sys; from saltext.reclass import Inventory\n"
@@ -117,15 +117,15 @@ def test_functions_of_salt_write_to_etcd(settings: dict[str, Any]) -> None:
     child = subprocess.run(
         [sys.executable, "-c", ask, json.dumps(settings)], check=True, capture_output=True, text=True
     )
-    assert json.loads(child.stdout) == [1, "yes"]
-    assert _edits.get_param(settings, "a", "prague", store="etcd") == [1, "yes"]
-    assert _edits.params(settings, "prague", store="etcd") == {"a": [1, "yes"]}
+    assert json.loads(child.stdout) == 7
+    assert _edits.get_param(settings, "a", "prague", store="etcd") == 7
+    assert _edits.params(settings, "prague", store="etcd") == {"a": 7}
     assert _edits.params(settings, "prague") == {"a": "file"}
     assert _edits.get_param(settings, "b", "prague", store="etcd", default=None) is None
     with pytest.raises(ReclassError, match="store"):
         _edits.params(settings, "prague", store="etc")
-    assert _edits.set_param(settings, "a", [1, "yes"], "prague", store="etcd")["changed"] is False
-    assert _edits.delete_param(settings, "a", "prague", store="etcd")["old"] == [1, "yes"]
+    assert _edits.set_param(settings, "a", 7, "prague", store="etcd")["changed"] is False
+    assert _edits.delete_param(settings, "a", "prague", store="etcd")["old"] == 7
     assert param(settings) == "file"
     assert _edits.delete_param(settings, "a", "prague", store="etcd")["changed"] is False
 
