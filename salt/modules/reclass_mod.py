@@ -51,7 +51,8 @@ def __virtual__() -> str | tuple[bool, str]:
 
 
 def _settings() -> dict[str, Any]:
-    return _configuration.of_minion(__opts__)
+    settings = _configuration.of_minion(__opts__)
+    return _configuration.with_grains(settings, lambda: {__opts__["id"]: globals().get("__grains__") or {}})
 
 
 def _test(test: bool | None) -> bool:

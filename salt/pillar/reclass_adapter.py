@@ -73,7 +73,7 @@ def ext_pillar(minion_id: str, pillar: Any, /, *args: Any, **options: Any) -> di
             "reclass: the package saltext-reclass does not load; the log says why"
         ) from None
     try:
-        return _salt.pillar(minion_id, pillar, args, options, __opts__)
+        return _salt.pillar(minion_id, pillar, args, options, __opts__, globals().get("__grains__"))
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - what else escapes takes a worker of the master out

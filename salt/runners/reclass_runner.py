@@ -10,6 +10,9 @@ If ``ext_pillar`` has several entries ``reclass``, each function uses the first 
 ``inventory`` selects another one, by its number (from 1) or by its ``inventory_base_uri``. The key
 ``__reclass__`` of a pillar comes from the last entry.
 
+If the inventory reads grains, these functions use the grains that the master has cached. Those of a minion
+that has not asked for its pillar yet are not known.
+
 ``check`` and ``versions`` report on the setup of the master.
 
 An edit changes one entry and keeps every other byte of the file. Every failure is an error with exit
@@ -58,7 +61,11 @@ def __virtual__() -> str | tuple[bool, str]:
 
 
 def _settings(inventory: Any = None) -> dict[str, Any]:
-    return _configuration.of_master(__opts__, inventory)
+    return _configuration.with_grains(_configuration.of_master(__opts__, inventory), _cached_grains)
+
+
+def _cached_grains() -> dict[str, Any]:
+    return {minion: grains for minion, grains in __salt__["cache.grains"](tgt="*").items() if grains}
 
 
 def _earlier(minion: Any, inventory: Any) -> dict[str, Any] | None:
@@ -131,7 +138,9 @@ def show_top(minion: str, inventory: Any = None) -> dict[str, list[str]]:
         salt-run reclass.show_top web1.example.com
     """
     with commands():
-        settings = _configuration.of_tops(__opts__) if inventory is None else _settings(inventory)
+        if inventory is not None:
+            return _commands.top(_settings(inventory), minion)
+        settings = _configuration.with_grains(_configuration.of_tops(__opts__), _cached_grains)
         return _commands.top(settings, minion)
 
 

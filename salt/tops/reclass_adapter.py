@@ -50,6 +50,9 @@ def top(**kwargs: Any) -> dict[str, list[str]]:
 
     opts
         The options that the minion sent.
+
+    grains
+        The grains that the minion sent. The settings say which of them references can read.
     """
     try:
         from saltext.reclass import _salt
@@ -57,7 +60,7 @@ def top(**kwargs: Any) -> dict[str, list[str]]:
         log.exception("saltext-reclass is not installed in the environment of Salt")
         return {"base": ["reclass-failed--the-package-saltext-reclass-does-not-load"]}
     try:
-        return _salt.top(kwargs.get("opts") or {}, __opts__)
+        return _salt.top(kwargs.get("opts") or {}, __opts__, kwargs.get("grains") or {})
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
     except BaseException as error:  # noqa: BLE001 - what else escapes takes a worker of the master out

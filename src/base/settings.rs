@@ -270,6 +270,16 @@ settings! {
     node_not_found: NodeNotFound = "error" as Shape::OneOf(&["error", "empty", "mappings"]);
     /// Salt: make the pillar so far available to references, merged before the classes of the node.
     propagate_pillar_data_to_reclass: bool = "false" as Shape::Flag;
+    /// Paths in the earlier pillar, as globs, that class names may depend on. An empty list permits all of them.
+    trusted_pillar: Vec<Text> = "[]" as Shape::List;
+    /// Paths of the [grains](grains.md) that references can read, as globs.
+    grains: Vec<Text> = "[]" as Shape::List;
+    /// A mapping of paths of grains to the values that they may have: class names may depend on these grains.
+    trusted_grains: Value = "null" as Shape::Any;
+    /// First key of a reference to a grain, as in `${_grains_:os}`.
+    grains_key: Text = "_grains_" as Shape::Word;
+    /// [Grains](grains.md) by the name of the node, for questions that no minion asks: a mapping, or the path of a file or folder with them.
+    known_grains: Value = "null" as Shape::Any;
     /// Ansible: suffix that makes the name of an application the name of a group.
     applications_postfix: Option<Text> = "_hosts" as Shape::WordOrFalse;
     /// Ansible: a group is a `list` of hosts, as the Python program has it, or a `mapping` with the key `hosts`, which ansible-core asks for from 2.19 on and needs from 2.23 on.

@@ -17,10 +17,12 @@ use crate::engine::exports::{ExportIndex, QueryRecord};
 use crate::engine::files::{Dependencies, DependencyRecorder};
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
+use crate::engine::known_grains::KnownGrains;
 use crate::engine::linearize::{ExtraParameters, Linearization};
 use crate::engine::sequence::{Roots, Sequence};
 use crate::engine::sharing::SharedContainers;
 use crate::model::catalog::{Catalog, CatalogEntry};
+use crate::model::grains::{GrainRead, GrainRules, Grains};
 use crate::model::layer::Layer;
 use crate::model::mappings::Mappings;
 use crate::model::slot::MapSlot;
@@ -39,6 +41,8 @@ pub struct Answer {
     pub original_environment: Value,
     /// The questions of its queries to other nodes.
     pub queries: Vec<QueryRecord>,
+    /// The grains that it depends on.
+    pub grains: Vec<GrainRead>,
 }
 
 /// A request for one node.
@@ -50,6 +54,8 @@ pub struct NodeRequest<'a> {
     pub environment: Option<&'a Text>,
     /// Data to merge before the classes (S2).
     pub input: Option<&'a Value>,
+    /// The grains of the minion. Without them, those in the setting `known_grains` count.
+    pub grains: Option<&'a Value>,
     /// Whether the node may have no file (S14).
     pub mapped: bool,
     /// Whether the request is for a top, which has no earlier pillar.
@@ -59,8 +65,22 @@ pub struct NodeRequest<'a> {
 impl<'a> NodeRequest<'a> {
     /// A request without overrides.
     pub fn plain(name: &'a str) -> NodeRequest<'a> {
-        NodeRequest { name, environment: None, input: None, mapped: false, top: false }
+        NodeRequest { name, environment: None, input: None, grains: None, mapped: false, top: false }
     }
+}
+
+/// The grains of a node, if the settings have rules for grains.
+pub(super) fn grains(
+    rules: Option<&GrainRules>,
+    known: &KnownGrains,
+    node: &Text,
+    given: Option<&Value>,
+) -> Option<Grains> {
+    let (given, source) = match given {
+        Some(given) => (Some(given), "grains of the minion"),
+        None => (known.get(node), "known grains of the minion"),
+    };
+    rules.map(|rules| rules.grains(node, given, source))
 }
 
 /// Everything that all threads share in a computation.
@@ -72,6 +92,10 @@ pub struct EngineContext<'a> {
     pub inputs: &'a Inputs,
     /// The class mappings.
     pub mappings: &'a Mappings,
+    /// The rules for grains, if the settings have any.
+    pub grain_rules: Option<&'a GrainRules>,
+    /// The grains of nodes for requests that bring none.
+    pub known_grains: &'a KnownGrains,
     /// The classes that may be missing.
     pub ignored: Option<&'a Ignored>,
     /// The catalog of names.
@@ -183,6 +207,8 @@ pub struct CachedAnswer {
     pub(super) original_environment: Value,
     /// The questions of its queries.
     pub queries: Vec<QueryRecord>,
+    /// The grains that it depends on.
+    pub(super) grains: Vec<GrainRead>,
     /// The last revision in which all dependencies were verified.
     pub(super) verified_at: u64,
     /// Estimated memory of this answer.

@@ -23,7 +23,7 @@ impl Computation<'_> {
         }
         let parameters = without(&secrets, &self.merge(layers), References::Kept);
         let exports = without(&secrets, &layers.exports, References::Kept);
-        let root = Root::whole(parameters.clone());
+        let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs)
             .in_extent(Extent::Readable)
             .in_mode(Mode::Silent);

@@ -12,16 +12,20 @@ use crate::base::progress::WorkUnit;
 use crate::base::settings::Settings;
 use crate::base::source::Site;
 use crate::base::value::Text;
-use crate::engine::context::{Answer, CachedAnswer, CachedAnswers, Computation, EngineContext, NodeRequest};
+use crate::engine::context::{
+    Answer, CachedAnswer, CachedAnswers, Computation, EngineContext, NodeRequest, grains,
+};
 use crate::engine::exports::ExportIndex;
 use crate::engine::files::Dependencies;
 use crate::engine::ignored::Ignored;
 use crate::engine::inputs::Inputs;
+use crate::engine::known_grains::KnownGrains;
 use crate::engine::sequence::Roots;
 use crate::engine::sharing::SharedContainers;
 use crate::engine::top::Top;
 use crate::engine::{CacheInfo, NodeInfo, Request};
 use crate::model::catalog::Catalog;
+use crate::model::grains::GrainRules;
 use crate::model::mappings::Mappings;
 use crate::model::merge_options::of_settings;
 use crate::storage::git::revision::Revision;
@@ -33,6 +37,8 @@ pub struct Database {
     pub inputs: Inputs,
     settings: Arc<Settings>,
     mappings: Mappings,
+    grain_rules: Option<GrainRules>,
+    known_grains: KnownGrains,
     ignored: Option<Ignored>,
     /// The empty sequences of classes, where all linearizations begin.
     roots: Roots,
@@ -59,19 +65,31 @@ impl Database {
     /// The state of an inventory before the first question.
     pub fn new(settings: Arc<Settings>, revision: Option<Arc<Revision>>) -> Result<Database> {
         let inputs = Inputs::new(settings.clone(), revision);
-        let mappings = Mappings::parse(&settings);
+        let grain_rules = GrainRules::of(&settings);
+        let mappings = match &grain_rules {
+            Ok(rules) => Mappings::parse(&settings, rules.as_ref()),
+            // Its error is reported, and a mapping cannot be checked.
+            Err(_) => Ok(Mappings::default()),
+        };
         let ignored = Ignored::parse(&settings);
         let rules = of_settings(&settings).map_err(Error::from);
-        let (inputs, mappings, ignored, rules) = match (inputs, mappings, ignored, rules) {
-            (Ok(inputs), Ok(mappings), Ok(ignored), Ok(rules)) => (inputs, mappings, ignored, rules),
-            (inputs, mappings, ignored, rules) => {
-                let errors = [inputs.err(), mappings.err(), ignored.err(), rules.err()].into_iter().flatten();
-                return Err(Error::new(errors.flat_map(Error::into_faults).collect()));
-            }
-        };
+        let (inputs, mappings, ignored, rules, grain_rules) =
+            match (inputs, mappings, ignored, rules, grain_rules) {
+                (Ok(inputs), Ok(mappings), Ok(ignored), Ok(rules), Ok(grain_rules)) => {
+                    (inputs, mappings, ignored, rules, grain_rules)
+                }
+                (inputs, mappings, ignored, rules, grain_rules) => {
+                    let errors =
+                        [inputs.err(), mappings.err(), ignored.err(), rules.err(), grain_rules.err()];
+                    let faults = errors.into_iter().flatten().flat_map(Error::into_faults);
+                    return Err(Error::new(faults.collect()));
+                }
+            };
         Ok(Database {
             inputs,
             mappings,
+            grain_rules,
+            known_grains: KnownGrains::of(&settings)?,
             ignored,
             settings,
             roots: Roots::new(rules),
@@ -145,7 +163,7 @@ impl Database {
         let catalog = self.begin()?;
         let key = self.key(name, request);
         if is_cacheable(request, mapped)
-            && let Some(info) = self.cached(&key, &catalog)
+            && let Some(info) = self.cached(&key, request, &catalog)
         {
             self.inputs.counters.reused.add();
             return Ok(self.with_warnings(info));
@@ -166,7 +184,7 @@ impl Database {
         // With propagated pillar data the answer may have other classes than the top, which has no earlier
         // pillar.
         let plain = is_cacheable(request, mapped) && !self.settings.propagate_pillar_data_to_reclass;
-        if plain && let Some(info) = self.cached(&key, &catalog) {
+        if plain && let Some(info) = self.cached(&key, request, &catalog) {
             self.inputs.counters.reused.add();
             let (environment, applications) = (info.environment.clone(), info.applications.clone());
             return Ok(Top { environment, applications });
@@ -177,8 +195,9 @@ impl Database {
             |database, catalog| {
                 let computation = database.computation(catalog);
                 computation.recorder.begin();
-                let result =
-                    computation.top(NodeRequest { name, environment, input: None, mapped, top: true });
+                let grains = request.grains.as_ref();
+                let request = NodeRequest { name, environment, input: None, grains, mapped, top: true };
+                let result = computation.top(request);
                 (result, computation.recorder.end())
             },
             |database, (result, dependencies), now| {
@@ -201,7 +220,7 @@ impl Database {
                 let mut missing = Vec::new();
                 for name in catalog.nodes.keys() {
                     let key = database.key(name, request);
-                    if cacheable && let Some(info) = database.cached(&key, catalog) {
+                    if cacheable && let Some(info) = database.cached(&key, request, catalog) {
                         database.inputs.counters.reused.add();
                         ready.insert(name.clone(), info);
                     } else {
@@ -223,7 +242,7 @@ impl Database {
                 // Cached answers must still be valid in the state that the new ones were computed from.
                 ready.iter().all(|(name, info)| {
                     let key = database.key(name, request);
-                    database.cached(&key, now).is_some_and(|now| Arc::ptr_eq(&now, info))
+                    database.cached(&key, request, now).is_some_and(|now| Arc::ptr_eq(&now, info))
                 }) && computed.iter().all(|(key, one)| database.is_consistent(key, one, now))
             },
         )?;
@@ -323,6 +342,7 @@ impl Database {
                 dependencies: computed.dependencies,
                 original_environment: answer.original_environment,
                 queries: answer.queries,
+                grains: answer.grains,
                 verified_at: self.revision,
             };
             let before = self.answers.insert(key, cached);
@@ -382,10 +402,26 @@ impl Database {
         self.revision += 1;
     }
 
-    fn cached(&mut self, key: &(Text, Option<Text>), catalog: &Arc<Catalog>) -> Option<Arc<NodeInfo>> {
+    fn cached(
+        &mut self,
+        key: &(Text, Option<Text>),
+        request: &Request,
+        catalog: &Arc<Catalog>,
+    ) -> Option<Arc<NodeInfo>> {
         self.uses += 1;
         let cached = self.answers.get_mut(key)?;
         cached.last_used = self.uses;
+        if !cached.grains.is_empty() {
+            let grains = grains(
+                self.grain_rules.as_ref(),
+                &self.known_grains,
+                &key.0,
+                request.grains.as_ref(),
+            )?;
+            if !grains.agree(&cached.grains) {
+                return None;
+            }
+        }
         if cached.verified_at == self.revision {
             return Some(cached.info.clone());
         }
@@ -413,6 +449,8 @@ impl Database {
             settings: &self.settings,
             inputs: &self.inputs,
             mappings: &self.mappings,
+            grain_rules: self.grain_rules.as_ref(),
+            known_grains: &self.known_grains,
             ignored: self.ignored.as_ref(),
             catalog,
             roots: &self.roots,
@@ -436,7 +474,8 @@ fn compute(
     let position_changes = computation.inputs.files.position_changes();
     let (name, environment) = (&key.0, key.1.as_ref());
     let input = request.input_data.as_ref();
-    let result = computation.answer(NodeRequest { name, environment, input, mapped, top: false });
+    let grains = request.grains.as_ref();
+    let result = computation.answer(NodeRequest { name, environment, input, grains, mapped, top: false });
     Computed { result, dependencies: computation.recorder.end(), position_changes }
 }
 

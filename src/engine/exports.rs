@@ -502,6 +502,8 @@ impl Computation<'_> {
         if kind.without.is_none()
             && let Some(answer) = self.answers.get(&(node.clone(), None))
             && answer.queries.is_empty()
+            // Grains that a request brought count for that request alone.
+            && answer.grains.is_empty()
             && answer.inputs_hold(node, self)
         {
             let value = |path: &Vec<Text>| value_at(&answer.info.exports, path).cloned();

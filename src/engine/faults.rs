@@ -86,7 +86,7 @@ impl Computation<'_> {
     /// The faults that an evaluation finds in layers that are complete except for unreadable values.
     fn evaluation_faults(&self, layers: &Layers) -> Vec<Fault> {
         let parameters = self.merge(layers);
-        let root = Root::whole(parameters.clone());
+        let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());
         let mut evaluator = Evaluator::new(root, self.settings, self.inputs).in_extent(Extent::Readable);
         evaluator.evaluate(&parameters);
         evaluator.examine_replaced();

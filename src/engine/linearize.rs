@@ -22,6 +22,7 @@ use crate::engine::classes::ClassLookup;
 use crate::engine::context::Computation;
 use crate::engine::sequence::{Sequence, StepAdditions};
 use crate::evaluate::Locate;
+use crate::model::grains::Grains;
 use crate::model::layer::Layer;
 use crate::model::mappings::MappedClass;
 use crate::model::merge::Prefixes;
@@ -39,6 +40,8 @@ pub struct ExtraParameters {
     pub automatic: Option<Arc<MapSlot>>,
     /// The scalars below the node's `scalar_parameters` key. Only class names see them.
     pub scalars: Option<Arc<MapSlot>>,
+    /// The grains of the minion, if the settings have rules for grains.
+    pub grains: Option<Arc<Grains>>,
     /// Whether there is input data that is not available here, because a top has no earlier pillar. A class
     /// name that may depend on it is an error.
     pub unknown_input: bool,

@@ -16,6 +16,7 @@ pub mod files;
 pub mod fingerprint;
 pub mod ignored;
 pub mod inputs;
+pub mod known_grains;
 pub mod linearize;
 pub mod node;
 pub mod notices;
@@ -36,6 +37,7 @@ use crate::base::settings::{Settings, TABLE};
 use crate::base::value::{Map, Text, Value};
 use crate::engine::database::Database;
 use crate::model::configuration;
+use crate::model::grains::GrainRules;
 use crate::storage::git::revision::Revision;
 
 /// The options of one request.
@@ -48,6 +50,8 @@ pub struct Request {
     pub force_environment: bool,
     /// Data merged before the node's classes (`propagate_pillar_data_to_reclass`).
     pub input_data: Option<Value>,
+    /// The grains of the minion, a mapping; `None` if they are not known.
+    pub grains: Option<Value>,
 }
 
 /// The answer for one node. Values are final; clones are cheap.
@@ -129,6 +133,7 @@ pub struct Inventory {
     revision: Option<Arc<Revision>>,
     database: Mutex<Database>,
     notices: notices::Notices,
+    grain_rules: Option<GrainRules>,
 }
 
 impl Inventory {
@@ -148,7 +153,8 @@ impl Inventory {
         warnings.extend(database.inputs.trees.locations.warnings.iter().cloned());
         truncate_faults(&mut warnings, MAX_FAULTS);
         let database = Mutex::new(database);
-        Ok(Inventory { settings, warnings, revision, database, notices: notices::Notices::default() })
+        let (notices, grain_rules) = (notices::Notices::default(), GrainRules::of(&settings)?);
+        Ok(Inventory { settings, warnings, revision, database, notices, grain_rules })
     }
 
     /// The inventory for these options; the whole process shares it.
@@ -194,6 +200,16 @@ impl Inventory {
             }
         }
         database
+    }
+
+    /// Whether the settings name grains, so that answers depend on the grains of a request.
+    pub fn reads_grains(&self) -> bool {
+        self.grain_rules.is_some()
+    }
+
+    /// Whether references can read this grain, or something in it.
+    pub fn reads_grain(&self, name: &str) -> bool {
+        self.grain_rules.as_ref().is_some_and(|rules| rules.reads(name))
     }
 
     /// The names of all nodes, sorted.

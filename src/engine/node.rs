@@ -10,7 +10,7 @@ use crate::base::source::{FileId, Origin, Site};
 use crate::base::value::{Key, Text, Value};
 use crate::engine::NodeInfo;
 use crate::engine::automatic;
-use crate::engine::context::{Answer, Computation, Layers, NodeRequest};
+use crate::engine::context::{Answer, Computation, Layers, NodeRequest, grains};
 use crate::engine::exports::{OtherNodes, QueryRecord};
 use crate::engine::faults::{known_faults, with_earlier, without_consequences};
 use crate::engine::files::Dependencies;
@@ -19,6 +19,7 @@ use crate::engine::sequence::Sequence;
 use crate::engine::values::Evaluated;
 use crate::evaluate::{Locate as _, Root};
 use crate::model::catalog::CatalogEntry;
+use crate::model::grains::Grains;
 use crate::model::layer::{Applications, Incomplete, Layer, LayerResult};
 use crate::model::mappings::MappedClass;
 use crate::model::merge::{Prefixes, map_of_values, merge_maps};
@@ -41,6 +42,7 @@ impl Computation<'_> {
             (Some(mut parameters), Some(mut exports)) if faults.is_empty() => {
                 let freed = self.share(&mut parameters) + self.share(&mut exports);
                 let info = self.info(&merged, parameters, exports, &mut warnings);
+                let reads = merged.extra.grains.as_ref().map_or_else(Vec::new, |grains| grains.reads());
                 let names = (info.classes.len() + info.applications.len()) * size_of::<Text>();
                 Ok(Answer {
                     info,
@@ -48,6 +50,7 @@ impl Computation<'_> {
                     sequence: merged.linearization.sequence,
                     original_environment: others.environment,
                     queries: others.queries.take(),
+                    grains: reads,
                 })
             }
             _ => {
@@ -168,9 +171,12 @@ impl Computation<'_> {
                 .automatic_parameters
                 .then(|| automatic::parameters(&item, &environment, self.settings, &self.interner)),
             scalars: self.scalars(&layer),
+            grains: grains(self.grain_rules, self.known_grains, &item.name, request.grains).map(Arc::new),
             unknown_input: request.top && self.settings.propagate_pillar_data_to_reclass,
         };
-        let mapped_classes = self.mapped_classes(&item).map_err(|error| with_earlier(&mut faults, error))?;
+        let mapped_classes = self
+            .classes_of_mappings(&item, extra.grains.as_deref())
+            .map_err(|error| with_earlier(&mut faults, error))?;
         let input = LinearizationInput {
             name: &item.name,
             layer: &layer,
@@ -214,7 +220,10 @@ impl Computation<'_> {
     /// The parameters of a node, for an evaluation that needs only few of them.
     pub fn root(&self, layers: &Layers) -> Root {
         let prefixes = Prefixes::new(self.settings);
-        layers.linearization.root(&layers.extra, &layers.own_parameters(), &prefixes)
+        layers
+            .linearization
+            .root(&layers.extra, &layers.own_parameters(), &prefixes)
+            .with_grains(layers.extra.grains.clone())
     }
 
     /// Reads the layer of a file as a dependency.
@@ -279,20 +288,37 @@ impl Computation<'_> {
         Some(Arc::new(MapSlot::new(entries, own.origin, false)))
     }
 
-    /// The classes that mappings give to a node.
+    /// The classes that mappings give to a node, for a request without grains of its own.
     pub fn mapped_classes(&self, item: &CatalogEntry) -> Result<Vec<MappedClass>> {
+        let grains = grains(self.grain_rules, self.known_grains, &item.name, None);
+        self.classes_of_mappings(item, grains.as_ref())
+    }
+
+    fn classes_of_mappings(
+        &self,
+        item: &CatalogEntry,
+        grains: Option<&Grains>,
+    ) -> Result<Vec<MappedClass>> {
         if self.mappings.is_empty() {
             return Ok(Vec::new());
         }
-        if !self.settings.class_mappings_match_path {
-            return self.mappings.classes(&[&item.name]);
-        }
-        // The forks match a top-level node as `./n`; users expect `n` (S19).
-        let pathname = item.pathname(self.settings);
-        match pathname.strip_prefix("./") {
-            Some(bare) => self.mappings.classes(&[&pathname, bare]),
-            None => self.mappings.classes(&[&pathname]),
-        }
+        let classes = if self.settings.class_mappings_match_path {
+            // The forks match a top-level node as `./n`; users expect `n` (S19).
+            let pathname = item.pathname(self.settings);
+            match pathname.strip_prefix("./") {
+                Some(bare) => self.mappings.classes(&[&pathname, bare], grains),
+                None => self.mappings.classes(&[&pathname], grains),
+            }
+        } else {
+            self.mappings.classes(&[&item.name], grains)
+        };
+        let refused = || self.grain_rules?.refuse(&grains?.reads());
+        let fault = match (classes, refused()) {
+            (Ok(classes), None) => return Ok(classes),
+            (Err(error), _) => return Err(error),
+            (Ok(_), Some(kind)) => Fault::new(kind).note("a class mapping asks for it", None),
+        };
+        Err(Fault { node: Some(item.name.clone()), ..fault }.into())
     }
 
     /// Where the value at a parameter path was written, with the include chain of that file. Follows the

@@ -154,7 +154,7 @@ impl Computation<'_> {
         let counters = &self.inputs.counters;
         let evaluated = if memo.is_some() { &counters.partial } else { &counters.whole };
         evaluated.add();
-        let root = Root::whole(parameters.clone());
+        let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());
         let evaluator = Evaluator::new(root, self.settings, self.inputs).with_others(others);
         let mut evaluator = evaluator.in_mode(if fast { Mode::Fast } else { Mode::Full }).with_memo(memo);
         if let Some(Learn { own, .. }) = &learn {

@@ -326,6 +326,11 @@ impl<'a> Evaluator<'a> {
         self.whnfs.len() + self.folded + self.bytes / crate::base::size::TEXT_UNIT
     }
 
+    /// The paths of the references that were followed, if the root records them.
+    pub fn read_paths(&self) -> impl Iterator<Item = &[Text]> {
+        self.root.looked_up()
+    }
+
     /// Evaluates all exports, after the parameters. Records faults.
     pub fn evaluate_exports(&mut self, exports: &Arc<MapSlot>) -> Option<Value> {
         self.others = None;

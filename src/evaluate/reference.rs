@@ -62,6 +62,11 @@ impl Evaluator<'_> {
         let result = self.follow(&path.segments);
         self.leave(before);
         match (result?, default) {
+            // The grain may be there, so the default would be a guess.
+            (Err(Missing { unknown_grain: Some(grain), .. }), _) => {
+                let fault = Fault::new(Kind::GrainsUnknown { grain });
+                Err(self.place(fault, origin, Some((source, reference.span))).into())
+            }
             (Ok(found), _) => Ok((found, false)),
             (Err(_), Some(default)) => {
                 self.default_used = Some(reference.written.clone());
@@ -85,6 +90,9 @@ impl Evaluator<'_> {
         let result = self.follow(path);
         self.leave(before);
         result?.map_err(|missing| {
+            if let Some(grain) = missing.unknown_grain {
+                return self.place(Fault::new(Kind::GrainsUnknown { grain }), origin, None).into();
+            }
             let keys: Vec<&str> = path.iter().map(AsRef::as_ref).collect();
             let written = format!("self{0}{1}", self.settings.delimiter, keys.join(&self.settings.delimiter));
             self.not_found(missing, &written, origin, None)
@@ -185,6 +193,15 @@ impl Evaluator<'_> {
         let Some(first) = segments.first() else {
             return Ok(Err(Missing::default()));
         };
+        if let Some(known) = self.root.reads_grains(segments) {
+            // The grains are those of this node alone.
+            self.own = true;
+            if !known {
+                let grain = segments[1..].iter().map(AsRef::as_ref).collect::<Vec<&str>>();
+                let grain = grain.join(&self.settings.delimiter);
+                return Ok(Err(Missing { unknown_grain: Some(grain), ..Missing::default() }));
+            }
+        }
         let place = self.root.get(segments, &self.prefixes);
         let Some((mut slot, mut depth)) =
             place.as_ref().and_then(|(place, depth)| Some((place.slot()?, *depth)))
@@ -246,7 +263,13 @@ impl Evaluator<'_> {
         let defined = origin
             .filter(|origin| index > 0 && *origin != Origin::NONE)
             .map(|origin| (format!("'{parent}'"), origin));
-        Missing { inside: Some(container.clone()), container: parent, defined, key, top: false }
+        Missing {
+            inside: Some(container.clone()),
+            container: parent,
+            defined,
+            key,
+            ..Missing::default()
+        }
     }
 }
 
@@ -269,6 +292,8 @@ pub(super) struct Missing {
     /// Whether the missing key is a top-level parameter.
     top: bool,
     defined: Option<(String, Origin)>,
+    /// The path of a grain, if nobody knows the grains.
+    unknown_grain: Option<String>,
 }
 
 impl Missing {

@@ -11,6 +11,7 @@ use super::without::slot_without;
 use crate::base::lock::Mutex;
 use crate::base::secrets::Secrets;
 use crate::base::value::{Key, Text};
+use crate::model::grains::Grains;
 use crate::model::merge::{Prefixes, fold, merge_slots};
 use crate::model::slot::{MapSlot, Slot};
 
@@ -20,6 +21,10 @@ pub struct Root {
     sources: Vec<ValueSource>,
     /// Merged slots. Their addresses are stable.
     merged: FxHashMap<Box<[Text]>, Arc<Slot>>,
+    /// The paths that were looked up, if they are recorded.
+    looked_up: Option<Vec<Box<[Text]>>>,
+    /// The grains, which are no parameters.
+    grains: Option<Arc<Grains>>,
     /// The secrets to leave out.
     without: Option<Secrets>,
     /// Slots without the secrets.
@@ -164,9 +169,35 @@ impl Root {
         Root { without: Some(secrets.clone()), ..self }
     }
 
+    /// The same parameters, and grains beside them.
+    #[must_use]
+    pub fn with_grains(self, grains: Option<Arc<Grains>>) -> Root {
+        Root { grains, ..self }
+    }
+
+    /// The same parameters, with a record of the paths that are looked up.
+    #[must_use]
+    pub fn recording(self, records: bool) -> Root {
+        Root { looked_up: records.then(Vec::new), ..self }
+    }
+
+    /// The paths that were looked up, if they are recorded.
+    pub(super) fn looked_up(&self) -> impl Iterator<Item = &[Text]> {
+        self.looked_up.iter().flatten().map(AsRef::as_ref)
+    }
+
+    /// Whether a reference with this first key reads grains. `Some(false)` if nobody knows them.
+    pub(super) fn reads_grains(&self, path: &[Text]) -> Option<bool> {
+        let grains = self.grains.as_ref().filter(|grains| path.first().is_some_and(|key| grains.has_key(key)))?;
+        Some(grains.read(&path[1..]))
+    }
+
     /// The slot at the start of a path, and the number of keys that lead to it. While all sources have plain
     /// maps, the next key is looked up first, so that only the named part is merged.
     pub(super) fn get(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
+        if let Some(looked_up) = &mut self.looked_up {
+            looked_up.push(path.into());
+        }
         let Some(secrets) = self.without.take() else { return self.get_all(path, prefixes) };
         let found = self.get_all(path, prefixes);
         let found = found.and_then(|(slot, depth)| {
@@ -185,6 +216,11 @@ impl Root {
     }
 
     fn get_all(&mut self, path: &[Text], prefixes: &Prefixes) -> Option<(RootSlot, usize)> {
+        if let Some(grains) = &self.grains
+            && grains.has_key(path.first()?)
+        {
+            return Some((RootSlot::Merged(grains.known()?), 1));
+        }
         if let [ValueSource::Map(map)] = self.sources.as_slice() {
             let index = map.entries.get_index_of(path.first()?.as_ref() as &str)?;
             return Some((RootSlot::In(map.clone(), index), 1));

@@ -19,6 +19,7 @@ use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
 use crate::model::merge::Prefixes;
+use crate::model::grains::has_grains;
 use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled};
 use crate::model::slot::MapSlot;
 use crate::model::template::{Template, ThreadInterner};
@@ -276,6 +277,7 @@ impl Builder<'_> {
             |name: &str| entries.iter().find(|entry| entry.key.as_str() == Some(name)).map(|e| &e.value);
         let (classes, repeated_classes) = self.classes(section("classes"));
         let applications = self.applications(section("applications"));
+        self.check_grains(section("parameters"));
         let parameters = self.mapping("parameters", section("parameters"));
         let exports = self.mapping("exports", section("exports"));
         let environment = self.environment(section("environment"));
@@ -295,6 +297,23 @@ impl Builder<'_> {
             merge_options,
             ruled: None,
             warnings: std::mem::take(&mut self.warnings),
+        }
+    }
+
+    /// Reports a parameter at the key that leads to grains, with a prefix or without.
+    fn check_grains(&mut self, parameters: Option<&Node>) {
+        let settings = self.source.settings;
+        let Some(Node { data: Data::Map(entries), .. }) = parameters.filter(|_| has_grains(settings)) else {
+            return;
+        };
+        for entry in entries.iter() {
+            let Some(key) = entry.key.as_str() else { continue };
+            let name = self.prefixes.name(key);
+            if *name == *settings.grains_key {
+                let fault = Fault::new(Kind::GrainsSet { key: name.to_owned() });
+                let fault = fault.at(self.origin(entry.value.index));
+                push_fault(&mut self.faults, fault);
+            }
         }
     }
 

@@ -13,6 +13,7 @@ use crate::base::error::{Error, Fault, Kind, MAX_FAULTS, Result};
 use crate::base::pattern::Glob;
 use crate::base::settings::Settings;
 use crate::base::value::Text;
+use crate::model::grains::{GrainRules, Grains};
 
 use regex::expand;
 pub use regex::translate;
@@ -36,6 +37,8 @@ struct Mapping {
 enum MappingPattern {
     Glob(Glob),
     Regex(Box<Regex>),
+    /// A trusted grain: its path, and a glob for its value.
+    Grain(Vec<Text>, Glob),
 }
 
 /// One word of a mapping after shell-like splitting, and the same with backslashes in front of digits, for
@@ -64,11 +67,11 @@ pub struct MappedClass {
 
 impl Mappings {
     /// Compiles the mappings of the settings. Each invalid one is an error with its text.
-    pub fn parse(settings: &Settings) -> Result<Mappings> {
+    pub fn parse(settings: &Settings, grains: Option<&GrainRules>) -> Result<Mappings> {
         let mut faults = Vec::new();
         let mut mappings = Vec::with_capacity(settings.class_mappings.len());
         for source in &settings.class_mappings {
-            match parse(source, settings) {
+            match parse(source, settings, grains) {
                 Ok(mapping) => mappings.push(mapping),
                 Err(fault) => faults.push(fault),
             }
@@ -91,13 +94,13 @@ impl Mappings {
             .flat_map(|mapping| mapping.classes.iter().map(|word| (&mapping.source, word.text.as_str())))
     }
 
-    /// The classes for a node with these names, each class once.
-    pub fn classes(&self, names: &[&str]) -> Result<Vec<MappedClass>> {
+    /// The classes for a node with these names and grains, each class once.
+    pub fn classes(&self, names: &[&str], grains: Option<&Grains>) -> Result<Vec<MappedClass>> {
         let mut found: Vec<MappedClass> = Vec::new();
         let mut positions: FxHashMap<Text, usize> = FxHashMap::default();
         for mapping in &self.mappings {
             for name in names {
-                let classes = mapping.classes(name)?;
+                let classes = mapping.classes(name, grains)?;
                 let Some(classes) = classes else { continue };
                 for mapped in classes {
                     let first = *positions.entry(mapped.class.clone()).or_insert(found.len());
@@ -114,8 +117,8 @@ impl Mappings {
 }
 
 impl Mapping {
-    /// The classes, if the pattern matches the name.
-    fn classes(&self, name: &str) -> Result<Option<Vec<MappedClass>>, Fault> {
+    /// The classes, if the pattern matches the name or the grain.
+    fn classes(&self, name: &str, grains: Option<&Grains>) -> Result<Option<Vec<MappedClass>>, Fault> {
         let mapped = |class: String, alternative: Option<String>| MappedClass {
             alternative: alternative.filter(|other| *other != class).map(Text::from),
             class: class.into(),
@@ -123,12 +126,18 @@ impl Mapping {
             repeated: Vec::new(),
             literal: matches!(self.pattern, MappingPattern::Regex(_)) && name.contains(self.open.as_str()),
         };
+        let all = |matches: bool| {
+            matches.then(|| self.classes.iter().map(|word| mapped(word.text.clone(), None)).collect())
+        };
         match &self.pattern {
-            MappingPattern::Glob(glob) => {
-                if !glob.matches(name) {
-                    return Ok(None);
-                }
-                Ok(Some(self.classes.iter().map(|word| mapped(word.text.clone(), None)).collect()))
+            MappingPattern::Glob(glob) => Ok(all(glob.matches(name))),
+            MappingPattern::Grain(path, value) => {
+                let matches = grains.and_then(|grains| grains.matches(path, value)).ok_or_else(|| {
+                    let grain = path.iter().map(AsRef::as_ref).collect::<Vec<&str>>().join(":");
+                    let setting = Some(("class_mappings", self.source.clone()));
+                    Fault { setting, ..Fault::new(Kind::GrainsUnknown { grain }) }
+                })?;
+                Ok(all(matches))
             }
             MappingPattern::Regex(regex) => {
                 let captures = regex.captures(name).map_err(|error| self.fault(&error.to_string()))?;
@@ -159,6 +168,9 @@ fn fault(source: &Text, message: &str) -> Fault {
     Fault { setting: Some(("class_mappings", source.clone())), ..Fault::new(kind) }
 }
 
+/// Begins a condition on a grain, as in Salt's compound matchers. Without settings for grains it is part of a glob.
+const GRAIN: &str = "G@";
+
 /// The longest regular expression, in bytes. Compiling one takes some hundred times as much memory.
 const MAX_EXPRESSION: usize = 256 * 1024;
 
@@ -172,7 +184,7 @@ pub fn regex(translated: &str, settings: &Settings) -> Result<Regex, String> {
     built.map_err(|error| error.to_string())
 }
 
-fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
+fn parse(source: &Text, settings: &Settings, grains: Option<&GrainRules>) -> Result<Mapping, Fault> {
     let fault = |message: &str| fault(source, message);
     let regular = source.starts_with('/');
     let mut words = split(source, regular).map_err(&fault)?.into_iter();
@@ -186,7 +198,12 @@ fn parse(source: &Text, settings: &Settings) -> Result<Mapping, Fault> {
             &rest[..end]
         })
     };
+    let grain = grains.and_then(|rules| Some((rules, key.text.strip_prefix(GRAIN)?)));
     let pattern = match between_slashes {
+        None if let Some((rules, text)) = grain => {
+            let (path, value) = rules.condition(text).map_err(|message| fault(&message))?;
+            MappingPattern::Grain(path, value)
+        }
         Some(text) => {
             let translated = translate(text).map_err(|message| fault(&message))?;
             let regex = regex(&translated, settings).map_err(|message| fault(&message))?;
@@ -261,12 +278,12 @@ mod tests {
     fn parse_all(mapping: &str) -> Result<Mappings> {
         let mut options = crate::base::value::Map::default();
         options.insert("class_mappings".into(), Value::list(vec![Value::text(mapping)]));
-        Mappings::parse(&Settings::from_options(&options)?.0)
+        Mappings::parse(&Settings::from_options(&options)?.0, None)
     }
 
     fn classes(mapping: &str, name: &str) -> Vec<String> {
         let mappings = parse_all(mapping).expect("a good mapping");
-        mappings.classes(&[name]).expect("matches").iter().map(|mapped| mapped.class.to_string()).collect()
+        mappings.classes(&[name], None).expect("matches").iter().map(|mapped| mapped.class.to_string()).collect()
     }
 
     #[test]
@@ -284,7 +301,7 @@ mod tests {
     #[test]
     fn a_single_backslash_is_the_second_choice() {
         let mappings = parse_all(r"/(\d)/ role.\1").expect("a good mapping");
-        let found = mappings.classes(&["n7"]).expect("matches");
+        let found = mappings.classes(&["n7"], None).expect("matches");
         assert_eq!((&*found[0].class, found[0].alternative.as_deref()), ("role.1", Some("role.7")));
     }
 }

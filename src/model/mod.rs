@@ -4,6 +4,7 @@
 
 pub mod catalog;
 pub mod configuration;
+pub mod grains;
 pub mod layer;
 pub mod mappings;
 pub mod merge;

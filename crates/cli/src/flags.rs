@@ -58,6 +58,14 @@ const FLAGS: &[Flag] = &[
     flag('z', "ignore-class-notfound", "ignore_class_notfound", FlagEffect::Takes("BOOL")),
     flag('a', "compose-node-name", "compose_node_name", FlagEffect::Sets(true)),
     flag('x', "ignore-class-notfound-regexp", "ignore_class_notfound_regexp", FlagEffect::Takes("REGEXP")),
+    Flag {
+        letter: None,
+        name: "grains",
+        setting: "known_grains",
+        effect: FlagEffect::Takes("PATH"),
+        heading: DATABASE,
+        help: Some("File or folder with the grains of nodes, as 'salt \'*\' grains.items --static --out json' prints them"),
+    },
     Flag { heading: OUTPUT, ..flag('o', "output", "output", FlagEffect::Takes("FORMAT")) },
     Flag { heading: OUTPUT, ..flag('y', "pretty-print", "pretty_print", FlagEffect::Sets(true)) },
     Flag { heading: OUTPUT, ..flag('r', "no-refs", "no_refs", FlagEffect::Sets(true)) },
@@ -129,7 +137,7 @@ pub fn request(matches: &ArgMatches) -> Request {
     Request {
         force_environment: environment.is_some(),
         environment: environment.map(|name| name.as_str().into()),
-        input_data: None,
+        ..Request::default()
     }
 }
 

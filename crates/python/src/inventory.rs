@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyDict, PyMapping, PyString};
 use serde::Serialize;
 
 use crate::data;
@@ -40,6 +40,7 @@ use reclass::{CatalogEntry, NodeInfo, Request, files};
 pub struct Inventory {
     options: Map,
     propagates: bool,
+    reads_grains: bool,
     /// Approximate limit in bytes for the templates of Python objects.
     objects_limit: usize,
 }
@@ -54,14 +55,16 @@ impl Inventory {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
             let options = incoming::options(py, settings)?;
-            let mut inventory = Inventory { options, propagates: false, objects_limit: 0 };
+            let mut inventory = Inventory { options, propagates: false, reads_grains: false, objects_limit: 0 };
             let about = inventory.ask(py, |engine| {
                 let propagates = engine.settings().propagate_pillar_data_to_reclass;
-                Ok((propagates, objects_limit(engine.settings()), engine.settings_warnings().to_vec()))
+                let limit = objects_limit(engine.settings());
+                Ok((propagates, limit, engine.settings_warnings().to_vec(), engine.reads_grains()))
             })?;
-            let (propagates, objects_limit, warnings) = &*about;
+            let (propagates, objects_limit, warnings, reads_grains) = &*about;
             log::once(py, warnings)?;
             inventory.propagates = *propagates;
+            inventory.reads_grains = *reads_grains;
             inventory.objects_limit = *objects_limit;
             Ok(inventory)
         })
@@ -182,7 +185,7 @@ impl Inventory {
             let mut selection =
                 Selection { parameters: paths, exports, classes, applications, ..Selection::default() };
             let environment = environment.map(Text::from);
-            let request = Request { environment, force_environment: true, input_data: None };
+            let request = Request { environment, force_environment: true, ..Request::default() };
             self.answer(py, plain, |engine| {
                 selection.redaction = redaction(engine, show_secrets);
                 let explanation = explain(engine, node, &request, &selection)?;
@@ -295,7 +298,7 @@ impl Inventory {
                 environment: environment.map(environment_asked_for).transpose()?,
                 // As with `reclass --environment`: a caller that passes an environment wants it.
                 force_environment: true,
-                input_data: None,
+                ..Request::default()
             };
             self.timed(py, "nodeinfo", &name, || {
                 let node = self.ask(py, |engine| engine.nodeinfo(&name, &request))?;
@@ -331,18 +334,22 @@ impl Inventory {
     /// `pillar` requires the setting `propagate_pillar_data_to_reclass`, `environment` requires
     /// `allow_adapter_env_override`. The setting `node_not_found` decides the answer for a minion without a
     /// node.
-    #[pyo3(signature = (minion_id, pillar = None, environment = None))]
+    ///
+    /// `grains` are those of the minion, a mapping; only those are read that the settings name.
+    #[pyo3(signature = (minion_id, pillar = None, environment = None, grains = None))]
     fn pillar<'py>(
         &self,
         py: Python<'py>,
         minion_id: &Bound<'py, PyString>,
         pillar: Option<&Bound<'py, PyAny>>,
         environment: Option<&Bound<'py, PyString>>,
+        grains: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let minion_id = &node_name(minion_id)?;
             let environment = environment.map(environment_asked_for).transpose()?;
-            let mut request = Request { environment, ..Request::default() };
+            let grains = self.grains(py, grains)?;
+            let mut request = Request { environment, grains, ..Request::default() };
             if let Some(pillar) = pillar
                 && self.propagates
             {
@@ -385,18 +392,20 @@ impl Inventory {
         })
     }
 
-    /// The top of a minion: `{environment: [applications]}`.
-    #[pyo3(signature = (minion_id, environment = None))]
+    /// The top of a minion: `{environment: [applications]}`. `grains` are as for `pillar`.
+    #[pyo3(signature = (minion_id, environment = None, grains = None))]
     fn top<'py>(
         &self,
         py: Python<'py>,
         minion_id: &Bound<'py, PyString>,
         environment: Option<&Bound<'py, PyString>>,
+        grains: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         guard(|| {
             let minion_id = &node_name(minion_id)?;
             let environment = environment.map(environment_asked_for).transpose()?;
-            let request = Request { environment, ..Request::default() };
+            let grains = self.grains(py, grains)?;
+            let request = Request { environment, grains, ..Request::default() };
             self.timed(py, "top", minion_id, || {
                 let answer = self.ask(py, |engine| {
                     let top = minion(engine, minion_id, |mapped| engine.top(minion_id, &request, mapped))?;
@@ -420,6 +429,29 @@ fn objects_limit(settings: &Settings) -> usize {
 }
 
 impl Inventory {
+    /// The grains that references can read, of the grains of a minion.
+    fn grains(&self, py: Python<'_>, grains: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Value>> {
+        let Some(grains) = grains.filter(|_| self.reads_grains) else { return Ok(None) };
+        let grains = grains.cast::<PyMapping>()?;
+        let mut names = Vec::new();
+        for name in grains.keys()? {
+            if let Ok(name) = name.cast_into::<PyString>() {
+                names.push(name);
+            }
+        }
+        // Most minions have hundreds of grains, and few of them are read.
+        let texts: Vec<Text> =
+            names.iter().map(|name| incoming::text(name, "a grain")).collect::<PyResult<_>>()?;
+        let read = self.ask(py, |engine| {
+            Ok(texts.iter().map(|name| engine.reads_grain(name)).collect::<Vec<bool>>())
+        })?;
+        let wanted = PyDict::new(py);
+        for (name, _) in names.into_iter().zip(read.iter()).filter(|(_, read)| **read) {
+            wanted.set_item(&name, grains.get_item(&name)?)?;
+        }
+        incoming::from_python(wanted.as_any(), "the grains").map(Some)
+    }
+
     /// The answer of the engine as Python data. A plain answer has the types of JSON.
     fn answer<'py, T: Serialize + Send + Sync>(
         &self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,16 @@ def of_tops(opts: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(tops, Mapping) and "reclass" in tops:
         return settings_of(tops["reclass"], opts)
     return of_master(opts)
+
+
+def with_grains(settings: dict[str, Any], known: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """The settings with ``known_grains``, if they read grains and know none. ``known`` finds them by minion."""
+    reads = settings.get("grains") or settings.get("trusted_grains")
+    if not reads or settings.get("known_grains") is not None:
+        return settings
+    # Salt's mappings of grains are no dicts.
+    grains = {str(minion): dict(of_minion) for minion, of_minion in known().items()}
+    return {**settings, "known_grains": grains}
 
 
 def earlier_pillar(

@@ -229,13 +229,18 @@ class Inventory:
         """
 
     def pillar(
-        self, minion_id: str, pillar: Mapping[str, Any] | None = None, environment: str | None = None
+        self,
+        minion_id: str,
+        pillar: Mapping[str, Any] | None = None,
+        environment: str | None = None,
+        grains: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """The pillar of a minion: its parameters, and ``__reclass__``.
 
         ``__reclass__`` has ``nodename``, ``applications``, ``classes`` and ``environment``.
         The argument ``pillar`` requires the setting ``propagate_pillar_data_to_reclass``, and
-        ``environment`` requires ``allow_adapter_env_override``; otherwise they are ignored. The setting
+        ``environment`` requires ``allow_adapter_env_override``; otherwise they are ignored. Of ``grains``,
+        those of the minion, only those are read that the settings name. The setting
         ``node_not_found`` decides the answer for a minion without a node.
 
         All values have types that Salt carries to a minion unchanged: dates and
@@ -244,7 +249,9 @@ class Inventory:
         Raises :class:`~saltext.reclass.WireError` for a value that Salt cannot carry.
         """
 
-    def top(self, minion_id: str, environment: str | None = None) -> dict[str, list[str]]:
+    def top(
+        self, minion_id: str, environment: str | None = None, grains: Mapping[str, Any] | None = None
+    ) -> dict[str, list[str]]:
         """The top of a minion: ``{environment: [applications]}``.
 
         Only the parameters that class names refer to are evaluated, so problems with others are no

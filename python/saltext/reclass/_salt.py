@@ -24,7 +24,12 @@ _NOT_IN_A_STATE_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
 def pillar(
-    minion_id: str, so_far: Mapping[str, Any], positional: Sequence[Any], given: Any, opts: Mapping[str, Any]
+    minion_id: str,
+    so_far: Mapping[str, Any],
+    positional: Sequence[Any],
+    given: Any,
+    opts: Mapping[str, Any],
+    grains: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The pillar of a minion, from the arguments of ``ext_pillar``."""
     from saltext.reclass._engine import Inventory
@@ -43,9 +48,9 @@ def pillar(
     try:
         inventory = Inventory(**settings)
         if not propagates or opts.get("__role") == "master":
-            return inventory.pillar(minion_id, so_far, environment)
+            return inventory.pillar(minion_id, so_far, environment, grains)
         so_far = _without_our_own(minion_id, so_far)
-        data = inventory.pillar(minion_id, so_far, environment)
+        data = inventory.pillar(minion_id, so_far, environment, grains)
         # The answer also contains the earlier pillar, which is not ours.
         _given[minion_id] = copy.deepcopy({key: value for key, value in data.items() if key not in so_far})
         return data
@@ -73,7 +78,9 @@ def _without_our_own(minion_id: str, so_far: Mapping[str, Any]) -> dict[str, Any
     }
 
 
-def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, list[str]]:
+def top(
+    minion_opts: Mapping[str, Any], opts: Mapping[str, Any], grains: Mapping[str, Any] | None = None
+) -> dict[str, list[str]]:
     """The top of a minion, from the arguments of ``top``."""
     from saltext.reclass._engine import Inventory
 
@@ -85,7 +92,7 @@ def top(minion_opts: Mapping[str, Any], opts: Mapping[str, Any]) -> dict[str, li
     environment = None
     if _is_on(settings, "allow_adapter_env_override"):
         environment = _environment(minion_opts.get("saltenv"), minion_opts.get("pillarenv"))
-    return Inventory(**settings).top(minion_id, environment)
+    return Inventory(**settings).top(minion_id, environment, grains)
 
 
 def failed_top(error: BaseException, description: str) -> dict[str, list[str]]:

@@ -158,8 +158,9 @@ impl<'a> Explainer<'a> {
         let prefixes = Prefixes::new(computation.settings);
         let parameters = without(secrets, &computation.merge(layers), References::Hidden);
         let merged_exports = without(secrets, &layers.exports, References::Hidden);
+        let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());
         let mut evaluator =
-            Evaluator::new(Root::whole(parameters.clone()), computation.settings, computation.inputs)
+            Evaluator::new(root, computation.settings, computation.inputs)
                 .with_others(others)
                 .in_mode(Mode::Explain);
         if exports && has_query(&merged_exports) {

@@ -325,6 +325,9 @@ pub(super) fn ordered(layers: &Layers, exports: bool, prefixes: &Prefixes) -> Ve
 impl<'a> Explainer<'a> {
     /// Value, place and steps of a path.
     pub(super) fn history(&mut self, path: &[Key]) -> ValueTrace {
+        if let Some(trace) = self.grain(path) {
+            return trace;
+        }
         let merged = self.section().merged.clone();
         let slot = path.first().and_then(|first| merged.entries.get(first));
         let (value, fault) = match slot.map(|slot| self.evaluator.value_of(path, slot)) {
@@ -350,6 +353,32 @@ impl<'a> Explainer<'a> {
         self.add_references(&mut steps, &sources, list == path.len() && self.depth == 0);
         let place = steps.iter().rev().find(|step| step.counts).map(|step| step.place.clone());
         ValueTrace { path: self.key_path(path), value, fault, place, steps, ..ValueTrace::default() }
+    }
+
+    /// The provenance of a grain.
+    fn grain(&self, path: &[Key]) -> Option<ValueTrace> {
+        let grains = self.places.layers().extra.grains.as_ref()?;
+        let (first, rest) = path.split_first()?;
+        let segments: Vec<Text> = rest.iter().map(|key| crate::base::pystr::str(&key.0).into()).collect();
+        let value = grains.has_key(first.as_str()?).then(|| grains.value(&segments))?.cloned();
+        let place = self.places.of(Origin::NONE, grains.source);
+        let step = value.as_ref().map(|value| Step {
+            effect: Effect::Sets,
+            counts: true,
+            place: place.clone(),
+            path: self.key_path(path),
+            hidden: false,
+            prefix: String::new(),
+            written: value.clone(),
+            after: None,
+            setting: None,
+            merge_option: None,
+            references: Vec::new(),
+            answers: Vec::new(),
+        });
+        let place = step.as_ref().map(|_| place);
+        let steps = step.into_iter().collect();
+        Some(ValueTrace { path: self.key_path(path), value, place, steps, ..ValueTrace::default() })
     }
 
     /// The place of the value at a path; `None` if the answer exceeds the budget.
@@ -397,7 +426,8 @@ impl<'a> Explainer<'a> {
 
     /// The error of a path whose error was already reported. The new evaluation counts against the budget.
     fn recompute_fault(&self, path: &[Key], slot: &Slot) -> Option<Fault> {
-        let root = Root::whole(self.parameters.merged.clone());
+        let grains = self.places.layers().extra.grains.clone();
+        let root = Root::whole(self.parameters.merged.clone()).with_grains(grains);
         let evaluator = Evaluator::new(root, self.computation.settings, self.computation.inputs);
         let evaluator = evaluator.with_cost_of(&self.evaluator).in_mode(Mode::Explain);
         let mut evaluator = if self.in_exports { evaluator } else { evaluator.with_others(self.others) };

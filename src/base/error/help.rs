@@ -49,6 +49,12 @@ impl Kind {
             Kind::SectionType { expected: "mapping", found: "string", .. } => {
                 Some("each key needs ': ' behind it, with a space".into())
             }
+            Kind::GrainsUnknown { .. } => {
+                Some("name a file with the grains: --grains PATH, or the setting 'known_grains'".into())
+            }
+            Kind::GrainUntrusted { grain } => {
+                Some(format!("list it with its permitted values in 'trusted_grains': '{grain}: [VALUE, …]'"))
+            }
             Kind::GitTimeout { .. } => Some("'git_fetch_timeout' is the limit, in seconds".into()),
             // The lock itself is closed, not its folder.
             Kind::FileUnwritable { message, .. } if message.contains("/.reclass.lock'") =>

@@ -240,6 +240,25 @@ kinds! {
     /// They would have no effect.
     RemovalWithValue { keys: String } "removal-with-value" 65
         "an item that removes another one has more keys than '{keys}'";
+    /// A file sets the key that leads to grains. Its values would hide the grains of the minion, or pass for
+    /// them. Use another key, or change the setting `grains_key`.
+    GrainsSet { key: String } "grains-set" 65
+        "'{key}' is the key of the grains, so no file can set it";
+    /// A value, or a class name, depends on a grain, and the request has no grains: a program was started
+    /// without `--grains`, or a query asks for an export of another node.
+    GrainsUnknown { grain: String } "grains-unknown" 65
+        "the grain '{grain}' is needed, and the grains of the node are not known here";
+    /// A class name depends on a grain that the setting `trusted_grains` does not list. A minion writes its
+    /// grains itself, so it could choose its classes, and read the pillar of any of them.
+    GrainUntrusted { grain: String } "grain-untrusted" 65
+        "a class name depends on the grain '{grain}', which is not trusted";
+    /// The value of a trusted grain is not in its list of the setting `trusted_grains`, so it chooses no
+    /// class. The message does not repeat the value, because the minion wrote it.
+    GrainRefused { grain: String } "grain-refused" 65
+        "the value of the grain '{grain}' is not permitted";
+    /// A class name depends on a value of the earlier pillar that the setting `trusted_pillar` does not list.
+    PillarUntrusted { path: String } "pillar-untrusted" 65
+        "a class name depends on '{path}' of the earlier pillar, which is not trusted";
     /// The default of a reference, as in `${path::default}`, is not YAML (R7). Quotes inside of the default
     /// make it a text.
     DefaultSyntax { reference: String, message: String } "default-syntax" 65

@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use super::{Completeness, ExtraParameters, IncludedBy, Linearizer, sources};
 use crate::base::error::{Fault, Kind};
+use crate::base::path::join_path;
+use crate::base::pattern::PathPattern;
 use crate::base::secrets::{MASK, Secrets};
 use crate::base::source::Origin;
-use crate::base::value::Text;
+use crate::base::value::{Key, Text};
 use crate::evaluate::{Evaluator, Mode, Root, ValueSource};
 use crate::model::layer::ClassEntry;
+use crate::model::slot::{MapSlot, Slot};
 use crate::model::template::Template;
 
 impl Linearizer<'_> {
@@ -50,7 +53,8 @@ impl Linearizer<'_> {
         if self.completeness != Completeness::Complete {
             return None;
         }
-        let mut evaluator = Evaluator::new(self.merged_so_far(), self.settings, self.sources);
+        let root = self.merged_so_far().recording(!self.settings.trusted_pillar.is_empty());
+        let mut evaluator = Evaluator::new(root, self.settings, self.sources);
         let unknown_input = self.input.extra.unknown_input && !self.before_node;
         // A parameter that is missing here may be in the input data.
         let unresolved = |reference: &str, similar: Option<&String>, missing: bool| {
@@ -61,6 +65,10 @@ impl Linearizer<'_> {
             Kind::ClassReference { written, reference, similar: similar.cloned() }
         };
         let name = evaluator.class_name(template, entry.origin);
+        if let Some(kind) = self.untrusted(&evaluator) {
+            self.fail(self.place(Fault::new(kind), entry.origin, by));
+            return None;
+        }
         match (name, evaluator.default_used.take()) {
             (Ok(_), Some(reference)) if unknown_input => {
                 let fault = Fault::new(unresolved(&reference, None, true));
@@ -85,6 +93,10 @@ impl Linearizer<'_> {
                                 IncludedBy::Node | IncludedBy::Includer(_) => fault,
                             });
                         }
+                        Kind::GrainsUnknown { .. } if fault.origin == Some(entry.origin) => {
+                            let kind = fault.kind.clone();
+                            self.faults.push(self.place(Fault::new(kind), entry.origin, by));
+                        }
                         _ => behind.push(fault),
                     }
                 }
@@ -101,6 +113,31 @@ impl Linearizer<'_> {
         }
     }
 
+    /// Why the class name that was evaluated must not choose a class: it depends on data that a minion writes.
+    fn untrusted(&self, evaluator: &Evaluator<'_>) -> Option<Kind> {
+        let grains = self.input.extra.grains.as_ref();
+        let refused = grains.and_then(|grains| self.computation.grain_rules?.refuse(&grains.reads()));
+        let trusted = &self.settings.trusted_pillar;
+        if refused.is_some() || trusted.is_empty() || self.before_node {
+            return refused;
+        }
+        let input = self.input.extra.input.as_ref()?;
+        let delimiter = &self.settings.delimiter;
+        let trusted: Vec<PathPattern> =
+            trusted.iter().map(|pattern| PathPattern::new(pattern, delimiter)).collect();
+        evaluator.read_paths().find_map(|path| {
+            let keys = given(input, path)?;
+            let covers = |pattern: &PathPattern| {
+                let mut progress = pattern.start();
+                keys.iter().any(|key| {
+                    progress = pattern.step(&progress, key);
+                    pattern.is_match(&progress)
+                })
+            };
+            (!trusted.iter().any(covers)).then(|| Kind::PillarUntrusted { path: join_path(&keys, delimiter) })
+        })
+    }
+
     /// The parameters that references in class names see.
     fn merged_so_far(&self) -> Root {
         let none = ExtraParameters::default();
@@ -109,6 +146,22 @@ impl Linearizer<'_> {
         let scalars = extra.scalars.iter().cloned().map(ValueSource::Map);
         let mapped = if self.before_node { &self.sequence } else { &self.mapped };
         let classes = sources(&self.sequence, mapped, &self.added.layers, extra, &self.prefixes);
-        Root::of(scalars.chain(classes).collect(), &self.prefixes)
+        let root = Root::of(scalars.chain(classes).collect(), &self.prefixes);
+        root.with_grains(self.input.extra.grains.clone())
     }
+}
+
+/// The keys of a path that the input data has, if it has a value there.
+fn given(input: &MapSlot, path: &[Text]) -> Option<Vec<Key>> {
+    let mut map = input;
+    let mut keys = Vec::new();
+    for key in path {
+        let slot = map.entries.get(key.as_ref() as &str)?;
+        keys.push(Key::from(key.clone()));
+        match slot {
+            Slot::Map(inner) => map = inner,
+            _ => break,
+        }
+    }
+    Some(keys)
 }

@@ -27,12 +27,12 @@ pub fn check(input: &[u8]) {
     };
     shown::warnings(&warnings, &|_| None);
     settings.limit_backtracking = settings.limit_backtracking.min(STEPS);
-    let mappings = match Mappings::parse(&settings) {
+    let mappings = match Mappings::parse(&settings, None) {
         Ok(mappings) => mappings,
         Err(error) => return shown::error(&error, &|_| None),
     };
-    let classes = mappings.classes(&[name]);
-    assert_eq!(classes, mappings.classes(&[name]));
+    let classes = mappings.classes(&[name], None);
+    assert_eq!(classes, mappings.classes(&[name], None));
     match classes {
         Ok(classes) => {
             for mapped in classes {
