@@ -146,6 +146,11 @@ fn merge_options() {
 }
 
 #[test]
+fn grains() {
+    check("grains.md");
+}
+
+#[test]
 fn lint() {
     check("lint.md");
 }

@@ -412,12 +412,8 @@ impl Database {
         let cached = self.answers.get_mut(key)?;
         cached.last_used = self.uses;
         if !cached.grains.is_empty() {
-            let grains = grains(
-                self.grain_rules.as_ref(),
-                &self.known_grains,
-                &key.0,
-                request.grains.as_ref(),
-            )?;
+            let grains =
+                grains(self.grain_rules.as_ref(), &self.known_grains, &key.0, request.grains.as_ref())?;
             if !grains.agree(&cached.grains) {
                 return None;
             }

@@ -28,12 +28,16 @@ impl KnownGrains {
         match &settings.known_grains {
             Value::Null => {}
             Value::Map(map) => known.add(map.clone()),
-            Value::Str(path) if Path::new(&**path).is_dir() => known.add_folder(Path::new(&**path), settings)?,
+            Value::Str(path) if Path::new(&**path).is_dir() => {
+                known.add_folder(Path::new(&**path), settings)?
+            }
             Value::Str(path) => known.add(mapping(Path::new(&**path), settings)?),
             other => {
                 let expected = "a mapping or a path".to_owned();
                 let actual = other.type_name().to_owned();
-                return Err(Fault::new(Kind::SettingType { name: "known_grains".into(), expected, actual }).into());
+                return Err(
+                    Fault::new(Kind::SettingType { name: "known_grains".into(), expected, actual }).into()
+                );
             }
         }
         Ok(known)

@@ -294,11 +294,7 @@ impl Computation<'_> {
         self.classes_of_mappings(item, grains.as_ref())
     }
 
-    fn classes_of_mappings(
-        &self,
-        item: &CatalogEntry,
-        grains: Option<&Grains>,
-    ) -> Result<Vec<MappedClass>> {
+    fn classes_of_mappings(&self, item: &CatalogEntry, grains: Option<&Grains>) -> Result<Vec<MappedClass>> {
         if self.mappings.is_empty() {
             return Ok(Vec::new());
         }

@@ -263,13 +263,7 @@ impl Evaluator<'_> {
         let defined = origin
             .filter(|origin| index > 0 && *origin != Origin::NONE)
             .map(|origin| (format!("'{parent}'"), origin));
-        Missing {
-            inside: Some(container.clone()),
-            container: parent,
-            defined,
-            key,
-            ..Missing::default()
-        }
+        Missing { inside: Some(container.clone()), container: parent, defined, key, ..Missing::default() }
     }
 }
 

@@ -188,7 +188,8 @@ impl Root {
 
     /// Whether a reference with this first key reads grains. `Some(false)` if nobody knows them.
     pub(super) fn reads_grains(&self, path: &[Text]) -> Option<bool> {
-        let grains = self.grains.as_ref().filter(|grains| path.first().is_some_and(|key| grains.has_key(key)))?;
+        let grains =
+            self.grains.as_ref().filter(|grains| path.first().is_some_and(|key| grains.has_key(key)))?;
         Some(grains.read(&path[1..]))
     }
 

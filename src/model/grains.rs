@@ -88,7 +88,12 @@ impl GrainRules {
             return Ok(None);
         }
         let readable = settings.grains.iter().map(|path| PathPattern::new(path, delimiter)).collect();
-        Ok(Some(GrainRules { key: settings.grains_key.clone(), readable, trusted, delimiter: delimiter.clone() }))
+        Ok(Some(GrainRules {
+            key: settings.grains_key.clone(),
+            readable,
+            trusted,
+            delimiter: delimiter.clone(),
+        }))
     }
 
     /// Whether references can read a grain with this name, or something in it. Callers need not convert others.
@@ -166,8 +171,8 @@ impl GrainRules {
         let value = path.pop().filter(|_| !path.is_empty()).ok_or_else(|| {
             format!("a grain and a value are missing, as in 'G@os_family{}Debian'", self.delimiter)
         })?;
-        let trusted = path.len() == 1 && *path[0] == *ID
-            || self.trusted.iter().any(|trusted| trusted.path == path);
+        let trusted =
+            path.len() == 1 && *path[0] == *ID || self.trusted.iter().any(|trusted| trusted.path == path);
         if !trusted {
             return Err(format!("the setting 'trusted_grains' does not list '{}'", self.written(&path)));
         }

@@ -18,8 +18,8 @@ use crate::base::settings::Settings;
 use crate::base::source::{FileId, Origin};
 use crate::base::stack::grow;
 use crate::base::value::{Text, Value};
-use crate::model::merge::Prefixes;
 use crate::model::grains::has_grains;
+use crate::model::merge::Prefixes;
 use crate::model::merge_options::{Declaration, MergeRules, declaration, enabled};
 use crate::model::slot::MapSlot;
 use crate::model::template::{Template, ThreadInterner};
@@ -311,7 +311,7 @@ impl Builder<'_> {
             let name = self.prefixes.name(key);
             if *name == *settings.grains_key {
                 let fault = Fault::new(Kind::GrainsSet { key: name.to_owned() });
-                let fault = fault.at(self.origin(entry.value.index));
+                let fault = fault.at(self.origin(entry.key_index));
                 push_fault(&mut self.faults, fault);
             }
         }

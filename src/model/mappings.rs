@@ -283,7 +283,12 @@ mod tests {
 
     fn classes(mapping: &str, name: &str) -> Vec<String> {
         let mappings = parse_all(mapping).expect("a good mapping");
-        mappings.classes(&[name], None).expect("matches").iter().map(|mapped| mapped.class.to_string()).collect()
+        mappings
+            .classes(&[name], None)
+            .expect("matches")
+            .iter()
+            .map(|mapped| mapped.class.to_string())
+            .collect()
     }
 
     #[test]

@@ -243,7 +243,10 @@ fn an_answer_holds_while_the_grains_that_it_read_are_the_same() {
         ("nodes/a.yml", "classes: [c]\n"),
         ("nodes/b.yml", "classes: [c]\n"),
         ("nodes/plain.yml", "parameters: {got: 1}\n"),
-        ("classes/c.yml", "parameters: {got: '${inner:x}', inner: {x: 'is ${_grains_:os}'}, other: '${got}!'}\n"),
+        (
+            "classes/c.yml",
+            "parameters: {got: '${inner:x}', inner: {x: 'is ${_grains_:os}'}, other: '${got}!'}\n",
+        ),
     ];
     let open = open(folder.path(), "grains: [os, kernel]", &files);
     let computed = |open: &Inventory| open.counts().computed;

@@ -154,6 +154,11 @@ fn call(code: &str, base: &Path, options: &Map) -> Result<(), Error> {
             std::thread::scope(|scope| scope.spawn(|| create("web2", "")).join().unwrap())
         }
         "class-needs-pillar" => Inventory::open(options)?.top("web1", &Request::default(), false).map(drop),
+        "pillar-untrusted" => {
+            let input = Map::from_iter([("role".into(), Value::text("web"))]);
+            let request = Request { input_data: Some(Value::map(input)), ..Request::default() };
+            Inventory::open(options)?.nodeinfo("web1", &request).map(drop)
+        }
         "storage-unsupported" => create("web2", ""),
         "wire-type" => {
             let inventory = Inventory::open(options)?;

@@ -64,7 +64,9 @@ const FLAGS: &[Flag] = &[
         setting: "known_grains",
         effect: FlagEffect::Takes("PATH"),
         heading: DATABASE,
-        help: Some("File or folder with the grains of nodes, as 'salt \'*\' grains.items --static --out json' prints them"),
+        help: Some(
+            "File or folder with the grains of nodes, as 'salt \'*\' grains.items --static --out json' prints them",
+        ),
     },
     Flag { heading: OUTPUT, ..flag('o', "output", "output", FlagEffect::Takes("FORMAT")) },
     Flag { heading: OUTPUT, ..flag('y', "pretty-print", "pretty_print", FlagEffect::Sets(true)) },

@@ -55,7 +55,8 @@ impl Inventory {
     fn new(py: Python<'_>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Inventory> {
         guard(|| {
             let options = incoming::options(py, settings)?;
-            let mut inventory = Inventory { options, propagates: false, reads_grains: false, objects_limit: 0 };
+            let mut inventory =
+                Inventory { options, propagates: false, reads_grains: false, objects_limit: 0 };
             let about = inventory.ask(py, |engine| {
                 let propagates = engine.settings().propagate_pillar_data_to_reclass;
                 let limit = objects_limit(engine.settings());
@@ -442,9 +443,8 @@ impl Inventory {
         // Most minions have hundreds of grains, and few of them are read.
         let texts: Vec<Text> =
             names.iter().map(|name| incoming::text(name, "a grain")).collect::<PyResult<_>>()?;
-        let read = self.ask(py, |engine| {
-            Ok(texts.iter().map(|name| engine.reads_grain(name)).collect::<Vec<bool>>())
-        })?;
+        let read = self
+            .ask(py, |engine| Ok(texts.iter().map(|name| engine.reads_grain(name)).collect::<Vec<bool>>()))?;
         let wanted = PyDict::new(py);
         for (name, _) in names.into_iter().zip(read.iter()).filter(|(_, read)| **read) {
             wanted.set_item(&name, grains.get_item(&name)?)?;

@@ -159,10 +159,9 @@ impl<'a> Explainer<'a> {
         let parameters = without(secrets, &computation.merge(layers), References::Hidden);
         let merged_exports = without(secrets, &layers.exports, References::Hidden);
         let root = Root::whole(parameters.clone()).with_grains(layers.extra.grains.clone());
-        let mut evaluator =
-            Evaluator::new(root, computation.settings, computation.inputs)
-                .with_others(others)
-                .in_mode(Mode::Explain);
+        let mut evaluator = Evaluator::new(root, computation.settings, computation.inputs)
+            .with_others(others)
+            .in_mode(Mode::Explain);
         if exports && has_query(&merged_exports) {
             evaluator = after_parameters(evaluator, &parameters);
         }

@@ -25,6 +25,7 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         redundant(linter, found);
         orphans(linter, found);
     }
+    from_pillar(linter, found);
     if !linter.context.mappings.is_empty() {
         let computation = linter.context.computation();
         for node in linter.nodes() {
@@ -62,6 +63,21 @@ fn orphans(linter: &Linter<'_>, found: &mut Vec<Fault>) {
         };
         let help = help.map(|name| format!("'{name}' is similar"));
         found.push(lint_fault("etcd-orphan", message, help).at_site(site));
+    }
+}
+
+/// References in class names that the pillar before reclass can decide, while no setting says which of them may.
+fn from_pillar(linter: &Linter<'_>, found: &mut Vec<Fault>) {
+    let settings = linter.context.settings;
+    if !settings.propagate_pillar_data_to_reclass || !settings.trusted_pillar.is_empty() {
+        return;
+    }
+    for file in linter.files() {
+        let Ok(layer) = &file.layer else { continue };
+        for entry in layer.classes.iter().filter(|entry| entry.template.is_some()) {
+            let message = format!("the earlier pillar can choose the class '{}'", entry.name);
+            found.push(linter.at("class-from-pillar", message, entry.origin));
+        }
     }
 }
 

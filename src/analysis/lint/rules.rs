@@ -38,6 +38,11 @@ pub const RULES: &[Rule] = &[
         Level::Warning,
         "A ~application or a ~item of a list takes nothing away in any node.",
     ),
+    new(
+        "class-from-pillar",
+        Level::Info,
+        "A class name has references, and the earlier pillar can set what they name.",
+    ),
     new("merge-option-unused", Level::Warning, "A merge option decides about no list in any node."),
     new(
         "merge-option-conflict",
