@@ -1,7 +1,6 @@
 //! Grains by node, from the setting `known_grains`: for questions about many nodes, and for programs, which no
 //! minion asks.
 
-use std::fs;
 use std::path::Path;
 
 use rustc_hash::FxHashMap;
@@ -9,7 +8,7 @@ use rustc_hash::FxHashMap;
 use crate::base::error::{Error, Fault, Kind, Result};
 use crate::base::settings::Settings;
 use crate::base::value::{Map, Text, Value};
-use crate::storage::fs::{display, read};
+use crate::storage::fs::{display, entries, read};
 use crate::yaml::parse_value;
 
 /// The known grains of nodes.
@@ -29,7 +28,7 @@ impl KnownGrains {
             Value::Null => {}
             Value::Map(map) => known.add(map.clone()),
             Value::Str(path) if Path::new(&**path).is_dir() => {
-                known.add_folder(Path::new(&**path), settings)?
+                known.add_folder(Path::new(&**path), settings)?;
             }
             Value::Str(path) => known.add(mapping(Path::new(&**path), settings)?),
             other => {
@@ -69,10 +68,7 @@ impl KnownGrains {
 
     /// Adds one file for each node: its name is that of the node, with `.yml`, `.yaml` or `.json`.
     fn add_folder(&mut self, folder: &Path, settings: &Settings) -> Result<()> {
-        let entries = fs::read_dir(folder).map_err(|error| unusable(folder, &error.to_string()))?;
-        let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        paths.sort();
-        for path in paths {
+        for path in entries(folder).map_err(|error| unusable(folder, &error.to_string()))? {
             let extension = path.extension().and_then(|extension| extension.to_str());
             let (Some("yml" | "yaml" | "json"), Some(name)) =
                 (extension, path.file_stem().and_then(|name| name.to_str()))

@@ -122,7 +122,7 @@ impl GrainRules {
     /// The entries that a pattern matches, or that are trusted, with all that is below them.
     fn readable_part(&self, map: &Map, patterns: &[(&PathPattern, Progress)], path: &mut Vec<Text>) -> Map {
         let mut part = Map::default();
-        for (key, value) in map.iter() {
+        for (key, value) in map {
             let Some(name) = key.as_str() else { continue };
             path.push(name.into());
             let next: Vec<_> = patterns

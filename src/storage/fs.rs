@@ -127,6 +127,14 @@ pub fn fingerprint(path: &Path) -> io::Result<DiskFingerprint> {
     Ok(DiskFingerprint::of(&rustix::fs::stat(path)?, young))
 }
 
+/// The paths of the files and folders in a folder, sorted.
+pub fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut paths: Vec<PathBuf> = entries.collect::<io::Result<_>>()?;
+    paths.sort();
+    Ok(paths)
+}
+
 /// Reads a regular file. The fingerprint is from before the read.
 ///
 /// A file that changes meanwhile is read again. Special files, files larger than `limit`, and files whose
