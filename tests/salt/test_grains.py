@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+import salt.version
 
 if TYPE_CHECKING:
     from tests.salt.conftest import MakeSite, Site
@@ -64,7 +65,8 @@ def test_a_forging_minion_gets_no_class(grains_site: Site) -> None:
         assert "hunter2" not in answer.text, answer
         assert "the value of the grain 'tier' is not permitted" in answer.text, answer
         top = site.call("forger1", "state.show_top")
-        assert "reclass-failed--grain-refused--" in top.text, top
+        assert top.code != 0, top
+        assert "(grain-refused)" in top.errors, top
     grains_of(site, "naive1", {"roles": ["secret"]})
     answer = site.call("naive1", "pillar.items")
     assert "depends on the grain 'roles', which is not trusted" in answer.text.replace("\\n", " "), answer
@@ -98,6 +100,8 @@ def test_masterless(make_site: MakeSite) -> None:
         file_roots={"base": [str(site.folder / "states" / "base")]},
         grains={"os_name": "own", "tier": "web"},
     )
-    assert site.call("web1", "pillar.get", "seen").data == "own"
-    assert site.call("web1", "state.show_top").data == {"base": ["common", "web"]}
+    assert site.call("web1", "pillar.items").data["seen"] == "own"
+    if salt.version.__saltstack_version__.major >= 3007:
+        # Before, Salt asked no module for the tops of a minion without a master.
+        assert site.call("web1", "state.show_top").data == {"base": ["common", "web"]}
     assert site.call("web1", "reclass.node_pillar", "web1").data["web1"]["seen"] == "own"
