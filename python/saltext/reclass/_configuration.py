@@ -34,7 +34,7 @@ def of_tops(opts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def with_grains(settings: dict[str, Any], known: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
-    """The settings with ``known_grains``, if they read grains and know none. ``known`` finds them by minion."""
+    """The settings with ``known_grains`` by minion, if they read grains and know none."""
     reads = settings.get("grains") or settings.get("trusted_grains")
     if not reads or settings.get("known_grains") is not None:
         return settings

@@ -23,7 +23,7 @@ _ENVIRONMENT = re.compile(r"[A-Za-z0-9_.-]+")
 _NOT_IN_A_STATE_NAME = re.compile(r"[^A-Za-z0-9]+")
 
 
-def pillar(
+def pillar(  # noqa: PLR0913, PLR0917 - those of Salt's function, and its dunders
     minion_id: str,
     so_far: Mapping[str, Any],
     positional: Sequence[Any],
