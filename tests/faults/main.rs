@@ -45,10 +45,27 @@ fn prepare() -> Prepared {
     Prepared { folder, library, base }
 }
 
+/// A folder with an `etcdctl` that has one key, whose value is in the file `version` beside it.
+fn etcdctl_of(folder: &Path) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt as _;
+    let bin = folder.join("bin");
+    fs::create_dir(&bin).unwrap();
+    let script = "#!/bin/sh\nvalue=$(base64 < \"${0%/*}/version\")\n\
+                  key=$(printf /reclass/classes/c/_param/v | base64)\n\
+                  printf '{\"header\":{\"revision\":9},\"kvs\":[{\"key\":\"%s\",\"mod_revision\":9,\"value\":\"%s\"}]}' \
+                  \"$key\" \"$value\"\n";
+    let program = bin.join("etcdctl");
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    bin
+}
+
 /// Runs a scenario as a process of its own.
 fn run(test: &str) -> Output {
     let prepared = prepare();
+    let path = std::env::var("PATH").unwrap_or_default();
     Command::new(std::env::current_exe().unwrap())
+        .env("PATH", format!("{}:{path}", etcdctl_of(prepared.folder.path()).display()))
         .args([&format!("scenarios::{test}"), "--exact", "--nocapture", "--include-ignored"])
         .env("LD_PRELOAD", prepared.library)
         .env("FAULTS_BELOW", prepared.base)
@@ -91,6 +108,11 @@ fn a_question_that_a_watch_answers_is_answered_or_refused() {
 #[test]
 fn an_edit_is_made_or_refused() {
     scenario("editing", 50);
+}
+
+#[test]
+fn etcd_is_read_or_the_answer_is_refused() {
+    scenario("reading_etcd", 30);
 }
 
 #[test]

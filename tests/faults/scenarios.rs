@@ -157,6 +157,10 @@ fn clear_fault(fault: &Fault, case: &str) {
             assert!(!repo.is_empty() && !message.is_empty(), "{case}");
             return;
         }
+        Kind::EtcdUnreachable { endpoints, message } => {
+            assert!(!endpoints.is_empty() && !message.is_empty(), "{case}");
+            return;
+        }
         Kind::GitProgram { .. } => {
             assert!(fault.kind.help().is_some(), "{case}");
             return;
@@ -390,6 +394,37 @@ fn fetching() {
     every("a fetch", false, |at, way, case| {
         version += 1;
         origin.commit(version);
+        arm(at, way);
+        let opened = Inventory::open(&options).unwrap();
+        let said = answers(&opened);
+        let struck = disarm();
+        let truth = answers(&Inventory::open(&options).unwrap()).unwrap();
+        let value = truth["n"].as_ref().map(|value| reclass::json::dumps(value, false));
+        let value = value.unwrap();
+        assert!(value.contains(&format!("\"v\":{version}")), "{case}: {value}");
+        let failed = check(said, &truth, case);
+        assert_eq!(answers(&opened), Ok(truth), "{case}: asked again");
+        (struck, failed)
+    });
+}
+
+/// The record is below the folder where operations fail, the inventory is not.
+#[test]
+#[ignore = "run by others in a process of its own"]
+fn reading_etcd() {
+    let base = below();
+    let site = tempfile::tempdir().unwrap();
+    let mut options = inventory(site.path());
+    write(&site.path().join("nodes/n.yml"), "classes: [c]\n");
+    write(&site.path().join("classes/c.yml"), "parameters: {_param: {v: file}}\n");
+    options.insert("etcd_endpoints".into(), Value::list(vec![Value::text("127.0.0.1:1")]));
+    options.insert("etcd_cache_dir".into(), Value::text(base.join("record").to_str().unwrap()));
+    options.insert("etcd_interval".into(), Value::Int(0));
+    options.insert("etcd_failure".into(), Value::text("fail"));
+    let mut version = 1;
+    every("a reading of etcd", false, |at, way, case| {
+        version += 1;
+        write(&base.with_file_name("bin").join("version"), &version.to_string());
         arm(at, way);
         let opened = Inventory::open(&options).unwrap();
         let said = answers(&opened);
