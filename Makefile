@@ -15,6 +15,9 @@ EXPLORER := src/analysis/graph/explorer
 ENGINE := Cargo.toml Cargo.lock docs/errors.md docs/lint.md src/analysis/graph/page.html src/analysis/graph/explorer.js $(EXPLORER)/style.css $(shell find examples/start -type f) $(shell find src crates -name '*.rs' -o -name Cargo.toml)
 PACKAGE := pyproject.toml setup.cfg setup.py README.md $(wildcard docs/man/*.1) $(shell find python salt -name '*.py' -o -name '*.pyi' -o -name 'py.typed')
 
+# Kapitan with Commodore, which need Python 3.11.
+KAPITAN := $(shell $(PYTHON) -c 'import sys; print(".venv-kapitan/.built" if sys.version_info >= (3, 11) else "")')
+
 .DEFAULT_GOAL := help
 .PHONY: help shipped build test explorer test-explorer test-rust test-python test-long check demo bench bench-quick bench-record test-salts test-salt-3008 check-oldest-rust conformance differential deny audit audit-offline lint-workflows fuzz tsan load wheel release sdist try-release try-release-musl bill release-notes man docs docs-links clean
 
@@ -24,7 +27,7 @@ help: ## this list
 
 build: $(VENV)/.built ## programs, package, Salt and test tools into .venv, without link-time optimization
 
-test: build .venv-oracle/.tools .venv-ansible/.tools ## all tests, a real Salt master and minion included
+test: build .venv-oracle/.tools .venv-ansible/.tools $(KAPITAN) ## all tests, a real Salt master and minion included
 	@command -v chromium || command -v chromium-browser || command -v google-chrome \
 	    || echo 'no Chromium: what a browser makes of the page of a graph is not tested'
 	@echo 'The tests of Rust and of Python run side by side; each prints when it is done.'
@@ -166,7 +169,7 @@ man: ## the manual pages, into docs/man
 	cargo run --locked --quiet --bin reclass -- manual docs/man
 
 clean: ## remove what was built
-	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
+	rm -rf build dist target $(VENV) .venv-oracle .venv-ansible .venv-kapitan .venv-bench .venv-supply .venv-docs .venv-node $(EXPLORER)/node_modules docs/reference $(foreach salt,$(SALTS),.venv-$(salt)) *.egg-info python/*.egg-info
 
 # The lock files name every version with its hash. Salt comes as source: what it is built with is
 # locked by the constraint.
@@ -193,6 +196,11 @@ $(VENV)/.tools: requirements/dev.txt requirements/pip.txt requirements/build.txt
 # The Ansible that asks `reclass-ansible`. Apart: it needs other versions than Salt.
 .venv-ansible/.tools: requirements/ansible.txt requirements/pip.txt requirements/build.txt
 	$(call install,.venv-ansible,$<)
+	@touch $@
+
+# The Kapitan and the Commodore that ask the engine. Apart: they need other versions than Salt.
+.venv-kapitan/.tools: requirements/kapitan.txt requirements/pip.txt requirements/build.txt
+	$(call install,.venv-kapitan,$<)
 	@touch $@
 
 # What links a wheel for old systems, lists its parts and finds the systems that it is for.
@@ -242,6 +250,10 @@ build/quick/.built: $(ENGINE) $(PACKAGE) $(VENV)/.tools
 
 $(VENV)/.built: $(WHEEL)/.built $(VENV)/.tools
 	$(call install_wheel,$(VENV),$(WHEEL))
+	@touch $@
+
+.venv-kapitan/.built: $(WHEEL)/.built .venv-kapitan/.tools
+	$(call install_wheel,.venv-kapitan,$(WHEEL))
 	@touch $@
 
 .venv-%/.built: dist/.built .venv-%/.tools
