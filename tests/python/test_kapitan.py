@@ -139,7 +139,7 @@ def test_the_file_of_kapitan_can_name_the_backend(tmp_path: Path) -> None:
     (project / ".kapitan").write_text("inventory_backend:\n  inventory-backend: saltext-reclass\n")
     result = run(project, "-m", "saltext.reclass.kapitan", "inventory", "-v")
     assert result.returncode == 0, result.stderr
-    assert "Using ReclassInventory as inventory backend" in result.stdout + result.stderr
+    assert "Using SaltextReclassInventory as inventory backend" in result.stdout + result.stderr
     assert "web: web.example.com" in result.stdout
 
 

@@ -22,7 +22,7 @@ BACKEND = "saltext-reclass"
 logger = logging.getLogger(__name__)
 
 
-class ReclassInventory(kapitan.inventory.Inventory):  # type: ignore[misc]
+class SaltextReclassInventory(kapitan.inventory.Inventory):  # type: ignore[misc]
     """An inventory of Kapitan: its targets are nodes, in the folder ``targets``."""
 
     def render_targets(self, targets: Any = None, ignore_class_not_found: bool = False) -> None:
@@ -51,7 +51,7 @@ class ReclassInventory(kapitan.inventory.Inventory):  # type: ignore[misc]
 
 def register() -> None:
     """Adds the backend to those of Kapitan."""
-    kapitan.inventory.AVAILABLE_BACKENDS[BACKEND] = lambda: ReclassInventory
+    kapitan.inventory.AVAILABLE_BACKENDS[BACKEND] = lambda: SaltextReclassInventory
 
 
 def main() -> None:
