@@ -37,6 +37,16 @@ pub enum Strategy {
     },
 }
 
+impl Strategy {
+    /// The keys that identify an item; none if items are compared as a whole.
+    pub fn keys(&self) -> &[Text] {
+        match self {
+            Strategy::By { keys, .. } => keys,
+            Strategy::Extend | Strategy::Replace | Strategy::Unique => &[],
+        }
+    }
+}
+
 /// A strategy for the paths of a pattern.
 #[derive(Debug)]
 pub struct Declaration {
@@ -69,7 +79,16 @@ pub fn enabled(settings: &Settings) -> bool {
 
 /// The declarations of the setting, in force before every layer; `None` if there are none.
 pub fn of_settings(settings: &Settings) -> Result<Option<Arc<MergeRules>>, Fault> {
-    let Value::Map(map) = &settings.merge_options else { return Ok(None) };
+    let map = match &settings.merge_options {
+        Value::Map(map) => map,
+        Value::Bool(_) | Value::Null => return Ok(None),
+        other => {
+            let expected = "true, false or a mapping of patterns to strategies".to_owned();
+            let actual = crate::base::error::article(other.type_name());
+            let name = "merge_options".to_owned();
+            return Err(Fault::new(Kind::SettingType { name, expected, actual }));
+        }
+    };
     let mut declarations = Vec::with_capacity(map.len());
     for (pattern, value) in map.iter() {
         let declaration = declaration(&pattern.0, value, &settings.delimiter, Origin::NONE);
@@ -217,6 +236,11 @@ impl MergeRules {
         let again = |one: &Declaration| own.iter().any(|own| own.pattern.source == one.pattern.source);
         let earlier = rules.iter().flat_map(|rules| &rules.0).filter(|one| !again(one));
         Some(Arc::new(MergeRules(earlier.chain(own).cloned().collect())))
+    }
+
+    /// The declarations in force.
+    pub fn declarations(&self) -> impl Iterator<Item = &Declaration> {
+        self.0.iter().map(AsRef::as_ref)
     }
 
     /// Whether both have the same declarations.

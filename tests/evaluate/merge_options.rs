@@ -416,3 +416,17 @@ fn the_setting_counts_before_all_files() {
         compare(&inventory, &layers);
     }
 }
+
+#[test]
+fn another_value_of_the_setting_is_an_error_and_not_off() {
+    for value in ["maybe", "1", "[l]", "'true'"] {
+        let mut options = Map::default();
+        let value = reclass::internals::yaml::parse_value(value).unwrap();
+        options.insert("merge_options".into(), value.clone());
+        let error = Inventory::open(&options).unwrap_err();
+        assert!(
+            error.to_string().contains("'merge_options' must be true, false or a mapping"),
+            "{value:?}: {error}"
+        );
+    }
+}

@@ -208,7 +208,10 @@ impl Configuration {
                 let path = Path::new(path);
                 !base.is_dir() || path == base.join("nodes") || path == base.join("classes")
             }
-            None => absolute(&self.options).is_some_and(|base| !base.is_dir()),
+            // Without any, the default of the program counts.
+            None => absolute(&self.options)
+                .or_else(|| absolute(&self.defaults))
+                .is_some_and(|base| !base.is_dir()),
         }
     }
 

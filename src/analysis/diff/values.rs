@@ -141,8 +141,33 @@ type ListKeys<'k> = dyn Fn(&[Key]) -> Option<Vec<Text>> + 'k;
 struct KeyedItems {
     removed: Vec<usize>,
     added: Vec<usize>,
-    /// The items in both lists: index in the new one and in the old one.
+    /// The items in both lists, in the same order in both: index in the new one and in the old one.
     pairs: Vec<(usize, usize)>,
+}
+
+/// Pairs of indexes, sorted by the first one: the most that are sorted by the second one too, and the others.
+fn in_order(pairs: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+    // The best last pair of an ordered series of each length, and the pair before each pair in its series.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut earlier: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
+    for (at, (_, old)) in pairs.iter().enumerate() {
+        let length = ends.partition_point(|end| pairs[*end].1 < *old);
+        earlier.push(length.checked_sub(1).map(|before| ends[before]));
+        match ends.get_mut(length) {
+            Some(end) => *end = at,
+            None => ends.push(at),
+        }
+    }
+    let mut stays = vec![false; pairs.len()];
+    let mut next = ends.last().copied();
+    while let Some(at) = next {
+        stays[at] = true;
+        next = earlier[at];
+    }
+    let with = |stay: bool| {
+        pairs.iter().zip(&stays).filter(move |(_, stays)| **stays == stay).map(|(pair, _)| *pair).collect()
+    };
+    (with(true), with(false))
 }
 
 struct ValueComparison<'k> {
@@ -173,8 +198,8 @@ impl ValueComparison<'_> {
         self.changes.push(NodeChange { section: self.section, path, old_path, indexes, old, new, items });
     }
 
-    /// The items of two lists by their keys; `None` unless every item has its own, and those in both lists have
-    /// the same order.
+    /// The items of two lists by their keys; `None` unless every item has its own. An item that moved is removed
+    /// and added, because the order of a list is part of its value.
     fn keyed<'v>(&self, lists: [&'v [Value]; 2]) -> Option<KeyedItems> {
         if self.section != Section::Parameters || !self.indexes.is_empty() {
             return None;
@@ -201,8 +226,17 @@ impl ValueComparison<'_> {
         let mut pairs: Vec<(usize, usize)> =
             new.iter().filter_map(|(key, now)| Some((*now, *old.get(key)?))).collect();
         pairs.sort_unstable();
-        let in_order = pairs.is_sorted_by_key(|(_, before)| *before);
-        in_order.then(|| KeyedItems { removed: only(&old, &new), added: only(&new, &old), pairs })
+        let (stay, moved) = in_order(&pairs);
+        let with_moved = |mut own: Vec<usize>, index: fn(&(usize, usize)) -> usize| {
+            own.extend(moved.iter().map(index));
+            own.sort_unstable();
+            own
+        };
+        Some(KeyedItems {
+            removed: with_moved(only(&old, &new), |pair| pair.1),
+            added: with_moved(only(&new, &old), |pair| pair.0),
+            pairs: stay,
+        })
     }
 
     /// The changes of two lists whose items have keys.

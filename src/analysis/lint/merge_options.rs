@@ -5,13 +5,16 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Linter, MergedSection};
+use crate::analysis::survey::Survey;
 use crate::base::error::Fault;
 use crate::base::path::join_path;
 use crate::base::pystr;
+use crate::base::secrets::Cover;
+use crate::base::settings::Settings;
 use crate::base::source::Origin;
 use crate::base::value::{Key, Text, Value};
 use crate::model::layer::Layer;
-use crate::model::merge_options::{Declaration, Strategy, enabled};
+use crate::model::merge_options::{Declaration, Strategy, enabled, of_settings};
 use crate::model::slot::{Slot, StackEntry};
 
 /// The findings so far, over all layers of all nodes.
@@ -22,8 +25,31 @@ struct Uses<'s> {
     /// The pairs of declarations that claim one list, the one that counts first, with a path of such a list.
     claims: Vec<(&'s Declaration, &'s Declaration, Vec<Key>)>,
     claimed: FxHashSet<(*const Declaration, *const Declaration)>,
-    /// Whether an item that removes others does so in any node, with its text and its path.
-    removals: FxHashMap<Origin, (bool, String, Vec<Key>)>,
+    /// The items that remove others.
+    removals: FxHashMap<Origin, Removal>,
+}
+
+/// An item that removes others.
+struct Removal {
+    /// Whether it does so in any node.
+    removes: bool,
+    text: String,
+    /// The path of its list.
+    path: Vec<Key>,
+    /// The keys whose values are its text, if the list merges by keys.
+    keys: Vec<Text>,
+}
+
+/// Whether a declaration of the settings or of a file merges items by keys.
+pub(super) fn has_keyed_lists(settings: &Settings, survey: &Survey) -> bool {
+    let keyed = |declaration: &Declaration| !declaration.strategy.keys().is_empty();
+    let in_settings = of_settings(settings).ok().flatten();
+    in_settings.is_some_and(|rules| rules.declarations().any(keyed))
+        || survey
+            .files
+            .iter()
+            .filter_map(|file| file.layer.as_ref().ok())
+            .any(|layer| layer.merge_options.iter().any(|declaration| keyed(declaration)))
 }
 
 /// Checks the declarations of all files, if all their users are known.
@@ -65,11 +91,18 @@ pub(super) fn check(linter: &Linter<'_>, found: &mut Vec<Fault>) {
             );
             found.push(fault.note("the other one is declared here", linter.site(other.origin)));
         }
-        let own =
-            uses.removals.iter().filter(|(origin, (removes, ..))| origin.file == layer.file && !removes);
-        for (origin, (_, text, path)) in own {
-            let path = join_path(path, delimiter);
-            let message = format!("'{text}' removes no item of '{path}' in any node");
+        let own = uses.removals.iter().filter(|(origin, item)| origin.file == layer.file && !item.removes);
+        for (origin, item) in own {
+            let path = join_path(&item.path, delimiter);
+            // The text is a value.
+            let above = linter.secrets.at(&item.path);
+            let hidden = above != Cover::Open
+                || item
+                    .keys
+                    .iter()
+                    .any(|key| linter.secrets.below(above, &Key::from(key.clone())) != Cover::Open);
+            let text = if hidden { "this item".to_owned() } else { format!("'{}'", item.text) };
+            let message = format!("{text} removes no item of '{path}' in any node");
             let section = MergedSection::Parameters;
             found.push(linter.about("removal-without-effect", message, *origin, path, section));
         }
@@ -100,8 +133,13 @@ impl<'s> Uses<'s> {
                     for (at, item) in list.items.iter().enumerate() {
                         let Some((origin, text)) = removal(item, &counts.strategy) else { continue };
                         let known = self.removals.entry(origin);
-                        let known = known.or_insert_with(|| (false, format!("~{text}"), path.to_vec()));
-                        known.0 = known.0
+                        let known = known.or_insert_with(|| Removal {
+                            removes: false,
+                            text: format!("~{text}"),
+                            path: path.to_vec(),
+                            keys: counts.strategy.keys().to_vec(),
+                        });
+                        known.removes = known.removes
                             || list.items[..at].iter().any(|item| may_be(item, &text, &counts.strategy))
                             || before.iter().any(|layer| has(layer, path, &text, &counts.strategy));
                     }
@@ -152,10 +190,17 @@ fn may_be(item: &Slot, text: &str, strategy: &Strategy) -> bool {
         _ if item.dynamic() => true,
         Strategy::By { keys, .. } => {
             let texts: Option<Vec<String>> = keys.iter().map(|key| key_text(item, key)).collect();
-            texts.is_some_and(|texts| texts.join(", ") == text)
+            texts.is_some_and(|texts| {
+                texts.iter().map(|text| unescaped(text)).collect::<Vec<_>>().join(", ") == text
+            })
         }
-        _ => plain_text(item).is_some_and(|plain| plain == text),
+        _ => plain_text(item).is_some_and(|plain| unescaped(&plain) == text),
     }
+}
+
+/// `\~x` is the item `~x` where items can remove others.
+fn unescaped(text: &str) -> &str {
+    text.strip_prefix('\\').filter(|rest| rest.starts_with('~')).unwrap_or(text)
 }
 
 fn plain_text(item: &Slot) -> Option<String> {

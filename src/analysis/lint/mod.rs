@@ -241,6 +241,8 @@ struct Linter<'a> {
     secrets: Secrets,
     plain: Plain,
     prefixes: Prefixes,
+    /// Whether a merge option makes mappings in lists merge.
+    has_keyed_lists: bool,
     /// Which nodes of the survey are checked.
     chosen: Vec<bool>,
     /// Whether all nodes are checked. Only then is every use of a file known.
@@ -280,6 +282,7 @@ impl<'a> Linter<'a> {
             plain: Plain::new(computation.settings, &survey),
             settled: settled_layers(&survey, &prefixes),
             prefixes,
+            has_keyed_lists: merge_options::has_keyed_lists(computation.settings, &survey),
             chosen,
             all: globs.is_empty(),
             survey,

@@ -139,7 +139,8 @@ impl<'a> Reader<'a, '_> {
     /// A prefix inside a list is part of the key.
     fn literal(&mut self, key: &Value, index: u32) {
         let Value::Str(key) = key else { return };
-        if !self.in_list {
+        // Items that merge by keys are ordinary mappings.
+        if !self.in_list || self.linter.has_keyed_lists {
             return;
         }
         let (name, mark) = (self.linter.prefixes.bare(key), KeyPrefix { overrides: true, constant: false });
