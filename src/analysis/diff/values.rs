@@ -142,11 +142,14 @@ struct KeyedItems {
     removed: Vec<usize>,
     added: Vec<usize>,
     /// The items in both lists, in the same order in both: index in the new one and in the old one.
-    pairs: Vec<(usize, usize)>,
+    pairs: Vec<ItemPair>,
 }
 
+/// The indexes of one item: in the new list and in the old one.
+type ItemPair = (usize, usize);
+
 /// Pairs of indexes, sorted by the first one: the most that are sorted by the second one too, and the others.
-fn in_order(pairs: &[(usize, usize)]) -> (Vec<(usize, usize)>, Vec<(usize, usize)>) {
+fn in_order(pairs: &[ItemPair]) -> (Vec<ItemPair>, Vec<ItemPair>) {
     // The best last pair of an ordered series of each length, and the pair before each pair in its series.
     let mut ends: Vec<usize> = Vec::new();
     let mut earlier: Vec<Option<usize>> = Vec::with_capacity(pairs.len());
@@ -223,11 +226,11 @@ impl ValueComparison<'_> {
             own.sort_unstable();
             own
         };
-        let mut pairs: Vec<(usize, usize)> =
+        let mut pairs: Vec<ItemPair> =
             new.iter().filter_map(|(key, now)| Some((*now, *old.get(key)?))).collect();
         pairs.sort_unstable();
         let (stay, moved) = in_order(&pairs);
-        let with_moved = |mut own: Vec<usize>, index: fn(&(usize, usize)) -> usize| {
+        let with_moved = |mut own: Vec<usize>, index: fn(&ItemPair) -> usize| {
             own.extend(moved.iter().map(index));
             own.sort_unstable();
             own
